@@ -1,7 +1,8 @@
-//! FIX_SPECIFICATION of a task of a test specification: what is wrong with its file, or what a proposed text would change (C80).
+//! Reviews a task's test specification (FIX_SPECIFICATION): the errors in its file, or the changes that a proposed text makes
+//! (C80).
 //!
-//! proctor writes no specification. A proposal that only mends, strengthens or rewords is said to be allowed; whoever asked puts it in
-//! its place. One that weakens needs a person. What is compared with is the file as it is on disk.
+//! proctor writes no specification. A proposal that only fixes, strengthens or rewords is reported as allowed, and the caller
+//! puts it in place. A proposal that weakens needs a person. It is compared with the file on disk.
 
 use std::path::Path;
 
@@ -17,34 +18,36 @@ use crate::tree::TreeIndex;
 /// A proposed specification.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Proposal {
-    /// Its text.
+    /// The proposal itself, as JSON text.
     Text(String),
-    /// A file of the project, relative to its root.
+    /// The path of a file in the project.
     File(String),
 }
 
-/// What there is to say about the specification of a task, or about a proposed one.
+/// The result of reviewing a task's specification or a proposal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReviewedSpecification {
-    /// The file that has the task.
+    /// The file that contains the task.
     pub file: String,
-    /// The errors of that file, or of the proposal where there is one.
+    /// The errors in that file, or in the proposal if there is one.
     pub errors: Vec<String>,
-    /// What the proposal changes; empty without one.
+    /// The changes that the proposal makes; empty without a proposal.
     pub changes: Vec<SpecificationChange>,
 }
 
-/// The file that has a task.
+/// The current file that contains the task.
 struct Current {
     file: String,
     text: String,
     reading: Reading,
 }
 
-/// Says what is wrong with the specification of a task, or with a proposed one and what that would change. Nothing is written.
+/// Reviews a task's specification, or a proposed one together with its changes. Nothing is written.
 ///
 /// # Errors
-/// [`RunError::Specification`] where no file has the task, several have, or one cannot be read; others when the tree cannot be read.
+///
+/// [`RunError::Specification`] when no file has the task, several files have it, or a file cannot be read; others when the tree
+/// cannot be read.
 pub fn review_specification(
     root: &Path,
     settings: &Settings,
@@ -76,7 +79,7 @@ fn find(root: &Path, settings: &Settings, task: &TaskId) -> Result<Current, RunE
     for file in names {
         let text = read(root, &file)?;
         let reading = reading_of(root, &file, &text);
-        // A file that cannot be read as JSON may be the one that has it.
+        // A file that is not valid JSON may be the one with the task.
         if reading.tasks.is_empty() || reading.tasks.iter().any(|id| id == task.as_str()) {
             found.push(Current { file, text, reading });
         }
@@ -92,7 +95,7 @@ fn find(root: &Path, settings: &Settings, task: &TaskId) -> Result<Current, RunE
     }
 }
 
-/// Reads a text as a run would: what is wrong with it may be so by the project's other files only.
+/// Reads a text as a run would, because some errors depend on the project's other files.
 fn reading_of(root: &Path, name: &str, text: &str) -> Reading {
     hold_to_project(read_specification(text, name, Surroundings { project_root: root }), &DiskFiles::new(root))
 }

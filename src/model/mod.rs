@@ -1,7 +1,8 @@
-//! The types everything else speaks: one file per folder that produces them.
+//! The types that all other folders share, in files named after what they describe.
 //!
-//! Owns vocabulary only: identifiers, digests, paths, phases, result types, findings, outcomes, routes, ledger lines.
-//! It does no I/O and reads no clock; constructors check shape, nothing more. The wire shape of the report is `report/`'s.
+//! This folder has data only: identifiers, digests, paths, phases, result types, findings, outcomes, routes, ledger lines. It
+//! does no I/O and reads no clock, and its constructors check the shape of a value only. The JSON form of the report belongs to
+//! `report/`.
 
 mod action_kind;
 mod action_type;

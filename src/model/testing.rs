@@ -1,4 +1,4 @@
-//! Values that unit tests of every folder share.
+//! Test values that unit tests of all folders share.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::model::{Action, ActionId, ActionKind, ActionPhase, CommandLine, EvidenceCapture, OnSurvivors, Reuse, Tool};
 
-/// Returns the first action of a phase, whose tool is run as `true`. Tests change what they are about.
+/// Returns the first action of a phase, with the command `true`. Tests change the fields they are about.
 pub(crate) fn action(tool: Tool, phase: ActionPhase) -> Action {
     Action {
         id: ActionId::numbered(phase.prefix(), 1),

@@ -1,73 +1,66 @@
-//! The tools whose outcome proctor can read: one row each, with what every other folder needs to know of them by name.
+//! The tools that proctor can interpret. Each is one row with everything that other folders need to know about it.
 
 use serde::{Deserialize, Serialize};
 
 use crate::model::BlockOn;
 
-/// A tool whose reports proctor can read.
+/// A tool whose output proctor can interpret.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Tool {
-    /// pytest.
     Pytest,
-    /// Jest.
     Jest,
-    /// Vitest.
     Vitest,
     /// The TypeScript compiler, as a type checker.
     Tsc,
-    /// mypy.
     Mypy,
-    /// ESLint.
     Eslint,
-    /// Ruff, its linter and its formatter's check.
+    /// Ruff: its linter, and the check of its formatter.
     Ruff,
-    /// Flake8.
     Flake8,
-    /// Pylint.
     Pylint,
-    /// Prettier, as a check.
+    /// Prettier in its checking mode.
     Prettier,
-    /// Any compiler or build (E18): whether it ended well decides, what it printed is shown.
+    /// Any compiler or build command (E18). Its exit code decides, and its output is shown.
     Compile,
-    /// A reviewer: its free text is read by a grammar (seed 003).
+    /// A reviewer, whose free text is parsed by a grammar (seed 003).
     Review,
-    /// Any other command: judged by its exit code alone.
+    /// Any other command, judged by its exit code only.
     Generic,
 }
 
-/// What an action's outcome means (E2).
+/// The class of a tool, which decides what its outcome means (E2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum ToolClass {
-    /// Runs tests; feeds the router.
+    /// It runs tests. Its exit code is routed.
     Test,
-    /// Looks for issues in the code; judged by a policy.
+    /// It looks for errors in the code and is judged by a policy.
     Validation,
-    /// Neither is known.
+    /// proctor knows neither of a test run nor of a validation in it.
     Generic,
 }
 
-/// The categories of seed 004's `validationPolicy`: a strategy can be set for all tools of one (C23).
+/// The categories of seed 004's `validationPolicy`. A strategy can be set for all tools of a category (C23).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum PolicyCategory {
-    /// Linters and formatters.
+    /// Linters and formatters, such as ESLint and Prettier.
     Linting,
-    /// Type checkers.
+    /// Type checkers, such as tsc and mypy.
     TypeChecking,
-    /// Compilers and builds.
+    /// Compilers and other build commands.
     Compilation,
 }
 
-/// What is known of a tool by its name.
+/// The properties of a tool.
 struct Row {
     tool: Tool,
-    /// In `proctor.toml`.
+    /// The tool's word in `proctor.toml`.
     word: &'static str,
-    /// In reports.
+    /// The tool's name in reports.
     report_name: &'static str,
     class: ToolClass,
-    /// Its category and its default strategy (C20); none for tools that are not judged by a policy.
+    /// The category and the default strategy (C20); none: no policy applies to the tool.
     policy: Option<(PolicyCategory, BlockOn)>,
 }
 
@@ -95,7 +88,7 @@ const ROWS: [Row; 13] = [
     row(Tool::Generic, "generic", ToolClass::Generic),
 ];
 
-/// [`Tool::row`] indexes by the tool's place in its enum.
+/// Checks at compile time that the rows have the order of the enum, because [`Tool::row`] uses the variant as index.
 const _: () = {
     assert!(ROWS.len() == Tool::Generic as usize + 1);
     let mut place = 0;
@@ -106,7 +99,7 @@ const _: () = {
 };
 
 impl Tool {
-    /// All tools, those that run tests first.
+    /// All tools, test runners first.
     pub const ALL: [Self; ROWS.len()] = {
         let mut all = [Self::Generic; ROWS.len()];
         let mut place = 0;
@@ -121,27 +114,26 @@ impl Tool {
         &ROWS[self as usize]
     }
 
-    /// Returns the word the tool goes by in `proctor.toml`, and where people read of it.
+    /// Returns the tool's word in `proctor.toml` and in messages.
     pub const fn word(self) -> &'static str {
         self.row().word
     }
 
-    /// Returns the tool's name as seed 004 writes it in reports (`typescript` for tsc).
+    /// Returns the tool's name in reports, as in seed 004 (`typescript` for tsc).
     pub fn report_name(self) -> &'static str {
         self.row().report_name
     }
 
-    /// Returns the class a tool belongs to.
     pub fn class(self) -> ToolClass {
         self.row().class
     }
 
-    /// Returns the category of policies a tool belongs to; none where no policy judges it.
+    /// Returns the policy category of the tool; none: no policy applies to it.
     pub fn policy_category(self) -> Option<PolicyCategory> {
         self.row().policy.map(|(category, _)| category)
     }
 
-    /// Returns when a tool's findings block where nothing is said about it (C20); none where no policy judges it.
+    /// Returns the default strategy for the tool's findings (C20); none: no policy applies to it.
     pub fn default_strategy(self) -> Option<BlockOn> {
         self.row().policy.map(|(_, block_on)| block_on)
     }

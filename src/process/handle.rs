@@ -283,8 +283,8 @@ fn spawn_launcher(executable: &Path, socket: UnixStream) -> io::Result<Pid> {
     Ok(Pid::from_raw(i32::try_from(child.id()).expect("the kernel's process ids are positive `int`s")))
 }
 
-/// Replaces the launcher's standard streams: whoever reads the supervisor's output must see its end when the supervisor ends, not
-/// when the launcher does.
+/// Replaces the launcher's standard streams. Otherwise a program that reads the supervisor's output would not see its end before
+/// the launcher's end.
 fn replace_standard_streams() -> io::Result<()> {
     let nothing = File::options().read(true).write(true).open("/dev/null")?;
     dup2_stdin(&nothing)?;

@@ -1,4 +1,4 @@
-//! Changes of a task's TDD cycle by command: decided in `routing/`, written to the ledger here (R6, R9).
+//! Changes of a task's TDD cycle by a command. `routing/` decides, and this file writes the ledger (R6, R9).
 
 use crate::evidence::Ledger;
 use crate::model::{LedgerBody, NextNode, OverrideRecord, Phase, PhaseRecord, TaskId, TddState};
@@ -8,38 +8,39 @@ use crate::project::request::{Scope, Settings};
 use crate::project::workspace::Workspace;
 use crate::routing;
 
-/// Whether a person is there to decide.
+/// Whether a person is present to decide.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Attendance {
-    /// Who asks has a terminal.
+    /// The caller has a terminal.
     Person,
-    /// Who asks has none: a program.
+    /// The caller has no terminal, so it is a program.
     Nobody,
 }
 
-/// What is asked for.
+/// The requested change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CycleChange {
-    /// Start a cycle in a phase.
     Start(Phase),
-    /// Set the phase of a started cycle.
+    /// Sets the phase of a started cycle.
     SetPhase(Phase),
-    /// End the cycle and forget its history.
+    /// Ends the cycle and deletes its history.
     Reset,
-    /// Decide where a waiting task goes on.
+    /// Decides where a waiting task continues.
     Resolve {
-        /// The node to go to.
+        /// The node to continue at.
         to: NextNode,
-        /// The person's words.
+        /// The reason in the person's words.
         reason: String,
     },
 }
 
 impl Workspace {
-    /// Changes a task's cycle and returns its state from here on.
+    /// Changes a task's cycle and returns its new state.
     ///
     /// # Errors
-    /// When the change makes no sense now, when only a person may make it, or when the ledger cannot be written.
+    ///
+    /// When the change is not possible in the current state, when only a person may make it, or when the ledger cannot be
+    /// written.
     pub fn change_cycle(
         &mut self,
         scope: &Scope,
@@ -66,7 +67,7 @@ impl Workspace {
     }
 }
 
-/// Ending a pause is a person's decision, by whatever verb (R9).
+/// Returns whether the change needs a person. Only a person may end a pause, whichever command is used (R9).
 fn needs_a_person(change: &CycleChange, before: &TddState) -> bool {
     match change {
         CycleChange::Resolve { .. } => true,

@@ -1,4 +1,4 @@
-//! Whether the tasks a task depends on are complete: by a verdict on the tree as it is now, or not at all.
+//! Whether the tasks that a task depends on are complete. Only a verdict on the current tree counts.
 
 use std::fmt;
 
@@ -8,23 +8,21 @@ use crate::project::request::Scope;
 use crate::project::sealed_report;
 use crate::project::workspace::Workspace;
 
-/// A task that is not complete on the tree as it is now, and why.
+/// A task that is not complete on the current tree, and the reason.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnmetDependency {
-    /// The task.
     pub task: TaskId,
-    /// Why it is not.
     pub why: WhyUnmet,
 }
 
-/// Why a task is not complete on the tree as it is now.
+/// Why a task is not complete on the current tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum WhyUnmet {
-    /// It has no verdict.
+    /// The task has no verdict yet.
     NeverRun,
-    /// Its last verdict says that it is not.
+    /// Its last verdict says that it is incomplete.
     Incomplete(RunId),
-    /// Its last verdict says that it is, of another tree.
+    /// Its last verdict says that it is complete, but on another tree.
     OtherTree(RunId),
 }
 
@@ -40,11 +38,12 @@ impl fmt::Display for UnmetDependency {
 }
 
 impl Workspace {
-    /// Returns those of the tasks that are not complete on this tree, in their order.
+    /// Returns the tasks that are not complete on this tree, in their order.
     ///
     /// # Errors
-    /// When the ledger or the index cannot be read, and when a report is not the one the ledger knows: whoever edits one
-    /// makes no task complete.
+    ///
+    /// When the ledger or the index cannot be read, or when a report differs from the sealed one, because an edited report must
+    /// not make a task complete.
     pub(crate) fn unmet_dependencies(
         &self,
         scope: &Scope,

@@ -1,7 +1,7 @@
-//! How a project's verdicts stand to its tree as it is now: gathers what [`compute_freshness`] decides on.
+//! Collects the facts from which [`compute_freshness`] decides how a project's verdicts relate to the current tree.
 //!
-//! The tree is looked at first and the ledger read afterwards, so that a verdict that is called fresh was there for a tree that was
-//! on disk after the question was asked. Nothing is locked and nothing is run.
+//! The tree is read first and the ledger afterwards. So a verdict is called fresh only for a tree that was on disk after the
+//! question was asked. Nothing is locked and nothing is run.
 
 use std::path::Path;
 
@@ -24,58 +24,58 @@ use crate::report::{EXECUTION_REPORT_FILE, parse};
 use crate::store::{self, IndexedRun};
 use crate::tree::{self, TreeHints};
 
-/// So many of the newest runs are looked at for ones whose tree moved: two in a row tell that it moves again and again.
+/// How many of the newest runs are searched for moved trees. Two in a row show that the tree keeps moving.
 const MOVED_RUNS: u32 = 2;
 
 /// A project as its files describe it now.
 #[derive(Debug, Clone, Copy)]
 pub struct Described<'a> {
-    /// What would be run.
+    /// The plan that would be run.
     pub plan: &'a Plan,
-    /// How.
+    /// The settings for running it.
     pub settings: &'a Settings,
-    /// What the plans of other tasks are made with.
+    /// The configuration for the plans of other tasks.
     pub configuration: &'a Configuration,
 }
 
-/// A project whose checks have no plan.
+/// A project whose own checks have no plan.
 #[derive(Debug, Clone, Copy)]
 pub struct Undescribed<'a> {
-    /// Why, one line for each problem.
+    /// The reasons, one line for each problem.
     pub problems: &'a [String],
-    /// What can be read nevertheless: tasks of specifications may have plans.
+    /// Settings and configuration, if they can be read nevertheless: tasks of specifications may still have plans.
     pub readable: Option<(&'a Settings, &'a Configuration)>,
 }
 
-/// Whose standing is asked for, and what is known of it beforehand.
+/// The tasks in question, and what is known about the project already.
 struct Question<'a> {
     project: Option<&'a ProjectId>,
     approval: Approval,
     root: &'a Path,
     asked: Asked<'a>,
-    /// The tasks that are asked about beside those that are watched or have a history.
+    /// The requested tasks, in addition to those that are watched or have a history.
     wanted: &'a [TaskId],
 }
 
-/// What the project's files say.
+/// The content of the project's files.
 enum Asked<'a> {
-    /// What would be run, or what is wrong.
+    /// The plan, or the problems.
     Described(Result<Described<'a>, Undescribed<'a>>),
-    /// Nobody read them.
+    /// The files were not read.
     Unlooked,
 }
 
-/// What the tree and the plan are now, as far as somebody looked.
+/// The current tree and plan, as far as they were read.
 struct Look<'a> {
     tree: Option<TreeDigest>,
     activity: Activity,
-    /// The tasks that are asked about beside the configuration's and those that have a history.
+    /// The requested tasks, in addition to the configured one and those with a history.
     wanted: Vec<TaskId>,
-    /// The specifications in that tree, and what their plans are made with; none where nobody looked.
+    /// The specifications in the tree and the configuration for their plans; none: they were not read.
     specifications: Option<(&'a Specifications, &'a Configuration)>,
 }
 
-/// What a task's plan is now.
+/// The current plan of a task.
 struct PlanFacts {
     now: PlanNow,
     approval: Approval,
@@ -83,9 +83,10 @@ struct PlanFacts {
 }
 
 impl Archive {
-    /// Returns how the verdicts of a directory stand, whether it is registered or not.
+    /// Returns how the verdicts of a directory relate to its current tree. The directory need not be registered.
     ///
     /// # Errors
+    ///
     /// When the tree, the ledger or the index cannot be read.
     pub fn standing(
         &mut self,
@@ -99,9 +100,10 @@ impl Archive {
         stand(&self.store, &mut self.index, &mut Specifications::default(), &question, look)
     }
 
-    /// Returns how the verdicts of a project stand as far as that is known without a look at its tree: never fresh.
+    /// Returns how the verdicts of a project stand without reading its tree. No verdict is called fresh then.
     ///
     /// # Errors
+    ///
     /// When the ledger or the index cannot be read.
     pub fn standing_unlooked(
         &mut self,
@@ -120,10 +122,11 @@ impl Archive {
         )
     }
 
-    /// Returns whether a process writes a project's evidence at this moment.
+    /// Returns whether a process is writing the project's evidence at this moment.
     ///
     /// # Errors
-    /// When the lock cannot be looked at.
+    ///
+    /// When the lock cannot be read.
     pub fn is_busy(&self, project: &ProjectId) -> Result<bool, RunError> {
         Ok(self.store.lock_holder(project).map_err(RunError::Evidence)?.is_some())
     }
@@ -138,7 +141,7 @@ impl Archive {
 
     fn find_approved(&mut self, root: &Path) -> Result<(Option<ProjectId>, Approval), RunError> {
         if !root.is_dir() {
-            // A place cannot be taken of what is not there: whoever was registered at this path is meant.
+            // The directory does not exist, so it is identified by its registered path instead of device and inode.
             let path = root.to_string_lossy();
             let projects = self.projects()?;
             let found = projects.into_iter().find(|project| project.path == path).map(|project| project.id);
@@ -155,11 +158,12 @@ impl Archive {
 }
 
 impl Workspace {
-    /// Returns how the verdicts of a registered project stand; its tree is looked at warm, at what the hints say.
+    /// Returns how the verdicts of a registered project relate to its current tree. Only what the hints name is read again.
     ///
-    /// Hints that name a path too few make the answer wrong: whoever gives other hints than everything vouches for them.
+    /// Callers that pass hints promise that nothing else changed; a missing hint makes the answer wrong.
     ///
     /// # Errors
+    ///
     /// When the tree, the ledger or the index cannot be read.
     pub fn standing(
         &mut self,
@@ -201,7 +205,7 @@ fn stand(
     let named = watched.map(|watched| watched.named.clone()).unwrap_or_default();
     let wanted = [question.wanted, &named].concat();
     let mut seen = Look { tree: None, activity, wanted, specifications: None };
-    // While a run is under way its own closing look tells more than one from here.
+    // While a run is under way, its own final comparison is more reliable than reading the tree here.
     if let (Some((settings, configuration)), Activity::Idle) = (readable, activity)
         && question.root.is_dir()
     {
@@ -219,7 +223,7 @@ fn stand(
     judge(store, index, question, &seen)
 }
 
-/// Returns whether a task is asked about that only a specification can have: nothing is read where none is.
+/// Returns whether a requested task can only come from a specification. Otherwise the specifications are not read.
 fn needs_specifications(index: &store::StoreIndex, question: &Question<'_>, wanted: &[TaskId]) -> Result<bool, RunError> {
     let own = own_task(question);
     Ok(tasks_of(index, question, wanted)?.iter().any(|task| *task != own && *task != TaskId::default_task()))
@@ -262,14 +266,14 @@ fn judge(
         Asked::Described(Ok(_)) | Asked::Unlooked => Vec::new(),
     };
     if let Some(project) = question.project {
-        // Those of the last report, and those since: whoever asks after a run wants to know them too.
+        // These include the violations in the last report, because a caller after a run wants to see them too.
         let violations = index.violations_since(project, 1).map_err(RunError::Index)?;
         problems.extend(violations.iter().map(ViolationRecord::sentence));
     }
     Ok(ProjectStanding { project: question.project.cloned(), root: question.root.to_owned(), tasks, problems })
 }
 
-/// Returns the task whose plan was read beforehand.
+/// Returns the task whose plan was read already.
 fn own_task(question: &Question<'_>) -> TaskId {
     match &question.asked {
         Asked::Described(Ok(described)) => described.plan.task.clone(),
@@ -277,7 +281,7 @@ fn own_task(question: &Question<'_>) -> TaskId {
     }
 }
 
-/// Returns the task of the configuration, then those that were asked for, then those that have a history.
+/// Returns the configured task, then the requested ones, then those with a history.
 fn tasks_of(index: &store::StoreIndex, question: &Question<'_>, wanted: &[TaskId]) -> Result<Vec<TaskId>, RunError> {
     let known = match question.project {
         Some(project) => index.tasks(project).map_err(RunError::Index)?,
@@ -312,10 +316,10 @@ fn plan_facts(
                 read = plan;
                 &read
             }
-            // It had verdicts: they are of a task that is gone.
+            // The task had verdicts, so it existed and was removed.
             Some(Err(TaskError::Unknown { .. })) if verdict.is_some() => return Ok(facts(PlanNow::WithoutTask, Vec::new())),
             Some(Err(error)) => return Ok(facts(PlanNow::SpecificationWrong, error.lines())),
-            // Nobody looked, because a run is under way. The tree is not known either, so that nothing is called fresh for it.
+            // The specifications were not read because a run is under way. The tree is unknown too, so nothing is called fresh.
             None => return Ok(facts(plan_of_verdict(verdict), Vec::new())),
         },
         Asked::Unlooked => return Ok(facts(plan_of_verdict(verdict), Vec::new())),
@@ -333,7 +337,7 @@ fn plan_of_verdict(verdict: Option<&LastVerdict>) -> PlanNow {
     verdict.and_then(|verdict| verdict.plan).map_or(PlanNow::WithoutTask, PlanNow::Known)
 }
 
-/// What the ledger says of a task.
+/// The ledger's data about a task.
 #[derive(Default)]
 struct History {
     verdict: Option<LastVerdict>,
@@ -367,7 +371,7 @@ fn last_verdict(store: &Store, project: &ProjectId, run: IndexedRun, tdd: &TddSt
     }
 }
 
-/// What the run's line says holds until something else changes the task's cycle: a RED that was valid is none in another phase.
+/// Returns the exit code of a run. It changes when the task's cycle changes: a valid RED is not valid in another phase.
 fn exit(run: &IndexedRun, tdd: &TddState) -> CommandExit {
     let by_result = match (run.status, run.result) {
         (OverallStatus::SpecificationError, _) => CommandExit::SpecificationWrong,

@@ -1,5 +1,5 @@
-//! Which project of the store a directory is. A new one is registered, and its plan approved by that (S7); a doubtful one is
-//! asked about, never guessed (architecture, Files on disk).
+//! Decides which project of the store a directory is. A new one is registered, which approves its plan (S7). In doubt a person is
+//! asked (architecture, Files on disk).
 
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
@@ -15,47 +15,46 @@ use crate::project::request::{Scope, Settings};
 use crate::project::workspace::{Workspace, catch_up};
 use crate::store::{self, ProjectDifference, ProjectMatch, ProjectMismatch};
 
-/// What registering found.
+/// The result of registering a directory.
 #[derive(Debug)]
 pub enum Registration {
-    /// The directory is registered.
+    /// The directory was registered before.
     Known(Scope),
-    /// It was registered just now; what there is to say about that, once.
+    /// The directory was registered just now.
     New {
-        /// The project.
         scope: Scope,
-        /// Lines for people.
+        /// One-time messages for people.
         notes: Vec<String>,
     },
-    /// It may or may not be a project that is registered: a person must say.
+    /// It is unclear whether the directory is a registered project, so a person must decide.
     Doubtful(Doubt),
 }
 
 /// A directory that resembles a registered project.
 #[derive(Debug, Clone)]
 pub struct Doubt {
-    /// The project it resembles.
+    /// The registered project.
     pub project: ProjectId,
-    /// Where that one was.
     pub registered_path: String,
-    /// Where this one is.
+    /// The path of this directory.
     pub path: PathBuf,
 }
 
-/// What a person says about a doubtful directory.
+/// A person's decision about a doubtful directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Identity {
-    /// It is the project it resembles.
+    /// It is the registered project.
     Same,
     /// It is another project.
     New,
 }
 
 impl Workspace {
-    /// Finds the project of a directory, registering it where it is new.
+    /// Finds the project of a directory, and registers it if it is new.
     ///
     /// # Errors
-    /// When the directory cannot be looked at, or the ledger or index cannot be used.
+    ///
+    /// When the directory cannot be read, or the ledger or index cannot be used.
     pub fn register(
         &mut self,
         root: &Path,
@@ -68,7 +67,7 @@ impl Workspace {
         if let Some(project) = self.known(&place)? {
             return Ok(Registration::Known(self.scope(project, &place, asker, settings)));
         }
-        // Two first runs at once must not register the directory twice.
+        // This lock keeps two simultaneous first runs from registering the directory twice.
         let registrar = ProjectId::mint("registration", 0);
         let begun = clock::monotonic();
         let lock = self.store.lock(&registrar, &mut || {
@@ -90,10 +89,11 @@ impl Workspace {
         }
     }
 
-    /// Finds the project of a directory without registering it; none where it is not registered for certain.
+    /// Finds the project of a directory without registering it; none: it is not registered, or that is doubtful.
     ///
     /// # Errors
-    /// When the directory cannot be looked at, or a ledger or the index cannot be read.
+    ///
+    /// When the directory cannot be read, or a ledger or the index cannot be read.
     pub fn find_registered(&mut self, root: &Path, asker: &Asker) -> Result<Option<Scope>, RunError> {
         self.catch_up_all()?;
         let place = Place::of(root)?;
@@ -107,7 +107,7 @@ impl Workspace {
         })
     }
 
-    /// Rebuilds what the index lacks: it may be new, deleted, or behind.
+    /// Updates the index from all ledgers. The index may be new, deleted, or behind.
     pub(crate) fn catch_up_all(&mut self) -> Result<(), RunError> {
         for project in evidence::list_projects(&self.store).map_err(RunError::Evidence)? {
             catch_up(&self.store, &mut self.index, &project)?;
@@ -152,13 +152,13 @@ impl Workspace {
 
     fn scope(&self, project: ProjectId, place: &Place, asker: &Asker, settings: &Settings) -> Scope {
         let scope = scope_of(project, place, asker);
-        // A link that was removed or that the configuration renamed comes back; what else lies there is left alone.
+        // This restores a link that was removed, or renamed in the configuration. Anything else at its path is left alone.
         let _said_at_registration = self.link(&scope, settings);
         scope
     }
 
-    /// Puts the link to the evidence into the project and names it where git looks (S1).
-    /// The link is for convenience: what keeps it from being made is said, and nothing fails for it.
+    /// Creates the link to the evidence in the project, and hides it from git (S1). The link is a convenience: if it cannot be
+    /// made, a message says so, and nothing fails.
     fn link(&self, scope: &Scope, settings: &Settings) -> Vec<String> {
         let Some(name) = &settings.link else { return Vec::new() };
         let target = self.store.project_directory(&scope.project);
@@ -187,7 +187,7 @@ impl Workspace {
     }
 }
 
-/// Where a directory is, as the ledger records it.
+/// The identity of a directory, as the ledger records it.
 #[derive(Debug, Clone)]
 pub(crate) struct Place {
     root: PathBuf,
@@ -197,7 +197,7 @@ pub(crate) struct Place {
     git_common_directory: Option<String>,
 }
 
-/// Whose directory it is.
+/// The project that a directory belongs to.
 #[derive(Debug)]
 pub(crate) enum Found {
     Known(ProjectId),
@@ -239,7 +239,7 @@ impl Place {
         })
     }
 
-    /// The same directory at the same path in which `git init` was run, or whose `.git` was removed, is no other project.
+    /// Returns whether only a `.git` was created or removed. Such a directory at the same path is still the same project.
     fn only_gained_or_lost_a_repository(&self, mismatch: &ProjectMismatch) -> bool {
         let one_has_none = self.git_common_directory.is_none() || mismatch.project.git_common_directory.is_none();
         one_has_none && mismatch.differences == [ProjectDifference::GitCommonDirectory]
@@ -250,9 +250,10 @@ fn scope_of(project: ProjectId, place: &Place, asker: &Asker) -> Scope {
     Scope { project, root: place.root.clone(), asker: asker.clone() }
 }
 
-/// Writes down that the service watches a registered project from here on, or leaves it alone. What is so already is not written again.
+/// Records that the service watches a registered project, or stops watching it. Nothing is written if that is the case already.
 ///
 /// # Errors
+///
 /// When another process holds the project for longer than `wait`, or ledger or index cannot be written.
 pub fn record_serving(state_root: &Path, scope: &Scope, serving: Serving, wait: Duration) -> Result<(), RunError> {
     let store = Store::open(state_root).map_err(RunError::Evidence)?;

@@ -1,4 +1,4 @@
-//! Keeping a project's evidence to its limits: when nobody waits, or when somebody asks for it.
+//! Removes a project's old evidence, when idle or on request.
 
 use std::path::Path;
 
@@ -15,25 +15,25 @@ use crate::project::request::{Scope, Settings};
 use crate::project::workspace::{Workspace, catch_up};
 use crate::store::StoreIndex;
 
-/// Evidence is looked at after so many runs: looking reads the whole ledger.
+/// The limits are applied after this number of runs, because it requires reading the whole ledger.
 const RUNS_BETWEEN: u64 = 16;
 
-/// What was removed, or would be.
+/// The result of removing runs, or of planning it.
 #[derive(Debug, Default)]
 pub struct Pruned {
-    /// The runs.
     pub runs: Vec<PrunedRun>,
-    /// What they had, in bytes.
+    /// The size of the removed runs in bytes.
     pub bytes: u64,
-    /// How many runs are left.
+    /// The number of remaining runs.
     pub left: usize,
-    /// How many directories were removed that a process which died had left.
+    /// The number of directories for which the removal by a dead process was completed.
     pub finished: usize,
 }
 
-/// Says which runs of a project are over its limits; nothing is removed.
+/// Returns which runs of a project exceed its limits, and removes nothing.
 ///
 /// # Errors
+///
 /// When the ledger or the evidence cannot be read.
 pub fn plan_pruning(state_root: &Path, project: &ProjectId, limits: &RetentionLimits) -> Result<Pruned, RunError> {
     let store = Store::open(state_root).map_err(RunError::Evidence)?;
@@ -42,9 +42,11 @@ pub fn plan_pruning(state_root: &Path, project: &ProjectId, limits: &RetentionLi
     Ok(told(&survey, runs, 0))
 }
 
-/// Removes the runs of a project that are over its limits, and what a process that died while it did so has left.
+/// Removes the runs of a project that exceed its limits, and completes what a process that died during removal has left
+/// unfinished.
 ///
 /// # Errors
+///
 /// When another process holds the project for longer than `settings.lock_wait`, or ledger, evidence or index cannot be used.
 pub fn prune(state_root: &Path, scope: &Scope, settings: &Settings) -> Result<Pruned, RunError> {
     with_lock(state_root, scope, settings, |store, index, lock, mut ledger| {
@@ -52,7 +54,7 @@ pub fn prune(state_root: &Path, scope: &Scope, settings: &Settings) -> Result<Pr
     })
 }
 
-/// Does something with a project's ledger when nobody else writes to it.
+/// Calls a function with a project's ledger while no other process can write to it.
 pub(super) fn with_lock<T>(
     state_root: &Path,
     scope: &Scope,
@@ -72,8 +74,8 @@ pub(super) fn with_lock<T>(
 }
 
 impl Workspace {
-    /// Keeps the evidence of the last sealed run's project to its limits, every so many runs. For when nobody waits: where another
-    /// process holds the project, that one or the next does it.
+    /// Applies the limits to the project of the last sealed run, once in several runs. It is meant for idle time: if another
+    /// process holds the project, the limits are applied later.
     pub fn keep_to_limits(&mut self) {
         let Some((scope, limits)) = self.to_prune.take().filter(|(_, limits)| !limits.is_idle()) else { return };
         if let Err(error) = self.prune_if_due(&scope, &limits) {

@@ -1,4 +1,4 @@
-//! Values the tests of this folder share.
+//! Values that the tests of this folder share.
 
 use crate::model::{
     Action, ActionPhase, ApprovalTerms, Asker, Digest, LEDGER_SCHEMA, LedgerBody, LedgerLine, Plan, PlanOrigin, Sequence, TaskId,
@@ -10,7 +10,7 @@ pub(crate) fn action(phase: ActionPhase) -> Action {
     testing::action(Tool::Generic, phase)
 }
 
-/// Returns a plan that does nothing.
+/// Returns a plan without actions.
 pub(crate) fn plan() -> Plan {
     Plan {
         task: TaskId::default_task(),
@@ -30,7 +30,7 @@ pub(crate) fn plan() -> Plan {
     }
 }
 
-/// Returns a line of a ledger.
+/// Returns a ledger line with this number and body.
 pub(crate) fn ledger_line(sequence: u64, body: LedgerBody) -> LedgerLine {
     LedgerLine {
         schema: LEDGER_SCHEMA.to_owned(),

@@ -1,4 +1,4 @@
-//! What outlives a run: store, index, launcher, the tree as it was last seen, digests of tools.
+//! The data that outlives a run: store, index, launcher, the last known tree, digests of tools.
 
 use crate::report::ProgramV1;
 use std::collections::BTreeMap;
@@ -31,17 +31,17 @@ use crate::sandbox::search_path;
 use crate::store;
 use crate::tree::{self, TreeHints};
 
-/// Is told of every durable step after it is done.
+/// A function that is called after every durable step.
 pub type StepObserver = Arc<dyn Fn(DurableStep) + Send + Sync>;
 
-/// The tree of the last verdict, and what it was a verdict of.
+/// The tree of the last verdict, and the plan and project it belongs to.
 struct VerdictTree {
     root: PathBuf,
     plan: Digest,
     index: tree::TreeIndex,
 }
 
-/// Everything a run needs that is not the run's own.
+/// Everything a run needs that does not belong to the run itself.
 pub struct Workspace {
     pub(crate) store: Store,
     pub(crate) index: store::StoreIndex,
@@ -58,7 +58,7 @@ pub struct Workspace {
     runs_ahead: RunsAhead,
     pub(crate) parking: Parking,
     pub(crate) approvals: KnownApprovals,
-    /// The project of the last sealed run, and its limits: what [`Self::keep_to_limits`] has to look at.
+    /// The project of the last sealed run with its limits, for [`Self::keep_to_limits`].
     pub(crate) to_prune: Option<(Scope, RetentionLimits)>,
 }
 
@@ -70,10 +70,11 @@ enum RunsAhead {
 }
 
 impl Workspace {
-    /// Opens the store. The launcher comes from the caller, who starts it before anything else: it takes a while to come up.
+    /// Opens the store. The launcher is passed in, because the caller starts it first: it takes a while to start.
     ///
     /// # Errors
-    /// When the store or its index cannot be had.
+    ///
+    /// When the store or its index cannot be opened.
     pub fn open(
         state_root: &Path,
         executable: &Path,
@@ -105,23 +106,23 @@ impl Workspace {
         Ok(workspace)
     }
 
-    /// Returns where the operators' log lies.
+    /// Returns the directory of the operators' log.
     pub fn log_directory(&self) -> PathBuf {
         self.store.log_directory()
     }
 
-    /// Returns what there is to say about the opening: an index that was set aside and rebuilt.
+    /// Returns the messages about opening the store, such as that the index was set aside and rebuilt.
     pub fn take_notes(&mut self) -> Vec<String> {
         std::mem::take(&mut self.opening_notes)
     }
 
-    /// Says to whoever gave the command when the index is mended; otherwise it is in the operators' log alone.
+    /// Sends messages about a repaired index to the given function. Without this they are only in the operators' log.
     pub fn announce_with(&mut self, announce: Announce) {
         self.announce = announce;
         announce_with(&mut self.index, &self.store, announce);
     }
 
-    /// Says that a run is sealed, and that not everything knows of it yet.
+    /// Reports that a run is sealed, but that the index could not be updated.
     pub(crate) fn say_behind(&self, run_id: &RunId, error: &RunError) {
         let causes = std::iter::successors(std::error::Error::source(error), |error| error.source());
         let causes: String = causes.map(|cause| format!(": {cause}")).collect();
@@ -131,12 +132,12 @@ impl Workspace {
         (self.announce)(&line);
     }
 
-    /// Says that the next run is the last: its launcher then ends while the run is sealed, and is not waited for afterwards.
+    /// Announces that the next run is the last one. Its launcher then ends while the run is sealed, so nobody has to wait for it.
     pub fn expect_one_run(&mut self) {
         self.runs_ahead = RunsAhead::One;
     }
 
-    /// Returns whether another run follows: what it needs is then made ready.
+    /// Returns whether another run follows, which is worth preparing for.
     pub(crate) fn has_runs_ahead(&self) -> bool {
         self.runs_ahead == RunsAhead::Many
     }
@@ -168,12 +169,12 @@ impl Workspace {
         search_path(&self.ambient)
     }
 
-    /// Returns the program that is a launcher when it is told to be one.
+    /// Returns the program that serves as launcher when it is started with the right arguments.
     pub(crate) fn executable(&self) -> &Path {
         &self.executable
     }
 
-    /// Returns the launcher; one that died is replaced.
+    /// Returns the launcher, and replaces it if it has died.
     pub(crate) fn launcher(&mut self) -> Result<&mut LauncherHandle, RunError> {
         if self.launcher.is_lost() {
             self.launcher = LauncherHandle::execute(&self.executable).map_err(RunError::Launcher)?;
@@ -181,7 +182,7 @@ impl Workspace {
         Ok(&mut self.launcher)
     }
 
-    /// Locks a project's evidence, waiting for another writer within a bound, or until `stopped` has a reason to stop.
+    /// Locks a project's evidence. Waits for another writer until the time limit or a stop request.
     pub(crate) fn lock(
         &self,
         scope: &Scope,
@@ -205,7 +206,7 @@ impl Workspace {
         })
     }
 
-    /// Opens the ledger and closes what a dead process left open.
+    /// Opens the ledger, and closes runs that a dead process left open.
     pub(crate) fn recovered_ledger(
         &mut self,
         lock: &ProjectLock,
@@ -231,7 +232,7 @@ impl Workspace {
         Ok(ledger)
     }
 
-    /// Brings the index up to the ledger.
+    /// Updates the index from the ledger.
     pub(crate) fn catch_up(&mut self, project: &ProjectId) -> Result<(), RunError> {
         catch_up(&self.store, &mut self.index, project)
     }
@@ -249,11 +250,12 @@ impl Workspace {
         self.index.configuration(project, task).map_err(RunError::Index)
     }
 
-    /// Returns the digest of a project's tree now, and what could not take part in it, without a run.
+    /// Returns the current digest of a project's tree, and the entries that could not be digested. No run is needed.
     ///
-    /// The next look with hints begins where this one ended: what was hinted until now need not be hinted again.
+    /// The next look with hints starts from here, so earlier hints need not be repeated.
     ///
     /// # Errors
+    ///
     /// When the root cannot be read, or a pattern of the settings is wrong.
     pub fn tree_digest(
         &mut self,
@@ -265,10 +267,11 @@ impl Workspace {
         Ok((index.digest(), index.issues()))
     }
 
-    /// Returns the plan of a task of a test specification in the tree as it is now; as [`Self::tree_digest`] for the hints.
+    /// Returns the plan of a task in a test specification of the current tree. For the hints see [`Self::tree_digest`].
     ///
     /// # Errors
-    /// When the tree cannot be read. That the task has no plan is a value.
+    ///
+    /// When the tree cannot be read. A task without a plan is a value.
     pub fn plan_of_task(
         &mut self,
         (settings, configuration): (&Settings, &Configuration),
@@ -280,9 +283,10 @@ impl Workspace {
         Ok(self.specifications.plan(configuration, task))
     }
 
-    /// Returns every task of every test specification in the tree as it is now, sorted.
+    /// Returns every task of every test specification in the current tree, sorted.
     ///
     /// # Errors
+    ///
     /// When the tree cannot be read.
     pub fn specified_tasks(&mut self, settings: &Settings, scope: &Scope, hints: &TreeHints) -> Result<Vec<TaskId>, RunError> {
         self.read_specifications(settings, scope, hints)?;
@@ -295,24 +299,24 @@ impl Workspace {
         Ok(())
     }
 
-    /// Saves what is known of the trees for the next start, if there is enough that is not saved. For when nobody waits.
+    /// Saves the known trees for the next start, if there are enough unsaved changes. It is meant for idle time.
     pub fn save_trees(&mut self) {
         self.trees.save(&self.store);
     }
 
-    /// Looks at the tree before a run.
+    /// Reads the tree before a run.
     pub(crate) fn look_at_tree(&mut self, request: &RunRequest<'_>) -> Result<tree::TreeIndex, RunError> {
         self.trees.look(&self.store, request.settings, request.scope, &request.hints)
     }
 
-    /// Looks at the whole tree again after the last process of a run has ended.
+    /// Reads the whole tree again after the last process of a run has ended.
     pub(crate) fn look_again(&mut self, request: &RunRequest<'_>) -> Result<tree::TreeIndex, RunError> {
         self.trees.look(&self.store, request.settings, request.scope, &TreeHints::Everything)
     }
 
-    /// Keeps the tree of a verdict, if the plan has checks that only some changes trigger.
+    /// Remembers the tree of a verdict, if the plan has checks that only some changes trigger.
     ///
-    /// A run of checks named by a person leaves it as it was: the others have not been carried out on this tree.
+    /// A run of selected checks does not change it, because the other checks were not carried out on this tree.
     pub(crate) fn keep_verdict_tree(&mut self, request: &RunRequest<'_>, plan: Digest, index: &tree::TreeIndex) {
         let is_needed = request.plan.steps.iter().any(|step| !step.paths.is_empty());
         match request.checks {
@@ -324,7 +328,7 @@ impl Workspace {
         }
     }
 
-    /// Returns every path that differs from the tree of the last verdict on the same plan; none where there is none.
+    /// Returns every path that differs from the tree of the last verdict on the same plan; none: there is no such verdict.
     pub(crate) fn changed_since_verdict(
         &self,
         request: &RunRequest<'_>,
@@ -335,7 +339,7 @@ impl Workspace {
         Some(tree::compare(&last.index, now).moved)
     }
 
-    /// Begins to look at the tools of a plan and at installed packages.
+    /// Begins the survey of a plan's tools and of installed packages.
     pub(crate) fn begin_survey(&self, request: &RunRequest<'_>) -> Survey {
         let (background, known) = (self.store.background(), self.digests.clone());
         Survey::begin(background, known, request.plan, &request.scope.root, &self.path_variable())
@@ -351,7 +355,7 @@ impl Workspace {
         if rows.is_empty() { Ok(()) } else { self.index.remember_file_digests(&rows).map_err(RunError::Index) }
     }
 
-    /// Returns what is known of the program an action was started with.
+    /// Returns the facts about the program of an action.
     pub(crate) fn program_facts(
         &mut self,
         action: &Action,
@@ -364,7 +368,7 @@ impl Workspace {
             let digest = file_digest(&file.real_path)?;
             self.digests.insert(file.clone(), digest);
             let row = (file.real_path.to_string_lossy().into_owned(), file.stamp.0.clone(), digest);
-            // A digest that is not remembered is computed again the next time.
+            // If the digest cannot be stored, it is computed again the next time.
             let _forgotten = self.index.remember_file_digests(&[row]);
             Some(digest)
         });
@@ -382,7 +386,7 @@ impl Workspace {
     }
 }
 
-/// Applies the ledger's lines that the index does not know yet.
+/// Updates the index with the lines of the ledger that it does not have yet.
 pub(crate) fn catch_up(store: &Store, index: &mut store::StoreIndex, project: &ProjectId) -> Result<(), RunError> {
     let offset = index.position(project).map_err(RunError::Index)?.map_or(0, |(_, offset)| offset);
     let lines = evidence::read_lines(store, project, offset).map_err(RunError::Evidence)?;
@@ -393,7 +397,7 @@ pub(crate) fn catch_up(store: &Store, index: &mut store::StoreIndex, project: &P
     index.apply(project, &lines).map_err(RunError::Index)
 }
 
-/// Returns what a run whose process died is sealed with: a report and a ledger record made from what it left (S2, E17).
+/// Returns the report and the ledger record for a run whose process died, made from the files that it left (S2, E17).
 fn seal_input_of_interrupted(run: &InterruptedRun, now: Timestamp) -> SealInput {
     let start = run.start_record.as_deref().and_then(|bytes| parse_run_start(bytes).ok());
     let details = start.as_ref().map(|start| &start.details);

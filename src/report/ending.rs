@@ -1,4 +1,4 @@
-//! How a command ended, in the words of the wire.
+//! Converts the end of a command to its wire form.
 
 use nix::errno::Errno;
 use nix::sys::signal::Signal;
@@ -6,7 +6,7 @@ use nix::sys::signal::Signal;
 use crate::model::{ActionEnd, Ended, SpawnFailure, errno_name};
 use crate::report::{ExecutionV1, SpawnErrorV2};
 
-/// Returns when and how a command ended, in the words of the wire.
+/// Returns when and how a command ended, in its wire form.
 pub(super) fn execution(ended: &Ended) -> ExecutionV1 {
     let plain = ExecutionV1 {
         start_time: ended.started,
@@ -42,7 +42,7 @@ pub(super) fn execution(ended: &Ended) -> ExecutionV1 {
     }
 }
 
-/// Returns a signal's name, or its number where it has none (real-time signals).
+/// Returns a signal's name, or its number if it has no name (real-time signals).
 fn signal_name(signal: i32) -> String {
     Signal::try_from(signal).map_or_else(|_| format!("signal {signal}"), |signal| signal.as_str().to_owned())
 }

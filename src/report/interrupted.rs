@@ -1,4 +1,4 @@
-//! The report of a run whose process died: what its start record says, the files it left, and nothing else.
+//! Builds the report of a run whose process died, from its start record and the files it left.
 
 use crate::model::{CompletionStatus, OverallStatus, PlanNote, RunId, Timestamp};
 use crate::report::build::{GENERATED_BY, REPORT_VERSION, sorted_by_name, unsealed};
@@ -9,10 +9,10 @@ use crate::report::{
 
 const REASON: &str = "the run was cut short: the process that carried it out ended before the run did";
 
-/// Returns the report of a run that never wrote its own (S2, E17): INTERRUPTED, without a verdict and without counts.
+/// Returns the report of a run that wrote none itself (S2, E17): INTERRUPTED, without a verdict and without counts.
 ///
-/// When it ended is not known, so no end and no duration are claimed; `evidenceFiles` are as they were found. Without a readable
-/// start record, tree, trigger, plan and process are not known either, and the beginning is the one the run's id names.
+/// The time of its end is not known, so end and duration are left out. `evidenceFiles` lists the files as they were found. If the
+/// start record cannot be read, tree, trigger, plan and process are missing too, and the start time is taken from the run's id.
 pub fn interrupted_report(recovery: &RecoveryFacts) -> ExecutionReportV2 {
     let details = recovery.start.as_ref().map(|start| &start.details);
     let mut notes = Vec::new();
@@ -105,7 +105,7 @@ fn note(message: &str) -> PlanNote {
     PlanNote { subject: "run".to_owned(), message: message.to_owned() }
 }
 
-/// Returns the time a run's id names: `exec-20260304T093000.120Z-000042` began at 2026-03-04T09:30:00.120Z.
+/// Returns the time in a run's id: `exec-20260304T093000.120Z-000042` began at 2026-03-04T09:30:00.120Z.
 fn start_named_by(run_id: &RunId) -> Option<Timestamp> {
     let stamp = run_id.as_str().strip_prefix("exec-")?.split('-').next()?;
     let (date, time) = stamp.split_once('T')?;

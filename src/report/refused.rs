@@ -1,4 +1,4 @@
-//! The report of a run that was refused: the task's specification has errors, so nothing was run (C10, C78).
+//! Builds the report of a refused run: the task's specification has errors, so nothing was run (C10, C78).
 
 use crate::model::{ActionPhase, OverallResult, OverallStatus, PlanOrigin, RunId, Timestamp};
 use crate::report::build::{GENERATED_BY, REPORT_VERSION, build_issue, unsealed};
@@ -8,7 +8,7 @@ use crate::report::{
     RefusalFacts, RunStartDetailsV1, SchemaValidationV2, StepExecutionV2, TestSpecificationV2, TreeV2, ValidationCriteriaV2,
 };
 
-/// Returns what the start record of such a run says.
+/// Returns the content of the start record of a refused run.
 pub fn refused_start(facts: &RefusalFacts) -> RunStartDetailsV1 {
     RunStartDetailsV1 {
         generated_by: GENERATED_BY.to_owned(),
@@ -21,11 +21,11 @@ pub fn refused_start(facts: &RefusalFacts) -> RunStartDetailsV1 {
     }
 }
 
-/// Returns the report of a run that carried nothing out, because the specification of its task is wrong.
+/// Returns the report of a run that executed nothing, because the specification of its task is wrong.
 ///
-/// Of its actions those have entries that errors stand in and whose type can be read; every error is in `specificationErrors`, with
-/// its place, also those of the prerequisites and the cleanup (C78). The tree was looked at once, before: no
-/// process ran that could have changed it.
+/// It has entries only for actions that contain errors and have a readable type. `specificationErrors` has every error with its
+/// position, including those of prerequisites and cleanup (C78). The tree was read only once, because no process could have
+/// changed it.
 pub fn refused_report(facts: &RefusalFacts, run_id: &RunId, ended: Timestamp) -> ExecutionReportV2 {
     let of = |phase| facts.invalid.iter().filter(|action| action.phase == phase).map(build_invalid).collect();
     ExecutionReportV2 {
@@ -97,7 +97,7 @@ pub fn refused_report(facts: &RefusalFacts, run_id: &RunId, ended: Timestamp) ->
     }
 }
 
-/// None of them was run, so none is among the executed ones (C62).
+/// Returns the counts. No action was run, so none counts as executed (C62).
 fn counts(invalid: &[InvalidFacts]) -> ActionCountsV2 {
     let in_phase = |phase| invalid.iter().filter(|action| action.phase == phase).count() as u64;
     ActionCountsV2 {
@@ -109,14 +109,14 @@ fn counts(invalid: &[InvalidFacts]) -> ActionCountsV2 {
     }
 }
 
-/// The entry of an action that was not run, because its specification is wrong (seed 004, example 6).
+/// Returns the entry of an action that was not run because its specification is wrong (seed 004, example 6).
 fn build_invalid(facts: &InvalidFacts) -> ActionResultV2 {
     let errors = facts.errors.clone();
     ActionResultV2 {
         action_id: facts.id.clone(),
         name: facts.id.to_string(),
         action_type: facts.action_type,
-        // No output was read.
+        // No tool output was read.
         tool: String::new(),
         disposition: DispositionV2::Invalid,
         skip_reason: None,
@@ -147,7 +147,7 @@ fn build_invalid(facts: &InvalidFacts) -> ActionResultV2 {
     }
 }
 
-/// The project's name is the specification's to say.
+/// Returns the project without a name, because the name would come from the specification.
 fn project(facts: &RefusalFacts) -> ProjectV2 {
     ProjectV2 { id: facts.project_id.clone(), name: None }
 }

@@ -1,7 +1,8 @@
-//! What one action goes through: prepare → supervise → take what the tool left → interpret → classify → write it down.
-//! What is different for one that goes on while others run is in `services`, for one that an earlier verdict stands for in `reusing`,
-//! for one that starts no process in `looks`; `process` is one process from its preparation to its judgement, `lane` one beside others;
-//! `attempts` is how often an action goes through it.
+//! Carries out one action: prepare → supervise → take the report → interpret → classify → write the record.
+//!
+//! Special cases have their own files: `services` for actions that keep running, `reusing` for reused results, `looks` for
+//! actions without a process. `process` takes one process from preparation to judgement, `lane` runs one beside others, and
+//! `attempts` repeats an action.
 
 mod attempts;
 mod control;
@@ -49,14 +50,14 @@ pub(crate) use self::process::Prepared;
 pub(crate) use self::running_service::RunningService;
 pub(crate) use self::services::Started;
 
-/// How long an action may take, and which time-out of the run as a whole that is, where less is left of it than the action may take.
+/// The time limit of an action, and whether it comes from the run's own time limit because less than the action's limit is left.
 #[derive(Debug, Clone, Copy)]
 struct Allowed {
     timeout: Duration,
     of_the_run: Option<Duration>,
 }
 
-/// Carries actions out.
+/// Carries out actions.
 pub(crate) struct Performer<'w, 'c> {
     workspace: &'w mut Workspace,
     lock: &'w ProjectLock,
@@ -65,7 +66,7 @@ pub(crate) struct Performer<'w, 'c> {
     show: &'w mut dyn FnMut(Progress),
     queue: QueueSettings,
     clock: RunClock,
-    /// That of an action that is over, for one whose report is not taken from it.
+    /// The output directory of a finished action. An action whose report is not read from its directory may use it again.
     spare_output: Option<OutputDirectory>,
 }
 
@@ -82,12 +83,12 @@ impl<'w, 'c> Performer<'w, 'c> {
         Self { workspace, lock, course, directory, show, queue, clock, spare_output: None }
     }
 
-    /// Returns whether the time of the run as a whole is over.
+    /// Returns whether the run's own time limit has passed.
     pub(crate) fn is_out_of_time(&self) -> bool {
         self.clock.is_over(clock::monotonic())
     }
 
-    /// Returns how long an action may take now. Cleanup runs whatever is left.
+    /// Returns the time limit of an action as of now. Cleanup has its full time even if the run's limit has passed.
     fn allowed(&self, action: &Action) -> Allowed {
         let left = self.clock.left(clock::monotonic()).filter(|_| action.phase != ActionPhase::Cleanup);
         match left.filter(|(left, _)| *left < action.timeout) {
@@ -96,24 +97,24 @@ impl<'w, 'c> Performer<'w, 'c> {
         }
     }
 
-    /// Returns the request that stops an action, where there is one.
+    /// Returns the stop request that applies to an action, if there is one.
     fn stop_of(&self, action: &Action) -> Option<StopReason> {
         self.course.request.control.requested().filter(|reason| heeded(action.phase).contains(reason))
     }
 
-    /// Begins to look at tools and installed packages.
+    /// Begins the survey of tools and installed packages.
     pub(crate) fn survey(&self) -> Survey {
         self.workspace.begin_survey(self.course.request)
     }
 
-    /// Notes that an action is not run, visibly.
+    /// Skips an action and reports it to the screen.
     pub(crate) fn skip(&mut self, action: &Action, reason: SkipReason) -> ActionResult {
         let skipped = skipped(action, reason);
         self.tell(&skipped);
         skipped
     }
 
-    /// Carries an action out once, when its turn has come; one that is stopped before is skipped. Nobody is told of it yet.
+    /// Waits for a turn and carries an action out once. If it is stopped before, it is skipped. The screen is not told yet.
     fn perform_once(&mut self, action: &Action, attempts: &mut Attempts) -> Result<ActionResult, RunError> {
         if !action.kind.starts_a_process() {
             return self.perform_look(action, attempts);
@@ -126,31 +127,31 @@ impl<'w, 'c> Performer<'w, 'c> {
         Ok(ActionResult { waited, ..performed })
     }
 
-    /// Takes a turn for an action beside others of this run, if it can be had at once. Whoever has a turn does not wait for a further
-    /// one: those that wait in line are before it.
+    /// Takes a turn for an action beside others of this run, if one is free at once. A run that has a turn never waits for
+    /// another one, because runs that wait in the queue come first.
     pub(crate) fn turn_at_once(&self) -> Result<Option<Turn>, RunError> {
         turn_at_once(&self.workspace.store, self.workspace.ambient(), self.queue)
     }
 
-    /// Takes a turn for an action, and notes how long that took.
+    /// Waits for a turn, and adds the wait to the run's clock.
     pub(crate) fn next_turn(&mut self, action: &Action) -> Result<Answer, RunError> {
         let answer = self.take_turn(action)?;
         self.clock.note_wait(answer.waited);
         Ok(answer)
     }
 
-    /// Starts a launcher for actions that go on beside others.
+    /// Starts a launcher for actions that run beside others.
     pub(crate) fn lane_launcher(&self) -> Result<LauncherHandle, RunError> {
         LauncherHandle::execute(self.workspace.executable()).map_err(RunError::Launcher)
     }
 
-    /// Waits before anything of the action is prepared, so that nothing in the project is put aside for the length of the wait.
+    /// Waits for a turn. This happens before any preparation, so that no project file is moved out of the way during the wait.
     fn take_turn(&mut self, action: &Action) -> Result<Answer, RunError> {
         let (control, heeded) = (self.course.request.control, heeded(action.phase));
         let stopped = || control.requested().filter(|reason| heeded.contains(reason));
         let answer = take_turn(&self.workspace.store, self.workspace.ambient(), self.queue, &stopped, self.show);
         if let Err(RunError::Queue { .. }) = answer {
-            // The run has failed. What is left of it is the clean-up, which is tried once and does not wait as long again.
+            // The run has failed. Only the cleanup is left, which should not wait for the whole time again.
             self.queue.wait = Duration::ZERO;
         }
         answer
@@ -160,7 +161,7 @@ impl<'w, 'c> Performer<'w, 'c> {
         (self.show)(Progress::ActionEnded(Box::new(action_result(result))));
     }
 
-    /// Returns the project's link to its evidence, where there is one. A directory of the project's own by that name may hold tests.
+    /// Returns the project's link to its evidence, if it exists. An ordinary directory of that name may contain tests.
     fn evidence_link(&self) -> Option<PathBuf> {
         let request = self.course.request;
         let target = self.workspace.store.project_directory(&request.scope.project);
@@ -284,7 +285,8 @@ impl<'w, 'c> Performer<'w, 'c> {
 
 fn limits_of(action: &Action, timeout: Duration) -> ActionLimits {
     ActionLimits {
-        // The start of a service is bounded by whoever waits for it; then it goes on as long as the checks, which are bounded.
+        // The caller limits the start of a service. After that, the service runs as long as the checks, which have limits of
+        // their own.
         timeout: if action.service.is_some() { Duration::MAX } else { timeout },
         idle: action.idle_timeout,
         output: action.max_output.map(|size| size.0),
@@ -293,7 +295,7 @@ fn limits_of(action: &Action, timeout: Duration) -> ActionLimits {
     }
 }
 
-/// Notes that an action is not run.
+/// Returns the result of an action that this run does not start.
 pub(crate) fn skipped(action: &Action, reason: SkipReason) -> ActionResult {
     ActionResult::new(action.clone(), ActionDisposition::Skipped(reason))
 }

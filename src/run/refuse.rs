@@ -1,4 +1,4 @@
-//! A run that is refused: the task's specification has errors. Nothing is carried out, and that is sealed like every run (C78).
+//! A refused run: the task's specification has errors. Nothing is carried out, and the refusal is sealed like any run (C78).
 
 use std::collections::BTreeSet;
 
@@ -19,25 +19,25 @@ use crate::spec::specification::InvalidAction;
 use crate::tree::TreeHints;
 use crate::verdict::{RunFlow, judge_invalid, judge_run};
 
-/// A run that is asked for of a task whose specification has errors.
+/// A requested run of a task whose specification has errors.
 pub struct Refusal<'a> {
-    /// The task.
     pub task: &'a TaskId,
-    /// Where.
+    /// The project.
     pub scope: &'a Scope,
     /// The settings of the project's runs.
     pub settings: &'a Settings,
-    /// What plans are made with.
+    /// The configuration that plans are made with.
     pub configuration: &'a Configuration,
-    /// Why it is asked for.
+    /// What started the run.
     pub trigger: Trigger,
 }
 
 impl Workspace {
-    /// Seals that a task was not run, and why; none where its specification has no errors any more in the tree that is on disk now.
+    /// Seals the refusal of a run; none if the specification has no errors in the current tree.
     ///
     /// # Errors
-    /// Only proctor's own troubles: the store, a tree that cannot be read.
+    ///
+    /// Only failures of proctor itself: the store, a tree that cannot be read.
     pub fn refuse(&mut self, refusal: &Refusal<'_>, show: &mut dyn FnMut(Progress)) -> Result<Option<Sealed>, RunError> {
         let Refusal { task, scope, settings, configuration, trigger } = refusal;
         let lock = self.lock(scope, settings.lock_wait, &|| None, show)?;
@@ -45,7 +45,7 @@ impl Workspace {
         self.catch_up(&scope.project)?;
         let (started, begun) = (clock::now(), clock::monotonic());
         let (tree, issues) = self.tree_digest(settings, scope, &TreeHints::Everything)?;
-        // Said of the tree that the report names, whatever was read before.
+        // The specification is read again, so that the errors belong to the tree that the report names.
         let plan = self.plan_of_task((settings, configuration), scope, task, &TreeHints::Only(BTreeSet::new()))?;
         let Err(TaskError::Wrong { file, faults, invalid }) = plan else { return Ok(None) };
         let verdict = judge_run(&[], &RunFlow::SpecificationWrong);

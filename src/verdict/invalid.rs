@@ -1,9 +1,9 @@
-//! What an action amounts to whose specification is wrong: it was not run, and that says nothing of the code (C10, seed 004 example 6).
+//! Judges an action whose specification is wrong. It was not run, which says nothing about the code (C10, seed 004 example 6).
 
 use crate::model::{ActionJudgement, Blocking, CategoryCode, Classification, DebtGeneration};
 use crate::verdict::rows::row_of;
 
-/// Judges an action by what is wrong with its specification.
+/// Judges an action by the errors in its specification.
 pub fn judge_invalid(errors: Vec<String>) -> ActionJudgement {
     let row = row_of(CategoryCode::SpecificationInvalid);
     let reason = "Invalid action in the test specification";

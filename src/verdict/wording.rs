@@ -1,38 +1,38 @@
-//! The words reports use for a validation tool's findings: data, found by the tool's name in reports (seed 004).
+//! The texts about a validation tool's findings in reports, as data that is found by the tool's name (seed 004).
 
 use std::time::Duration;
 
 use crate::model::DebtCategory;
 use crate::verdict::agent::AgentWord;
 
-/// How one tool's findings are spoken of.
+/// The texts about one tool's findings.
 #[derive(Debug)]
 pub(in crate::verdict) struct Words {
     pub(in crate::verdict) report_name: &'static str,
-    /// The tool's name as people write it.
+    /// The tool's name for display.
     pub(in crate::verdict) display: &'static str,
-    /// What one error is called in a title.
+    /// The word for one error in a title.
     pub(in crate::verdict) error: &'static str,
-    /// What its errors are called in a sentence.
+    /// The word for its errors in a sentence.
     pub(in crate::verdict) errors: &'static str,
     pub(in crate::verdict) error_issue: &'static str,
     pub(in crate::verdict) warning_issue: &'static str,
-    /// Whether its errors keep the code from being compiled.
+    /// Whether its errors keep the code from compiling.
     pub(in crate::verdict) blocks_compilation: bool,
     pub(in crate::verdict) debt: DebtCategory,
     pub(in crate::verdict) agent: AgentWord,
-    /// The option that lets the tool mend findings by itself.
+    /// The option that makes the tool fix findings automatically.
     pub(in crate::verdict) fix_option: Option<&'static str>,
-    /// What a failing exit code says of a run that found warnings only.
+    /// The meaning of a failing exit code when the tool found warnings only.
     pub(in crate::verdict) warnings_exit: WarningsExit,
 }
 
-/// What a failing exit code says of a run of a tool that found warnings only (C28).
+/// The meaning of a tool's failing exit code when it found warnings only (C28).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::verdict) enum WarningsExit {
-    /// That they are more than the tool was told to allow.
+    /// There are more warnings than the tool was told to allow.
     Refuses,
-    /// That there are some, and nothing else: the tool has a bit for each kind of message.
+    /// There are warnings, and nothing more: the exit code has a bit for each kind of message.
     Tells,
 }
 
@@ -88,7 +88,7 @@ const TABLE: [Words; 8] = [
     },
 ];
 
-/// What type checkers have in common; their errors are found before the code runs, and keep nothing from being compiled.
+/// The common texts of type checkers. Their errors are found before the code runs, and do not keep it from compiling.
 const TYPES: Words = Words {
     error: "Type Error",
     errors: "type errors",
@@ -98,10 +98,10 @@ const TYPES: Words = Words {
     ..ANY
 };
 
-/// What linters have in common (C40).
+/// The common texts of linters (C40).
 const LINT: Words = Words { error_issue: "LINT_ERROR", warning_issue: "LINT_WARNING", debt: DebtCategory::Refactor, ..ANY };
 
-/// For a validation tool nobody wrote words for.
+/// The texts for a validation tool without a row of its own.
 const ANY: Words = Words {
     report_name: "",
     display: "Validation",
@@ -116,7 +116,6 @@ const ANY: Words = Words {
     warnings_exit: WarningsExit::Refuses,
 };
 
-/// Returns the words for a tool, by its name in reports.
 pub(in crate::verdict) fn words_for(report_name: &str) -> &'static Words {
     TABLE.iter().find(|words| words.report_name == report_name).unwrap_or(&ANY)
 }
@@ -126,12 +125,12 @@ pub(in crate::verdict) fn counted(count: u64, noun: &str) -> String {
     format!("{count} {}", plural(count, noun))
 }
 
-/// Returns a noun in the number of its count.
+/// Returns a noun in the singular or plural form for a count.
 pub(in crate::verdict) fn plural(count: u64, noun: &str) -> String {
     if count == 1 { noun.to_owned() } else { format!("{noun}s") }
 }
 
-/// Returns a duration as people say a limit: `10s`, `1.5s`, `250ms`.
+/// Returns a duration in the form for a limit: `10s`, `1.5s`, `250ms`.
 pub(in crate::verdict) fn spoken_limit(limit: Duration) -> String {
     let millis = limit.as_millis();
     if millis < 1000 { format!("{millis}ms") } else { format!("{}s", limit.as_secs_f64()) }

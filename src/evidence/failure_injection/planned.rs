@@ -19,9 +19,9 @@ const ERRNOS: [(&str, Errno); 6] = [
     ("EACCES", Errno::EACCES),
     ("EMFILE", Errno::EMFILE),
 ];
-/// A row of at least this many hexadecimal digits is an id or a nonce, which differs from process to process.
+/// Hexadecimal digits in a row of at least this length are an id or a nonce, which differs from process to process.
 const NONCE_DIGITS: usize = 8;
-/// How every run id begins.
+/// The prefix of every run id.
 const RUN_PREFIX: &str = "exec-";
 
 static PLANNED: OnceLock<FailureInjection> = OnceLock::new();
@@ -40,7 +40,7 @@ pub enum InjectedFailure {
 pub struct FailureInjection {
     planned: Option<(String, InjectedFailure)>,
     passed: Option<File>,
-    /// How often each operation was passed, by its name (see `operation_name`).
+    /// The number of calls of each operation, by its name (see `operation_name`).
     counts: Mutex<BTreeMap<String, u32>>,
     die: fn(),
 }

@@ -1,4 +1,4 @@
-//! Whether a project's ledger is unchanged: every line is in its place, chained to the one before, and signed.
+//! Checks that a project's ledger is unchanged: every line is in its place, chained to the one before, and signed.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -102,7 +102,7 @@ fn judge_line(bytes: &&[u8], project: &ProjectId, keys: &KeyRing) -> Result<Judg
     Ok(JudgedLine { line, signature })
 }
 
-/// Checks what only several lines together can show: no run has two lines, and what is pruned or archived was sealed.
+/// Checks the rules that concern several lines: no run has two lines, and pruned or archived runs were sealed before.
 fn check_lines_together(read: &ParsedLedger, path: &Path, project: &ProjectId, faults: &mut Vec<EvidenceFault>) {
     let mut runs: BTreeMap<&RunId, Sequence> = BTreeMap::new();
     let mut manifests: BTreeMap<&RunId, Digest> = BTreeMap::new();

@@ -33,7 +33,7 @@ pub enum VerificationScope {
     Run(RunId),
 }
 
-/// What was verified, and every fault that was found.
+/// The result of a verification, with every fault that was found.
 #[derive(Debug, Default)]
 pub struct VerificationResult {
     /// All faults, sorted by file.
@@ -50,7 +50,7 @@ pub struct VerificationResult {
     pub archived: u64,
     /// How many runs of the ledger are pruned.
     pub pruned: u64,
-    /// What a dead process left and the next one will finish.
+    /// Work that a dead process left unfinished and that the next process will finish.
     pub unfinished: Vec<UnfinishedWork>,
     /// The parsed lines of the ledger, each with the offset after it.
     pub lines: Vec<(u64, LedgerLine)>,
@@ -225,7 +225,7 @@ fn unfinished_run_and_line(
     run.into_iter().chain(line).collect()
 }
 
-/// What the ledger says about each run, by the kind of line.
+/// The statements of the ledger about each run, by the kind of line.
 #[derive(Default)]
 struct RunsInLedger<'a> {
     /// The sealed runs, each with the sequence of its line.

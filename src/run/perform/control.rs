@@ -1,7 +1,7 @@
-//! The control of a check: the same command, once more and beforehand, with tests that must fail. Judged in `tools/`.
+//! The control of a check: before the check, the same command runs with tests that must fail. `tools/` judges the result.
 //!
-//! It goes through the run's own launcher, in the run's own thread, also where checks are carried out side by side: those that go on then
-//! go on, but the next one starts, and the end of one is told, when the control is over.
+//! It uses the run's own launcher and thread, even when checks run side by side. Running checks continue, but no other check
+//! starts, and no end of a check is reported, until the control is over.
 
 use crate::evidence::{OutputDirectory, mint_nonce};
 use crate::model::{Action, CategoryCode, ControlSeen, EvidenceFile, Interpretation};
@@ -12,14 +12,14 @@ use crate::run::perform::reports::take_report;
 use crate::run::perform::{Allowed, Attempts, Performer, limits_of};
 use crate::tools::{self, ReportRequest};
 
-/// What came of a control, and its files.
+/// The result of a control, and its files.
 pub(super) struct Controlled {
     pub(super) seen: ControlSeen,
     pub(super) files: Vec<EvidenceFile>,
 }
 
 impl Performer<'_, '_> {
-    /// Carries out the control of an action; none where it has none.
+    /// Carries out the control of an action; none: it has none.
     pub(super) fn perform_control(
         &mut self,
         action: &Action,
@@ -52,7 +52,7 @@ impl Performer<'_, '_> {
     }
 }
 
-/// Returns what an action amounts to with its control: a pass that a runner says which does not show failures is none.
+/// Returns the action's result in the light of its control: if the runner failed to report failures, its pass does not count.
 pub(super) fn with_control(interpretation: Interpretation, control: Option<&ControlSeen>) -> Interpretation {
     let Some(control) = control else { return interpretation };
     let interpretation = Interpretation { control: Some(control.clone()), ..interpretation };

@@ -1,14 +1,14 @@
-//! Ends of actions that no process came to: nothing was started.
+//! Ends of actions for which no process was started.
 
 use crate::model::{ActionEnd, Captured, Digest, DurationMs, Ended, SpawnFailure, StreamExcerpt};
 use crate::process::clock;
 
-/// An action whose program was not found: nothing was started, nothing captured.
+/// Returns the end of an action that could not be started, with no output.
 pub(crate) fn not_started(failure: SpawnFailure) -> Ended {
     not_a_process(ActionEnd::NotStarted(failure))
 }
 
-/// The end of what was no process: it printed nothing, and nothing is left of it.
+/// Returns the end of an action without a process, with no output and no remaining processes.
 pub(super) fn not_a_process(end: ActionEnd) -> Ended {
     let (now, nothing) = (clock::now(), Digest::of(b""));
     let captured = Captured {

@@ -1,4 +1,4 @@
-//! Actions that start no process: a look at a file, a request. Done here in thin code, judged in `tools/`.
+//! Actions without a process: the check of a file, and a request. They are carried out here and judged in `tools/`.
 
 use crate::project::RunError;
 use std::path::Path;
@@ -21,11 +21,11 @@ use crate::run::http_client::{Patience, send};
 use crate::run::perform::{Attempts, Performer, not_a_process, skipped};
 use crate::tools::{interpret_exchange, interpret_file};
 
-/// The content of a file that is looked through is read up to this size; a digest is computed of any.
+/// The largest file whose content is checked. A digest is computed for a file of any size.
 const CONTENT_CAP: u64 = 64 * 1024 * 1024;
 
 impl Performer<'_, '_> {
-    /// Carries an action out that starts no process. It takes no turn in the machine-wide queue: it uses no processor to speak of.
+    /// Carries out an action without a process. It takes no turn in the machine-wide queue, because it hardly uses the processor.
     pub(super) fn perform_look(&mut self, action: &Action, attempts: &mut Attempts) -> Result<ActionResult, RunError> {
         if self.stop_of(action).is_some() {
             return Ok(skipped(action, skip_reason(self.course.request.control)));
@@ -118,7 +118,7 @@ impl Performer<'_, '_> {
     }
 }
 
-/// Returns the end of a look in the words of an end of a process: a synthetic exit code, 0 for what is as it must be (C66).
+/// Returns the end of such an action in the form of a process's end, with exit code 0 if the requirement is met (C66).
 fn ended(interpretation: &Interpretation, stopped: Option<StopReason>, started: Timestamp, begun: Monotonic) -> Ended {
     let stage = StopStage::Sigterm;
     let code = interpretation.category;
@@ -134,7 +134,7 @@ fn ended(interpretation: &Interpretation, stopped: Option<StopReason>, started: 
     Ended { started, duration: DurationMs::from(clock::monotonic().since(begun)), ..not_a_process(end) }
 }
 
-/// The bytes are in evidence by now, or need not be: what is kept of them to the end of the run is what the report shows.
+/// Removes content from an observation, except for the parts that the report shows. The evidence has the content already.
 fn without_bytes(action: &Action, observed: Observed) -> Observed {
     match observed {
         Observed::File(mut seen) => {

@@ -1,4 +1,5 @@
-//! The workflow's runner with a fake host whose calls can fail: whichever call fails, the workflow ends alike and files one issue.
+//! Tests the workflow's runner with a fake host whose calls can fail. Whichever call fails, the workflow has the same ending and
+//! files one issue.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,4 +1,4 @@
-//! What changes a check's inputs, and what does not.
+//! Tests which changes alter a check's inputs.
 
 use std::path::Path;
 
