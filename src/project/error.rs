@@ -14,7 +14,7 @@ use crate::tree::TreeError;
 
 /// An operation that proctor could not do.
 #[derive(Debug, thiserror::Error)]
-pub enum RunError {
+pub enum ProjectError {
     /// The project's evidence could not be locked.
     #[error("failed to lock the project's evidence")]
     Lock(#[source] LockError),
@@ -126,7 +126,7 @@ pub enum RunError {
     Cycle(crate::routing::TransitionError),
 }
 
-impl RunError {
+impl ProjectError {
     /// Returns the exit code of a command that fails with this error (G5).
     pub fn exit(&self) -> CommandExit {
         match self {

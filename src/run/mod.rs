@@ -1,7 +1,7 @@
 //! Carries out one plan: the order of its actions, their attempts, the judgement and the seal.
 //!
 //! This is the only place where process, tools, verdict, routing, report and evidence meet. It judges nothing itself, but asks
-//! the pure folders. A tool that fails is a value here; `project::RunError` is for failures of proctor itself only. Data that
+//! the pure folders. A tool that fails is a value here; `project::ProjectError` is for failures of proctor itself only. Data that
 //! outlives a run (registration, approvals, the index, retention) belongs to `project/`.
 //!
 //! Where to look: `carry_out` has the order that the crate's documentation shows. `order` sorts the checks, `flow` decides which

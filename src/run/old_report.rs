@@ -5,7 +5,7 @@
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use crate::project::RunError;
+use crate::project::ProjectError;
 
 /// The suffix of a file that was moved out of the way.
 const SUFFIX: &str = ".before-proctor";
@@ -18,7 +18,7 @@ pub(crate) struct PutAside {
 
 impl PutAside {
     /// Moves an old report out of the way, if there is one.
-    pub(crate) fn of(path: Option<PathBuf>) -> Result<Self, RunError> {
+    pub(crate) fn of(path: Option<PathBuf>) -> Result<Self, ProjectError> {
         // Only a regular file can be an old report. A device, a pipe or a link is the user's choice and stays. Reading the report
         // will refuse it later.
         let is_file = |path: &PathBuf| path.symlink_metadata().is_ok_and(|metadata| metadata.is_file());
@@ -29,7 +29,7 @@ impl PutAside {
         match rename(&path, &aside) {
             Ok(()) => Ok(Self { moved: Some((path, aside)) }),
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(Self { moved: None }),
-            Err(source) => Err(RunError::OldReport { path, source }),
+            Err(source) => Err(ProjectError::OldReport { path, source }),
         }
     }
 }

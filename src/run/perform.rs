@@ -18,7 +18,7 @@ mod services;
 
 use crate::project::Progress;
 use crate::project::QueueSettings;
-use crate::project::RunError;
+use crate::project::ProjectError;
 use crate::project::Survey;
 use crate::project::Workspace;
 use std::path::{Path, PathBuf};
@@ -115,7 +115,7 @@ impl<'w, 'c> Performer<'w, 'c> {
     }
 
     /// Waits for a turn and carries an action out once. If it is stopped before, it is skipped. The screen is not told yet.
-    fn perform_once(&mut self, action: &Action, attempts: &mut Attempts) -> Result<ActionResult, RunError> {
+    fn perform_once(&mut self, action: &Action, attempts: &mut Attempts) -> Result<ActionResult, ProjectError> {
         if !action.kind.starts_a_process() {
             return self.perform_look(action, attempts);
         }
@@ -129,28 +129,28 @@ impl<'w, 'c> Performer<'w, 'c> {
 
     /// Takes a turn for an action beside others of this run, if one is free at once. A run that has a turn never waits for
     /// another one, because runs that wait in the queue come first.
-    pub(crate) fn turn_at_once(&self) -> Result<Option<Turn>, RunError> {
+    pub(crate) fn turn_at_once(&self) -> Result<Option<Turn>, ProjectError> {
         turn_at_once(&self.workspace.store, self.workspace.ambient(), self.queue)
     }
 
     /// Waits for a turn, and adds the wait to the run's clock.
-    pub(crate) fn next_turn(&mut self, action: &Action) -> Result<Answer, RunError> {
+    pub(crate) fn next_turn(&mut self, action: &Action) -> Result<Answer, ProjectError> {
         let answer = self.take_turn(action)?;
         self.clock.note_wait(answer.waited);
         Ok(answer)
     }
 
     /// Starts a launcher for actions that run beside others.
-    pub(crate) fn lane_launcher(&self) -> Result<LauncherHandle, RunError> {
-        LauncherHandle::execute(self.workspace.executable()).map_err(RunError::Launcher)
+    pub(crate) fn lane_launcher(&self) -> Result<LauncherHandle, ProjectError> {
+        LauncherHandle::execute(self.workspace.executable()).map_err(ProjectError::Launcher)
     }
 
     /// Waits for a turn. This happens before any preparation, so that no project file is moved out of the way during the wait.
-    fn take_turn(&mut self, action: &Action) -> Result<Answer, RunError> {
+    fn take_turn(&mut self, action: &Action) -> Result<Answer, ProjectError> {
         let (control, heeded) = (self.course.request.control, heeded(action.phase));
         let stopped = || control.requested().filter(|reason| heeded.contains(reason));
         let answer = take_turn(&self.workspace.store, self.workspace.ambient(), self.queue, &stopped, self.show);
-        if let Err(RunError::Queue { .. }) = answer {
+        if let Err(ProjectError::Queue { .. }) = answer {
             // The run has failed. Only the cleanup is left, which should not wait for the whole time again.
             self.queue.wait = Duration::ZERO;
         }
@@ -198,7 +198,7 @@ impl<'w, 'c> Performer<'w, 'c> {
         directory: &Path,
         environment: &ChildEnvironment,
         output: &OutputDirectory,
-    ) -> Result<Isolation, RunError> {
+    ) -> Result<Isolation, ProjectError> {
         let (request, ambient) = (self.course.request, self.workspace.ambient());
         let sandbox = SandboxRequest {
             project_root: &request.scope.root,
@@ -212,7 +212,7 @@ impl<'w, 'c> Performer<'w, 'c> {
             ambient,
             settings: &request.settings.sandbox,
         };
-        isolation::isolation(&sandbox, output.path(), request.settings.strongest_isolation).map_err(RunError::Sandbox)
+        isolation::isolation(&sandbox, output.path(), request.settings.strongest_isolation).map_err(ProjectError::Sandbox)
     }
 
     fn classify(&self, action: &Action, ended: &Ended, interpretation: &Interpretation, allowed: Allowed) -> ActionJudgement {
@@ -231,14 +231,14 @@ impl<'w, 'c> Performer<'w, 'c> {
         })
     }
 
-    fn keep_streams(&mut self, action: &Action, ended: &Ended, names: &ActionFiles) -> Result<Vec<EvidenceFile>, RunError> {
+    fn keep_streams(&mut self, action: &Action, ended: &Ended, names: &ActionFiles) -> Result<Vec<EvidenceFile>, ProjectError> {
         let captured = &ended.captured;
         let log = (&names.log, captured.log_bytes, captured.log_digest);
         let frames = (&names.frames, captured.frames_bytes, captured.frames_digest);
         let mut files = Vec::with_capacity(2);
         for (file, bytes, digest) in [log, frames] {
             let kept = self.directory.adopt(&file.name, bytes, digest, file.kind, Some(&action.id));
-            files.push(kept.map_err(RunError::Evidence)?);
+            files.push(kept.map_err(ProjectError::Evidence)?);
         }
         Ok(files)
     }
@@ -248,9 +248,9 @@ impl<'w, 'c> Performer<'w, 'c> {
         name: Option<&NamedFile>,
         report: &ToolReport,
         action: &Action,
-    ) -> Result<Option<EvidenceFile>, RunError> {
+    ) -> Result<Option<EvidenceFile>, ProjectError> {
         let (Some(name), ToolReport::Fresh(bytes)) = (name, report) else { return Ok(None) };
-        self.directory.write(&name.name, bytes, name.kind, Some(&action.id)).map(Some).map_err(RunError::Evidence)
+        self.directory.write(&name.name, bytes, name.kind, Some(&action.id)).map(Some).map_err(ProjectError::Evidence)
     }
 
     fn keep_records(
@@ -261,7 +261,7 @@ impl<'w, 'c> Performer<'w, 'c> {
         outcome: &ActionJudgement,
         (environment, program): (&ChildEnvironment, Option<&Path>),
         (names, attempt): (&ActionFiles, u32),
-    ) -> Result<Vec<EvidenceFile>, RunError> {
+    ) -> Result<Vec<EvidenceFile>, ProjectError> {
         let mut files = Vec::with_capacity(2);
         let directory = self.working_directory(action);
         let places = (self.course.request.scope.root.as_path(), directory.as_path());
@@ -269,9 +269,9 @@ impl<'w, 'c> Performer<'w, 'c> {
         let run = (&self.course.run_id, attempt);
         let record = records::action(run, action, ended, &directory, program, environment);
         let mut write = |name: &NamedFile, bytes: &[u8]| {
-            let kept = self.directory.write(&name.name, bytes, name.kind, Some(&action.id)).map_err(RunError::Evidence)?;
+            let kept = self.directory.write(&name.name, bytes, name.kind, Some(&action.id)).map_err(ProjectError::Evidence)?;
             files.push(kept);
-            Ok::<(), RunError>(())
+            Ok::<(), ProjectError>(())
         };
         write(&names.record, &record)?;
         if let (Some(name), Some(bytes)) =

@@ -3,7 +3,7 @@
 //! Results are reported as they come, and returned in the order of execution. Only the first turn in the machine-wide queue is
 //! waited for. More turns are taken only when they are free, because waiting for others while holding a turn could be a deadlock.
 
-use crate::project::RunError;
+use crate::project::ProjectError;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -83,7 +83,7 @@ impl<'s, 'w, 'c> SideBySide<'s, 'w, 'c> {
     }
 
     /// Carries out all steps, and returns their results in the order of execution.
-    pub(crate) fn carry_out(mut self) -> Result<Vec<ActionResult>, RunError> {
+    pub(crate) fn carry_out(mut self) -> Result<Vec<ActionResult>, ProjectError> {
         while self.results.len() < self.needs.len() {
             self.pass_stops_on();
             self.start_what_may()?;
@@ -117,7 +117,7 @@ impl<'s, 'w, 'c> SideBySide<'s, 'w, 'c> {
         }
     }
 
-    fn start_what_may(&mut self) -> Result<(), RunError> {
+    fn start_what_may(&mut self) -> Result<(), ProjectError> {
         loop {
             let stand = Stand {
                 over: self.results.keys().copied().collect(),
@@ -135,7 +135,7 @@ impl<'s, 'w, 'c> SideBySide<'s, 'w, 'c> {
         }
     }
 
-    fn try_to_start(&mut self, place: usize) -> Result<Tried, RunError> {
+    fn try_to_start(&mut self, place: usize) -> Result<Tried, ProjectError> {
         let action = self.action(place);
         if !action.kind.starts_a_process() {
             let one = self.steps.performer.perform(action)?;
@@ -161,7 +161,7 @@ impl<'s, 'w, 'c> SideBySide<'s, 'w, 'c> {
         Ok(Tried::Done)
     }
 
-    fn start(&mut self, place: usize, slot: Option<Slot>, waited: Option<DurationMs>) -> Result<(), RunError> {
+    fn start(&mut self, place: usize, slot: Option<Slot>, waited: Option<DurationMs>) -> Result<(), ProjectError> {
         let action = self.action(place);
         let prepared = self.steps.performer.prepare(action, attempts_at(&mut self.attempts, place))?;
         if let Err(failure) = &prepared.launch.request {
@@ -175,7 +175,7 @@ impl<'s, 'w, 'c> SideBySide<'s, 'w, 'c> {
         Ok(())
     }
 
-    fn lane(&mut self, place: usize, prepared: &Prepared) -> Result<Lane, RunError> {
+    fn lane(&mut self, place: usize, prepared: &Prepared) -> Result<Lane, ProjectError> {
         let action = self.action(place);
         let request = prepared.launch.request.clone().expect("whoever has no program is not started");
         let order = LaneOrder { place, request, limits: prepared.launch.limits.clone(), sinks: prepared.launch.sinks(action)? };
@@ -187,7 +187,7 @@ impl<'s, 'w, 'c> SideBySide<'s, 'w, 'c> {
     }
 
     /// Handles the message of a lane.
-    fn take(&mut self, over: LaneOver) -> Result<(), RunError> {
+    fn take(&mut self, over: LaneOver) -> Result<(), ProjectError> {
         let LaneOver { place, launcher, outcome } = over;
         let mut open = self.open.remove(&place).expect("only what goes on ends");
         if !launcher.is_lost() {
@@ -201,7 +201,7 @@ impl<'s, 'w, 'c> SideBySide<'s, 'w, 'c> {
                 self.open.insert(place, Open { is_asked: false, is_second_launcher: true, ..open });
                 Ok(())
             }
-            Err(source) => Err(RunError::Supervise { action: self.action(place).name.clone(), source }),
+            Err(source) => Err(ProjectError::Supervise { action: self.action(place).name.clone(), source }),
             Ok(ended) => {
                 let Open { lane, prepared, _slot, waited, .. } = open;
                 // No process of the action is left, so another action may start while this one is judged.
@@ -211,7 +211,7 @@ impl<'s, 'w, 'c> SideBySide<'s, 'w, 'c> {
         }
     }
 
-    fn judge(&mut self, place: usize, prepared: Prepared, ended: Ended, waited: Option<DurationMs>) -> Result<(), RunError> {
+    fn judge(&mut self, place: usize, prepared: Prepared, ended: Ended, waited: Option<DurationMs>) -> Result<(), ProjectError> {
         let (action, attempts) = (self.action(place), attempts_at(&mut self.attempts, place));
         let one = self.steps.performer.judge(action, prepared, ended, attempts)?;
         self.note_attempt(place, ActionResult { waited, ..one });

@@ -29,7 +29,7 @@ use crate::daemon::service::subscribers::Subscribers;
 use crate::daemon::worker::{Closed, ClosedReason, Worker};
 use crate::model::{Asker, CommandExit, ProjectId, Serving};
 use crate::process::LauncherHandle;
-use crate::project::{Archive, RunError, StepObserver};
+use crate::project::{Archive, ProjectError, StepObserver};
 
 /// So many calls wait for the loop; more are refused at once.
 const CALLS: usize = 256;
@@ -65,7 +65,7 @@ pub struct ServiceSettings {
 pub enum ServiceError {
     /// The store or its index.
     #[error("failed to open the store")]
-    Store(#[source] RunError),
+    Store(#[source] ProjectError),
     /// Signals could not be taken over.
     #[error("failed to take over signals")]
     Signals(#[source] io::Error),

@@ -3,7 +3,7 @@
 use crate::model::{Action, Blocking, CategoryCode, Ended, Interpretation, Observed, SpawnFailure};
 use crate::process::clock;
 use crate::project::Progress;
-use crate::project::RunError;
+use crate::project::ProjectError;
 use crate::report::{ActionDisposition, ActionResult, AttemptV2, earlier_attempt};
 use crate::run::perform::Performer;
 use crate::run::perform::reviewing::ReviewUnderWay;
@@ -61,7 +61,7 @@ impl Performer<'_, '_> {
     }
 
     /// Carries out an action until it succeeds or has no attempts left, then reports it to the screen.
-    pub(crate) fn perform(&mut self, action: &Action) -> Result<ActionResult, RunError> {
+    pub(crate) fn perform(&mut self, action: &Action) -> Result<ActionResult, ProjectError> {
         let mut attempts = self.begin_attempts(action);
         loop {
             let one = self.perform_once(action, &mut attempts)?;

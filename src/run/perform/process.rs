@@ -1,6 +1,6 @@
 //! One attempt of an action with a process, from preparation to judgement.
 
-use crate::project::RunError;
+use crate::project::ProjectError;
 use crate::sandbox::ChildEnvironment;
 use std::ffi::OsString;
 use std::fs::File;
@@ -50,8 +50,8 @@ pub(crate) struct Prepared {
 
 impl Launch {
     /// Returns the destinations of the output.
-    pub(crate) fn sinks(&self, action: &Action) -> Result<Sinks, RunError> {
-        let copy = |file: &File| file.try_clone().map_err(|source| RunError::Descriptor { action: action.name.clone(), source });
+    pub(crate) fn sinks(&self, action: &Action) -> Result<Sinks, ProjectError> {
+        let copy = |file: &File| file.try_clone().map_err(|source| ProjectError::Descriptor { action: action.name.clone(), source });
         Ok(Sinks { log: copy(&self.log)?, frames: copy(&self.frames)? })
     }
 }
@@ -63,7 +63,7 @@ impl Performer<'_, '_> {
         slot: Option<Slot>,
         action: &Action,
         attempts: &mut Attempts,
-    ) -> Result<ActionResult, RunError> {
+    ) -> Result<ActionResult, ProjectError> {
         let mut prepared = self.prepare(action, attempts)?;
         let ended = self.supervise(action, &mut prepared.launch)?;
         // No process of the action is left, so another action may start while this one is judged.
@@ -73,7 +73,7 @@ impl Performer<'_, '_> {
 
     /// Prepares an attempt and reports its start to the screen. The control runs here, so with checks side by side no other check
     /// starts and no end is reported until it is over.
-    pub(crate) fn prepare(&mut self, action: &Action, attempts: &Attempts) -> Result<Prepared, RunError> {
+    pub(crate) fn prepare(&mut self, action: &Action, attempts: &Attempts) -> Result<Prepared, ProjectError> {
         (self.show)(Progress::ActionStarted(Box::new(action.clone())));
         let attempt = attempts.number();
         let names = ActionFiles::of_attempt(action, attempt);
@@ -81,7 +81,7 @@ impl Performer<'_, '_> {
         // process.
         let spare = if action.tool == Tool::Generic { self.spare_output.take() } else { None };
         let output = OutputDirectory::create_for_attempt(self.lock, &self.course.run_id, &action.id, attempt, spare);
-        let output = output.map_err(RunError::Evidence)?;
+        let output = output.map_err(ProjectError::Evidence)?;
         let mut environment = self.environment(action, output.path());
         let link = self.evidence_link();
         let preparation = tools::prepare(&seen_by_the_tool(action, &environment), output.path(), link.as_deref());
@@ -126,9 +126,9 @@ impl Performer<'_, '_> {
         (argv, attempts): (Vec<String>, &Attempts),
         environment: &ChildEnvironment,
         (names, output): (&ActionFiles, &OutputDirectory),
-    ) -> Result<Launch, RunError> {
-        let log = self.directory.create_file(&names.log.name).map_err(RunError::Evidence)?;
-        let frames = self.directory.create_file(&names.frames.name).map_err(RunError::Evidence)?;
+    ) -> Result<Launch, ProjectError> {
+        let log = self.directory.create_file(&names.log.name).map_err(ProjectError::Evidence)?;
+        let frames = self.directory.create_file(&names.frames.name).map_err(ProjectError::Evidence)?;
         let request = self.launch_request(action, (argv, attempts), environment, output)?;
         if let (ActionPhase::Step, Ok(request)) = (action.phase, &request) {
             self.workspace.parking.note_step(&request.isolation);
@@ -138,7 +138,7 @@ impl Performer<'_, '_> {
     }
 
     /// Starts a process through the run's launcher, and returns when none of its processes is left.
-    pub(super) fn supervise(&mut self, action: &Action, launch: &mut Launch) -> Result<Ended, RunError> {
+    pub(super) fn supervise(&mut self, action: &Action, launch: &mut Launch) -> Result<Ended, ProjectError> {
         // The next action of the run will probably be isolated in the same way.
         let another_follows = self.course.last_action().is_some_and(|last| last.id != action.id);
         if let Ok(request) = &mut launch.request {
@@ -150,7 +150,7 @@ impl Performer<'_, '_> {
         };
         let heeded = heeded(action.phase);
         let control = self.course.request.control;
-        let failed = |source| RunError::Supervise { action: action.name.clone(), source };
+        let failed = |source| ProjectError::Supervise { action: action.name.clone(), source };
         let sinks = launch.sinks(action)?;
         match supervise(self.workspace.launcher()?, request, &launch.limits, sinks, control, heeded) {
             // The launcher may have died since the last run. Nothing was started yet, so a new launcher is tried.
@@ -170,7 +170,7 @@ impl Performer<'_, '_> {
         prepared: Prepared,
         mut ended: Ended,
         attempts: &mut Attempts,
-    ) -> Result<ActionResult, RunError> {
+    ) -> Result<ActionResult, ProjectError> {
         let Prepared { launch, control, names, attempt, output, environment, report, coverage, aside, allowed } = prepared;
         let root = &self.course.request.scope.root;
         let channel = report.channel();
@@ -235,7 +235,7 @@ impl Performer<'_, '_> {
         (argv, attempts): (Vec<String>, &Attempts),
         environment: &ChildEnvironment,
         output: &OutputDirectory,
-    ) -> Result<Result<LaunchRequest, SpawnFailure>, RunError> {
+    ) -> Result<Result<LaunchRequest, SpawnFailure>, ProjectError> {
         let directory = self.working_directory(action);
         let searched = environment.search_path();
         let program = match resolve_program(argv.first().map(String::as_str).unwrap_or_default(), &directory, &searched) {

@@ -12,7 +12,7 @@ use crate::daemon::service::opening::{Purpose, chain};
 use crate::daemon::service::served::Served;
 use crate::ignore::{Explanation, Verdict};
 use crate::model::{Asker, ProjectId, Serving, TreePath};
-use crate::project::{RunError, Scope, record_serving};
+use crate::project::{ProjectError, Scope, record_serving};
 use crate::watch::Account;
 
 impl Service {
@@ -78,7 +78,7 @@ impl Service {
     }
 
     /// Tells whoever removed a project, and subscribers, what came of it.
-    pub(super) fn tell_removal(&mut self, project: ProjectV1, recorded: Result<(), RunError>, reply: Reply<ProjectV1>) {
+    pub(super) fn tell_removal(&mut self, project: ProjectV1, recorded: Result<(), ProjectError>, reply: Reply<ProjectV1>) {
         let answer = match recorded {
             Ok(()) => {
                 (self.say)(&format!("{}: left alone from here on", project.id));
