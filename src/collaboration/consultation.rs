@@ -200,8 +200,8 @@ impl Workspace {
             ambient: self.ambient(),
             settings: &settings,
         };
-        let mut isolation =
-            isolation::isolation(&sandbox, &scratch.output(), request.settings.strongest_isolation).map_err(ProjectError::Sandbox)?;
+        let mut isolation = isolation::isolation(&sandbox, &scratch.output(), request.settings.strongest_isolation)
+            .map_err(ProjectError::Sandbox)?;
         if let Some(sandbox) = &mut isolation.sandbox {
             let writable = writable_places(request, home);
             sandbox.places.retain(|place| place.access != Access::Writable || writable.contains(&place.path));

@@ -119,7 +119,9 @@ impl Workspace {
     ) -> Result<(), ProjectError> {
         let task = || plan.task.clone();
         let signature = match by {
-            ApprovedBy::Answer(_) if shown.require_signature => return Err(ProjectError::ApprovalNeedsSignature { task: task() }),
+            ApprovedBy::Answer(_) if shown.require_signature => {
+                return Err(ProjectError::ApprovalNeedsSignature { task: task() });
+            }
             ApprovedBy::Answer(Attendance::Nobody) => return Err(ProjectError::ApprovalNeedsPerson { task: task() }),
             ApprovedBy::Answer(Attendance::Person) => None,
             ApprovedBy::Signature(signature) => {

@@ -191,7 +191,8 @@ fn stand(
     question: &Question<'_>,
     look: impl FnOnce(&Settings) -> Result<tree::TreeIndex, ProjectError>,
 ) -> Result<ProjectStanding, ProjectError> {
-    let holder = question.project.map(|project| store.lock_holder(project).map_err(ProjectError::Evidence)).transpose()?.flatten();
+    let holder =
+        question.project.map(|project| store.lock_holder(project).map_err(ProjectError::Evidence)).transpose()?.flatten();
     let activity = if holder.is_some() { Activity::Running } else { Activity::Idle };
     let readable = match &question.asked {
         Asked::Described(Ok(described)) => Some((described.settings, described.configuration)),

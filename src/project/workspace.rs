@@ -246,7 +246,11 @@ impl Workspace {
         self.index.prerequisites(project).map_err(ProjectError::Index)
     }
 
-    pub(crate) fn configuration_before(&self, project: &ProjectId, task: &TaskId) -> Result<BTreeMap<String, Digest>, ProjectError> {
+    pub(crate) fn configuration_before(
+        &self,
+        project: &ProjectId,
+        task: &TaskId,
+    ) -> Result<BTreeMap<String, Digest>, ProjectError> {
         self.index.configuration(project, task).map_err(ProjectError::Index)
     }
 
@@ -288,7 +292,12 @@ impl Workspace {
     /// # Errors
     ///
     /// When the tree cannot be read.
-    pub fn specified_tasks(&mut self, settings: &Settings, scope: &Scope, hints: &TreeHints) -> Result<Vec<TaskId>, ProjectError> {
+    pub fn specified_tasks(
+        &mut self,
+        settings: &Settings,
+        scope: &Scope,
+        hints: &TreeHints,
+    ) -> Result<Vec<TaskId>, ProjectError> {
         self.read_specifications(settings, scope, hints)?;
         Ok(self.specifications.tasks())
     }

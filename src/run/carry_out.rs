@@ -261,7 +261,11 @@ impl Surroundings {
 
 /// Carries out the prerequisites until one fails, then the steps, then the cleanup. The cleanup runs even if proctor itself
 /// failed before.
-fn perform_all(course: &Course<'_>, performer: &mut Performer<'_, '_>, index: &tree::TreeIndex) -> Result<Carrying, ProjectError> {
+fn perform_all(
+    course: &Course<'_>,
+    performer: &mut Performer<'_, '_>,
+    index: &tree::TreeIndex,
+) -> Result<Carrying, ProjectError> {
     let mut performed = Vec::with_capacity(course.request.plan.actions().count());
     let mut services = Services::default();
     let carried = perform_prerequisites(course, performer, &mut performed, &mut services).and_then(|met| {
@@ -366,7 +370,11 @@ fn perform_cleanup(
     outcome
 }
 
-fn perform_or_stop(course: &Course<'_>, performer: &mut Performer<'_, '_>, action: &Action) -> Result<ActionResult, ProjectError> {
+fn perform_or_stop(
+    course: &Course<'_>,
+    performer: &mut Performer<'_, '_>,
+    action: &Action,
+) -> Result<ActionResult, ProjectError> {
     if is_stopped(course, action) {
         return Ok(performer.skip(action, skip_reason(course.request.control)));
     }

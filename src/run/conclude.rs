@@ -12,8 +12,8 @@ use crate::model::{
 };
 use crate::process::clock;
 use crate::project::Checks;
-use crate::project::ProtectedSeen;
 use crate::project::ProjectError;
+use crate::project::ProtectedSeen;
 use crate::project::Workspace;
 use crate::project::{Carried, Scope, Sealed};
 use crate::project::{Surveyed, changed_between};

@@ -17,8 +17,8 @@ mod running_service;
 mod services;
 
 use crate::project::Progress;
-use crate::project::QueueSettings;
 use crate::project::ProjectError;
+use crate::project::QueueSettings;
 use crate::project::Survey;
 use crate::project::Workspace;
 use std::path::{Path, PathBuf};

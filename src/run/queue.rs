@@ -8,8 +8,8 @@ use crate::evidence::{Slot, SlotQueueState, Store, WaitDecision};
 use crate::model::{DurationMs, StopReason};
 use crate::process::clock;
 use crate::project::Progress;
-use crate::project::QueueSettings;
 use crate::project::ProjectError;
+use crate::project::QueueSettings;
 
 /// The result of asking for a turn.
 #[derive(Debug)]
@@ -89,7 +89,11 @@ mod tests {
     /// Longer than any test, so that only a stop request ends the wait.
     const LONG: QueueSettings = QueueSettings { max_parallel: 1, wait: Duration::from_secs(3600) };
 
-    fn take(store: &Store, settings: QueueSettings, stopped: Option<StopReason>) -> (Result<Answer, ProjectError>, Vec<Progress>) {
+    fn take(
+        store: &Store,
+        settings: QueueSettings,
+        stopped: Option<StopReason>,
+    ) -> (Result<Answer, ProjectError>, Vec<Progress>) {
         let mut shown = Vec::new();
         let answer = take_turn(store, &BTreeMap::new(), settings, &|| stopped, &mut |progress| shown.push(progress));
         (answer, shown)

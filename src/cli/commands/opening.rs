@@ -15,7 +15,9 @@ use crate::config::Configuration;
 use crate::ignore::{Matcher, MatcherSettings};
 use crate::model::{CommandExit, ProjectId};
 use crate::process::LauncherHandle;
-use crate::project::{Archive, Doubt, Identity, QueueSettings, Registration, ProjectError, Scope, Settings, Workspace, new_matcher};
+use crate::project::{
+    Archive, Doubt, Identity, ProjectError, QueueSettings, Registration, Scope, Settings, Workspace, new_matcher,
+};
 use crate::sandbox::EnvironmentSettings;
 
 /// What a run needs in addition to its plan.

@@ -6,7 +6,7 @@ use crate::daemon::service::opening::chain;
 use crate::daemon::service::waiters::Due;
 use crate::daemon::worker::{Closed, ClosedReason};
 use crate::model::{CommandExit, ProjectStanding, Serving};
-use crate::project::{RetestRefusal, ProjectError};
+use crate::project::{ProjectError, RetestRefusal};
 
 /// Answers how a project stands: what was asked about comes first.
 pub(super) fn answer(due: Due<Reply<AnswerV1>>, standing: &ProjectStanding) {

@@ -12,7 +12,7 @@ use crate::daemon::worker::{Closed, ClosedReason, Opened, Reload, Reloaded, watc
 use crate::ignore::{Matcher, MatcherSettings};
 use crate::model::{Asker, ProjectId, Serving};
 use crate::process::LauncherHandle;
-use crate::project::{Doubt, Registration, ProjectError, Scope, StepObserver, Workspace, record_serving};
+use crate::project::{Doubt, ProjectError, Registration, Scope, StepObserver, Workspace, record_serving};
 use crate::tree::TreeHints;
 use crate::watch::{Pace, WatchError, Watcher};
 

@@ -51,7 +51,8 @@ pub(crate) struct Prepared {
 impl Launch {
     /// Returns the destinations of the output.
     pub(crate) fn sinks(&self, action: &Action) -> Result<Sinks, ProjectError> {
-        let copy = |file: &File| file.try_clone().map_err(|source| ProjectError::Descriptor { action: action.name.clone(), source });
+        let copy =
+            |file: &File| file.try_clone().map_err(|source| ProjectError::Descriptor { action: action.name.clone(), source });
         Ok(Sinks { log: copy(&self.log)?, frames: copy(&self.frames)? })
     }
 }
