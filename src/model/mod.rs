@@ -28,6 +28,7 @@ mod policy;
 mod problem;
 mod process;
 mod protection;
+mod quote;
 mod retention;
 mod review;
 mod route;
@@ -96,6 +97,7 @@ pub use process::{
     StreamExcerpt, Survivor, Usage,
 };
 pub use protection::{AllowedSigner, ApprovalTerms, FileChangeKind, OnProtectedChange, ProtectedChange, ProtectedFiles};
+pub use quote::quoted_text;
 pub use retention::{ArchiveRecord, PackedRun, PruneReason, PruneRecord, PrunedRun, RetentionLimits};
 pub use review::{Prompt, Review, ReviewAttempt, ReviewSeen, ReviewVerdict};
 pub use route::{

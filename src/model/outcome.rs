@@ -295,6 +295,28 @@ pub enum CompletionStatus {
     Incomplete,
 }
 
+impl CompletionStatus {
+    /// Returns its word, as it is written in JSON.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Complete => "COMPLETE",
+            Self::Incomplete => "INCOMPLETE",
+        }
+    }
+}
+
+impl Severity {
+    /// Returns its word, as it is written in JSON.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Low => "LOW",
+            Self::Medium => "MEDIUM",
+            Self::High => "HIGH",
+            Self::Critical => "CRITICAL",
+        }
+    }
+}
+
 impl OverallStatus {
     /// Returns whether a run that ended so is a verdict on its tree: it may touch TDD state and `latest` (E17).
     pub fn counts(self) -> bool {
@@ -384,4 +406,19 @@ impl ResultType {
         Self::PrerequisiteFailure,
         Self::SpecificationError,
     ];
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{CompletionStatus, Severity};
+
+    #[test]
+    fn words_are_those_of_the_json_form() {
+        for severity in [Severity::Low, Severity::Medium, Severity::High, Severity::Critical] {
+            assert_eq!(serde_json::to_value(severity).unwrap(), severity.word());
+        }
+        for status in [CompletionStatus::Complete, CompletionStatus::Incomplete] {
+            assert_eq!(serde_json::to_value(status).unwrap(), status.word());
+        }
+    }
 }

@@ -1,5 +1,6 @@
 //! How a supervised command can end, and what was captured of it.
 
+use std::fmt;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -330,6 +331,41 @@ impl StopStage {
             Self::Sigint => "SIGINT",
             Self::Sigterm => "SIGTERM",
             Self::Sigkill => "SIGKILL",
+        }
+    }
+}
+
+impl StopReason {
+    /// Returns why, in words that fit after "because".
+    pub fn why(self) -> &'static str {
+        match self {
+            Self::ServiceEnded => "a service it needs has ended",
+            Self::ChecksOver => "the checks were over",
+            Self::Superseded => "a newer save made this run pointless",
+            Self::Interrupted => "proctor was interrupted",
+            Self::Terminated => "proctor was asked to end",
+        }
+    }
+}
+
+impl fmt::Display for SpawnFailure {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::ProgramNotFound { program, searched } if searched.is_empty() => {
+                write!(formatter, "there is no program `{program}`")
+            }
+            Self::ProgramNotFound { program, searched } => {
+                write!(formatter, "there is no program `{program}` in {}", searched.join(", "))
+            }
+            Self::InterpreterNotFound { program, interpreter } => {
+                write!(formatter, "`{program}` names the interpreter `{interpreter}`, which does not exist")
+            }
+            Self::NotExecutable { program } => write!(formatter, "`{program}` may not be executed"),
+            Self::DirectoryNotFound { directory } => write!(formatter, "the working directory `{directory}` does not exist"),
+            Self::PortHeld { port, .. } => write!(formatter, "port {port} is held by another process"),
+            Self::PromptUnreadable { prompt, why } => write!(formatter, "the prompt `{prompt}` cannot be given to it: {why}"),
+            Self::NotIsolated { why } => write!(formatter, "it could not be kept apart: {why}"),
+            Self::Refused { program, message, .. } => write!(formatter, "`{program}` could not be started: {message}"),
         }
     }
 }

@@ -441,7 +441,7 @@ impl Served {
                 Effect::Show(Notice::Repeating { .. }) => open.planned = Planned::Repetition,
                 Effect::Show(Notice::Unstable { .. }) => open.planned = Planned::Nothing,
                 Effect::Show(Notice::EventsLost(problem)) => {
-                    words.push(Word::Say(format!("`{}`: the whole tree is compared: {problem:?}", self.root.display())));
+                    words.push(Word::Say(format!("`{}`: {problem}", self.root.display())));
                 }
                 Effect::Show(Notice::Polling(reason)) => {
                     words.push(Word::Say(format!("`{}`: {reason}", self.root.display())));
