@@ -74,8 +74,8 @@ pub use identity::IdentityWriter;
 pub use ids::{ActionId, DebtId, IdError, ProjectId, RunId, Sequence, TaskId};
 pub use isolation::{Access, IsolationLevel, Kept, KilledBy, Place, Sandbox};
 pub use ledger::{
-    Asker, LEDGER_SCHEMA, LedgerBody, LedgerLine, OverrideRecord, PhaseRecord, RegistrationRecord, RetestRecord, RunRecord,
-    Serving, ServingRecord, SupersededRecord,
+    ApprovingLine, Asker, LEDGER_SCHEMA, LedgerBody, LedgerLine, OverrideRecord, PhaseRecord, RegistrationRecord, RetestRecord,
+    RunLine, RunRecord, Serving, ServingRecord, SupersededRecord,
 };
 pub use observation::{
     Answer, ConnectionFault, Diagnosis, Exchange, ExchangeOutcome, FileLook, FileSeen, FoundFile, HealthResult, HealthSeen,

@@ -1,6 +1,6 @@
 //! The plans that this process knows to be approved, so that the next run on one of them asks the index nothing.
 
-use crate::model::{Digest, LedgerBody, LedgerLine, ProjectId, Sequence, TaskId};
+use crate::model::{Digest, LedgerLine, ProjectId, Sequence, TaskId};
 
 /// A plan that is known to be approved.
 ///
@@ -31,23 +31,12 @@ impl KnownApprovals {
 
     /// Takes notice of a line that this process wrote.
     pub(crate) fn wrote(&mut self, project: &ProjectId, line: &LedgerLine) {
-        match &line.body {
-            LedgerBody::Approval(_) | LedgerBody::Registered(_) => self.0.retain(|known| known.project != *project),
-            LedgerBody::Run(_)
-            | LedgerBody::Superseded(_)
-            | LedgerBody::Phase(_)
-            | LedgerBody::Override(_)
-            | LedgerBody::Serving(_)
-            | LedgerBody::Retest(_)
-            | LedgerBody::TaskList(_)
-            | LedgerBody::Violation(_)
-            | LedgerBody::Pruned(_)
-            | LedgerBody::Archived(_)
-            | LedgerBody::Governance(_) => {
-                for known in self.0.iter_mut().filter(|known| known.project == *project && known.next == line.sequence) {
-                    known.next = Sequence(line.sequence.0 + 1);
-                }
-            }
+        if line.body.approving().is_some() {
+            self.0.retain(|known| known.project != *project);
+            return;
+        }
+        for known in self.0.iter_mut().filter(|known| known.project == *project && known.next == line.sequence) {
+            known.next = Sequence(line.sequence.0 + 1);
         }
     }
 }
@@ -55,7 +44,7 @@ impl KnownApprovals {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{Serving, ServingRecord};
+    use crate::model::{LedgerBody, Serving, ServingRecord};
     use crate::project::testing::ledger_line;
 
     fn serving(sequence: u64) -> LedgerLine {
