@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use crate::config::placed::Placed;
 use crate::model::{
-    ApprovalTerms, BlockOn, ByteSize, CheckOrder, CommandLine, CoverageTarget, OnChange, OnSurvivors, Once, PolicyCategory,
-    RetentionLimits, Reuse, RoutingSettings, Service, TaskId, Tool,
+    ActionDefaults, ApprovalTerms, BlockOn, ByteSize, CheckOrder, CommandLine, CoverageTarget, OnChange, OnSurvivors, Once,
+    PolicyCategory, RetentionLimits, Reuse, RoutingSettings, Service, TaskId, Tool,
 };
 
 /// Everything `proctor.toml` says. Equality is of values, not of the lines they stand on.
@@ -55,21 +55,6 @@ pub struct ApprovalSettings {
     pub terms: ApprovalTerms,
     /// The file of the keys whose owners may approve, relative to the project or absolute; none: there is none.
     pub allowed_signers: Option<Placed<String>>,
-}
-
-/// What holds for every action that does not say otherwise.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ActionDefaults {
-    /// Wall-clock limit of one action.
-    pub timeout: Duration,
-    /// Longest time without output; none: as long as it likes.
-    pub idle_timeout: Option<Duration>,
-    /// Most output of both streams together; none: as much as it likes.
-    pub max_output: Option<ByteSize>,
-    /// Bound of the whole stop ladder (G7).
-    pub grace: Duration,
-    /// What processes left behind mean (E14).
-    pub on_survivors: OnSurvivors,
 }
 
 /// What every kind of action can say.

@@ -87,8 +87,8 @@ pub use outcome::{
 };
 pub use path::{PathError, TreePath};
 pub use plan::{
-    Action, ActionPhase, CheckOrder, CommandLine, CoverageTarget, LimitValue, OnChange, OnSurvivors, Once, Plan, PlanNote,
-    PlanOrigin, Reuse, SpecificationSource,
+    Action, ActionDefaults, ActionPhase, CheckOrder, CommandLine, CoverageTarget, LimitValue, OnChange, OnSurvivors, Once, Plan,
+    PlanNote, PlanOrigin, Reuse, SpecificationSource,
 };
 pub use policy::{BlockOn, PolicySource, ToolPolicy};
 pub use problem::{BrokenRule, Gravity, Problem, TextPosition};

@@ -230,6 +230,21 @@ pub struct PlanNote {
     pub message: String,
 }
 
+/// What holds for every action that does not say otherwise.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ActionDefaults {
+    /// Wall-clock limit of one action.
+    pub timeout: Duration,
+    /// Longest time without output; none: as long as it likes.
+    pub idle_timeout: Option<Duration>,
+    /// Most output of both streams together; none: as much as it likes.
+    pub max_output: Option<ByteSize>,
+    /// Bound of the whole stop ladder (G7).
+    pub grace: Duration,
+    /// What processes left behind mean (E14).
+    pub on_survivors: OnSurvivors,
+}
+
 /// Everything a run will do.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -291,6 +306,47 @@ impl ActionPhase {
 }
 
 impl Action {
+    /// Returns an action of which nothing is said but its name and its command.
+    pub fn plain(
+        phase: ActionPhase,
+        number: usize,
+        (name, tool): (&str, Tool),
+        command: CommandLine,
+        defaults: ActionDefaults,
+    ) -> Self {
+        Self {
+            id: ActionId::numbered(phase.prefix(), number),
+            phase,
+            name: name.to_owned(),
+            description: String::new(),
+            tool,
+            class: tool.class(),
+            command_is_ours: false,
+            command,
+            directory: PathBuf::new(),
+            environment: BTreeMap::new(),
+            timeout: defaults.timeout,
+            idle_timeout: defaults.idle_timeout,
+            max_output: defaults.max_output,
+            grace: defaults.grace,
+            paths: Vec::new(),
+            reuse: Reuse::Off,
+            once: None,
+            service: None,
+            policy: None,
+            coverage: None,
+            // Success without a word about exit codes is zero alone.
+            expected_exit_codes: vec![0],
+            on_survivors: defaults.on_survivors,
+            kind: ActionKind::TerminalCommand,
+            control: false,
+            retry_attempts: 0,
+            continue_on_failure: phase != ActionPhase::Prerequisite,
+            after: Vec::new(),
+            capture: EvidenceCapture::default(),
+        }
+    }
+
     /// Returns the tool's name in reports: of an action that starts no process, what looks or asks in its place.
     pub fn tool_name(&self) -> &'static str {
         match &self.kind {
@@ -330,6 +386,26 @@ impl LimitValue {
 }
 
 impl Plan {
+    /// Returns the plan of a task that does nothing.
+    pub fn empty(task: TaskId, project_name: String, origin: PlanOrigin) -> Self {
+        Self {
+            task,
+            project_name,
+            origin,
+            specification: None,
+            prerequisites: Vec::new(),
+            steps: Vec::new(),
+            cleanup: Vec::new(),
+            criteria: None,
+            debt: None,
+            notes: Vec::new(),
+            order: Vec::new(),
+            parallel: false,
+            timeout: None,
+            approval: ApprovalTerms::default(),
+        }
+    }
+
     /// Returns all actions in the order they run.
     pub fn actions(&self) -> impl Iterator<Item = &Action> {
         self.prerequisites.iter().chain(&self.steps).chain(&self.cleanup)

@@ -44,8 +44,8 @@ impl KnownApprovals {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::testing::ledger_line;
     use crate::model::{LedgerBody, Serving, ServingRecord};
-    use crate::project::testing::ledger_line;
 
     fn serving(sequence: u64) -> LedgerLine {
         ledger_line(sequence, LedgerBody::Serving(ServingRecord { serving: Serving::Served }))

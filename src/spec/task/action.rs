@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::config::ActionDefaults;
-use crate::model::{Action, ActionKind, ActionPhase, ActionType, CommandLine, EvidenceCapture, Tool};
+use crate::model::{Action, ActionDefaults, ActionKind, ActionPhase, ActionType, CommandLine, EvidenceCapture, Tool};
 use crate::spec::action::plain_action;
 use crate::spec::discover::FoundPolicy;
 use crate::spec::recognised::recognised;
