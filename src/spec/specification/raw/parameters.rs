@@ -312,6 +312,45 @@ pub enum RawBrowserAction {
 }
 
 impl RawParameters {
+    /// Returns those of a command; none for an action of another type.
+    pub(in crate::spec) fn command(&self) -> Option<&RawTerminalCommandParameters> {
+        match self {
+            Self::TerminalCommand(parameters) => Some(parameters),
+            Self::FileValidation(_)
+            | Self::HttpRequest(_)
+            | Self::CustomScript(_)
+            | Self::DockerCommand(_)
+            | Self::DatabaseQuery(_)
+            | Self::McpBrowserCommand(_) => None,
+        }
+    }
+
+    /// Returns those of a look at a file; none for an action of another type.
+    pub(in crate::spec) fn file(&self) -> Option<&RawFileValidationParameters> {
+        match self {
+            Self::FileValidation(parameters) => Some(parameters),
+            Self::TerminalCommand(_)
+            | Self::HttpRequest(_)
+            | Self::CustomScript(_)
+            | Self::DockerCommand(_)
+            | Self::DatabaseQuery(_)
+            | Self::McpBrowserCommand(_) => None,
+        }
+    }
+
+    /// Returns those of a request; none for an action of another type.
+    pub(in crate::spec) fn request(&self) -> Option<&RawHttpRequestParameters> {
+        match self {
+            Self::HttpRequest(parameters) => Some(parameters),
+            Self::TerminalCommand(_)
+            | Self::FileValidation(_)
+            | Self::CustomScript(_)
+            | Self::DockerCommand(_)
+            | Self::DatabaseQuery(_)
+            | Self::McpBrowserCommand(_) => None,
+        }
+    }
+
     /// Reads the parameters of an action of this type.
     pub(super) fn of_type(action_type: ActionType, parameters: Value) -> Result<Self, serde_json::Error> {
         match action_type {
