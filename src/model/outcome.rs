@@ -295,6 +295,21 @@ pub enum CompletionStatus {
     Incomplete,
 }
 
+impl ResultType {
+    /// Returns whether something was run. What is wrong with a specification is in the results, and not among the executed (C62).
+    pub fn was_executed(self) -> bool {
+        match self {
+            Self::SpecificationError => false,
+            Self::Success
+            | Self::TestFailure
+            | Self::ExecutionError
+            | Self::ValidationFailure
+            | Self::Timeout
+            | Self::PrerequisiteFailure => true,
+        }
+    }
+}
+
 impl CompletionStatus {
     /// Returns its word, as it is written in JSON.
     pub fn word(self) -> &'static str {
