@@ -271,6 +271,22 @@ pub struct Ended {
 impl Captured {
     /// How many bytes of the log's end are kept in memory: what a time-out shows (E11).
     pub const LOG_TAIL_CAP: usize = 4 * 1024;
+
+    /// Returns what is captured of an action that printed nothing.
+    pub fn nothing() -> Self {
+        let empty = Digest::of(b"");
+        Self {
+            log_bytes: 0,
+            log_digest: empty,
+            frames_bytes: 0,
+            frames_digest: empty,
+            log_tail: Vec::new(),
+            stdout: StreamExcerpt::default(),
+            stderr: StreamExcerpt::default(),
+            last_output: None,
+            pipes_left_open: false,
+        }
+    }
 }
 
 impl StreamExcerpt {

@@ -56,18 +56,7 @@ impl WorkflowHost for FakeHost {
         };
         self.count(what)?;
         let stdout = StreamExcerpt { total: text.len() as u64, head: text.as_bytes().to_vec(), tail: Vec::new() };
-        let nothing = Digest::of(b"");
-        let captured = Captured {
-            log_bytes: 0,
-            log_digest: nothing,
-            frames_bytes: 0,
-            frames_digest: nothing,
-            log_tail: Vec::new(),
-            stdout,
-            stderr: StreamExcerpt::default(),
-            last_output: None,
-            pipes_left_open: false,
-        };
+        let captured = Captured { stdout, ..Captured::nothing() };
         let now = Timestamp::from_millis(0);
         let end = ActionEnd::Exited { code: 0 };
         Ok(Ended {
