@@ -12,7 +12,7 @@ use crate::project::archiving::archive_locked;
 use crate::project::error::RunError;
 use crate::project::mended_index::open_index;
 use crate::project::request::{Scope, Settings};
-use crate::project::workspace::{Workspace, catch_up};
+use crate::project::workspace::{Workspace, catch_up, lock_within};
 use crate::store::StoreIndex;
 
 /// Evidence is looked at after so many runs: looking reads the whole ledger.
@@ -61,11 +61,7 @@ pub(super) fn with_lock<T>(
 ) -> Result<T, RunError> {
     let store = Store::open(state_root).map_err(RunError::Evidence)?;
     let mut index = open_index(&store)?.index;
-    let begun = clock::monotonic();
-    let lock = store.lock(&scope.project, &mut || {
-        if clock::monotonic().since(begun) < settings.lock_wait { WaitDecision::GoOn } else { WaitDecision::GiveUp }
-    });
-    let lock = lock.map_err(RunError::Lock)?;
+    let lock = lock_within(&store, &scope.project, settings.lock_wait)?;
     catch_up(&store, &mut index, &scope.project)?;
     let ledger = Ledger::open(&lock).map_err(RunError::Evidence)?;
     act(&store, &mut index, &lock, ledger)

@@ -382,6 +382,15 @@ impl Workspace {
     }
 }
 
+/// Locks a project, and waits for that as long as `wait`.
+pub(crate) fn lock_within(store: &Store, project: &ProjectId, wait: Duration) -> Result<ProjectLock, RunError> {
+    let begun = clock::monotonic();
+    let lock = store.lock(project, &mut || {
+        if clock::monotonic().since(begun) < wait { WaitDecision::GoOn } else { WaitDecision::GiveUp }
+    });
+    lock.map_err(RunError::Lock)
+}
+
 /// Applies the ledger's lines that the index does not know yet.
 pub(crate) fn catch_up(store: &Store, index: &mut store::StoreIndex, project: &ProjectId) -> Result<(), RunError> {
     let offset = index.position(project).map_err(RunError::Index)?.map_or(0, |(_, offset)| offset);
