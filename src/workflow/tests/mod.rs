@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::rc::Rc;
 
-use crate::evidence::{GitLocation, Store};
+use crate::evidence::GitLocation;
+use crate::evidence::testing::new_store;
 use crate::governance::{Slug, WorkflowEnding, WorkflowLimits};
 use crate::model::{ActionEnd, Captured, Digest, DurationMs, Ended, GovernanceRecord, ProjectId, StreamExcerpt, Timestamp};
 use crate::workflow::{
@@ -135,10 +136,9 @@ struct Scene {
 
 impl Scene {
     fn new() -> Self {
-        let directory = tempfile::tempdir().unwrap();
+        let (store, directory) = new_store();
         let root = directory.path().join("project");
         std::fs::create_dir_all(root.join(".git")).unwrap();
-        let store = Store::open(&directory.path().join("state")).unwrap();
         let git = GitLocation { work_tree: root.clone(), common_directory: root.join(".git") };
         let model = |name: &str| ModelCommand { name: name.to_owned(), command: vec![name.to_owned()] };
         let settings = WorkflowSettings {
