@@ -1,28 +1,25 @@
-//! Every key `proctor.toml` may have. The reader asks for no other, and `default.toml` documents each.
+//! All keys that `proctor.toml` may have. A test checks that the reader uses exactly these and that `default.toml` documents
+//! each.
 
-/// A table of the file and the keys it may hold.
+/// A table of the file and its allowed keys.
 pub(super) struct KnownTable {
-    /// Its name with dots, without the position in a list: `check.coverage`.
+    /// The table's name with dots and without positions in lists: `check.coverage`.
     pub(super) name: &'static str,
-    /// Its keys, sub-tables included.
+    /// Its keys, including the names of sub-tables.
     pub(super) keys: &'static [&'static str],
 }
 
-/// A key that does not exist, with more to say about it than its nearest neighbour.
+/// An unknown key that people write often, with a better explanation than the general one.
 pub(super) struct Stranger {
-    /// The table it is written in.
     pub(super) table: &'static str,
-    /// The key.
     pub(super) key: &'static str,
-    /// What is wrong with it; none: it is simply unknown.
+    /// What is wrong with the key. `None`: the message is "unknown key".
     pub(super) message: Option<&'static str>,
-    /// What to write instead.
     pub(super) nearest: Option<&'static str>,
-    /// What to do.
+    /// What the person can do about it.
     pub(super) hint: Option<&'static str>,
 }
 
-/// All tables.
 pub(super) const TABLES: &[KnownTable] = &[
     KnownTable {
         name: "",
@@ -170,7 +167,7 @@ const USE_BLOCK_ON: Option<&str> = Some("write it under a linter, for example `[
 const NO_CATCH_ALL: Option<&str> = Some("is not known to this kind of action: its exit code alone decides");
 const USE_CHECK: Option<&str> = Some("make it a `[[check]]` if its output should be judged");
 
-/// Keys people write that are not there.
+/// Unknown keys that people often write.
 pub(super) const STRANGERS: &[Stranger] = &[
     Stranger { table: "policy.tsc", key: "treat_warnings_as_errors", message: LINTERS_ONLY, nearest: None, hint: USE_BLOCK_ON },
     Stranger { table: "policy.tsc", key: "max_warnings", message: LINTERS_ONLY, nearest: None, hint: USE_BLOCK_ON },
@@ -191,18 +188,17 @@ pub(super) const STRANGERS: &[Stranger] = &[
     Stranger { table: "sandbox", key: "pids", message: None, nearest: Some("processes"), hint: None },
 ];
 
-/// Returns the keys of a table.
 pub(super) fn keys_of(table: &str) -> &'static [&'static str] {
     TABLES.iter().find(|known| known.name == table).map(|known| known.keys).expect("the reader opens listed tables only")
 }
 
-/// Returns the tables that have a key, as they are written in the file: `[watch]`, `[[check]]`.
+/// Returns the headers of the tables that have a key, such as `[watch]` and `[[check]]`.
 pub(super) fn homes_of(key: &str) -> Vec<String> {
     let homes = TABLES.iter().filter(|known| !known.name.is_empty() && known.keys.contains(&key));
     homes.map(|known| header(known.name)).collect()
 }
 
-/// Returns a table's header as it is written.
+/// Returns a table's header with its brackets.
 pub(super) fn header(table: &str) -> String {
     match table {
         "check" | "prerequisite" | "cleanup" => format!("[[{table}]]"),

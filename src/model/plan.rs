@@ -230,18 +230,18 @@ pub struct PlanNote {
     pub message: String,
 }
 
-/// What holds for every action that does not say otherwise.
+/// `[defaults]`: limits for every action that does not set its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ActionDefaults {
-    /// Wall-clock limit of one action.
+    /// The wall-clock limit of one action.
     pub timeout: Duration,
-    /// Longest time without output; none: as long as it likes.
+    /// The longest time without output; `None` means no limit.
     pub idle_timeout: Option<Duration>,
-    /// Most output of both streams together; none: as much as it likes.
+    /// The most output of both streams together; `None` means no limit.
     pub max_output: Option<ByteSize>,
-    /// Bound of the whole stop ladder (G7).
+    /// The time limit for stopping an action: from the first signal until its last process is killed (G7).
     pub grace: Duration,
-    /// What processes left behind mean (E14).
+    /// Whether processes that an action leaves behind make it fail (E14).
     pub on_survivors: OnSurvivors,
 }
 
@@ -306,7 +306,7 @@ impl ActionPhase {
 }
 
 impl Action {
-    /// Returns an action of which nothing is said but its name and its command.
+    /// Returns an action with this name and command and with default values for everything else.
     pub fn plain(
         phase: ActionPhase,
         number: usize,
@@ -335,7 +335,7 @@ impl Action {
             service: None,
             policy: None,
             coverage: None,
-            // Success without a word about exit codes is zero alone.
+            // Without `expected_exit_codes`, only exit code 0 is success.
             expected_exit_codes: vec![0],
             on_survivors: defaults.on_survivors,
             kind: ActionKind::TerminalCommand,

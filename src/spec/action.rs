@@ -1,4 +1,4 @@
-//! Filling in an action: what every one has, whoever it comes from.
+//! Makes actions for plans. Checks from `proctor.toml`, discovered checks and actions of specifications all begin here.
 
 use std::path::PathBuf;
 
@@ -6,7 +6,7 @@ use crate::config::ActionSettings;
 use crate::model::{Action, ActionDefaults, ActionPhase, CommandLine, Tool};
 use crate::spec::discover::{Found, command_text};
 
-/// Returns an action of which nothing is said but its name and its command.
+/// Returns an action with this name and command and with default values for everything else.
 pub(super) fn plain_action(
     phase: ActionPhase,
     number: usize,
@@ -18,7 +18,7 @@ pub(super) fn plain_action(
     Action { description, ..Action::plain(phase, number, (name, tool), command, defaults) }
 }
 
-/// Returns an action as its settings say.
+/// Returns an action with the settings from `proctor.toml`.
 pub(super) fn configured_action(
     phase: ActionPhase,
     number: usize,
@@ -43,7 +43,7 @@ pub(super) fn configured_action(
     }
 }
 
-/// Returns the command of a check that was found.
+/// Returns the command of a discovered check.
 pub(super) fn found_command(found: &Found) -> CommandLine {
     CommandLine { argv: found.argv.clone(), display: command_text(&found.argv), shell: false }
 }

@@ -1,4 +1,4 @@
-//! Looking at a project's files: the little that finding its checks needs.
+//! Read-only access to a project's files, as far as making a plan needs it.
 
 use std::fs::{self, OpenOptions};
 use std::io::Read;
@@ -7,19 +7,19 @@ use std::path::PathBuf;
 
 use nix::fcntl::OFlag;
 
-/// A project's files. Paths are relative to its root, with `/`; an empty one is the root.
+/// A project's files. Paths are relative to its root and use `/`; the empty path is the root.
 pub trait ProjectFiles {
-    /// Returns the content of a regular file; none where there is no such file, or one too large to be a configuration.
+    /// Returns the content of a regular file; `None` if there is no such file or it is too large for a configuration.
     fn read(&self, path: &str) -> Option<Vec<u8>>;
-    /// Returns whether something is there, links followed.
+    /// Returns whether a path exists. Links are followed.
     fn exists(&self, path: &str) -> bool;
-    /// Returns whether a directory is there, links followed.
+    /// Returns whether a path is a directory. Links are followed.
     fn is_directory(&self, path: &str) -> bool;
-    /// Returns the names in a directory, sorted; empty where it is none.
+    /// Returns the sorted names in a directory; empty if the path is not a directory.
     fn names(&self, directory: &str) -> Vec<String>;
 }
 
-/// The files below a directory. Reads are bounded in size and never wait; nothing is written or executed.
+/// The files below a directory on disk. Reading is limited in size and never blocks; nothing is written or executed.
 #[derive(Debug, Clone)]
 pub struct DiskFiles {
     root: PathBuf,
@@ -28,11 +28,10 @@ pub struct DiskFiles {
 /// The largest file that is read, in bytes.
 const LARGEST_FILE: u64 = 1 << 20;
 
-/// The most names of one directory that are looked at.
+/// The most names that are listed of one directory.
 const MOST_NAMES: usize = 4096;
 
 impl DiskFiles {
-    /// Returns the files below `root`.
     pub fn new(root: impl Into<PathBuf>) -> Self {
         Self { root: root.into() }
     }
@@ -40,7 +39,7 @@ impl DiskFiles {
 
 impl ProjectFiles for DiskFiles {
     fn read(&self, path: &str) -> Option<Vec<u8>> {
-        // Opening a FIFO without this flag waits for a writer, possibly forever.
+        // Without this flag, opening a FIFO waits for a writer, possibly forever.
         let file = OpenOptions::new().read(true).custom_flags(OFlag::O_NONBLOCK.bits()).open(self.root.join(path)).ok()?;
         let metadata = file.metadata().ok()?;
         if !metadata.is_file() || metadata.len() > LARGEST_FILE {
@@ -75,23 +74,21 @@ pub(super) fn within(directory: &str, name: &str) -> String {
 
 #[cfg(test)]
 pub(super) mod fake {
-    //! Files that are only said to be there.
+    //! A project in memory, for tests.
 
     use std::collections::{BTreeMap, BTreeSet};
 
     use super::ProjectFiles;
 
-    /// A project made of paths and contents.
+    /// The paths and contents of the files.
     #[derive(Debug, Clone, Default)]
     pub(in crate::spec) struct FakeFiles(BTreeMap<String, String>);
 
     impl FakeFiles {
-        /// Returns a project with these files.
         pub(in crate::spec) fn of(files: &[(&str, &str)]) -> Self {
             Self(files.iter().map(|(path, content)| ((*path).to_owned(), (*content).to_owned())).collect())
         }
 
-        /// Returns the project with one more file.
         pub(in crate::spec) fn and(mut self, path: &str, content: &str) -> Self {
             self.0.insert(path.to_owned(), content.to_owned());
             self

@@ -1,4 +1,4 @@
-//! What a `package.json` says: its scripts, and how its scripts call eslint (C30).
+//! Reads `package.json`: its scripts, and how they call eslint (C30).
 
 use std::collections::BTreeMap;
 
@@ -6,29 +6,29 @@ use crate::shell::commands_outside;
 use crate::spec::files::{ProjectFiles, within};
 use crate::spec::jsonc::parse_jsonc;
 
-/// How a project's own script calls eslint.
+/// A call of eslint in a project's own script.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct EslintCall {
-    /// The script: `package.json scripts.lint`.
+    /// Where the script is: `package.json scripts.lint`.
     pub(super) place: String,
-    /// The options that decide what is found.
+    /// The options that decide which findings there are.
     pub(super) options: Vec<String>,
-    /// The files, directories and globs that are looked at.
+    /// The files, directories and globs that eslint checks.
     pub(super) paths: Vec<String>,
-    /// `--max-warnings`, unless it is negative, which means no limit.
+    /// The value of `--max-warnings`; `None` if it is missing or negative, which means no limit.
     pub(super) max_warnings: Option<u32>,
 }
 
-/// Programs whose `run NAME` runs a script of `package.json`.
+/// Programs that run a script of `package.json` by `run NAME`.
 pub(super) const RUNNERS: &[&str] = &["npm", "pnpm", "yarn", "bun"];
 
-/// Verbs of a runner that are followed by the script's name.
+/// Subcommands of these programs that are followed by a script's name.
 const RUN_VERBS: &[&str] = &["run", "run-script"];
 
-/// Verbs that are scripts of the same name.
+/// Subcommands that run the script with the same name.
 const SCRIPT_VERBS: &[&str] = &["test", "start", "stop", "restart"];
 
-/// What becomes of an option of eslint in the command that is made from a script.
+/// What happens to an eslint option when a command is made from a script.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fate {
     Kept,
@@ -45,7 +45,8 @@ const fn option(name: &'static str, takes_value: bool, fate: Fate) -> EslintOpti
     EslintOption { name, takes_value, fate }
 }
 
-/// The options that take a value or decide what is found; any other, `--fix` first of all, is dropped as a lone word.
+/// The options that take a value or decide which findings there are. Every other option, such as `--fix`, is dropped; the word after it
+/// is kept, because such an option has no value.
 const OPTIONS: &[EslintOption] = &[
     option("--ext", true, Fate::Kept),
     option("--config", true, Fate::Kept),
@@ -79,7 +80,7 @@ const OPTIONS: &[EslintOption] = &[
     option("--concurrency", true, Fate::Dropped),
 ];
 
-/// Returns the scripts of the `package.json` in a directory; empty where there is none that can be read.
+/// Returns the scripts in a directory's `package.json`; empty if it cannot be read.
 pub(super) fn scripts(files: &dyn ProjectFiles, directory: &str) -> BTreeMap<String, String> {
     let package = files.read(&within(directory, "package.json")).and_then(|bytes| String::from_utf8(bytes).ok());
     let package = package.and_then(|text| parse_jsonc(&text)).unwrap_or_default();
@@ -87,7 +88,7 @@ pub(super) fn scripts(files: &dyn ProjectFiles, directory: &str) -> BTreeMap<Str
     scripts.into_iter().filter_map(|(name, text)| Some((name, text.as_str()?.to_owned()))).collect()
 }
 
-/// Returns whether the `package.json` in a directory has a key.
+/// Returns whether a directory's `package.json` has a key.
 pub(super) fn package_has(files: &dyn ProjectFiles, directory: &str, key: &str) -> bool {
     let package = files.read(&within(directory, "package.json")).and_then(|bytes| String::from_utf8(bytes).ok());
     package.and_then(|text| parse_jsonc(&text)).is_some_and(|package| package.get(key).is_some())
@@ -102,13 +103,13 @@ pub(super) fn script_name(argv: &[String]) -> Option<&str> {
     }
     let verb = words.next()?;
     let name = if RUN_VERBS.contains(&verb) { words.next()? } else { verb };
-    // npm knows no script by a bare name but these; the others take any.
+    // npm runs only these scripts without `run`; the other programs run any script.
     let is_script = RUN_VERBS.contains(&verb) || SCRIPT_VERBS.contains(&verb) || program != "npm";
     (is_script && !name.starts_with('-')).then_some(name)
 }
 
-/// Returns the words that a command hands on to the script it runs: of npm those behind `--` and any others that are no options, of the
-/// other runners all.
+/// Returns the words that a command passes on to the script. For npm these are the words after `--` and any others that are not
+/// options. For the other programs they are all words after the script's name.
 pub(super) fn handed_on(argv: &[String]) -> Vec<String> {
     let from = if argv.get(1).is_some_and(|verb| RUN_VERBS.contains(&verb.as_str())) { 3 } else { 2 };
     let behind = argv.get(from..).unwrap_or_default();
@@ -119,7 +120,7 @@ pub(super) fn handed_on(argv: &[String]) -> Vec<String> {
     kept.chain(after).cloned().collect()
 }
 
-/// Returns how the scripts of a package call eslint: the script named `lint`, else the first that does.
+/// Returns the call of eslint in a package's scripts. The script named `lint` comes first.
 pub(super) fn eslint_call(files: &dyn ProjectFiles, directory: &str) -> Option<EslintCall> {
     let mut scripts: Vec<(String, String)> = scripts(files, directory).into_iter().collect();
     scripts.sort_by_key(|(name, _)| (name != "lint", !name.contains("lint")));
@@ -131,22 +132,22 @@ pub(super) fn eslint_call(files: &dyn ProjectFiles, directory: &str) -> Option<E
     })
 }
 
-/// Returns the arguments a script hands to eslint, by the first call of it.
+/// Returns the arguments of the first call of eslint in a script.
 pub(super) fn eslint_arguments(script: &str) -> Option<Vec<String>> {
     commands_outside(script)?.iter().find_map(|command| {
         let start = command.iter().position(|word| word.rsplit('/').next() == Some("eslint"))?;
-        // `yarn add eslint` does not call it; in front of a call stand variables, launchers and their options only.
+        // `yarn add eslint` is not a call of eslint. Before a call there may only be variables, launchers and their options.
         let launches =
             command[..start].iter().all(|word| word.contains('=') || word.starts_with('-') || LAUNCHERS.contains(&word.as_str()));
         launches.then(|| command[start + 1..].to_vec())
     })
 }
 
-/// Words that may stand before a program in a call of it.
+/// Words that may come before a program in a call of it.
 pub(super) const LAUNCHERS: &[&str] =
     &["npx", "yarn", "pnpm", "npm", "bunx", "bun", "exec", "run", "dlx", "x", "cross-env", "env", "dotenv", "time"];
 
-/// Returns the limit on warnings in the arguments of eslint.
+/// Returns the limit on warnings in eslint's arguments.
 pub(super) fn max_warnings(arguments: &[String]) -> Option<u32> {
     let position = arguments.iter().position(|word| word == "--max-warnings");
     let value = match position {

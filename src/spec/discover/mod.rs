@@ -1,7 +1,7 @@
-//! Finding a project's checks from its own files, so that it needs no configuration.
+//! Discovers a project's checks from its files, so that it needs no configuration.
 //!
-//! Looks at the root first, and where that says nothing about a tool, at the directories one level below. Nothing is executed:
-//! a tool counts as there when its program is.
+//! Each tool is searched for in the root first. If the root has no sign of it, the directories one level below are searched.
+//! Nothing is executed: a tool counts as installed if its program exists.
 
 mod eslint;
 mod node_tests;
@@ -13,62 +13,60 @@ use crate::model::{BlockOn, PlanNote, Tool};
 use crate::shell::join_words;
 use crate::spec::files::{ProjectFiles, within};
 
-/// A check that the project's files speak for.
+/// A discovered check.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Found {
-    /// The tool.
     pub(super) tool: Tool,
-    /// The check's name.
     pub(super) name: String,
-    /// The directory that speaks for it, relative to the project; empty: the root.
+    /// The directory whose files led to the check, relative to the project; empty for the root.
     pub(super) package: String,
-    /// The directory it runs in, relative to the project.
+    /// The working directory, relative to the project.
     pub(super) directory: String,
-    /// Program and arguments, relative to `directory`.
+    /// Program and arguments. Paths are relative to `directory`.
     pub(super) argv: Vec<String>,
-    /// What the project's own scripts say about blocking.
+    /// The policy that the project's own scripts imply.
     pub(super) policy: Option<FoundPolicy>,
 }
 
-/// What the project's own scripts say about blocking (C30).
+/// A policy implied by the project's own scripts, for example by `--max-warnings` (C30).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct FoundPolicy {
-    /// When findings block; none: not said.
+    /// When findings block; `None` if the script does not say.
     pub(super) block_on: Option<BlockOn>,
-    /// The limit on warnings; none: not said.
+    /// The limit on warnings; `None` if the script does not say.
     pub(super) max_warnings: Option<u32>,
-    /// Where it is said: `package.json scripts.lint`.
+    /// Where the script is: `package.json scripts.lint`.
     pub(super) place: String,
 }
 
-/// Everything that was found, and why.
+/// The discovered checks with the reasons.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Findings {
-    /// The checks, in the order they run.
+    /// The checks, in the order in which they run.
     pub(super) found: Vec<Found>,
-    /// Why each was found, and what is missing.
+    /// Notes for people: why each check was found, and what is missing for others.
     pub(super) notes: Vec<PlanNote>,
 }
 
-/// Directories that hold no package of the project itself.
+/// Directories below the root that are not searched, because they do not hold the project's own code.
 const NO_PACKAGES: &[&str] =
     &["node_modules", "venv", "env", "dist", "build", "target", "evidence", "coverage", "vendor", "site-packages"];
 
-/// The most directories below the root that are looked into.
+/// The most directories below the root that are searched.
 const MOST_PACKAGES: usize = 256;
 
 type Finder = fn(&dyn ProjectFiles, &str, &mut Findings) -> Looked;
 
-/// Whether a directory says anything about a tool.
+/// Whether a directory has signs of a tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Looked {
-    /// Nothing: look elsewhere.
+    /// The directory has no sign of the tool, so other directories are searched.
     Silent,
-    /// It does, whether or not a check came of it.
+    /// The directory has signs of the tool, even if no check could be made.
     Spoke,
 }
 
-/// The tools that are looked for, in the order their checks run.
+/// The search functions of all tools, in the order in which their checks run.
 const FINDERS: &[Finder] = &[
     pytest::find,
     node_tests::find_jest,
@@ -79,7 +77,7 @@ const FINDERS: &[Finder] = &[
     python::find_ruff,
 ];
 
-/// Looks for the checks of a project.
+/// Discovers the checks of a project.
 pub(super) fn findings(files: &dyn ProjectFiles) -> Findings {
     let mut findings = Findings::default();
     let packages = packages(files);
@@ -106,7 +104,7 @@ impl Findings {
 }
 
 impl FoundPolicy {
-    /// Returns what a limit on warnings means; none where there is none.
+    /// Returns the policy that a limit on warnings implies; `None` without a limit.
     pub(super) fn from_limit(max_warnings: Option<u32>, place: &str) -> Option<Self> {
         let place = place.to_owned();
         max_warnings.map(|limit| match limit {
@@ -116,7 +114,7 @@ impl FoundPolicy {
     }
 }
 
-/// Returns a command as one would type it.
+/// Returns a command as a person would type it.
 pub(super) fn command_text(argv: &[String]) -> String {
     join_words(argv.iter().map(String::as_str)).unwrap_or_else(|| argv.join(" "))
 }
@@ -135,12 +133,13 @@ fn packages(files: &dyn ProjectFiles) -> Vec<String> {
     names.filter(|name| files.is_directory(name)).take(MOST_PACKAGES).collect()
 }
 
-/// Returns the directory nearest to a package, upwards, that has `path`: the package itself or the root.
+/// Returns the first of a package and the root that contains `path`.
 fn nearest_with(files: &dyn ProjectFiles, package: &str, path: &str) -> Option<String> {
     [package, ""].into_iter().find(|directory| files.exists(&within(directory, path))).map(str::to_owned)
 }
 
-/// Returns the program at `path` of `holder` as it is called from the directory `from`, with a `./` or `../` in front.
+/// Returns the path for calling a program from the directory `from`; the program is at `path` in the directory `holder`. The
+/// result begins with `./` or `../`.
 fn program(holder: &str, path: &str, from: &str) -> String {
     match (holder == from, holder.is_empty()) {
         (true, _) => format!("./{path}"),

@@ -1,5 +1,5 @@
-//! mypy and Ruff: a configuration of theirs, and the program in the project's own environment; and what finding Python's tools has
-//! in common.
+//! Discovers mypy and Ruff: there must be a configuration for the tool, and the program must be in the project's environment.
+//! Also has functions for all Python tools.
 
 use toml::de::DeTable;
 
@@ -7,17 +7,17 @@ use crate::model::Tool;
 use crate::spec::discover::{Findings, Found, Looked, named, nearest_with, program};
 use crate::spec::files::{ProjectFiles, within};
 
-/// Virtual environments of a project, the usual one first.
+/// The directories of virtual environments, the usual one first.
 pub(super) const ENVIRONMENTS: &[&str] = &[".venv", "venv"];
 
-/// A tool that checks the whole package it is called in.
+/// A tool that checks the whole package in which it is called.
 struct Checker {
     tool: Tool,
-    /// Files that are a configuration of it, whatever they hold.
+    /// Files that are a configuration of the tool whatever their content.
     configurations: &'static [&'static str],
-    /// Files that are one when they have a section.
+    /// Files that are a configuration of the tool if they have this section.
     sections: &'static [(&'static str, &'static str)],
-    /// Its arguments.
+    /// Returns the arguments for a package.
     arguments: fn(&dyn ProjectFiles, &str) -> &'static [&'static str],
 }
 
@@ -25,19 +25,19 @@ const MYPY: Checker = Checker {
     tool: Tool::Mypy,
     configurations: &["mypy.ini", ".mypy.ini"],
     sections: &[("setup.cfg", "[mypy]")],
-    // A configuration that names its files is used as it is; a path on the command line would win over it.
+    // If the configuration names its files, no path is passed: a path on the command line would override them.
     arguments: |files, package| if names_mypy_files(files, package) { &[] } else { &["."] },
 };
 
 const RUFF: Checker =
     Checker { tool: Tool::Ruff, configurations: &["ruff.toml", ".ruff.toml"], sections: &[], arguments: |_, _| &["check", "."] };
 
-/// Looks for mypy in one directory.
+/// Looks for mypy in one directory of the project.
 pub(super) fn find_mypy(files: &dyn ProjectFiles, package: &str, findings: &mut Findings) -> Looked {
     find(&MYPY, files, package, findings)
 }
 
-/// Looks for Ruff in one directory.
+/// Looks for Ruff in one directory of the project.
 pub(super) fn find_ruff(files: &dyn ProjectFiles, package: &str, findings: &mut Findings) -> Looked {
     find(&RUFF, files, package, findings)
 }
@@ -76,7 +76,7 @@ fn evidence(checker: &Checker, files: &dyn ProjectFiles, package: &str) -> Optio
     Some(format!("`{section}` in `{}`", within(package, name)))
 }
 
-/// Returns whether a file of a package has a section, by a line that is its header and nothing else.
+/// Returns whether a file of a package has a section. The section's header must be alone on its line.
 pub(super) fn has_section(files: &dyn ProjectFiles, package: &str, name: &str, section: &str) -> bool {
     let text = files.read(&within(package, name)).unwrap_or_default();
     String::from_utf8_lossy(&text).lines().any(|line| line.trim() == section)

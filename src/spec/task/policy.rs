@@ -1,5 +1,5 @@
-//! Which policy a tool is judged by (C20–C25): what the specification says of the tool, then of its category, then what
-//! `proctor.toml` and the project's scripts say.
+//! Decides the policy of a tool (C20–C25). The specification's setting for the tool comes first, then its setting for the
+//! category, then `proctor.toml` and the project's scripts.
 
 use crate::config::Configuration;
 use crate::model::{BlockOn, PolicyCategory, PolicySource, Tool, ToolPolicy};
@@ -10,10 +10,10 @@ use crate::spec::specification::{
     RawTypeCheckingStrategy, RawValidationPolicy, Specification,
 };
 
-/// What a specification says of one tool.
+/// The settings of a specification for one tool.
 #[derive(Default)]
 struct Said<'s> {
-    /// Its key below the category's `tools`.
+    /// The tool's key in the category's `tools`.
     key: &'static str,
     enabled: Option<bool>,
     block_on: Option<BlockOn>,
@@ -21,7 +21,7 @@ struct Said<'s> {
     lint: Option<&'s RawLintToolPolicy>,
 }
 
-/// Returns what a specification says of the strictness of type checkers, a line for each word of it.
+/// Returns the strictness settings for type checkers, one line for each.
 pub(super) fn strictness_terms(policy: Option<&RawValidationPolicy>) -> Vec<String> {
     let tools = policy.and_then(|policy| policy.type_checking.as_ref()).map(|checking| &checking.tools);
     let of = |tool: &str, policy: Option<&RawTypeCheckToolPolicy>| {
@@ -32,7 +32,7 @@ pub(super) fn strictness_terms(policy: Option<&RawValidationPolicy>) -> Vec<Stri
     tools.map_or_else(Vec::new, |tools| [of("typescript", tools.typescript.as_ref()), of("mypy", tools.mypy.as_ref())].concat())
 }
 
-/// Returns the policy of a tool; none for tools without one.
+/// Returns the policy of a tool; `None` for tools without a policy.
 pub(super) fn task_policy(
     tool: Tool,
     specification: &Specification,
@@ -72,7 +72,7 @@ fn said(policy: &RawValidationPolicy, tool: Tool, category: PolicyCategory) -> S
                 Tool::Prettier => ("prettier", tools.prettier.as_ref()),
                 Tool::Pylint => ("pylint", tools.pylint.as_ref()),
                 Tool::Flake8 => ("flake8", tools.flake8.as_ref()),
-                // The format has no key of its own for it: the category's strategy holds.
+                // The format has no key for Ruff, so the category's strategy applies.
                 Tool::Ruff => ("ruff", None),
                 Tool::Pytest
                 | Tool::Jest

@@ -1,4 +1,4 @@
-//! What an action does: the parameters of each type.
+//! The parameters of actions, for each type of action.
 
 use std::collections::BTreeMap;
 
@@ -312,7 +312,7 @@ pub enum RawBrowserAction {
 }
 
 impl RawParameters {
-    /// Returns those of a command; none for an action of another type.
+    /// Returns the parameters of a command, or `None` if the action has another type.
     pub(in crate::spec) fn command(&self) -> Option<&RawTerminalCommandParameters> {
         match self {
             Self::TerminalCommand(parameters) => Some(parameters),
@@ -325,7 +325,7 @@ impl RawParameters {
         }
     }
 
-    /// Returns those of a look at a file; none for an action of another type.
+    /// Returns the parameters of a file validation, or `None` if the action has another type.
     pub(in crate::spec) fn file(&self) -> Option<&RawFileValidationParameters> {
         match self {
             Self::FileValidation(parameters) => Some(parameters),
@@ -338,7 +338,7 @@ impl RawParameters {
         }
     }
 
-    /// Returns those of a request; none for an action of another type.
+    /// Returns the parameters of a request, or `None` if the action has another type.
     pub(in crate::spec) fn request(&self) -> Option<&RawHttpRequestParameters> {
         match self {
             Self::HttpRequest(parameters) => Some(parameters),
@@ -351,7 +351,7 @@ impl RawParameters {
         }
     }
 
-    /// Reads the parameters of an action of this type.
+    /// Parses the parameters of an action of the given type.
     pub(super) fn of_type(action_type: ActionType, parameters: Value) -> Result<Self, serde_json::Error> {
         match action_type {
             ActionType::TerminalCommand => serde_json::from_value(parameters).map(Self::TerminalCommand),
@@ -365,7 +365,7 @@ impl RawParameters {
         }
     }
 
-    /// Returns the type these are the parameters of.
+    /// Returns the type of action to which these parameters belong.
     pub fn action_type(&self) -> ActionType {
         match self {
             Self::TerminalCommand(_) => ActionType::TerminalCommand,
