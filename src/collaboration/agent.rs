@@ -11,7 +11,7 @@ use crate::model::{
 };
 use crate::project::Archive;
 use crate::project::Described;
-use crate::project::RunError;
+use crate::project::ProjectError;
 use crate::project::Scope;
 use crate::project::Workspace;
 use crate::project::read_debt;
@@ -75,7 +75,7 @@ impl Archive {
     ///
     /// # Errors
     /// When its report is not there, or is not the one the ledger knows.
-    pub fn completion(&self, standing: &ProjectStanding, task: &TaskId) -> Result<Completion, RunError> {
+    pub fn completion(&self, standing: &ProjectStanding, task: &TaskId) -> Result<Completion, ProjectError> {
         completion(&self.store, &self.index, standing, task)
     }
 }
@@ -85,7 +85,7 @@ impl Workspace {
     ///
     /// # Errors
     /// When the tree cannot be read, or the task's report is not the one the ledger knows.
-    pub fn completion(&mut self, scope: &Scope, described: Described<'_>, task: &TaskId) -> Result<Completion, RunError> {
+    pub fn completion(&mut self, scope: &Scope, described: Described<'_>, task: &TaskId) -> Result<Completion, ProjectError> {
         let standing = self.standing(scope, Ok(described), &[], &TreeHints::Everything)?;
         completion(&self.store, &self.index, &standing, task)
     }
@@ -93,13 +93,13 @@ impl Workspace {
     /// Grants another run of the configuration's task, and writes that down; the run itself is the caller's.
     ///
     /// # Errors
-    /// [`RunError::Retest`] when it is refused; others when tree, ledger or index cannot be used.
-    pub fn grant_retest(&mut self, scope: &Scope, described: Described<'_>) -> Result<GrantedRetest, RunError> {
+    /// [`ProjectError::Retest`] when it is refused; others when tree, ledger or index cannot be used.
+    pub fn grant_retest(&mut self, scope: &Scope, described: Described<'_>) -> Result<GrantedRetest, ProjectError> {
         let (project, task, settings) = (&scope.project, &described.plan.task, described.settings);
         let lock = self.lock(scope, settings.lock_wait, &|| None, &mut |_| {})?;
         let mut ledger = self.recovered_ledger(&lock, scope, &mut |_| {})?;
         self.catch_up(project)?;
-        let last = self.index.last_run(project, task).map_err(RunError::Index)?;
+        let last = self.index.last_run(project, task).map_err(ProjectError::Index)?;
         let retests = read_retests(&self.store, project, task)?;
         let facts = RetestFacts {
             paused: self.tdd(project, task)?.paused,
@@ -115,7 +115,7 @@ impl Workspace {
             used: retests.used,
             budget: settings.routing.max_retests,
         };
-        let granted = decide_retest(&facts).map_err(RunError::Retest)?;
+        let granted = decide_retest(&facts).map_err(ProjectError::Retest)?;
         let record = RetestRecord { task: task.clone(), tree_digest: facts.tree, number: granted.number };
         self.append(&mut ledger, scope, LedgerBody::Retest(record))?;
         Ok(granted)
@@ -148,10 +148,10 @@ struct Retests {
     waiting: Option<TreeDigest>,
 }
 
-fn read_retests(store: &Store, project: &ProjectId, task: &TaskId) -> Result<Retests, RunError> {
+fn read_retests(store: &Store, project: &ProjectId, task: &TaskId) -> Result<Retests, ProjectError> {
     let mut retests = Retests::default();
-    for line in evidence::read_lines(store, project, 0).map_err(RunError::Evidence)? {
-        let line = line.map_err(RunError::Evidence)?.1;
+    for line in evidence::read_lines(store, project, 0).map_err(ProjectError::Evidence)? {
+        let line = line.map_err(ProjectError::Evidence)?.1;
         retests =
             Retests { used: count_retests(retests.used, &line, task), waiting: still_waiting(retests.waiting, &line, task) };
     }
@@ -199,7 +199,7 @@ fn completion(
     index: &store::StoreIndex,
     standing: &ProjectStanding,
     name: &TaskId,
-) -> Result<Completion, RunError> {
+) -> Result<Completion, ProjectError> {
     let task = standing.tasks.iter().find(|task| task.task == *name);
     let exit = task.map_or(CommandExit::NoFreshVerdict, |task| task.freshness.exit());
     let judged = match (&standing.project, task.and_then(verdict_for_now)) {

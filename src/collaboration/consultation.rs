@@ -15,7 +15,7 @@ use crate::evidence::mint_nonce;
 use crate::model::{Access, Action, ActionLimits, Ended, GovernanceRecord, LedgerBody, Place, StopStage};
 use crate::process::{ALL_REASONS, Control, Isolation, LaunchRequest, Sinks, SuperviseError, resolve_program, supervise};
 use crate::project::Progress;
-use crate::project::RunError;
+use crate::project::ProjectError;
 use crate::project::Workspace;
 use crate::project::{Scope, Settings};
 use crate::run::not_started;
@@ -87,7 +87,7 @@ impl Workspace {
     ///
     /// # Errors
     /// When its sandbox cannot be settled, or supervising fails.
-    pub fn consult(&mut self, request: &ModelRequest<'_>) -> Result<Ended, RunError> {
+    pub fn consult(&mut self, request: &ModelRequest<'_>) -> Result<Ended, ProjectError> {
         let scratch = Scratch::make(self.store.root())?;
         let environment = self.model_environment(request, &scratch);
         let argv = &request.action.command.argv;
@@ -114,7 +114,7 @@ impl Workspace {
     ///
     /// # Errors
     /// When supervising fails.
-    pub fn run_own_tool(&mut self, request: &OwnToolRequest<'_>) -> Result<Ended, RunError> {
+    pub fn run_own_tool(&mut self, request: &OwnToolRequest<'_>) -> Result<Ended, ProjectError> {
         let scratch = Scratch::make(self.store.root())?;
         let name = request.argv.first().map(String::as_str).unwrap_or_default();
         let program = match resolve_program(name, request.directory, &self.path_variable()) {
@@ -146,7 +146,7 @@ impl Workspace {
         record: GovernanceRecord,
         control: &Control,
         show: &mut dyn FnMut(Progress),
-    ) -> Result<(), RunError> {
+    ) -> Result<(), ProjectError> {
         // Keeping a file of the trail is a save, and a save starts a run where the project is watched: that is waited for.
         let lock = self.lock(scope, LEDGER_WAIT, &|| control.requested(), show)?;
         let mut ledger = self.recovered_ledger(&lock, scope, &mut |_| {})?;
@@ -169,7 +169,7 @@ impl Workspace {
         scratch: &Scratch,
         environment: &ChildEnvironment,
         program: &Path,
-    ) -> Result<Isolation, RunError> {
+    ) -> Result<Isolation, ProjectError> {
         let home = isolation::home(self.ambient());
         let settings = SandboxSettings {
             // Whoever runs checks without isolation has read them; what a model does nobody has read.
@@ -196,8 +196,8 @@ impl Workspace {
             ambient: self.ambient(),
             settings: &settings,
         };
-        let mut isolation =
-            isolation::isolation(&sandbox, &scratch.output(), request.settings.strongest_isolation).map_err(RunError::Sandbox)?;
+        let mut isolation = isolation::isolation(&sandbox, &scratch.output(), request.settings.strongest_isolation)
+            .map_err(ProjectError::Sandbox)?;
         if let Some(sandbox) = &mut isolation.sandbox {
             let writable = writable_places(request, home);
             sandbox.places.retain(|place| place.access != Access::Writable || writable.contains(&place.path));
@@ -233,8 +233,8 @@ impl Workspace {
         limits: &ActionLimits,
         (name, control): (&str, &Control),
         scratch: &Scratch,
-    ) -> Result<Ended, RunError> {
-        let failed = |source| RunError::Supervise { action: name.to_owned(), source };
+    ) -> Result<Ended, ProjectError> {
+        let failed = |source| ProjectError::Supervise { action: name.to_owned(), source };
         match supervise(self.launcher()?, launch, limits, scratch.sinks(1)?, control, ALL_REASONS) {
             // It may have died since it was asked last; nothing was started.
             Err(SuperviseError::LauncherGone) => {
@@ -282,8 +282,8 @@ fn hide(places: &mut Vec<Place>, path: &Path) {
 struct Scratch(PathBuf);
 
 impl Scratch {
-    fn make(store: &Path) -> Result<Self, RunError> {
-        let path = store.join(format!("consultation-{}", mint_nonce().map_err(RunError::Evidence)?));
+    fn make(store: &Path) -> Result<Self, ProjectError> {
+        let path = store.join(format!("consultation-{}", mint_nonce().map_err(ProjectError::Evidence)?));
         let scratch = Self(path);
         fs::create_dir_all(scratch.output().join("no-tracker")).map_err(|source| scratch.failed(source))?;
         Ok(scratch)
@@ -293,13 +293,13 @@ impl Scratch {
         self.0.join("out")
     }
 
-    fn sinks(&self, attempt: u32) -> Result<Sinks, RunError> {
+    fn sinks(&self, attempt: u32) -> Result<Sinks, ProjectError> {
         let open = |name: &str| File::create_new(self.0.join(format!("{name}-{attempt}"))).map_err(|source| self.failed(source));
         Ok(Sinks { log: open("log")?, frames: open("frames")? })
     }
 
-    fn failed(&self, source: io::Error) -> RunError {
-        RunError::Descriptor { action: self.0.display().to_string(), source }
+    fn failed(&self, source: io::Error) -> ProjectError {
+        ProjectError::Descriptor { action: self.0.display().to_string(), source }
     }
 }
 

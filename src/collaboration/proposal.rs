@@ -8,7 +8,7 @@ use std::path::Path;
 use crate::evidence;
 use crate::model::{Problem, SpecificationChange, TaskId};
 use crate::process::clock;
-use crate::project::RunError;
+use crate::project::ProjectError;
 use crate::project::Settings;
 use crate::spec::specification::{Reading, SPECIFICATION_SUFFIX, Surroundings, compare_specifications, read_specification};
 use crate::spec::{DiskFiles, hold_to_project};
@@ -44,13 +44,13 @@ struct Current {
 /// Says what is wrong with the specification of a task, or with a proposed one and what that would change. Nothing is written.
 ///
 /// # Errors
-/// [`RunError::Specification`] where no file has the task, several have, or one cannot be read; others when the tree cannot be read.
+/// [`ProjectError::Specification`] where no file has the task, several have, or one cannot be read; others when the tree cannot be read.
 pub fn review_specification(
     root: &Path,
     settings: &Settings,
     task: &TaskId,
     proposal: Option<&Proposal>,
-) -> Result<ReviewedSpecification, RunError> {
+) -> Result<ReviewedSpecification, ProjectError> {
     let current = find(root, settings, task)?;
     let Some(proposal) = proposal else {
         return Ok(ReviewedSpecification { errors: errors(&current.reading.faults), file: current.file, changes: Vec::new() });
@@ -68,8 +68,8 @@ pub fn review_specification(
     Ok(ReviewedSpecification { file: current.file, errors, changes })
 }
 
-fn find(root: &Path, settings: &Settings, task: &TaskId) -> Result<Current, RunError> {
-    let index = TreeIndex::scan(root, &settings.new_matcher()?, clock::now()).map_err(RunError::Tree)?;
+fn find(root: &Path, settings: &Settings, task: &TaskId) -> Result<Current, ProjectError> {
+    let index = TreeIndex::scan(root, &settings.new_matcher()?, clock::now()).map_err(ProjectError::Tree)?;
     let named = index.named(&|name| name.ends_with(SPECIFICATION_SUFFIX.as_bytes()));
     let names = named.into_iter().filter_map(|(path, _)| path.as_path().to_str().map(str::to_owned));
     let mut found = Vec::new();
@@ -97,7 +97,7 @@ fn reading_of(root: &Path, name: &str, text: &str) -> Reading {
     hold_to_project(read_specification(text, name, Surroundings { project_root: root }), &DiskFiles::new(root))
 }
 
-fn read(root: &Path, file: &str) -> Result<String, RunError> {
+fn read(root: &Path, file: &str) -> Result<String, ProjectError> {
     match evidence::read_project_file(root, file) {
         Ok(Some(text)) => Ok(text),
         Ok(None) => Err(wrong(format!("there is no file `{file}` in the project"))),
@@ -105,8 +105,8 @@ fn read(root: &Path, file: &str) -> Result<String, RunError> {
     }
 }
 
-fn wrong(problem: String) -> RunError {
-    RunError::Specification { problem }
+fn wrong(problem: String) -> ProjectError {
+    ProjectError::Specification { problem }
 }
 
 fn errors(faults: &[Problem]) -> Vec<String> {

@@ -9,7 +9,7 @@ use crate::model::{
 };
 use crate::project::approval_request::approval_request;
 use crate::project::cycle::Attendance;
-use crate::project::error::RunError;
+use crate::project::error::ProjectError;
 use crate::project::known_approvals::KnownApproval;
 use crate::project::progress::Progress;
 use crate::project::protected::{approvable, approved_by_rule, change_texts, protected_files};
@@ -74,13 +74,13 @@ impl Workspace {
         tree: &tree::TreeIndex,
         ledger: &mut Ledger,
         show: &mut dyn FnMut(Progress),
-    ) -> Result<Option<Unapproved>, RunError> {
+    ) -> Result<Option<Unapproved>, ProjectError> {
         let (plan, scope) = (request.plan, request.scope);
         let Some(file) = file_of(plan) else { return Ok(None) };
         if self.approvals.holds(&scope.project, &plan.task, digest, ledger.next_sequence()) {
             return Ok(None);
         }
-        let known = self.index.approval(&scope.project, &plan.task).map_err(RunError::Index)?;
+        let known = self.index.approval(&scope.project, &plan.task).map_err(ProjectError::Index)?;
         let is_looked_at = plan.approval.protect.is_empty() || known.as_ref().is_some_and(|held| held.protected.is_some());
         let reason = match decide(known.as_ref(), plan, digest) {
             Decision::Approved if is_looked_at => None,
@@ -114,15 +114,17 @@ impl Workspace {
         plan: &Plan,
         shown: &ApprovalQuestion,
         by: ApprovedBy,
-    ) -> Result<(), RunError> {
+    ) -> Result<(), ProjectError> {
         let task = || plan.task.clone();
         let signature = match by {
-            ApprovedBy::Answer(_) if shown.require_signature => return Err(RunError::ApprovalNeedsSignature { task: task() }),
-            ApprovedBy::Answer(Attendance::Nobody) => return Err(RunError::ApprovalNeedsPerson { task: task() }),
+            ApprovedBy::Answer(_) if shown.require_signature => {
+                return Err(ProjectError::ApprovalNeedsSignature { task: task() });
+            }
+            ApprovedBy::Answer(Attendance::Nobody) => return Err(ProjectError::ApprovalNeedsPerson { task: task() }),
             ApprovedBy::Answer(Attendance::Person) => None,
             ApprovedBy::Signature(signature) => {
                 let signer = approving_signer(&shown.request, &signature, &shown.signers);
-                signer.ok_or_else(|| RunError::ApprovalSignature { task: task() })?;
+                signer.ok_or_else(|| ProjectError::ApprovalSignature { task: task() })?;
                 Some(signature)
             }
         };
@@ -133,7 +135,7 @@ impl Workspace {
             return Ok(());
         };
         if question.request != shown.request {
-            return Err(RunError::ApprovedMeanwhile { task: task() });
+            return Err(ProjectError::ApprovedMeanwhile { task: task() });
         }
         let record = ApprovalRecord { signature, ..record };
         self.append(&mut ledger, scope, LedgerBody::Approval(Box::new(record)))
@@ -148,7 +150,7 @@ impl Workspace {
         scope: &Scope,
         settings: &Settings,
         plan: &Plan,
-    ) -> Result<Option<ApprovalQuestion>, RunError> {
+    ) -> Result<Option<ApprovalQuestion>, ProjectError> {
         Ok(self.weighed(scope, settings, plan)?.map(|(question, _)| question))
     }
 
@@ -158,9 +160,9 @@ impl Workspace {
         scope: &Scope,
         settings: &Settings,
         plan: &Plan,
-    ) -> Result<Option<(ApprovalQuestion, ApprovalRecord)>, RunError> {
+    ) -> Result<Option<(ApprovalQuestion, ApprovalRecord)>, ProjectError> {
         self.catch_up(&scope.project)?;
-        let known = self.index.approval(&scope.project, &plan.task).map_err(RunError::Index)?;
+        let known = self.index.approval(&scope.project, &plan.task).map_err(ProjectError::Index)?;
         let (Some(file), Some(held)) = (file_of(plan), known) else { return Ok(None) };
         let digest = plan_digest(plan);
         let mut unapproved = match decide(Some(&held), plan, digest) {
@@ -223,9 +225,9 @@ pub(crate) fn unapproved_in(
     project: &ProjectId,
     plan: &Plan,
     digest: Digest,
-) -> Result<Option<Unapproved>, RunError> {
+) -> Result<Option<Unapproved>, ProjectError> {
     let Some(file) = file_of(plan) else { return Ok(None) };
-    let known = index.approval(project, &plan.task).map_err(RunError::Index)?;
+    let known = index.approval(project, &plan.task).map_err(ProjectError::Index)?;
     Ok(match decide(known.as_ref(), plan, digest) {
         Decision::Weakens(difference) => Some(unapproved(plan, file, difference, known.as_ref())),
         Decision::Approved | Decision::New | Decision::WeakensNothing => None,
@@ -239,7 +241,7 @@ pub(crate) fn terms_of_registration(
     project: &ProjectId,
     plan: &Plan,
     digest: Digest,
-) -> Result<Option<Box<PlanTerms>>, RunError> {
+) -> Result<Option<Box<PlanTerms>>, ProjectError> {
     let is_own = match plan.origin {
         PlanOrigin::Configured | PlanOrigin::Discovered => true,
         PlanOrigin::CommandLine | PlanOrigin::Specification => false,

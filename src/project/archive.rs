@@ -8,7 +8,7 @@ use crate::model::{
     Digest, OverallResult, OverallStatus, ProjectId, PruneReason, RouteEntry, RunId, Serving, TaskId, TddState, Timestamp,
     TreeDigest,
 };
-use crate::project::error::RunError;
+use crate::project::error::ProjectError;
 use crate::project::mended_index::{Announce, announce_with, open_index};
 use crate::project::registration::{Found, Place};
 use crate::project::workspace::catch_up;
@@ -65,8 +65,8 @@ impl Archive {
     ///
     /// # Errors
     /// When store or index cannot be had.
-    pub fn open(state_root: &Path) -> Result<Self, RunError> {
-        let store = Store::open(state_root).map_err(RunError::Evidence)?;
+    pub fn open(state_root: &Path) -> Result<Self, ProjectError> {
+        let store = Store::open(state_root).map_err(ProjectError::Evidence)?;
         let opened = open_index(&store)?;
         Ok(Self { store, index: opened.index, opening_notes: opened.notes })
     }
@@ -90,7 +90,7 @@ impl Archive {
     ///
     /// # Errors
     /// When the directory, the ledger or the index cannot be read.
-    pub fn find_project(&mut self, root: &Path) -> Result<Option<ProjectId>, RunError> {
+    pub fn find_project(&mut self, root: &Path) -> Result<Option<ProjectId>, ProjectError> {
         let place = Place::of(root)?;
         self.catch_up_all()?;
         Ok(match place.find_in(&self.index)? {
@@ -104,19 +104,19 @@ impl Archive {
     ///
     /// # Errors
     /// When a ledger or the index cannot be read.
-    pub fn projects(&mut self) -> Result<Vec<RegisteredProject>, RunError> {
+    pub fn projects(&mut self) -> Result<Vec<RegisteredProject>, ProjectError> {
         self.catch_up_all()?;
-        let projects = self.index.projects().map_err(RunError::Index)?;
+        let projects = self.index.projects().map_err(ProjectError::Index)?;
         let registered = |project: IndexedProject| {
-            let serving = self.index.serving(&project.id).map_err(RunError::Index)?;
+            let serving = self.index.serving(&project.id).map_err(ProjectError::Index)?;
             Ok(RegisteredProject { id: project.id, path: project.path, serving })
         };
         projects.into_iter().map(registered).collect()
     }
 
     /// Applies what the index does not know yet: it may be new, deleted, or behind.
-    pub(crate) fn catch_up_all(&mut self) -> Result<(), RunError> {
-        for project in evidence::list_projects(&self.store).map_err(RunError::Evidence)? {
+    pub(crate) fn catch_up_all(&mut self) -> Result<(), ProjectError> {
+        for project in evidence::list_projects(&self.store).map_err(ProjectError::Evidence)? {
             catch_up(&self.store, &mut self.index, &project)?;
         }
         Ok(())
@@ -126,9 +126,9 @@ impl Archive {
     ///
     /// # Errors
     /// When the index cannot be read.
-    pub fn runs(&self, project: &ProjectId, limit: u32) -> Result<Vec<ArchivedRun>, RunError> {
-        let runs = self.index.runs(project, None, limit).map_err(RunError::Index)?;
-        let pruned = self.index.pruned(project).map_err(RunError::Index)?;
+    pub fn runs(&self, project: &ProjectId, limit: u32) -> Result<Vec<ArchivedRun>, ProjectError> {
+        let runs = self.index.runs(project, None, limit).map_err(ProjectError::Index)?;
+        let pruned = self.index.pruned(project).map_err(ProjectError::Index)?;
         Ok(runs.into_iter().map(|run| self.of_stored(project, run, &pruned)).collect())
     }
 
@@ -136,15 +136,15 @@ impl Archive {
     ///
     /// # Errors
     /// When the index cannot be read.
-    pub fn find(&self, project: &ProjectId, wanted: Option<&str>) -> Result<Option<ArchivedRun>, RunError> {
+    pub fn find(&self, project: &ProjectId, wanted: Option<&str>) -> Result<Option<ArchivedRun>, ProjectError> {
         let sealed = |run: &ArchivedRun| run.status != OverallStatus::Superseded;
         let Some(wanted) = wanted else {
             return Ok(self.runs(project, 100)?.into_iter().find(sealed));
         };
         let by_number = wanted.parse::<u64>().ok();
         let matches = |run: &IndexedRun| run.run_id.as_str() == wanted || by_number == Some(run.run_id.number());
-        let runs = self.index.runs(project, None, u32::MAX).map_err(RunError::Index)?;
-        let pruned = self.index.pruned(project).map_err(RunError::Index)?;
+        let runs = self.index.runs(project, None, u32::MAX).map_err(ProjectError::Index)?;
+        let pruned = self.index.pruned(project).map_err(ProjectError::Index)?;
         // Where a run lies is looked up of those alone that are meant.
         Ok(runs.into_iter().filter(matches).map(|run| self.of_stored(project, run, &pruned)).find(sealed))
     }
@@ -153,10 +153,10 @@ impl Archive {
     ///
     /// # Errors
     /// When it is not there or does not read.
-    pub fn report(&self, project: &ProjectId, run: &ArchivedRun) -> Result<(Vec<u8>, ExecutionReportV2), RunError> {
-        let bytes = evidence::read_report(&self.store, project, &run.task, &run.run_id).map_err(RunError::Evidence)?;
+    pub fn report(&self, project: &ProjectId, run: &ArchivedRun) -> Result<(Vec<u8>, ExecutionReportV2), ProjectError> {
+        let bytes = evidence::read_report(&self.store, project, &run.task, &run.run_id).map_err(ProjectError::Evidence)?;
         let report =
-            parse(&bytes).map_err(|error| RunError::Report { run_id: run.run_id.clone(), problem: error.to_string() })?;
+            parse(&bytes).map_err(|error| ProjectError::Report { run_id: run.run_id.clone(), problem: error.to_string() })?;
         Ok((bytes, report))
     }
 
@@ -170,8 +170,8 @@ impl Archive {
         run: &ArchivedRun,
         name: &str,
         take: &mut dyn FnMut(&[u8]),
-    ) -> Result<(), RunError> {
-        evidence::stream_file(&self.store, project, (&run.task, &run.run_id), name, take).map_err(RunError::Evidence)
+    ) -> Result<(), ProjectError> {
+        evidence::stream_file(&self.store, project, (&run.task, &run.run_id), name, take).map_err(ProjectError::Evidence)
     }
 
     /// Returns where a run lies: its directory, or its archive.
@@ -186,7 +186,7 @@ impl Archive {
     ///
     /// # Errors
     /// When the ledger or the index cannot be read.
-    pub fn cycle(&mut self, project: &ProjectId, task: &TaskId) -> Result<TddState, RunError> {
+    pub fn cycle(&mut self, project: &ProjectId, task: &TaskId) -> Result<TddState, ProjectError> {
         catch_up(&self.store, &mut self.index, project)?;
         self.tdd(project, task)
     }
@@ -195,8 +195,8 @@ impl Archive {
     ///
     /// # Errors
     /// When the index cannot be read.
-    pub fn tdd(&self, project: &ProjectId, task: &TaskId) -> Result<TddState, RunError> {
-        self.index.tdd(project, task).map_err(RunError::Index)
+    pub fn tdd(&self, project: &ProjectId, task: &TaskId) -> Result<TddState, ProjectError> {
+        self.index.tdd(project, task).map_err(ProjectError::Index)
     }
 
     fn of_stored(&self, project: &ProjectId, run: IndexedRun, pruned: &BTreeMap<RunId, PruneReason>) -> ArchivedRun {
@@ -227,12 +227,12 @@ pub(crate) fn sealed_report(
     project: &ProjectId,
     task: &TaskId,
     run_id: &RunId,
-) -> Result<ExecutionReportV2, RunError> {
-    let wrong = |problem: String| RunError::Report { run_id: run_id.clone(), problem };
-    let bytes = evidence::read_report(store, project, task, run_id).map_err(RunError::Evidence)?;
+) -> Result<ExecutionReportV2, ProjectError> {
+    let wrong = |problem: String| ProjectError::Report { run_id: run_id.clone(), problem };
+    let bytes = evidence::read_report(store, project, task, run_id).map_err(ProjectError::Evidence)?;
     // First whether it is that one: of another one it does not matter what is wrong with it.
     let value = serde_json::from_slice(&bytes).map_err(|error| wrong(error.to_string()))?;
-    let known = index.run(project, run_id).map_err(RunError::Index)?.and_then(|run| run.report_hash);
+    let known = index.run(project, run_id).map_err(ProjectError::Index)?.and_then(|run| run.report_hash);
     if known != Some(report_hash(value)) {
         return Err(wrong("it is not the one the ledger knows".to_owned()));
     }

@@ -8,7 +8,7 @@ use crate::evidence::{
 };
 use crate::model::{PackedRun, ProjectId, RunId};
 use crate::process::clock;
-use crate::project::error::RunError;
+use crate::project::error::ProjectError;
 use crate::project::request::{Scope, Settings};
 use crate::project::retention::with_lock;
 use crate::store::StoreIndex;
@@ -39,9 +39,9 @@ pub struct ArchivedFrom {
 ///
 /// # Errors
 /// When the ledger or the evidence cannot be read.
-pub fn plan_archiving(state_root: &Path, project: &ProjectId, wish: &ArchiveRequest) -> Result<Archived, RunError> {
-    let store = Store::open(state_root).map_err(RunError::Evidence)?;
-    let survey = survey_runs(&store, project, Sizes::Measured).map_err(RunError::Evidence)?;
+pub fn plan_archiving(state_root: &Path, project: &ProjectId, wish: &ArchiveRequest) -> Result<Archived, ProjectError> {
+    let store = Store::open(state_root).map_err(ProjectError::Evidence)?;
+    let survey = survey_runs(&store, project, Sizes::Measured).map_err(ProjectError::Evidence)?;
     let plan = plan_archive(&survey.kept, wish, clock::now());
     let planned = |run: &crate::evidence::KeptRun| ArchivedFrom { run_id: run.run_id.clone(), before: run.bytes, after: None };
     let runs = plan.runs.iter().map(planned).collect();
@@ -52,7 +52,7 @@ pub fn plan_archiving(state_root: &Path, project: &ProjectId, wish: &ArchiveRequ
 ///
 /// # Errors
 /// When another process holds the project for longer than `settings.lock_wait`, or ledger, evidence or index cannot be used.
-pub fn archive(state_root: &Path, scope: &Scope, settings: &Settings, wish: &ArchiveRequest) -> Result<Archived, RunError> {
+pub fn archive(state_root: &Path, scope: &Scope, settings: &Settings, wish: &ArchiveRequest) -> Result<Archived, ProjectError> {
     with_lock(state_root, scope, settings, |store, index, lock, mut ledger| {
         archive_locked((store, index), (lock, &mut ledger), scope, wish)
     })
@@ -64,15 +64,15 @@ pub(super) fn archive_locked(
     (lock, ledger): (&ProjectLock, &mut Ledger),
     scope: &Scope,
     wish: &ArchiveRequest,
-) -> Result<Archived, RunError> {
-    let mut finished = finish_archiving(lock).map_err(RunError::Evidence)?;
-    let survey: RetentionSurvey = survey_runs(store, &scope.project, Sizes::NotMeasured).map_err(RunError::Evidence)?;
-    remove_pruned_leftovers(lock, &survey.pruned_leftovers).map_err(RunError::Evidence)?;
+) -> Result<Archived, ProjectError> {
+    let mut finished = finish_archiving(lock).map_err(ProjectError::Evidence)?;
+    let survey: RetentionSurvey = survey_runs(store, &scope.project, Sizes::NotMeasured).map_err(ProjectError::Evidence)?;
+    remove_pruned_leftovers(lock, &survey.pruned_leftovers).map_err(ProjectError::Evidence)?;
     finished += survey.pruned_leftovers.len();
     let now = clock::now();
     let ArchivePlan { runs, exempted: stays } = plan_archive(&survey.kept, wish, now);
-    let archiving = archive_runs(lock, ledger, &runs, &scope.asker, now).map_err(RunError::Evidence)?;
-    index.apply(&scope.project, &archiving.lines).map_err(RunError::Index)?;
+    let archiving = archive_runs(lock, ledger, &runs, &scope.asker, now).map_err(ProjectError::Evidence)?;
+    index.apply(&scope.project, &archiving.lines).map_err(ProjectError::Index)?;
     Ok(told(archiving, &stays, finished))
 }
 

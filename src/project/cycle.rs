@@ -3,7 +3,7 @@
 use crate::evidence::Ledger;
 use crate::model::{LedgerBody, NextNode, OverrideRecord, Phase, PhaseRecord, TaskId, TddState};
 use crate::process::clock;
-use crate::project::error::RunError;
+use crate::project::error::ProjectError;
 use crate::project::request::{Scope, Settings};
 use crate::project::workspace::Workspace;
 use crate::routing;
@@ -47,21 +47,21 @@ impl Workspace {
         task: &TaskId,
         change: &CycleChange,
         attendance: Attendance,
-    ) -> Result<TddState, RunError> {
+    ) -> Result<TddState, ProjectError> {
         let lock = self.lock(scope, settings.lock_wait, &|| None, &mut |_| {})?;
         let mut ledger = self.recovered_ledger(&lock, scope, &mut |_| {})?;
         self.catch_up(&scope.project)?;
         let before = self.tdd(&scope.project, task)?;
         if attendance == Attendance::Nobody && needs_a_person(change, &before) {
-            return Err(RunError::PersonNeeded { task: task.clone() });
+            return Err(ProjectError::PersonNeeded { task: task.clone() });
         }
         let body = body(task, &before, change, settings)?;
         self.append(&mut ledger, scope, body)?;
         self.tdd(&scope.project, task)
     }
 
-    pub(crate) fn append(&mut self, ledger: &mut Ledger, scope: &Scope, body: LedgerBody) -> Result<(), RunError> {
-        let line = ledger.append(body, &scope.asker, clock::now()).map_err(RunError::Evidence)?;
+    pub(crate) fn append(&mut self, ledger: &mut Ledger, scope: &Scope, body: LedgerBody) -> Result<(), ProjectError> {
+        let line = ledger.append(body, &scope.asker, clock::now()).map_err(ProjectError::Evidence)?;
         self.apply(&scope.project, ledger.length(), line)
     }
 }
@@ -75,14 +75,14 @@ fn needs_a_person(change: &CycleChange, before: &TddState) -> bool {
     }
 }
 
-fn body(task: &TaskId, before: &TddState, change: &CycleChange, settings: &Settings) -> Result<LedgerBody, RunError> {
+fn body(task: &TaskId, before: &TddState, change: &CycleChange, settings: &Settings) -> Result<LedgerBody, ProjectError> {
     let state = before.clone();
     let (verb, tdd) = match change {
-        CycleChange::Start(phase) => ("start", routing::start_cycle(state, Some(*phase)).map_err(RunError::Cycle)?),
-        CycleChange::SetPhase(phase) => ("phase", routing::set_phase(state, *phase).map_err(RunError::Cycle)?),
+        CycleChange::Start(phase) => ("start", routing::start_cycle(state, Some(*phase)).map_err(ProjectError::Cycle)?),
+        CycleChange::SetPhase(phase) => ("phase", routing::set_phase(state, *phase).map_err(ProjectError::Cycle)?),
         CycleChange::Reset => ("reset", routing::reset(before)),
         CycleChange::Resolve { to, reason } => {
-            let tdd = routing::resolve(state, *to, reason, &settings.routing).map_err(RunError::Cycle)?;
+            let tdd = routing::resolve(state, *to, reason, &settings.routing).map_err(ProjectError::Cycle)?;
             return Ok(LedgerBody::Override(OverrideRecord { task: task.clone(), reason: reason.clone(), tdd }));
         }
     };

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::model::{CompletionStatus, RunId, TaskId, TreeDigest};
-use crate::project::error::RunError;
+use crate::project::error::ProjectError;
 use crate::project::request::Scope;
 use crate::project::sealed_report;
 use crate::project::workspace::Workspace;
@@ -50,10 +50,10 @@ impl Workspace {
         scope: &Scope,
         tasks: &[TaskId],
         tree: TreeDigest,
-    ) -> Result<Vec<UnmetDependency>, RunError> {
+    ) -> Result<Vec<UnmetDependency>, ProjectError> {
         let mut unmet = Vec::new();
         for task in tasks {
-            let last = self.index.last_run(&scope.project, task).map_err(RunError::Index)?;
+            let last = self.index.last_run(&scope.project, task).map_err(ProjectError::Index)?;
             let why = match last {
                 None => Some(WhyUnmet::NeverRun),
                 Some(last) if !self.is_complete(scope, task, &last.run_id)? => Some(WhyUnmet::Incomplete(last.run_id)),
@@ -65,7 +65,7 @@ impl Workspace {
         Ok(unmet)
     }
 
-    fn is_complete(&self, scope: &Scope, task: &TaskId, run: &RunId) -> Result<bool, RunError> {
+    fn is_complete(&self, scope: &Scope, task: &TaskId, run: &RunId) -> Result<bool, ProjectError> {
         let report = sealed_report(&self.store, &self.index, &scope.project, task, run)?;
         Ok(report.completion_criteria_evaluation.completion_status == CompletionStatus::Complete)
     }

@@ -1,4 +1,5 @@
-//! proctor's own troubles while it carries a run out. What a tool does is never one of them (house style S6).
+//! Errors of operations on a project: carrying out a run, approving a plan, changing a cycle, keeping the task list. What a tool does
+//! is never one of them (house style S6).
 
 use std::io;
 use std::path::PathBuf;
@@ -14,7 +15,7 @@ use crate::tree::TreeError;
 
 /// Says what proctor could not do.
 #[derive(Debug, thiserror::Error)]
-pub enum RunError {
+pub enum ProjectError {
     /// The project's evidence could not be locked.
     #[error("failed to lock the project's evidence")]
     Lock(#[source] LockError),
@@ -169,7 +170,7 @@ pub enum RunError {
     Cycle(crate::routing::TransitionError),
 }
 
-impl RunError {
+impl ProjectError {
     /// Returns the exit code of a command that ends with it (G5).
     pub fn exit(&self) -> CommandExit {
         match self {

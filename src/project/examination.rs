@@ -10,7 +10,7 @@ use crate::config::SandboxSettings;
 use crate::evidence::Store;
 use crate::model::{Action, ActionEnd, ActionLimits, IsolationLevel, Kept, Place, ResourceLimits, SpawnFailure, StopStage};
 use crate::process::{ALL_REASONS, Control, Isolation, LaunchRequest, LauncherHandle, Sinks, supervise};
-use crate::project::error::RunError;
+use crate::project::error::ProjectError;
 use crate::sandbox::isolation;
 use crate::sandbox::{ChildEnvironment, EnvironmentSettings};
 use crate::sandbox::{SandboxRequest, prepare_sandbox};
@@ -62,8 +62,8 @@ pub struct LevelFound {
 ///
 /// # Errors
 /// When the store cannot be had, the settings name something that cannot be opened, or supervising fails.
-pub fn examine(launcher: &mut LauncherHandle, request: &ExaminationRequest<'_>) -> Result<Examination, RunError> {
-    let store = Store::open(request.state_root).map_err(RunError::Evidence)?;
+pub fn examine(launcher: &mut LauncherHandle, request: &ExaminationRequest<'_>) -> Result<Examination, ProjectError> {
+    let store = Store::open(request.state_root).map_err(ProjectError::Evidence)?;
     let scratch = Scratch(store.root().join(format!("examination-{}", std::process::id())));
     let environment = ChildEnvironment::build(request.ambient, &EnvironmentSettings::default(), request.action, &scratch.0);
     let sandbox = prepare_sandbox(&SandboxRequest {
@@ -78,7 +78,7 @@ pub fn examine(launcher: &mut LauncherHandle, request: &ExaminationRequest<'_>) 
         ambient: request.ambient,
         settings: request.settings,
     })
-    .map_err(RunError::Sandbox)?;
+    .map_err(ProjectError::Sandbox)?;
     let launch = |strongest| LaunchRequest {
         program: request.program.to_owned(),
         argv: request.action.command.argv.iter().map(OsString::from).collect(),
@@ -107,11 +107,11 @@ fn start(
     launcher: &mut LauncherHandle,
     launch: &LaunchRequest,
     request: &ExaminationRequest<'_>,
-) -> Result<Result<Kept, SpawnFailure>, RunError> {
+) -> Result<Result<Kept, SpawnFailure>, ProjectError> {
     let action = request.action;
     let nothing = || {
         let opened = File::options().write(true).open("/dev/null");
-        opened.map_err(|source| RunError::Descriptor { action: action.name.clone(), source })
+        opened.map_err(|source| ProjectError::Descriptor { action: action.name.clone(), source })
     };
     let sinks = Sinks { log: nothing()?, frames: nothing()? };
     let limits = ActionLimits {
@@ -122,7 +122,7 @@ fn start(
         ladder: vec![StopStage::Sigkill],
     };
     let ended = supervise(launcher, launch, &limits, sinks, request.control, ALL_REASONS)
-        .map_err(|source| RunError::Supervise { action: action.name.clone(), source })?;
+        .map_err(|source| ProjectError::Supervise { action: action.name.clone(), source })?;
     Ok(match (ended.end, ended.kept) {
         (ActionEnd::NotStarted(failure), _) => Err(failure),
         (_, Some(kept)) => Ok(kept),

@@ -14,7 +14,7 @@ use crate::model::{
 };
 use crate::project::approval::unapproved_in;
 use crate::project::archive::Archive;
-use crate::project::error::RunError;
+use crate::project::error::ProjectError;
 use crate::project::known_trees::look_once;
 use crate::project::registration::{Found, Place};
 use crate::project::request::{Scope, Settings};
@@ -92,7 +92,7 @@ impl Archive {
         root: &Path,
         described: Result<Described<'_>, Undescribed<'_>>,
         wanted: &[TaskId],
-    ) -> Result<ProjectStanding, RunError> {
+    ) -> Result<ProjectStanding, ProjectError> {
         let (project, approval) = self.find_approved(root)?;
         let question = Question { project: project.as_ref(), approval, root, asked: Asked::Described(described), wanted };
         let look = |settings: &Settings| look_once(&self.store, settings, project.as_ref(), root);
@@ -110,7 +110,7 @@ impl Archive {
         approval: Approval,
         wanted: &[TaskId],
         activity: Activity,
-    ) -> Result<ProjectStanding, RunError> {
+    ) -> Result<ProjectStanding, ProjectError> {
         let question = Question { project, approval, root, asked: Asked::Unlooked, wanted };
         judge(
             &self.store,
@@ -124,19 +124,19 @@ impl Archive {
     ///
     /// # Errors
     /// When the lock cannot be looked at.
-    pub fn is_busy(&self, project: &ProjectId) -> Result<bool, RunError> {
-        Ok(self.store.lock_holder(project).map_err(RunError::Evidence)?.is_some())
+    pub fn is_busy(&self, project: &ProjectId) -> Result<bool, ProjectError> {
+        Ok(self.store.lock_holder(project).map_err(ProjectError::Evidence)?.is_some())
     }
 
     /// Returns whether the service watches a project.
     ///
     /// # Errors
     /// When the index cannot be read.
-    pub fn serving(&self, project: &ProjectId) -> Result<Serving, RunError> {
-        self.index.serving(project).map_err(RunError::Index)
+    pub fn serving(&self, project: &ProjectId) -> Result<Serving, ProjectError> {
+        self.index.serving(project).map_err(ProjectError::Index)
     }
 
-    fn find_approved(&mut self, root: &Path) -> Result<(Option<ProjectId>, Approval), RunError> {
+    fn find_approved(&mut self, root: &Path) -> Result<(Option<ProjectId>, Approval), ProjectError> {
         if !root.is_dir() {
             // A place cannot be taken of what is not there: whoever was registered at this path is meant.
             let path = root.to_string_lossy();
@@ -167,7 +167,7 @@ impl Workspace {
         described: Result<Described<'_>, Undescribed<'_>>,
         wanted: &[TaskId],
         hints: &TreeHints,
-    ) -> Result<ProjectStanding, RunError> {
+    ) -> Result<ProjectStanding, ProjectError> {
         let question = Question {
             wanted,
             project: Some(&scope.project),
@@ -185,9 +185,10 @@ fn stand(
     index: &mut store::StoreIndex,
     specifications: &mut Specifications,
     question: &Question<'_>,
-    look: impl FnOnce(&Settings) -> Result<tree::TreeIndex, RunError>,
-) -> Result<ProjectStanding, RunError> {
-    let holder = question.project.map(|project| store.lock_holder(project).map_err(RunError::Evidence)).transpose()?.flatten();
+    look: impl FnOnce(&Settings) -> Result<tree::TreeIndex, ProjectError>,
+) -> Result<ProjectStanding, ProjectError> {
+    let holder =
+        question.project.map(|project| store.lock_holder(project).map_err(ProjectError::Evidence)).transpose()?.flatten();
     let activity = if holder.is_some() { Activity::Running } else { Activity::Idle };
     let readable = match &question.asked {
         Asked::Described(Ok(described)) => Some((described.settings, described.configuration)),
@@ -220,7 +221,7 @@ fn stand(
 }
 
 /// Returns whether a task is asked about that only a specification can have: nothing is read where none is.
-fn needs_specifications(index: &store::StoreIndex, question: &Question<'_>, wanted: &[TaskId]) -> Result<bool, RunError> {
+fn needs_specifications(index: &store::StoreIndex, question: &Question<'_>, wanted: &[TaskId]) -> Result<bool, ProjectError> {
     let own = own_task(question);
     Ok(tasks_of(index, question, wanted)?.iter().any(|task| *task != own && *task != TaskId::default_task()))
 }
@@ -230,7 +231,7 @@ fn judge(
     index: &mut store::StoreIndex,
     question: &Question<'_>,
     look: &Look<'_>,
-) -> Result<ProjectStanding, RunError> {
+) -> Result<ProjectStanding, ProjectError> {
     if let Some(project) = question.project {
         catch_up(store, index, project)?;
     }
@@ -263,7 +264,7 @@ fn judge(
     };
     if let Some(project) = question.project {
         // Those of the last report, and those since: whoever asks after a run wants to know them too.
-        let violations = index.violations_since(project, 1).map_err(RunError::Index)?;
+        let violations = index.violations_since(project, 1).map_err(ProjectError::Index)?;
         problems.extend(violations.iter().map(ViolationRecord::sentence));
     }
     Ok(ProjectStanding { project: question.project.cloned(), root: question.root.to_owned(), tasks, problems })
@@ -278,9 +279,9 @@ fn own_task(question: &Question<'_>) -> TaskId {
 }
 
 /// Returns the task of the configuration, then those that were asked for, then those that have a history.
-fn tasks_of(index: &store::StoreIndex, question: &Question<'_>, wanted: &[TaskId]) -> Result<Vec<TaskId>, RunError> {
+fn tasks_of(index: &store::StoreIndex, question: &Question<'_>, wanted: &[TaskId]) -> Result<Vec<TaskId>, ProjectError> {
     let known = match question.project {
-        Some(project) => index.tasks(project).map_err(RunError::Index)?,
+        Some(project) => index.tasks(project).map_err(ProjectError::Index)?,
         None => Vec::new(),
     };
     let mut tasks = vec![own_task(question)];
@@ -298,7 +299,7 @@ fn plan_facts(
     look: &Look<'_>,
     task: &TaskId,
     verdict: Option<&LastVerdict>,
-) -> Result<PlanFacts, RunError> {
+) -> Result<PlanFacts, ProjectError> {
     let facts = |now, problems| PlanFacts { now, approval: question.approval, problems };
     let is_own = own_task(question) == *task;
     let read;
@@ -342,10 +343,10 @@ struct History {
 }
 
 impl History {
-    fn read(store: &Store, index: &store::StoreIndex, project: &ProjectId, task: &TaskId) -> Result<Self, RunError> {
-        let tdd = index.tdd(project, task).map_err(RunError::Index)?;
-        let verdict = index.last_run(project, task).map_err(RunError::Index)?;
-        let newest = index.runs(project, Some(task), MOVED_RUNS).map_err(RunError::Index)?;
+    fn read(store: &Store, index: &store::StoreIndex, project: &ProjectId, task: &TaskId) -> Result<Self, ProjectError> {
+        let tdd = index.tdd(project, task).map_err(ProjectError::Index)?;
+        let verdict = index.last_run(project, task).map_err(ProjectError::Index)?;
+        let newest = index.runs(project, Some(task), MOVED_RUNS).map_err(ProjectError::Index)?;
         let newest = newest.into_iter().take_while(|run| run.status == OverallStatus::Moved);
         let moved = newest.map(|run| moved_run(store, project, &run)).collect::<Result<_, _>>()?;
         let verdict = verdict.map(|run| last_verdict(store, project, run, &tdd));
@@ -380,8 +381,8 @@ fn exit(run: &IndexedRun, tdd: &TddState) -> CommandExit {
     }
 }
 
-fn moved_run(store: &Store, project: &ProjectId, run: &IndexedRun) -> Result<MovedRun, RunError> {
-    let bytes = evidence::read_report(store, project, &run.task, &run.run_id).map_err(RunError::Evidence)?;
+fn moved_run(store: &Store, project: &ProjectId, run: &IndexedRun) -> Result<MovedRun, ProjectError> {
+    let bytes = evidence::read_report(store, project, &run.task, &run.run_id).map_err(ProjectError::Evidence)?;
     let report = parse(&bytes).map_err(|error| report_error(&run.run_id, &error))?;
     let tree = report.tree;
     Ok(MovedRun {
@@ -391,6 +392,6 @@ fn moved_run(store: &Store, project: &ProjectId, run: &IndexedRun) -> Result<Mov
     })
 }
 
-fn report_error(run_id: &RunId, error: &impl ToString) -> RunError {
-    RunError::Report { run_id: run_id.clone(), problem: error.to_string() }
+fn report_error(run_id: &RunId, error: &impl ToString) -> ProjectError {
+    ProjectError::Report { run_id: run_id.clone(), problem: error.to_string() }
 }

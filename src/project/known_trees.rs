@@ -10,7 +10,7 @@ use crate::evidence::Store;
 use crate::ignore::{Matcher, MatcherSettings};
 use crate::model::ProjectId;
 use crate::process::clock;
-use crate::project::error::RunError;
+use crate::project::error::ProjectError;
 use crate::project::request::{Scope, Settings};
 use crate::store;
 use crate::tree::{TreeHints, TreeIndex};
@@ -47,7 +47,7 @@ impl KnownTrees {
         settings: &Settings,
         scope: &Scope,
         hints: &TreeHints,
-    ) -> Result<TreeIndex, RunError> {
+    ) -> Result<TreeIndex, ProjectError> {
         let known = self.trees.get_mut(&scope.root).filter(|known| known.project == scope.project);
         let Some(known) = known else {
             let matcher = settings.new_matcher()?;
@@ -66,7 +66,7 @@ impl KnownTrees {
             TreeHints::Only(paths) if !is_new => known.index.apply(paths, &known.matcher, clock::now()),
             TreeHints::Only(_) | TreeHints::Everything => known.index.rescan(&known.matcher, clock::now()),
         };
-        known.index = looked.map_err(RunError::Tree)?;
+        known.index = looked.map_err(ProjectError::Tree)?;
         Ok(known.index.clone())
     }
 
@@ -100,17 +100,17 @@ pub(crate) fn look_once(
     settings: &Settings,
     project: Option<&ProjectId>,
     root: &Path,
-) -> Result<TreeIndex, RunError> {
+) -> Result<TreeIndex, ProjectError> {
     let saved = project.and_then(|project| read(store, project, root));
     begin(saved.as_ref(), root, &settings.new_matcher()?)
 }
 
-fn begin(saved: Option<&TreeIndex>, root: &Path, matcher: &Matcher) -> Result<TreeIndex, RunError> {
+fn begin(saved: Option<&TreeIndex>, root: &Path, matcher: &Matcher) -> Result<TreeIndex, ProjectError> {
     let looked = match saved {
         Some(saved) => saved.rescan(matcher, clock::now()),
         None => TreeIndex::scan(root, matcher, clock::now()),
     };
-    looked.map_err(RunError::Tree)
+    looked.map_err(ProjectError::Tree)
 }
 
 fn read(store: &Store, project: &ProjectId, root: &Path) -> Option<TreeIndex> {

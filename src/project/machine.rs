@@ -13,7 +13,7 @@ use nix::sys::statvfs::statvfs;
 use crate::model::{Action, EntryKind, Plan, ProjectId, SpawnFailure, Timestamp, Tool};
 use crate::process::resolve_program;
 use crate::project::archive::Archive;
-use crate::project::error::RunError;
+use crate::project::error::ProjectError;
 use crate::project::known_trees::look_once;
 use crate::project::request::Settings;
 use crate::project::tool_version::{ToolPlace, read_tool_version};
@@ -169,7 +169,7 @@ impl Archive {
         loaded: Option<(&Plan, &Settings)>,
         ambient: &BTreeMap<OsString, OsString>,
         now: Timestamp,
-    ) -> Result<ProjectFound, RunError> {
+    ) -> Result<ProjectFound, ProjectError> {
         let file_system = root.is_dir().then(|| read_file_system(&root)).flatten();
         let newest = id.map(|id| self.runs(id, 1)).transpose()?.and_then(|runs| runs.first().map(|run| run.started));
         let ahead = |time: i64| u64::try_from(time.saturating_sub(now.as_millis())).unwrap_or(0);

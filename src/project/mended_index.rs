@@ -4,7 +4,7 @@ use std::path::Path;
 
 use crate::evidence::{self, Store};
 use crate::project::approval_request::approval_counts;
-use crate::project::error::RunError;
+use crate::project::error::ProjectError;
 use crate::store::{AllLedgerLines, IndexRepair, StoreIndex};
 
 /// Says a line to whoever gave the command.
@@ -18,8 +18,8 @@ pub(crate) struct OpenedIndex {
 }
 
 /// Opens the index of a store. What there is to say later is in the operators' log, unless [`announce_with`] is told otherwise.
-pub(crate) fn open_index(store: &Store) -> Result<OpenedIndex, RunError> {
-    let opened = StoreIndex::open(&store.index_path(), approval_counts).map_err(RunError::Index)?;
+pub(crate) fn open_index(store: &Store) -> Result<OpenedIndex, ProjectError> {
+    let opened = StoreIndex::open(&store.index_path(), approval_counts).map_err(ProjectError::Index)?;
     let mut index = opened.index;
     mend(&mut index, store, |_| ());
     let notes: Vec<String> = opened.set_aside.as_deref().map(note).into_iter().collect();

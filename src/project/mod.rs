@@ -45,7 +45,7 @@ pub use archiving::{Archived, ArchivedFrom, archive, plan_archiving};
 pub use cycle::{Attendance, CycleChange};
 pub use dependency::{UnmetDependency, WhyUnmet};
 pub(crate) use environment_digest::{Certainty, Survey, Surveyed, changed_between, is_pinned, pinned};
-pub use error::RunError;
+pub use error::ProjectError;
 pub use examination::{Examination, ExaminationRequest, LevelFound, examine};
 pub use freshness::{Described, Undescribed};
 pub use machine::{FileSystemType, InotifyLimits, Machine, ProjectFound, Space, ToolFound};

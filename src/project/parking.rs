@@ -3,7 +3,7 @@
 use crate::evidence::{ProjectLock, ScratchDirectory};
 use crate::model::Access;
 use crate::process::Isolation;
-use crate::project::error::RunError;
+use crate::project::error::ProjectError;
 use crate::project::workspace::Workspace;
 
 /// What is kept for the next run, and for the rest of this one.
@@ -22,14 +22,14 @@ impl Parking {
     }
 
     /// Makes the directory for a run that begins, if it was not made after the last one.
-    pub(crate) fn open(&mut self, lock: &ProjectLock) -> Result<(), RunError> {
+    pub(crate) fn open(&mut self, lock: &ProjectLock) -> Result<(), ProjectError> {
         self.first_step = None;
         if let Some(scratch) = self.scratch.as_mut().filter(|scratch| scratch.is_usable_for(lock)) {
             scratch.hand_over_prepared_files(lock);
             return Ok(());
         }
         self.made += 1;
-        self.scratch = Some(ScratchDirectory::create(lock, self.made).map_err(RunError::Evidence)?);
+        self.scratch = Some(ScratchDirectory::create(lock, self.made).map_err(ProjectError::Evidence)?);
         Ok(())
     }
 
@@ -61,7 +61,7 @@ impl Drop for Parking {
 
 impl Workspace {
     /// Removes what the actions of a run shared, makes the same for the next run, and parks what its first check will need.
-    pub(crate) fn park_for_the_next_run(&mut self, lock: &ProjectLock) -> Result<(), RunError> {
+    pub(crate) fn park_for_the_next_run(&mut self, lock: &ProjectLock) -> Result<(), ProjectError> {
         let first_step = self.parking.first_step.take();
         let old = self.parking.scratch().map(|scratch| scratch.path().to_owned());
         self.parking.close();
@@ -82,7 +82,7 @@ impl Workspace {
     }
 
     /// Makes a keeper ready for an action that is probably started next.
-    pub(crate) fn park(&mut self, isolation: &Isolation) -> Result<(), RunError> {
+    pub(crate) fn park(&mut self, isolation: &Isolation) -> Result<(), ProjectError> {
         self.launcher()?.park(isolation);
         Ok(())
     }

@@ -7,7 +7,7 @@ use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 
 use crate::evidence::BackgroundJob;
 use crate::model::{EntryKind, HeldApproval, OnProtectedChange, Plan, ProtectedChange, ProtectedFiles};
-use crate::project::error::RunError;
+use crate::project::error::ProjectError;
 use crate::project::request::Scope;
 use crate::project::workspace::Workspace;
 use crate::report::TestsModifiedV2;
@@ -55,8 +55,8 @@ impl Workspace {
         scope: &Scope,
         plan: &Plan,
         look: ProtectedLook,
-    ) -> Result<Option<ProtectedSeen>, RunError> {
-        let held = self.index.approval(&scope.project, &plan.task).map_err(RunError::Index)?;
+    ) -> Result<Option<ProtectedSeen>, ProjectError> {
+        let held = self.index.approval(&scope.project, &plan.task).map_err(ProjectError::Index)?;
         let now = look.now.wait().expect("a look at an index in memory does not panic");
         Ok(held.and_then(|held| held.protected).map(|approved| seen(&approved, now, &look.globs)))
     }
@@ -98,9 +98,9 @@ pub(crate) fn protected_files(index: &TreeIndex, globs: &[String]) -> ProtectedF
 ///
 /// # Errors
 /// When they are too many.
-pub(crate) fn approvable(files: ProtectedFiles) -> Result<ProtectedFiles, RunError> {
+pub(crate) fn approvable(files: ProtectedFiles) -> Result<ProtectedFiles, ProjectError> {
     let count = files.files.len();
-    if count > MOST { Err(RunError::ProtectedTooMany { count, most: MOST }) } else { Ok(files) }
+    if count > MOST { Err(ProjectError::ProtectedTooMany { count, most: MOST }) } else { Ok(files) }
 }
 
 /// Returns how files stand to what was approved of those that are still protected.

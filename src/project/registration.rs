@@ -9,7 +9,7 @@ use crate::evidence::{self, ExcludeOutcome, Ledger, LinkOutcome, Store};
 use crate::model::{Asker, LedgerBody, Plan, ProjectId, RegistrationRecord, Serving, ServingRecord};
 use crate::process::clock;
 use crate::project::approval::{terms_of_registration, unapproved_in};
-use crate::project::error::RunError;
+use crate::project::error::ProjectError;
 use crate::project::mended_index::open_index;
 use crate::project::request::{Scope, Settings};
 use crate::project::workspace::{Workspace, catch_up, lock_within};
@@ -63,7 +63,7 @@ impl Workspace {
         settings: &Settings,
         asker: &Asker,
         identity: Option<Identity>,
-    ) -> Result<Registration, RunError> {
+    ) -> Result<Registration, ProjectError> {
         let place = Place::of(root)?;
         if let Some(project) = self.known(&place)? {
             return Ok(Registration::Known(self.scope(project, &place, asker, settings)));
@@ -76,7 +76,7 @@ impl Workspace {
             (Found::Known(project), _) => Ok(Registration::Known(self.scope(project, &place, asker, settings))),
             (Found::Unknown, _) | (Found::Doubtful(_), Some(Identity::New)) => {
                 let name = root.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-                let project = evidence::mint_project_id(&name).map_err(RunError::Evidence)?;
+                let project = evidence::mint_project_id(&name).map_err(ProjectError::Evidence)?;
                 self.write_registration(project, &place, plan, settings, asker)
             }
             (Found::Doubtful(doubt), Some(Identity::Same)) => {
@@ -90,13 +90,13 @@ impl Workspace {
     ///
     /// # Errors
     /// When the directory cannot be looked at, or a ledger or the index cannot be read.
-    pub fn find_registered(&mut self, root: &Path, asker: &Asker) -> Result<Option<Scope>, RunError> {
+    pub fn find_registered(&mut self, root: &Path, asker: &Asker) -> Result<Option<Scope>, ProjectError> {
         self.catch_up_all()?;
         let place = Place::of(root)?;
         Ok(self.known(&place)?.map(|project| scope_of(project, &place, asker)))
     }
 
-    fn known(&mut self, place: &Place) -> Result<Option<ProjectId>, RunError> {
+    fn known(&mut self, place: &Place) -> Result<Option<ProjectId>, ProjectError> {
         Ok(match place.find_in(&self.index)? {
             Found::Known(project) => Some(project),
             Found::Doubtful(_) | Found::Unknown => None,
@@ -104,8 +104,8 @@ impl Workspace {
     }
 
     /// Rebuilds what the index lacks: it may be new, deleted, or behind.
-    pub(crate) fn catch_up_all(&mut self) -> Result<(), RunError> {
-        for project in evidence::list_projects(&self.store).map_err(RunError::Evidence)? {
+    pub(crate) fn catch_up_all(&mut self) -> Result<(), ProjectError> {
+        for project in evidence::list_projects(&self.store).map_err(ProjectError::Evidence)? {
             catch_up(&self.store, &mut self.index, &project)?;
         }
         Ok(())
@@ -118,10 +118,10 @@ impl Workspace {
         plan: &Plan,
         settings: &Settings,
         asker: &Asker,
-    ) -> Result<Registration, RunError> {
+    ) -> Result<Registration, ProjectError> {
         let scope = scope_of(project, place, asker);
         let lock = self.lock(&scope, settings.lock_wait, &|| None, &mut |_| {})?;
-        let mut ledger = Ledger::open(&lock).map_err(RunError::Evidence)?;
+        let mut ledger = Ledger::open(&lock).map_err(ProjectError::Evidence)?;
         let plan_digest = crate::spec::plan_digest(plan);
         let terms = terms_of_registration(&self.index, &scope.project, plan, plan_digest)?;
         let is_approved = terms.is_some() || unapproved_in(&self.index, &scope.project, plan, plan_digest)?.is_none();
@@ -202,8 +202,8 @@ pub(crate) enum Found {
 }
 
 impl Place {
-    pub(crate) fn of(root: &Path) -> Result<Self, RunError> {
-        let metadata = std::fs::metadata(root).map_err(|source| RunError::Project { path: root.to_owned(), source })?;
+    pub(crate) fn of(root: &Path) -> Result<Self, ProjectError> {
+        let metadata = std::fs::metadata(root).map_err(|source| ProjectError::Project { path: root.to_owned(), source })?;
         let git = evidence::git_common_directory(root);
         Ok(Self {
             root: root.to_owned(),
@@ -214,9 +214,9 @@ impl Place {
         })
     }
 
-    pub(crate) fn find_in(&self, index: &store::StoreIndex) -> Result<Found, RunError> {
+    pub(crate) fn find_in(&self, index: &store::StoreIndex) -> Result<Found, ProjectError> {
         let git = self.git_common_directory.as_deref();
-        let found = index.find_project(&self.path, self.device, self.inode, git).map_err(RunError::Index)?;
+        let found = index.find_project(&self.path, self.device, self.inode, git).map_err(ProjectError::Index)?;
         Ok(match found {
             ProjectMatch::Known(project) => Found::Known(project),
             ProjectMatch::Unknown => Found::Unknown,
@@ -250,17 +250,17 @@ fn scope_of(project: ProjectId, place: &Place, asker: &Asker) -> Scope {
 ///
 /// # Errors
 /// When another process holds the project for longer than `wait`, or ledger or index cannot be written.
-pub fn record_serving(state_root: &Path, scope: &Scope, serving: Serving, wait: Duration) -> Result<(), RunError> {
-    let store = Store::open(state_root).map_err(RunError::Evidence)?;
+pub fn record_serving(state_root: &Path, scope: &Scope, serving: Serving, wait: Duration) -> Result<(), ProjectError> {
+    let store = Store::open(state_root).map_err(ProjectError::Evidence)?;
     let mut index = open_index(&store)?.index;
     catch_up(&store, &mut index, &scope.project)?;
-    if index.serving(&scope.project).map_err(RunError::Index)? == serving {
+    if index.serving(&scope.project).map_err(ProjectError::Index)? == serving {
         return Ok(());
     }
     let lock = lock_within(&store, &scope.project, wait)?;
-    let mut ledger = Ledger::open(&lock).map_err(RunError::Evidence)?;
+    let mut ledger = Ledger::open(&lock).map_err(ProjectError::Evidence)?;
     catch_up(&store, &mut index, &scope.project)?;
     let body = LedgerBody::Serving(ServingRecord { serving });
-    let line = ledger.append(body, &scope.asker, clock::now()).map_err(RunError::Evidence)?;
-    index.apply(&scope.project, &[(ledger.length(), line)]).map_err(RunError::Index)
+    let line = ledger.append(body, &scope.asker, clock::now()).map_err(ProjectError::Evidence)?;
+    index.apply(&scope.project, &[(ledger.length(), line)]).map_err(ProjectError::Index)
 }

@@ -11,7 +11,7 @@ use crate::model::{
 };
 use crate::process::Control;
 use crate::project::dependency::UnmetDependency;
-use crate::project::error::RunError;
+use crate::project::error::ProjectError;
 use crate::project::selection::Checks;
 use crate::report::ExecutionReportV2;
 use crate::sandbox::EnvironmentSettings;
@@ -166,7 +166,7 @@ impl Settings {
     ///
     /// # Errors
     /// When a pattern of the settings is wrong.
-    pub fn new_matcher(&self) -> Result<Matcher, RunError> {
+    pub fn new_matcher(&self) -> Result<Matcher, ProjectError> {
         new_matcher(&self.matcher)
     }
 
@@ -174,7 +174,7 @@ impl Settings {
     ///
     /// # Errors
     /// When a pattern of the settings is wrong.
-    pub fn new_watching_matcher(&self) -> Result<Matcher, RunError> {
+    pub fn new_watching_matcher(&self) -> Result<Matcher, ProjectError> {
         new_matcher(&self.matcher.for_watching())
     }
 }
@@ -183,7 +183,7 @@ impl Settings {
 ///
 /// # Errors
 /// When a pattern is wrong.
-pub fn new_matcher(settings: &MatcherSettings) -> Result<Matcher, RunError> {
+pub fn new_matcher(settings: &MatcherSettings) -> Result<Matcher, ProjectError> {
     Matcher::new(settings)
-        .map_err(|problems| RunError::Patterns(problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")))
+        .map_err(|problems| ProjectError::Patterns(problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")))
 }

@@ -9,7 +9,7 @@ use crate::evidence::{
 use crate::model::{ProjectId, PrunedRun, RetentionLimits, RunId};
 use crate::process::clock;
 use crate::project::archiving::archive_locked;
-use crate::project::error::RunError;
+use crate::project::error::ProjectError;
 use crate::project::mended_index::open_index;
 use crate::project::request::{Scope, Settings};
 use crate::project::workspace::{Workspace, catch_up, lock_within};
@@ -35,9 +35,9 @@ pub struct Pruned {
 ///
 /// # Errors
 /// When the ledger or the evidence cannot be read.
-pub fn plan_pruning(state_root: &Path, project: &ProjectId, limits: &RetentionLimits) -> Result<Pruned, RunError> {
-    let store = Store::open(state_root).map_err(RunError::Evidence)?;
-    let survey = survey_runs(&store, project, Sizes::Measured).map_err(RunError::Evidence)?;
+pub fn plan_pruning(state_root: &Path, project: &ProjectId, limits: &RetentionLimits) -> Result<Pruned, ProjectError> {
+    let store = Store::open(state_root).map_err(ProjectError::Evidence)?;
+    let survey = survey_runs(&store, project, Sizes::Measured).map_err(ProjectError::Evidence)?;
     let runs = plan_prune(&survey.kept, limits, clock::now());
     Ok(told(&survey, runs, 0))
 }
@@ -46,7 +46,7 @@ pub fn plan_pruning(state_root: &Path, project: &ProjectId, limits: &RetentionLi
 ///
 /// # Errors
 /// When another process holds the project for longer than `settings.lock_wait`, or ledger, evidence or index cannot be used.
-pub fn prune(state_root: &Path, scope: &Scope, settings: &Settings) -> Result<Pruned, RunError> {
+pub fn prune(state_root: &Path, scope: &Scope, settings: &Settings) -> Result<Pruned, ProjectError> {
     with_lock(state_root, scope, settings, |store, index, lock, mut ledger| {
         prune_locked((store, index), (lock, &mut ledger), scope, &settings.limits, Sizes::Measured)
     })
@@ -57,13 +57,13 @@ pub(super) fn with_lock<T>(
     state_root: &Path,
     scope: &Scope,
     settings: &Settings,
-    act: impl FnOnce(&Store, &mut StoreIndex, &ProjectLock, Ledger) -> Result<T, RunError>,
-) -> Result<T, RunError> {
-    let store = Store::open(state_root).map_err(RunError::Evidence)?;
+    act: impl FnOnce(&Store, &mut StoreIndex, &ProjectLock, Ledger) -> Result<T, ProjectError>,
+) -> Result<T, ProjectError> {
+    let store = Store::open(state_root).map_err(ProjectError::Evidence)?;
     let mut index = open_index(&store)?.index;
     let lock = lock_within(&store, &scope.project, settings.lock_wait)?;
     catch_up(&store, &mut index, &scope.project)?;
-    let ledger = Ledger::open(&lock).map_err(RunError::Evidence)?;
+    let ledger = Ledger::open(&lock).map_err(ProjectError::Evidence)?;
     act(&store, &mut index, &lock, ledger)
 }
 
@@ -77,13 +77,13 @@ impl Workspace {
         }
     }
 
-    fn prune_if_due(&mut self, scope: &Scope, limits: &RetentionLimits) -> Result<(), RunError> {
-        if !self.index.sealed_runs(&scope.project).map_err(RunError::Index)?.is_multiple_of(RUNS_BETWEEN) {
+    fn prune_if_due(&mut self, scope: &Scope, limits: &RetentionLimits) -> Result<(), ProjectError> {
+        if !self.index.sealed_runs(&scope.project).map_err(ProjectError::Index)?.is_multiple_of(RUNS_BETWEEN) {
             return Ok(());
         }
         let Ok(lock) = self.store.lock(&scope.project, &mut || WaitDecision::GiveUp) else { return Ok(()) };
         self.catch_up(&scope.project)?;
-        let mut ledger = Ledger::open(&lock).map_err(RunError::Evidence)?;
+        let mut ledger = Ledger::open(&lock).map_err(ProjectError::Evidence)?;
         if let Some(days) = limits.archive_days {
             let wish = ArchiveRequest::Old { days, task: None };
             let archived = archive_locked((&self.store, &mut self.index), (&lock, &mut ledger), scope, &wish)?;
@@ -109,15 +109,15 @@ fn prune_locked(
     scope: &Scope,
     limits: &RetentionLimits,
     sizes: Sizes,
-) -> Result<Pruned, RunError> {
+) -> Result<Pruned, ProjectError> {
     let ended = ledger.finished_prunings();
-    let tidied = finish_archiving(lock).map_err(RunError::Evidence)?;
-    let survey = survey_runs(store, &scope.project, sizes).map_err(RunError::Evidence)?;
-    remove_pruned_leftovers(lock, &survey.pruned_leftovers).map_err(RunError::Evidence)?;
+    let tidied = finish_archiving(lock).map_err(ProjectError::Evidence)?;
+    let survey = survey_runs(store, &scope.project, sizes).map_err(ProjectError::Evidence)?;
+    remove_pruned_leftovers(lock, &survey.pruned_leftovers).map_err(ProjectError::Evidence)?;
     let now = clock::now();
     let plan = plan_prune(&survey.kept, limits, now);
-    let pruning = prune_runs(lock, ledger, plan, &scope.asker, now).map_err(RunError::Evidence)?;
-    index.apply(&scope.project, &pruning.lines).map_err(RunError::Index)?;
+    let pruning = prune_runs(lock, ledger, plan, &scope.asker, now).map_err(ProjectError::Evidence)?;
+    index.apply(&scope.project, &pruning.lines).map_err(ProjectError::Index)?;
     Ok(told(&survey, pruning.runs, ended + survey.pruned_leftovers.len() + tidied))
 }
 

@@ -10,7 +10,7 @@ use std::time::Duration;
 use crate::evidence::{self, Ledger, ProjectFileError, ReplaceOutcome, Store};
 use crate::model::{Digest, LedgerBody, ProjectId, TaskId, TaskListRecord, ViolationRecord};
 use crate::process::clock;
-use crate::project::error::RunError;
+use crate::project::error::ProjectError;
 use crate::project::mended_index::open_index;
 use crate::project::progress::Progress;
 use crate::project::request::{Scope, Settings};
@@ -48,7 +48,7 @@ impl Workspace {
         scope: &Scope,
         settings: &Settings,
         show: &mut dyn FnMut(Progress),
-    ) -> Result<(), RunError> {
+    ) -> Result<(), ProjectError> {
         let Some(path) = settings.task_list.as_deref() else { return Ok(()) };
         let link = settings.link.as_deref();
         let keeper = Keeper { store: &self.store, index: &mut self.index, ledger, scope, path, link };
@@ -63,12 +63,12 @@ impl Workspace {
 ///
 /// # Errors
 /// When another process holds the project for longer than `settings.lock_wait`, or ledger or index cannot be used.
-pub fn keep_task_list(state_root: &Path, scope: &Scope, settings: &Settings) -> Result<Vec<String>, RunError> {
+pub fn keep_task_list(state_root: &Path, scope: &Scope, settings: &Settings) -> Result<Vec<String>, ProjectError> {
     let Some(path) = settings.task_list.as_deref() else { return Ok(Vec::new()) };
-    let store = Store::open(state_root).map_err(RunError::Evidence)?;
+    let store = Store::open(state_root).map_err(ProjectError::Evidence)?;
     let mut index = open_index(&store)?.index;
     let lock = lock_within(&store, &scope.project, settings.lock_wait)?;
-    let mut ledger = Ledger::open(&lock).map_err(RunError::Evidence)?;
+    let mut ledger = Ledger::open(&lock).map_err(ProjectError::Evidence)?;
     catch_up(&store, &mut index, &scope.project)?;
     let link = settings.link.as_deref();
     Keeper { store: &store, index: &mut index, ledger: &mut ledger, scope, path, link }.keep()
@@ -76,9 +76,9 @@ pub fn keep_task_list(state_root: &Path, scope: &Scope, settings: &Settings) -> 
 
 impl Keeper<'_> {
     /// Returns the lines about what was put back, and about what could not be done.
-    fn keep(mut self) -> Result<Vec<String>, RunError> {
+    fn keep(mut self) -> Result<Vec<String>, ProjectError> {
         let lists = build_task_lists(&read_states(self.store, self.index, &self.scope.project)?, self.link);
-        let last = self.index.task_list(&self.scope.project, self.path).map_err(RunError::Index)?;
+        let last = self.index.task_list(&self.scope.project, self.path).map_err(ProjectError::Index)?;
         let mut recorded: Vec<ViolationRecord> = Vec::new();
         for _ in 0..MOST_TRIES {
             let found = match evidence::read_project_file(&self.scope.root, self.path) {
@@ -120,16 +120,16 @@ impl Keeper<'_> {
         }
     }
 
-    fn note_written(&mut self, last: Option<Digest>, digest: Digest) -> Result<(), RunError> {
+    fn note_written(&mut self, last: Option<Digest>, digest: Digest) -> Result<(), ProjectError> {
         if last == Some(digest) {
             return Ok(());
         }
         self.append(LedgerBody::TaskList(TaskListRecord { path: self.path.to_owned(), digest }))
     }
 
-    fn append(&mut self, body: LedgerBody) -> Result<(), RunError> {
-        let line = self.ledger.append(body, &self.scope.asker, clock::now()).map_err(RunError::Evidence)?;
-        self.index.apply(&self.scope.project, &[(self.ledger.length(), line)]).map_err(RunError::Index)
+    fn append(&mut self, body: LedgerBody) -> Result<(), ProjectError> {
+        let line = self.ledger.append(body, &self.scope.asker, clock::now()).map_err(ProjectError::Evidence)?;
+        self.index.apply(&self.scope.project, &[(self.ledger.length(), line)]).map_err(ProjectError::Index)
     }
 
     fn say(&self, recorded: &[ViolationRecord], error: Option<&ProjectFileError>) -> Vec<String> {
@@ -141,10 +141,10 @@ impl Keeper<'_> {
 }
 
 /// Reads what the last sealed verdict of each task says.
-fn read_states(store: &Store, index: &store::StoreIndex, project: &ProjectId) -> Result<Vec<TaskState>, RunError> {
+fn read_states(store: &Store, index: &store::StoreIndex, project: &ProjectId) -> Result<Vec<TaskState>, ProjectError> {
     let mut states = Vec::new();
-    for task in index.tasks(project).map_err(RunError::Index)? {
-        let Some(run) = index.last_run(project, &task).map_err(RunError::Index)? else { continue };
+    for task in index.tasks(project).map_err(ProjectError::Index)? {
+        let Some(run) = index.last_run(project, &task).map_err(ProjectError::Index)? else { continue };
         let verdict = match sealed_report(store, index, project, &task, &run.run_id) {
             Ok(report) => with_its_debt(store, project, &task, report),
             Err(error) => {

@@ -15,7 +15,7 @@ use crate::model::{
 };
 use crate::process::{LauncherHandle, clock};
 use crate::project::environment_digest::{FileStamp, KnownDigests, ProgramFile, Survey, file_digest, program_file};
-use crate::project::error::RunError;
+use crate::project::error::ProjectError;
 use crate::project::known_approvals::KnownApprovals;
 use crate::project::known_trees::KnownTrees;
 use crate::project::mended_index::{Announce, announce_with, open_index};
@@ -80,8 +80,8 @@ impl Workspace {
         launcher: LauncherHandle,
         ambient: BTreeMap<OsString, OsString>,
         observer: StepObserver,
-    ) -> Result<Self, RunError> {
-        let store = Store::open(state_root).map_err(RunError::Evidence)?;
+    ) -> Result<Self, ProjectError> {
+        let store = Store::open(state_root).map_err(ProjectError::Evidence)?;
         let opened = open_index(&store)?;
         let mut workspace = Self {
             store,
@@ -122,7 +122,7 @@ impl Workspace {
     }
 
     /// Says that a run is sealed, and that not everything knows of it yet.
-    pub(crate) fn say_behind(&self, run_id: &RunId, error: &RunError) {
+    pub(crate) fn say_behind(&self, run_id: &RunId, error: &ProjectError) {
         let causes = std::iter::successors(std::error::Error::source(error), |error| error.source());
         let causes: String = causes.map(|cause| format!(": {cause}")).collect();
         let line =
@@ -152,8 +152,8 @@ impl Workspace {
     ///
     /// # Errors
     /// When the index cannot be read.
-    pub fn tdd(&self, project: &ProjectId, task: &TaskId) -> Result<TddState, RunError> {
-        self.index.tdd(project, task).map_err(RunError::Index)
+    pub fn tdd(&self, project: &ProjectId, task: &TaskId) -> Result<TddState, ProjectError> {
+        self.index.tdd(project, task).map_err(ProjectError::Index)
     }
 
     pub(crate) fn observer(&self) -> StepObserver {
@@ -174,9 +174,9 @@ impl Workspace {
     }
 
     /// Returns the launcher; one that died is replaced.
-    pub(crate) fn launcher(&mut self) -> Result<&mut LauncherHandle, RunError> {
+    pub(crate) fn launcher(&mut self) -> Result<&mut LauncherHandle, ProjectError> {
         if self.launcher.is_lost() {
-            self.launcher = LauncherHandle::execute(&self.executable).map_err(RunError::Launcher)?;
+            self.launcher = LauncherHandle::execute(&self.executable).map_err(ProjectError::Launcher)?;
         }
         Ok(&mut self.launcher)
     }
@@ -188,7 +188,7 @@ impl Workspace {
         wait: Duration,
         stopped: &dyn Fn() -> Option<StopReason>,
         show: &mut dyn FnMut(Progress),
-    ) -> Result<ProjectLock, RunError> {
+    ) -> Result<ProjectLock, ProjectError> {
         let begun = clock::monotonic();
         let mut told = false;
         let lock = self.store.lock(&scope.project, &mut || {
@@ -200,8 +200,8 @@ impl Workspace {
             if in_time && stopped().is_none() { WaitDecision::GoOn } else { WaitDecision::GiveUp }
         });
         lock.map_err(|error| match stopped() {
-            Some(reason) => RunError::StoppedWaiting(reason),
-            None => RunError::Lock(error),
+            Some(reason) => ProjectError::StoppedWaiting(reason),
+            None => ProjectError::Lock(error),
         })
     }
 
@@ -211,8 +211,8 @@ impl Workspace {
         lock: &ProjectLock,
         scope: &Scope,
         show: &mut dyn FnMut(Progress),
-    ) -> Result<Ledger, RunError> {
-        let mut ledger = Ledger::open(lock).map_err(RunError::Evidence)?;
+    ) -> Result<Ledger, ProjectError> {
+        let mut ledger = Ledger::open(lock).map_err(ProjectError::Evidence)?;
         if let Some(torn) = ledger.torn_line_file() {
             show(Progress::Note(format!("the ledger's last line was torn; it was cut off and kept as {}", torn.display())));
         }
@@ -224,7 +224,7 @@ impl Workspace {
         }
         let now = clock::now();
         let build = |run: &evidence::InterruptedRun| seal_input_of_interrupted(run, now);
-        let runs = evidence::recover(lock, &mut ledger, now, &scope.asker, &build).map_err(RunError::Evidence)?;
+        let runs = evidence::recover(lock, &mut ledger, now, &scope.asker, &build).map_err(ProjectError::Evidence)?;
         if !runs.is_empty() {
             show(Progress::Recovered { runs });
         }
@@ -232,21 +232,25 @@ impl Workspace {
     }
 
     /// Brings the index up to the ledger.
-    pub(crate) fn catch_up(&mut self, project: &ProjectId) -> Result<(), RunError> {
+    pub(crate) fn catch_up(&mut self, project: &ProjectId) -> Result<(), ProjectError> {
         catch_up(&self.store, &mut self.index, project)
     }
 
-    pub(crate) fn apply(&mut self, project: &ProjectId, offset_after: u64, line: LedgerLine) -> Result<(), RunError> {
+    pub(crate) fn apply(&mut self, project: &ProjectId, offset_after: u64, line: LedgerLine) -> Result<(), ProjectError> {
         self.approvals.wrote(project, &line);
-        self.index.apply(project, &[(offset_after, line)]).map_err(RunError::Index)
+        self.index.apply(project, &[(offset_after, line)]).map_err(ProjectError::Index)
     }
 
-    pub(crate) fn prerequisites_met(&self, project: &ProjectId) -> Result<BTreeMap<String, Digest>, RunError> {
-        self.index.prerequisites(project).map_err(RunError::Index)
+    pub(crate) fn prerequisites_met(&self, project: &ProjectId) -> Result<BTreeMap<String, Digest>, ProjectError> {
+        self.index.prerequisites(project).map_err(ProjectError::Index)
     }
 
-    pub(crate) fn configuration_before(&self, project: &ProjectId, task: &TaskId) -> Result<BTreeMap<String, Digest>, RunError> {
-        self.index.configuration(project, task).map_err(RunError::Index)
+    pub(crate) fn configuration_before(
+        &self,
+        project: &ProjectId,
+        task: &TaskId,
+    ) -> Result<BTreeMap<String, Digest>, ProjectError> {
+        self.index.configuration(project, task).map_err(ProjectError::Index)
     }
 
     /// Returns the digest of a project's tree now, and what could not take part in it, without a run.
@@ -260,7 +264,7 @@ impl Workspace {
         settings: &Settings,
         scope: &Scope,
         hints: &TreeHints,
-    ) -> Result<(TreeDigest, Vec<TreeIssue>), RunError> {
+    ) -> Result<(TreeDigest, Vec<TreeIssue>), ProjectError> {
         let index = self.trees.look(&self.store, settings, scope, hints)?;
         Ok((index.digest(), index.issues()))
     }
@@ -275,7 +279,7 @@ impl Workspace {
         scope: &Scope,
         task: &TaskId,
         hints: &TreeHints,
-    ) -> Result<Result<Plan, TaskError>, RunError> {
+    ) -> Result<Result<Plan, TaskError>, ProjectError> {
         self.read_specifications(settings, scope, hints)?;
         Ok(self.specifications.plan(configuration, task))
     }
@@ -284,12 +288,17 @@ impl Workspace {
     ///
     /// # Errors
     /// When the tree cannot be read.
-    pub fn specified_tasks(&mut self, settings: &Settings, scope: &Scope, hints: &TreeHints) -> Result<Vec<TaskId>, RunError> {
+    pub fn specified_tasks(
+        &mut self,
+        settings: &Settings,
+        scope: &Scope,
+        hints: &TreeHints,
+    ) -> Result<Vec<TaskId>, ProjectError> {
         self.read_specifications(settings, scope, hints)?;
         Ok(self.specifications.tasks())
     }
 
-    fn read_specifications(&mut self, settings: &Settings, scope: &Scope, hints: &TreeHints) -> Result<(), RunError> {
+    fn read_specifications(&mut self, settings: &Settings, scope: &Scope, hints: &TreeHints) -> Result<(), ProjectError> {
         let index = self.trees.look(&self.store, settings, scope, hints)?;
         self.specifications.update(&scope.root, &index);
         Ok(())
@@ -301,12 +310,12 @@ impl Workspace {
     }
 
     /// Looks at the tree before a run.
-    pub(crate) fn look_at_tree(&mut self, request: &RunRequest<'_>) -> Result<tree::TreeIndex, RunError> {
+    pub(crate) fn look_at_tree(&mut self, request: &RunRequest<'_>) -> Result<tree::TreeIndex, ProjectError> {
         self.trees.look(&self.store, request.settings, request.scope, &request.hints)
     }
 
     /// Looks at the whole tree again after the last process of a run has ended.
-    pub(crate) fn look_again(&mut self, request: &RunRequest<'_>) -> Result<tree::TreeIndex, RunError> {
+    pub(crate) fn look_again(&mut self, request: &RunRequest<'_>) -> Result<tree::TreeIndex, ProjectError> {
         self.trees.look(&self.store, request.settings, request.scope, &TreeHints::Everything)
     }
 
@@ -341,14 +350,14 @@ impl Workspace {
         Survey::begin(background, known, request.plan, &request.scope.root, &self.path_variable())
     }
 
-    pub(crate) fn remember_digests(&mut self, learnt: &KnownDigests) -> Result<(), RunError> {
+    pub(crate) fn remember_digests(&mut self, learnt: &KnownDigests) -> Result<(), ProjectError> {
         let new: Vec<_> = learnt.iter().filter(|(file, _)| !self.digests.contains_key(file)).collect();
         let rows: Vec<_> = new
             .iter()
             .map(|(file, digest)| (file.real_path.to_string_lossy().into_owned(), file.stamp.0.clone(), **digest))
             .collect();
         self.digests.extend(learnt.iter().map(|(file, digest)| (file.clone(), *digest)));
-        if rows.is_empty() { Ok(()) } else { self.index.remember_file_digests(&rows).map_err(RunError::Index) }
+        if rows.is_empty() { Ok(()) } else { self.index.remember_file_digests(&rows).map_err(ProjectError::Index) }
     }
 
     /// Returns what is known of the program an action was started with.
@@ -373,8 +382,8 @@ impl Workspace {
         Some(ProgramV1 { path: file.real_path.display().to_string(), sha256, version })
     }
 
-    fn load_digests(&self) -> Result<KnownDigests, RunError> {
-        let rows = self.index.file_digests().map_err(RunError::Index)?;
+    fn load_digests(&self) -> Result<KnownDigests, ProjectError> {
+        let rows = self.index.file_digests().map_err(ProjectError::Index)?;
         let known = rows
             .into_iter()
             .map(|(path, stamp, digest)| (ProgramFile { real_path: PathBuf::from(path), stamp: FileStamp(stamp) }, digest));
@@ -383,23 +392,23 @@ impl Workspace {
 }
 
 /// Locks a project, and waits for that as long as `wait`.
-pub(crate) fn lock_within(store: &Store, project: &ProjectId, wait: Duration) -> Result<ProjectLock, RunError> {
+pub(crate) fn lock_within(store: &Store, project: &ProjectId, wait: Duration) -> Result<ProjectLock, ProjectError> {
     let begun = clock::monotonic();
     let lock = store.lock(project, &mut || {
         if clock::monotonic().since(begun) < wait { WaitDecision::GoOn } else { WaitDecision::GiveUp }
     });
-    lock.map_err(RunError::Lock)
+    lock.map_err(ProjectError::Lock)
 }
 
 /// Applies the ledger's lines that the index does not know yet.
-pub(crate) fn catch_up(store: &Store, index: &mut store::StoreIndex, project: &ProjectId) -> Result<(), RunError> {
-    let offset = index.position(project).map_err(RunError::Index)?.map_or(0, |(_, offset)| offset);
-    let lines = evidence::read_lines(store, project, offset).map_err(RunError::Evidence)?;
-    let lines = lines.collect::<Result<Vec<_>, _>>().map_err(RunError::Evidence)?;
+pub(crate) fn catch_up(store: &Store, index: &mut store::StoreIndex, project: &ProjectId) -> Result<(), ProjectError> {
+    let offset = index.position(project).map_err(ProjectError::Index)?.map_or(0, |(_, offset)| offset);
+    let lines = evidence::read_lines(store, project, offset).map_err(ProjectError::Evidence)?;
+    let lines = lines.collect::<Result<Vec<_>, _>>().map_err(ProjectError::Evidence)?;
     if lines.is_empty() {
         return Ok(());
     }
-    index.apply(project, &lines).map_err(RunError::Index)
+    index.apply(project, &lines).map_err(ProjectError::Index)
 }
 
 /// Returns what a run whose process died is sealed with: a report and a ledger record made from what it left (S2, E17).

@@ -2,7 +2,7 @@
 
 use crate::project::Carried;
 use crate::project::Progress;
-use crate::project::RunError;
+use crate::project::ProjectError;
 use crate::project::RunRequest;
 use crate::project::Selected;
 use crate::project::Survey;
@@ -80,7 +80,7 @@ impl Workspace {
     ///
     /// # Errors
     /// Only proctor's own troubles: the store, the launcher, a tree that cannot be read. Whatever a tool does is a value.
-    pub fn carry_out(&mut self, request: &RunRequest<'_>, show: &mut dyn FnMut(Progress)) -> Result<Carried, RunError> {
+    pub fn carry_out(&mut self, request: &RunRequest<'_>, show: &mut dyn FnMut(Progress)) -> Result<Carried, ProjectError> {
         let stopped = || request.control.requested().filter(|reason| heeded(ActionPhase::Prerequisite).contains(reason));
         let lock = self.lock(request.scope, request.settings.lock_wait, &stopped, show)?;
         let mut ledger = self.recovered_ledger(&lock, request.scope, show)?;
@@ -153,10 +153,10 @@ impl Workspace {
         ledger: &mut Ledger,
         index: &tree::TreeIndex,
         show: &mut dyn FnMut(Progress),
-    ) -> Result<Carried, RunError> {
+    ) -> Result<Carried, ProjectError> {
         let request = course.request;
-        let mut directory = RunDirectory::create(lock, &request.plan.task, &course.run_id).map_err(RunError::Evidence)?;
-        directory.start_record(&records::start(&course)).map_err(RunError::Evidence)?;
+        let mut directory = RunDirectory::create(lock, &request.plan.task, &course.run_id).map_err(ProjectError::Evidence)?;
+        directory.start_record(&records::start(&course)).map_err(ProjectError::Evidence)?;
         self.observer()(DurableStep::RunRecordWritten);
         let protected = self.begin_protected(request.plan, index);
         let mut performer = Performer::new(self, lock, &course, &mut directory, show);
@@ -188,7 +188,7 @@ impl Workspace {
         &mut self,
         before: &tree::TreeIndex,
         request: &RunRequest<'_>,
-    ) -> Result<(TreeComparison, tree::TreeIndex), RunError> {
+    ) -> Result<(TreeComparison, tree::TreeIndex), ProjectError> {
         let after = self.look_again(request)?;
         Ok((tree::compare(before, &after), after))
     }
@@ -199,7 +199,7 @@ impl Workspace {
         prerequisites: BTreeMap<String, Digest>,
         directory: RunDirectory,
         ledger: &mut Ledger,
-    ) -> Result<Carried, RunError> {
+    ) -> Result<Carried, ProjectError> {
         let record = SupersededRecord {
             run_id: course.run_id.clone(),
             task: course.request.plan.task.clone(),
@@ -209,7 +209,7 @@ impl Workspace {
         };
         let asker = &course.request.scope.asker;
         let (line, offset) =
-            crate::evidence::drop_superseded(directory, record, ledger, asker, clock::now()).map_err(RunError::Evidence)?;
+            crate::evidence::drop_superseded(directory, record, ledger, asker, clock::now()).map_err(ProjectError::Evidence)?;
         self.apply(&course.request.scope.project, offset, line)?;
         Ok(Carried::Superseded)
     }
@@ -257,7 +257,11 @@ impl Surroundings {
 }
 
 /// Prerequisites until the first failure, then the steps, then the cleanup, always: also when proctor itself failed before.
-fn perform_all(course: &Course<'_>, performer: &mut Performer<'_, '_>, index: &tree::TreeIndex) -> Result<Carrying, RunError> {
+fn perform_all(
+    course: &Course<'_>,
+    performer: &mut Performer<'_, '_>,
+    index: &tree::TreeIndex,
+) -> Result<Carrying, ProjectError> {
     let mut performed = Vec::with_capacity(course.request.plan.actions().count());
     let mut services = Services::default();
     let carried = perform_prerequisites(course, performer, &mut performed, &mut services).and_then(|met| {
@@ -291,7 +295,7 @@ struct Services {
 
 impl Services {
     /// Ends them, because the checks are over, and puts what became of them where it belongs.
-    fn end(self, performer: &mut Performer<'_, '_>, performed: &mut Vec<ActionResult>) -> Result<(), RunError> {
+    fn end(self, performer: &mut Performer<'_, '_>, performed: &mut Vec<ActionResult>) -> Result<(), ProjectError> {
         let ended = performer.end_services(self.running)?;
         // Each place counts the services before it.
         self.places.into_iter().zip(ended).for_each(|(place, one)| performed.insert(place, one));
@@ -311,7 +315,7 @@ fn perform_prerequisites(
     performer: &mut Performer<'_, '_>,
     performed: &mut Vec<ActionResult>,
     services: &mut Services,
-) -> Result<Prerequisites, RunError> {
+) -> Result<Prerequisites, ProjectError> {
     let root = &course.request.scope.root;
     let mut so_far = Prerequisites::Met;
     for action in &course.request.plan.prerequisites {
@@ -351,7 +355,7 @@ fn perform_cleanup(
     course: &Course<'_>,
     performer: &mut Performer<'_, '_>,
     performed: &mut Vec<ActionResult>,
-) -> Result<(), RunError> {
+) -> Result<(), ProjectError> {
     let mut outcome = Ok(());
     for action in &course.request.plan.cleanup {
         match performer.perform(action) {
@@ -362,7 +366,11 @@ fn perform_cleanup(
     outcome
 }
 
-fn perform_or_stop(course: &Course<'_>, performer: &mut Performer<'_, '_>, action: &Action) -> Result<ActionResult, RunError> {
+fn perform_or_stop(
+    course: &Course<'_>,
+    performer: &mut Performer<'_, '_>,
+    action: &Action,
+) -> Result<ActionResult, ProjectError> {
     if is_stopped(course, action) {
         return Ok(performer.skip(action, skip_reason(course.request.control)));
     }
@@ -374,7 +382,7 @@ fn start_or_skip(
     performer: &mut Performer<'_, '_>,
     action: &Action,
     service: &Service,
-) -> Result<Started, RunError> {
+) -> Result<Started, ProjectError> {
     if is_stopped(course, action) {
         return Ok(Started::Over(Box::new(performer.skip(action, skip_reason(course.request.control)))));
     }

@@ -12,8 +12,8 @@ use crate::model::{
 };
 use crate::process::clock;
 use crate::project::Checks;
+use crate::project::ProjectError;
 use crate::project::ProtectedSeen;
-use crate::project::RunError;
 use crate::project::Workspace;
 use crate::project::{Carried, Scope, Sealed};
 use crate::project::{Surveyed, changed_between};
@@ -61,7 +61,7 @@ impl Workspace {
         mut directory: RunDirectory,
         ledger: &mut Ledger,
         lock: &ProjectLock,
-    ) -> Result<Carried, RunError> {
+    ) -> Result<Carried, ProjectError> {
         let decided = decide(&concluding);
         let course = concluding.course;
         let request = course.request;
@@ -73,14 +73,14 @@ impl Workspace {
             files.tests = earlier.tests;
         }
         let mut report = self.write_debt(request, build(&facts), &mut directory)?;
-        report.violations = self.index.violations_since(&request.scope.project, 0).map_err(RunError::Index)?;
+        report.violations = self.index.violations_since(&request.scope.project, 0).map_err(ProjectError::Index)?;
         let report = seal_hash(report);
         let record = record((&concluding, &facts.actions), &decided, &report);
         let sealing = SealInput { report: to_bytes(&report), record, attested: attested(&report) };
         let observer = self.observer();
         // Files are on their way to the disk, and sealing is about to wait for them: this is done meanwhile.
         self.dismiss_launcher_after_last_run();
-        let removed = remove_outputs_of_run(lock, &course.run_id).map_err(RunError::Evidence);
+        let removed = remove_outputs_of_run(lock, &course.run_id).map_err(ProjectError::Evidence);
         if !self.has_runs_ahead() {
             self.parking.close();
         }
@@ -108,17 +108,17 @@ impl Workspace {
         sealing: SealInput,
         ledger: &mut Ledger,
         lock: &ProjectLock,
-    ) -> Result<PathBuf, RunError> {
+    ) -> Result<PathBuf, ProjectError> {
         let leads_latest = sealing.record.leads_latest();
         let (task, run_id) = (sealing.record.task.clone(), sealing.record.run_id.clone());
         let observer = self.observer();
-        let sealed = seal(directory, sealing, ledger, &scope.asker, clock::now(), &*observer).map_err(RunError::Evidence)?;
+        let sealed = seal(directory, sealing, ledger, &scope.asker, clock::now(), &*observer).map_err(ProjectError::Evidence)?;
         // The verdict stands with the commit. What is derived from the ledger is caught up by the next run, which the lock file tells.
         let indexed = self.apply(&scope.project, sealed.offset_after, sealed.line);
         if indexed.is_ok() {
             observer(DurableStep::IndexUpdated);
         }
-        let linked = if leads_latest { publish_latest(lock, &task, &run_id).map_err(RunError::Evidence) } else { Ok(()) };
+        let linked = if leads_latest { publish_latest(lock, &task, &run_id).map_err(ProjectError::Evidence) } else { Ok(()) };
         if leads_latest && linked.is_ok() {
             observer(DurableStep::LatestLinked);
         }

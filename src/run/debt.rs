@@ -2,7 +2,7 @@
 
 use crate::evidence::{self, RunDirectory};
 use crate::model::{EvidenceKind, PlanNote};
-use crate::project::RunError;
+use crate::project::ProjectError;
 use crate::project::RunRequest;
 use crate::project::Workspace;
 use crate::report::{DEBT_FILE, ExecutionReportV2, TechnicalDebtV1, build_debt, parse_debt, seal_debt_hash, to_bytes, with_debt};
@@ -15,7 +15,7 @@ impl Workspace {
         request: &RunRequest<'_>,
         mut report: ExecutionReportV2,
         directory: &mut RunDirectory,
-    ) -> Result<ExecutionReportV2, RunError> {
+    ) -> Result<ExecutionReportV2, ProjectError> {
         let previous = match self.debt_before(request) {
             Ok(previous) => previous,
             Err(why) => {
@@ -30,7 +30,7 @@ impl Workspace {
         let Some(debt) = build_debt(&report, &settings, previous.as_ref()) else { return Ok(report) };
         let debt = seal_debt_hash(debt);
         let written = directory.write(DEBT_FILE, &to_bytes(&debt), EvidenceKind::TechnicalDebt, None);
-        Ok(with_debt(report, &debt, written.map_err(RunError::Evidence)?))
+        Ok(with_debt(report, &debt, written.map_err(ProjectError::Evidence)?))
     }
 
     /// Returns the debt file of the task's last verdict; none where there is none.

@@ -1,7 +1,7 @@
 //! Carries one plan out: the order of its actions, the attempts of each, the judgement and the seal.
 //!
 //! The only place where process, tools, verdict, routing, report and evidence meet. It judges nothing itself: it asks the pure
-//! folders and carries their answers on. A tool that fails is a value here; `project::RunError` is for proctor's own troubles only.
+//! folders and carries their answers on. A tool that fails is a value here; `project::ProjectError` is for proctor's own troubles only.
 //! What outlives a run (registration, approvals, the index, retention) belongs to `project/`.
 //!
 //! Where to look: `carry_out` reads like the picture in the crate's documentation. `order` says which check comes first, `flow` which

@@ -4,7 +4,7 @@
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use crate::project::RunError;
+use crate::project::ProjectError;
 
 /// What is appended to the name of a file that was put aside.
 const SUFFIX: &str = ".before-proctor";
@@ -17,7 +17,7 @@ pub(crate) struct PutAside {
 
 impl PutAside {
     /// Puts an old report aside, where one is there.
-    pub(crate) fn of(path: Option<PathBuf>) -> Result<Self, RunError> {
+    pub(crate) fn of(path: Option<PathBuf>) -> Result<Self, ProjectError> {
         // Only a regular file can be an old report. A device, a pipe or a link is the user's choice and none of ours to move;
         // taking the report afterwards refuses it.
         let is_file = |path: &PathBuf| path.symlink_metadata().is_ok_and(|metadata| metadata.is_file());
@@ -28,7 +28,7 @@ impl PutAside {
         match rename(&path, &aside) {
             Ok(()) => Ok(Self { moved: Some((path, aside)) }),
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(Self { moved: None }),
-            Err(source) => Err(RunError::OldReport { path, source }),
+            Err(source) => Err(ProjectError::OldReport { path, source }),
         }
     }
 }

@@ -15,8 +15,8 @@ mod running_service;
 mod services;
 
 use crate::project::Progress;
+use crate::project::ProjectError;
 use crate::project::QueueSettings;
-use crate::project::RunError;
 use crate::project::Survey;
 use crate::project::Workspace;
 use std::path::{Path, PathBuf};
@@ -122,7 +122,7 @@ impl<'w, 'c> Performer<'w, 'c> {
     }
 
     /// Carries an action out once, when its turn has come; one that is stopped before is skipped. Nobody is told of it yet.
-    fn perform_once(&mut self, action: &Action, attempts: &mut Attempts) -> Result<ActionResult, RunError> {
+    fn perform_once(&mut self, action: &Action, attempts: &mut Attempts) -> Result<ActionResult, ProjectError> {
         if !action.kind.starts_a_process() {
             return self.perform_look(action, attempts);
         }
@@ -136,28 +136,28 @@ impl<'w, 'c> Performer<'w, 'c> {
 
     /// Takes a turn for an action beside others of this run, if it can be had at once. Whoever has a turn does not wait for a further
     /// one: those that wait in line are before it.
-    pub(crate) fn turn_at_once(&self) -> Result<Option<Turn>, RunError> {
+    pub(crate) fn turn_at_once(&self) -> Result<Option<Turn>, ProjectError> {
         turn_at_once(&self.workspace.store, self.workspace.ambient(), self.queue)
     }
 
     /// Takes a turn for an action, and notes how long that took.
-    pub(crate) fn next_turn(&mut self, action: &Action) -> Result<Answer, RunError> {
+    pub(crate) fn next_turn(&mut self, action: &Action) -> Result<Answer, ProjectError> {
         let answer = self.take_turn(action)?;
         self.clock.note_wait(answer.waited);
         Ok(answer)
     }
 
     /// Starts a launcher for actions that go on beside others.
-    pub(crate) fn lane_launcher(&self) -> Result<LauncherHandle, RunError> {
-        LauncherHandle::execute(self.workspace.executable()).map_err(RunError::Launcher)
+    pub(crate) fn lane_launcher(&self) -> Result<LauncherHandle, ProjectError> {
+        LauncherHandle::execute(self.workspace.executable()).map_err(ProjectError::Launcher)
     }
 
     /// Waits before anything of the action is prepared, so that nothing in the project is put aside for the length of the wait.
-    fn take_turn(&mut self, action: &Action) -> Result<Answer, RunError> {
+    fn take_turn(&mut self, action: &Action) -> Result<Answer, ProjectError> {
         let (control, heeded) = (self.course.request.control, heeded(action.phase));
         let stopped = || control.requested().filter(|reason| heeded.contains(reason));
         let answer = take_turn(&self.workspace.store, self.workspace.ambient(), self.queue, &stopped, self.show);
-        if let Err(RunError::Queue { .. }) = answer {
+        if let Err(ProjectError::Queue { .. }) = answer {
             // The run has failed. What is left of it is the clean-up, which is tried once and does not wait as long again.
             self.queue.wait = Duration::ZERO;
         }
@@ -205,7 +205,7 @@ impl<'w, 'c> Performer<'w, 'c> {
         directory: &Path,
         environment: &ChildEnvironment,
         output: &OutputDirectory,
-    ) -> Result<Isolation, RunError> {
+    ) -> Result<Isolation, ProjectError> {
         let (request, ambient) = (self.course.request, self.workspace.ambient());
         let sandbox = SandboxRequest {
             project_root: &request.scope.root,
@@ -219,7 +219,7 @@ impl<'w, 'c> Performer<'w, 'c> {
             ambient,
             settings: &request.settings.sandbox,
         };
-        isolation::isolation(&sandbox, output.path(), request.settings.strongest_isolation).map_err(RunError::Sandbox)
+        isolation::isolation(&sandbox, output.path(), request.settings.strongest_isolation).map_err(ProjectError::Sandbox)
     }
 
     fn classify(&self, action: &Action, ended: &Ended, interpretation: &Interpretation, allowed: Allowed) -> ActionJudgement {
@@ -238,14 +238,14 @@ impl<'w, 'c> Performer<'w, 'c> {
         })
     }
 
-    fn keep_streams(&mut self, action: &Action, ended: &Ended, names: &ActionFiles) -> Result<Vec<EvidenceFile>, RunError> {
+    fn keep_streams(&mut self, action: &Action, ended: &Ended, names: &ActionFiles) -> Result<Vec<EvidenceFile>, ProjectError> {
         let captured = &ended.captured;
         let log = (&names.log, captured.log_bytes, captured.log_digest);
         let frames = (&names.frames, captured.frames_bytes, captured.frames_digest);
         let mut files = Vec::with_capacity(2);
         for (file, bytes, digest) in [log, frames] {
             let kept = self.directory.adopt(&file.name, bytes, digest, file.kind, Some(&action.id));
-            files.push(kept.map_err(RunError::Evidence)?);
+            files.push(kept.map_err(ProjectError::Evidence)?);
         }
         Ok(files)
     }
@@ -255,9 +255,9 @@ impl<'w, 'c> Performer<'w, 'c> {
         name: Option<&NamedFile>,
         report: &ToolReport,
         action: &Action,
-    ) -> Result<Option<EvidenceFile>, RunError> {
+    ) -> Result<Option<EvidenceFile>, ProjectError> {
         let (Some(name), ToolReport::Fresh(bytes)) = (name, report) else { return Ok(None) };
-        self.directory.write(&name.name, bytes, name.kind, Some(&action.id)).map(Some).map_err(RunError::Evidence)
+        self.directory.write(&name.name, bytes, name.kind, Some(&action.id)).map(Some).map_err(ProjectError::Evidence)
     }
 
     fn keep_records(
@@ -268,7 +268,7 @@ impl<'w, 'c> Performer<'w, 'c> {
         outcome: &ActionJudgement,
         (environment, program): (&ChildEnvironment, Option<&Path>),
         (names, attempt): (&ActionFiles, u32),
-    ) -> Result<Vec<EvidenceFile>, RunError> {
+    ) -> Result<Vec<EvidenceFile>, ProjectError> {
         let mut files = Vec::with_capacity(2);
         let directory = self.working_directory(action);
         let places = (self.course.request.scope.root.as_path(), directory.as_path());
@@ -276,9 +276,9 @@ impl<'w, 'c> Performer<'w, 'c> {
         let run = (&self.course.run_id, attempt);
         let record = records::action(run, action, ended, &directory, program, environment);
         let mut write = |name: &NamedFile, bytes: &[u8]| {
-            let kept = self.directory.write(&name.name, bytes, name.kind, Some(&action.id)).map_err(RunError::Evidence)?;
+            let kept = self.directory.write(&name.name, bytes, name.kind, Some(&action.id)).map_err(ProjectError::Evidence)?;
             files.push(kept);
-            Ok::<(), RunError>(())
+            Ok::<(), ProjectError>(())
         };
         write(&names.record, &record)?;
         if let (Some(name), Some(bytes)) =

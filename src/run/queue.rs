@@ -8,8 +8,8 @@ use crate::evidence::{Slot, SlotQueueState, Store, WaitDecision};
 use crate::model::{DurationMs, StopReason};
 use crate::process::clock;
 use crate::project::Progress;
+use crate::project::ProjectError;
 use crate::project::QueueSettings;
-use crate::project::RunError;
 
 /// What came of asking for a turn.
 #[derive(Debug)]
@@ -35,7 +35,7 @@ pub(crate) fn take_turn(
     settings: QueueSettings,
     stopped: &dyn Fn() -> Option<StopReason>,
     show: &mut dyn FnMut(Progress),
-) -> Result<Answer, RunError> {
+) -> Result<Answer, ProjectError> {
     if is_inside_action(store, ambient) {
         return Ok(Answer { turn: Turn::Given(None), waited: None });
     }
@@ -53,10 +53,10 @@ pub(crate) fn take_turn(
         if in_time && stopped().is_none() { WaitDecision::GoOn } else { WaitDecision::GiveUp }
     });
     let waited = begun.map(|begun| DurationMs::from(clock::monotonic().since(begun)));
-    let turn = match slot.map_err(RunError::Evidence)? {
+    let turn = match slot.map_err(ProjectError::Evidence)? {
         Some(slot) => Turn::Given(Some(slot)),
         None if stopped().is_some() => Turn::Stopped,
-        None => return Err(RunError::Queue { under_way: last.taken, wait: settings.wait }),
+        None => return Err(ProjectError::Queue { under_way: last.taken, wait: settings.wait }),
     };
     Ok(Answer { turn, waited })
 }
@@ -66,11 +66,11 @@ pub(crate) fn turn_at_once(
     store: &Store,
     ambient: &BTreeMap<OsString, OsString>,
     settings: QueueSettings,
-) -> Result<Option<Turn>, RunError> {
+) -> Result<Option<Turn>, ProjectError> {
     if is_inside_action(store, ambient) {
         return Ok(Some(Turn::Given(None)));
     }
-    let slot = store.take_slot(settings.max_parallel, &mut |_| WaitDecision::GiveUp).map_err(RunError::Evidence)?;
+    let slot = store.take_slot(settings.max_parallel, &mut |_| WaitDecision::GiveUp).map_err(ProjectError::Evidence)?;
     Ok(slot.map(|slot| Turn::Given(Some(slot))))
 }
 
@@ -89,7 +89,11 @@ mod tests {
     /// Longer than any test: only a stop ends such a wait.
     const LONG: QueueSettings = QueueSettings { max_parallel: 1, wait: Duration::from_secs(3600) };
 
-    fn take(store: &Store, settings: QueueSettings, stopped: Option<StopReason>) -> (Result<Answer, RunError>, Vec<Progress>) {
+    fn take(
+        store: &Store,
+        settings: QueueSettings,
+        stopped: Option<StopReason>,
+    ) -> (Result<Answer, ProjectError>, Vec<Progress>) {
         let mut shown = Vec::new();
         let answer = take_turn(store, &BTreeMap::new(), settings, &|| stopped, &mut |progress| shown.push(progress));
         (answer, shown)
@@ -118,7 +122,7 @@ mod tests {
         let (store, _directory) = new_store();
         let _held = take(&store, NO_WAIT, None).0.unwrap();
         let (answer, shown) = take(&store, NO_WAIT, None);
-        assert!(matches!(answer, Err(RunError::Queue { under_way: 1, .. })), "{answer:?}");
+        assert!(matches!(answer, Err(ProjectError::Queue { under_way: 1, .. })), "{answer:?}");
         assert!(shown.is_empty(), "who does not wait says nothing of waiting");
     }
 

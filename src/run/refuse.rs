@@ -7,7 +7,7 @@ use crate::evidence::{DurableStep, RunDirectory, SealInput};
 use crate::model::{CommandExit, OverallStatus, Problem, RunId, RunRecord, TaskId, Trigger};
 use crate::process::clock;
 use crate::project::Progress;
-use crate::project::RunError;
+use crate::project::ProjectError;
 use crate::project::TaskError;
 use crate::project::Workspace;
 use crate::project::{Scope, Sealed, Settings};
@@ -38,7 +38,7 @@ impl Workspace {
     ///
     /// # Errors
     /// Only proctor's own troubles: the store, a tree that cannot be read.
-    pub fn refuse(&mut self, refusal: &Refusal<'_>, show: &mut dyn FnMut(Progress)) -> Result<Option<Sealed>, RunError> {
+    pub fn refuse(&mut self, refusal: &Refusal<'_>, show: &mut dyn FnMut(Progress)) -> Result<Option<Sealed>, ProjectError> {
         let Refusal { task, scope, settings, configuration, trigger } = refusal;
         let lock = self.lock(scope, settings.lock_wait, &|| None, show)?;
         let mut ledger = self.recovered_ledger(&lock, scope, show)?;
@@ -70,8 +70,8 @@ impl Workspace {
             },
         };
         let run_id = RunId::new(started, ledger.next_sequence().0);
-        let mut directory = RunDirectory::create(&lock, task, &run_id).map_err(RunError::Evidence)?;
-        directory.start_record(&refused_start(&facts)).map_err(RunError::Evidence)?;
+        let mut directory = RunDirectory::create(&lock, task, &run_id).map_err(ProjectError::Evidence)?;
+        directory.start_record(&refused_start(&facts)).map_err(ProjectError::Evidence)?;
         self.observer()(DurableStep::RunRecordWritten);
         let ended = clock::now();
         let report = seal_hash(refused_report(&facts, &run_id, ended));

@@ -3,7 +3,7 @@
 //! What becomes of the steps is told as it comes and returned in the order of execution. The first turn in the machine-wide queue is
 //! waited for; further ones are taken where they are free, so that nobody waits for others while holding what they wait for.
 
-use crate::project::RunError;
+use crate::project::ProjectError;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -82,7 +82,7 @@ impl<'s, 'w, 'c> SideBySide<'s, 'w, 'c> {
     }
 
     /// Carries all of them out, and returns what became of them in the order of execution.
-    pub(crate) fn carry_out(mut self) -> Result<Vec<ActionResult>, RunError> {
+    pub(crate) fn carry_out(mut self) -> Result<Vec<ActionResult>, ProjectError> {
         while self.results.len() < self.needs.len() {
             self.pass_stops_on();
             self.start_what_may()?;
@@ -116,7 +116,7 @@ impl<'s, 'w, 'c> SideBySide<'s, 'w, 'c> {
         }
     }
 
-    fn start_what_may(&mut self) -> Result<(), RunError> {
+    fn start_what_may(&mut self) -> Result<(), ProjectError> {
         loop {
             let stand = Stand {
                 over: self.results.keys().copied().collect(),
@@ -134,7 +134,7 @@ impl<'s, 'w, 'c> SideBySide<'s, 'w, 'c> {
         }
     }
 
-    fn try_to_start(&mut self, place: usize) -> Result<Tried, RunError> {
+    fn try_to_start(&mut self, place: usize) -> Result<Tried, ProjectError> {
         let action = self.action(place);
         if !action.kind.starts_a_process() {
             let one = self.steps.performer.perform(action)?;
@@ -160,7 +160,7 @@ impl<'s, 'w, 'c> SideBySide<'s, 'w, 'c> {
         Ok(Tried::Done)
     }
 
-    fn start(&mut self, place: usize, slot: Option<Slot>, waited: Option<DurationMs>) -> Result<(), RunError> {
+    fn start(&mut self, place: usize, slot: Option<Slot>, waited: Option<DurationMs>) -> Result<(), ProjectError> {
         let action = self.action(place);
         let prepared = self.steps.performer.prepare(action, attempts_at(&mut self.attempts, place))?;
         if let Err(failure) = &prepared.launch.request {
@@ -174,7 +174,7 @@ impl<'s, 'w, 'c> SideBySide<'s, 'w, 'c> {
         Ok(())
     }
 
-    fn lane(&mut self, place: usize, prepared: &Prepared) -> Result<Lane, RunError> {
+    fn lane(&mut self, place: usize, prepared: &Prepared) -> Result<Lane, ProjectError> {
         let action = self.action(place);
         let request = prepared.launch.request.clone().expect("whoever has no program is not started");
         let order = LaneOrder { place, request, limits: prepared.launch.limits.clone(), sinks: prepared.launch.sinks(action)? };
@@ -186,7 +186,7 @@ impl<'s, 'w, 'c> SideBySide<'s, 'w, 'c> {
     }
 
     /// Takes what a lane has told.
-    fn take(&mut self, over: LaneOver) -> Result<(), RunError> {
+    fn take(&mut self, over: LaneOver) -> Result<(), ProjectError> {
         let LaneOver { place, launcher, outcome } = over;
         let mut open = self.open.remove(&place).expect("only what goes on ends");
         if !launcher.is_lost() {
@@ -200,7 +200,7 @@ impl<'s, 'w, 'c> SideBySide<'s, 'w, 'c> {
                 self.open.insert(place, Open { is_asked: false, is_second_launcher: true, ..open });
                 Ok(())
             }
-            Err(source) => Err(RunError::Supervise { action: self.action(place).name.clone(), source }),
+            Err(source) => Err(ProjectError::Supervise { action: self.action(place).name.clone(), source }),
             Ok(ended) => {
                 let Open { lane, prepared, _slot, waited, .. } = open;
                 // Nothing of it is alive any more: another action may start while this one is judged.
@@ -210,7 +210,7 @@ impl<'s, 'w, 'c> SideBySide<'s, 'w, 'c> {
         }
     }
 
-    fn judge(&mut self, place: usize, prepared: Prepared, ended: Ended, waited: Option<DurationMs>) -> Result<(), RunError> {
+    fn judge(&mut self, place: usize, prepared: Prepared, ended: Ended, waited: Option<DurationMs>) -> Result<(), ProjectError> {
         let (action, attempts) = (self.action(place), attempts_at(&mut self.attempts, place));
         let one = self.steps.performer.judge(action, prepared, ended, attempts)?;
         self.note_attempt(place, ActionResult { waited, ..one });

@@ -1,7 +1,7 @@
 //! The steps of a run: which are carried out and which are settled without that; one after the other, or side by side.
 
 use crate::model::Action;
-use crate::project::RunError;
+use crate::project::ProjectError;
 use crate::report::{ActionResult, SkipReason};
 use crate::run::carry_out::{Course, Prerequisites, is_stopped, skip_reason};
 use crate::run::flow::Flow;
@@ -18,7 +18,7 @@ pub(crate) struct Steps<'s, 'w, 'c> {
 }
 
 /// Carries the steps out, and returns what became of them in the order of execution.
-pub(crate) fn perform_steps(mut steps: Steps<'_, '_, '_>) -> Result<Vec<ActionResult>, RunError> {
+pub(crate) fn perform_steps(mut steps: Steps<'_, '_, '_>) -> Result<Vec<ActionResult>, ProjectError> {
     if steps.course.request.plan.parallel {
         return SideBySide::new(steps).carry_out();
     }

@@ -22,7 +22,7 @@ use crate::cli::terminal;
 use crate::client::ClientError;
 use crate::model::{CommandExit, Freshness, ProjectStanding, Serving, StopReason, TaskId, TriggerKind, WaitStep};
 use crate::process::{Control, ControlHandle, clock};
-use crate::project::{Archive, Carried, RunError, RunRequest};
+use crate::project::{Archive, Carried, ProjectError, RunRequest};
 
 /// The interval for checking on a run of another process.
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
@@ -138,8 +138,8 @@ impl Runner {
         alarm.cancel();
         match carried {
             // The run of another process took all the time that was left. The next round reads the state.
-            Err(RunError::Lock(crate::evidence::LockError::Busy { .. })) => Ok(None),
-            Err(RunError::StoppedWaiting(_)) if until.left().is_zero() => Ok(None),
+            Err(ProjectError::Lock(crate::evidence::LockError::Busy { .. })) => Ok(None),
+            Err(ProjectError::StoppedWaiting(_)) if until.left().is_zero() => Ok(None),
             Err(error) => Err(super::of_run(&error)),
             // A person stopped the run. If the time is over, the alarm stopped it.
             Ok(Carried::Interrupted(sealed)) if !until.left().is_zero() => Ok(Some(sealed.exit)),

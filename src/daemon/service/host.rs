@@ -26,7 +26,7 @@ use crate::daemon::service::subscribers::Subscribers;
 use crate::daemon::worker::{Closed, ClosedReason, Worker, WorkerReport};
 use crate::model::{Asker, CommandExit, ProjectId, Serving, TaskId, WatchHint};
 use crate::process::{LauncherHandle, clock};
-use crate::project::{Archive, RunError, StepObserver};
+use crate::project::{Archive, ProjectError, StepObserver};
 
 /// So many calls wait for the loop; more are refused at once.
 const CALLS: usize = 256;
@@ -62,7 +62,7 @@ pub struct ServiceSettings {
 pub enum ServiceError {
     /// The store or its index.
     #[error("failed to open the store")]
-    Store(#[source] RunError),
+    Store(#[source] ProjectError),
     /// Signals could not be taken over.
     #[error("failed to take over signals")]
     Signals(#[source] io::Error),
@@ -105,7 +105,7 @@ enum Arrival {
     Hint(Seat, WatchHint),
     Report(Seat, Box<WorkerReport>),
     /// It is written down, or not, that a project is left alone.
-    Removed(Box<ProjectV1>, Result<(), RunError>, Reply<ProjectV1>),
+    Removed(Box<ProjectV1>, Result<(), ProjectError>, Reply<ProjectV1>),
 }
 
 impl Service {

@@ -11,7 +11,7 @@ use crate::daemon::worker::{Closed, ClosedReason, Opened, Reload, Reloaded, watc
 use crate::ignore::{Matcher, MatcherSettings};
 use crate::model::{Asker, ProjectId, Serving, WatchHint};
 use crate::process::LauncherHandle;
-use crate::project::{Doubt, Registration, RunError, Scope, StepObserver, Workspace, record_serving};
+use crate::project::{Doubt, ProjectError, Registration, Scope, StepObserver, Workspace, record_serving};
 use crate::tree::TreeHints;
 use crate::watch::{Pace, WatchError, Watcher};
 
@@ -136,7 +136,7 @@ fn doubtful(doubt: &Doubt) -> Closed {
     closed(ClosedReason::Doubtful, format!("{line}: `proctor add --identity same` or `new` says which it is"))
 }
 
-fn of_run(error: &RunError) -> Closed {
+fn of_run(error: &ProjectError) -> Closed {
     closed(ClosedReason::OwnFault, chain(error))
 }
 

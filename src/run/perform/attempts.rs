@@ -3,7 +3,7 @@
 use crate::model::{Action, Blocking, CategoryCode, Ended, Interpretation, Observed, SpawnFailure};
 use crate::process::clock;
 use crate::project::Progress;
-use crate::project::RunError;
+use crate::project::ProjectError;
 use crate::report::{ActionDisposition, ActionResult, AttemptV2, earlier_attempt};
 use crate::run::perform::Performer;
 use crate::run::perform::reviewing::ReviewUnderWay;
@@ -60,7 +60,7 @@ impl Performer<'_, '_> {
     }
 
     /// Carries an action out until it succeeds or has been carried out as often as it may, and tells what became of it.
-    pub(crate) fn perform(&mut self, action: &Action) -> Result<ActionResult, RunError> {
+    pub(crate) fn perform(&mut self, action: &Action) -> Result<ActionResult, ProjectError> {
         let mut attempts = self.begin_attempts(action);
         loop {
             let one = self.perform_once(action, &mut attempts)?;

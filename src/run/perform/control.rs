@@ -5,7 +5,7 @@
 
 use crate::evidence::{OutputDirectory, mint_nonce};
 use crate::model::{Action, CategoryCode, ControlSeen, EvidenceFile, Interpretation};
-use crate::project::RunError;
+use crate::project::ProjectError;
 use crate::report::ActionFiles;
 use crate::run::perform::process::seen_by_the_tool;
 use crate::run::perform::reports::take_report;
@@ -25,20 +25,20 @@ impl Performer<'_, '_> {
         action: &Action,
         allowed: Allowed,
         attempts: &Attempts,
-    ) -> Result<Option<Controlled>, RunError> {
+    ) -> Result<Option<Controlled>, ProjectError> {
         if !action.control {
             return Ok(None);
         }
         let attempt = attempts.number();
         let names = ActionFiles::of_control(action, attempt);
-        let nonce = mint_nonce().map_err(RunError::Evidence)?;
+        let nonce = mint_nonce().map_err(ProjectError::Evidence)?;
         let output = OutputDirectory::create_for_control(self.lock, &self.course.run_id, &action.id, attempt);
-        let output = output.map_err(RunError::Evidence)?;
+        let output = output.map_err(ProjectError::Evidence)?;
         let mut environment = self.environment(action, output.path());
         let (seen, link) = (seen_by_the_tool(action, &environment), self.evidence_link());
         let Some(prepared) = tools::prepare_control(&seen, output.path(), link.as_deref(), &nonce) else { return Ok(None) };
         let (plugin, text) = &prepared.plugin;
-        output.put(plugin, text.as_bytes()).map_err(RunError::Evidence)?;
+        output.put(plugin, text.as_bytes()).map_err(ProjectError::Evidence)?;
         environment.add_for_the_tool(&prepared.environment);
         let limits = limits_of(action, allowed.timeout);
         let mut launch = self.prepare_launch(action, limits, (prepared.argv, attempts), &environment, (&names, &output))?;

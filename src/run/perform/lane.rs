@@ -8,7 +8,7 @@ use std::thread;
 
 use crate::model::{Action, ActionLimits, ActionPhase, Ended, StopReason};
 use crate::process::{Control, ControlHandle, LaunchRequest, LauncherHandle, Sinks, SuperviseError, supervise};
-use crate::project::RunError;
+use crate::project::ProjectError;
 use crate::run::carry_out::heeded;
 
 /// What an action is started with on a lane.
@@ -41,8 +41,8 @@ impl Lane {
         order: LaneOrder,
         launcher: LauncherHandle,
         tell: Sender<LaneOver>,
-    ) -> Result<Self, RunError> {
-        let failed = |source| RunError::LaneThread { action: action.name.clone(), source };
+    ) -> Result<Self, ProjectError> {
+        let failed = |source| ProjectError::LaneThread { action: action.name.clone(), source };
         let (own, control) = Control::new().map_err(|source| failed(std::io::Error::other(source)))?;
         let LaneOrder { place, request, limits, sinks } = order;
         let mut launcher = launcher;

@@ -1,6 +1,6 @@
 //! Actions that start no process: a look at a file, a request. Done here in thin code, judged in `tools/`.
 
-use crate::project::RunError;
+use crate::project::ProjectError;
 use std::path::Path;
 use std::time::Duration;
 
@@ -26,7 +26,7 @@ const CONTENT_CAP: u64 = 64 * 1024 * 1024;
 
 impl Performer<'_, '_> {
     /// Carries an action out that starts no process. It takes no turn in the machine-wide queue: it uses no processor to speak of.
-    pub(super) fn perform_look(&mut self, action: &Action, attempts: &mut Attempts) -> Result<ActionResult, RunError> {
+    pub(super) fn perform_look(&mut self, action: &Action, attempts: &mut Attempts) -> Result<ActionResult, ProjectError> {
         if self.stop_of(action).is_some() {
             return Ok(skipped(action, skip_reason(self.course.request.control)));
         }
@@ -94,7 +94,7 @@ impl Performer<'_, '_> {
         ended: &Ended,
         interpretation: &Interpretation,
         observed: &Observed,
-    ) -> Result<Vec<EvidenceFile>, RunError> {
+    ) -> Result<Vec<EvidenceFile>, ProjectError> {
         let facts = LookFacts { run_id: &self.course.run_id, action, ended, interpretation };
         let names = LookFiles::of_attempt(action, attempt);
         let mut files: Vec<(NamedFile, Vec<u8>)> = Vec::with_capacity(2);
@@ -112,7 +112,7 @@ impl Performer<'_, '_> {
             _ => {}
         }
         let write = |(file, bytes): &(NamedFile, Vec<u8>)| {
-            self.directory.write(&file.name, bytes, file.kind, Some(&action.id)).map_err(RunError::Evidence)
+            self.directory.write(&file.name, bytes, file.kind, Some(&action.id)).map_err(ProjectError::Evidence)
         };
         files.iter().map(write).collect()
     }

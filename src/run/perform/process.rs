@@ -1,6 +1,6 @@
 //! One attempt of an action that starts a process, from its preparation to its judgement.
 
-use crate::project::RunError;
+use crate::project::ProjectError;
 use crate::sandbox::ChildEnvironment;
 use std::ffi::OsString;
 use std::fs::File;
@@ -50,8 +50,9 @@ pub(crate) struct Prepared {
 
 impl Launch {
     /// Returns where its output goes.
-    pub(crate) fn sinks(&self, action: &Action) -> Result<Sinks, RunError> {
-        let copy = |file: &File| file.try_clone().map_err(|source| RunError::Descriptor { action: action.name.clone(), source });
+    pub(crate) fn sinks(&self, action: &Action) -> Result<Sinks, ProjectError> {
+        let copy =
+            |file: &File| file.try_clone().map_err(|source| ProjectError::Descriptor { action: action.name.clone(), source });
         Ok(Sinks { log: copy(&self.log)?, frames: copy(&self.frames)? })
     }
 }
@@ -63,7 +64,7 @@ impl Performer<'_, '_> {
         slot: Option<Slot>,
         action: &Action,
         attempts: &mut Attempts,
-    ) -> Result<ActionResult, RunError> {
+    ) -> Result<ActionResult, ProjectError> {
         let mut prepared = self.prepare(action, attempts)?;
         let ended = self.supervise(action, &mut prepared.launch)?;
         // Nothing of it is alive any more: another action may start while this one is judged.
@@ -73,14 +74,14 @@ impl Performer<'_, '_> {
 
     /// Makes everything ready that an attempt needs, and tells that it starts. Its control is carried out here: whoever carries steps out
     /// side by side starts no other one, and hears of no end, before that is over.
-    pub(crate) fn prepare(&mut self, action: &Action, attempts: &Attempts) -> Result<Prepared, RunError> {
+    pub(crate) fn prepare(&mut self, action: &Action, attempts: &Attempts) -> Result<Prepared, ProjectError> {
         (self.show)(Progress::ActionStarted(Box::new(action.clone())));
         let attempt = attempts.number();
         let names = ActionFiles::of_attempt(action, attempt);
         // What a report may be taken from is nothing that another action had: it might have passed it to somebody outside.
         let spare = if action.tool == Tool::Generic { self.spare_output.take() } else { None };
         let output = OutputDirectory::create_for_attempt(self.lock, &self.course.run_id, &action.id, attempt, spare);
-        let output = output.map_err(RunError::Evidence)?;
+        let output = output.map_err(ProjectError::Evidence)?;
         let mut environment = self.environment(action, output.path());
         let link = self.evidence_link();
         let preparation = tools::prepare(&seen_by_the_tool(action, &environment), output.path(), link.as_deref());
@@ -125,9 +126,9 @@ impl Performer<'_, '_> {
         (argv, attempts): (Vec<String>, &Attempts),
         environment: &ChildEnvironment,
         (names, output): (&ActionFiles, &OutputDirectory),
-    ) -> Result<Launch, RunError> {
-        let log = self.directory.create_file(&names.log.name).map_err(RunError::Evidence)?;
-        let frames = self.directory.create_file(&names.frames.name).map_err(RunError::Evidence)?;
+    ) -> Result<Launch, ProjectError> {
+        let log = self.directory.create_file(&names.log.name).map_err(ProjectError::Evidence)?;
+        let frames = self.directory.create_file(&names.frames.name).map_err(ProjectError::Evidence)?;
         let request = self.launch_request(action, (argv, attempts), environment, output)?;
         if let (ActionPhase::Step, Ok(request)) = (action.phase, &request) {
             self.workspace.parking.note_step(&request.isolation);
@@ -137,7 +138,7 @@ impl Performer<'_, '_> {
     }
 
     /// Starts a process through the run's own launcher, and returns when nothing of it is alive.
-    pub(super) fn supervise(&mut self, action: &Action, launch: &mut Launch) -> Result<Ended, RunError> {
+    pub(super) fn supervise(&mut self, action: &Action, launch: &mut Launch) -> Result<Ended, ProjectError> {
         // The next action of the run is probably kept apart in the same way.
         let another_follows = self.course.last_action().is_some_and(|last| last.id != action.id);
         if let Ok(request) = &mut launch.request {
@@ -149,7 +150,7 @@ impl Performer<'_, '_> {
         };
         let heeded = heeded(action.phase);
         let control = self.course.request.control;
-        let failed = |source| RunError::Supervise { action: action.name.clone(), source };
+        let failed = |source| ProjectError::Supervise { action: action.name.clone(), source };
         let sinks = launch.sinks(action)?;
         match supervise(self.workspace.launcher()?, request, &launch.limits, sinks, control, heeded) {
             // It may have died since the last run; nothing was started, so a new one is asked.
@@ -169,7 +170,7 @@ impl Performer<'_, '_> {
         prepared: Prepared,
         mut ended: Ended,
         attempts: &mut Attempts,
-    ) -> Result<ActionResult, RunError> {
+    ) -> Result<ActionResult, ProjectError> {
         let Prepared { launch, control, names, attempt, output, environment, report, coverage, aside, allowed } = prepared;
         let root = &self.course.request.scope.root;
         let channel = report.channel();
@@ -234,7 +235,7 @@ impl Performer<'_, '_> {
         (argv, attempts): (Vec<String>, &Attempts),
         environment: &ChildEnvironment,
         output: &OutputDirectory,
-    ) -> Result<Result<LaunchRequest, SpawnFailure>, RunError> {
+    ) -> Result<Result<LaunchRequest, SpawnFailure>, ProjectError> {
         let directory = self.working_directory(action);
         let searched = environment.search_path();
         let program = match resolve_program(argv.first().map(String::as_str).unwrap_or_default(), &directory, &searched) {

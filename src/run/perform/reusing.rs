@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use crate::model::Action;
-use crate::project::RunError;
+use crate::project::ProjectError;
 use crate::project::{Certainty, Survey, pinned};
 use crate::report::{ActionDisposition, ActionResult, ReusedAction};
 use crate::run::perform::Performer;
@@ -16,7 +16,7 @@ impl Performer<'_, '_> {
     /// Waits for a survey whose outcome decides what is carried out, and works out what the checks depend on.
     ///
     /// Checks whose inputs are not known in full are left out of it.
-    pub(crate) fn reusable_inputs(&mut self, survey: Survey, index: &TreeIndex) -> Result<ReusableInputs, RunError> {
+    pub(crate) fn reusable_inputs(&mut self, survey: Survey, index: &TreeIndex) -> Result<ReusableInputs, ProjectError> {
         let (course, request) = (self.course, self.course.request);
         let surveyed = survey.finish(pinned(index));
         self.workspace.remember_digests(&surveyed.learnt)?;

@@ -9,7 +9,7 @@ use crate::model::{
     Action, ActionEnd, ActionKind, CategoryCode, Digest, Ended, EvidenceFile, Interpretation, Observed, OnSurvivors, Prompt,
     Review, ReviewAttempt, ReviewSeen, ReviewVerdict, SpawnFailure, ToolReport,
 };
-use crate::project::RunError;
+use crate::project::ProjectError;
 use crate::report::{ActionFiles, excerpt, to_bytes};
 use crate::review::{
     OUTPUT_CAP, ParsedReview, ReviewDecision, ReviewGate, ReviewStep, ReviewerFault, ReviewerOutput, SplitEmphasis, announcement,
@@ -108,7 +108,7 @@ impl Performer<'_, '_> {
         observed: &mut Observed,
         names: &ActionFiles,
         attempts: &Attempts,
-    ) -> Result<Vec<EvidenceFile>, RunError> {
+    ) -> Result<Vec<EvidenceFile>, ProjectError> {
         let Observed::Review(seen) = observed else { return Ok(Vec::new()) };
         count_rejections(seen, self.workspace.rejections_before(self.course.request, &action.name));
         let prompt = attempts.input().ok().flatten().filter(|_| attempts.number() == 1);
@@ -117,7 +117,7 @@ impl Performer<'_, '_> {
         for (name, bytes) in kept {
             let (Some(name), Some(bytes)) = (name, bytes) else { continue };
             let kept = self.directory.write(&name.name, &bytes, name.kind, Some(&action.id));
-            files.push(kept.map_err(RunError::Evidence)?);
+            files.push(kept.map_err(ProjectError::Evidence)?);
         }
         Ok(files)
     }

@@ -11,7 +11,7 @@ use crate::model::{Action, ActionEnd, ActionPhase, DurationMs, Ended, PlanNote, 
 use crate::process::{
     Control, ControlHandle, LaunchRequest, LauncherHandle, Sinks, SuperviseError, clock, read_port_strangers, supervise,
 };
-use crate::project::RunError;
+use crate::project::ProjectError;
 use crate::report::ActionFiles;
 use crate::run::carry_out::heeded;
 use crate::run::health::{Health, Look, look_at_port};
@@ -62,10 +62,10 @@ impl RunningService {
         sinks: Sinks,
         executable: &Path,
         run: &Control,
-    ) -> Result<Self, RunError> {
-        let mut launcher = LauncherHandle::execute(executable).map_err(RunError::Launcher)?;
+    ) -> Result<Self, ProjectError> {
+        let mut launcher = LauncherHandle::execute(executable).map_err(ProjectError::Launcher)?;
         let process = launcher.process_id();
-        let failed = |source| RunError::ServiceThread { action: scene.action.name.clone(), source };
+        let failed = |source| ProjectError::ServiceThread { action: scene.action.name.clone(), source };
         let (own, control) = Control::new().map_err(|source| failed(std::io::Error::other(source)))?;
         let (alarm, limits) = (run.handle(), limits_of(&scene.action, scene.action.timeout));
         let sandbox = request.isolation.sandbox.clone();
@@ -132,7 +132,7 @@ impl RunningService {
     }
 
     /// Stops it, if it goes on, and returns how it ended. A person who asks again has it killed at once.
-    pub(super) fn stop(&mut self, run: &Control) -> Result<Ended, RunError> {
+    pub(super) fn stop(&mut self, run: &Control) -> Result<Ended, ProjectError> {
         let (begun, action) = (clock::monotonic(), &self.scene.action);
         let (bound, name) = (action.grace + STOP_MARGIN, action.name.clone());
         let mut may_insist = run.requested().is_none();
@@ -146,15 +146,15 @@ impl RunningService {
                 self.control.stop(StopReason::ChecksOver);
             }
             if clock::monotonic().since(begun) > bound {
-                return Err(RunError::ServiceStuck { action: name });
+                return Err(ProjectError::ServiceStuck { action: name });
             }
         }
         // It tells of its end after it has handed it over: nothing may be told after this.
         if let Some(thread) = self.thread.take() {
-            thread.join().map_err(|_panicked| RunError::ServiceStuck { action: name.clone() })?;
+            thread.join().map_err(|_panicked| ProjectError::ServiceStuck { action: name.clone() })?;
         }
         let outcome = self.outcome.take().expect("it has ended");
-        outcome.map_err(|source| RunError::Supervise { action: name, source })
+        outcome.map_err(|source| ProjectError::Supervise { action: name, source })
     }
 }
 

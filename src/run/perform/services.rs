@@ -4,7 +4,7 @@
 //! actions that end. It ends when the checks are over, before the clean-up, so that every end that was not asked for is one that
 //! came too early: it is told to the run's control, which stops the check under way.
 
-use crate::project::RunError;
+use crate::project::ProjectError;
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::time::Duration;
@@ -41,7 +41,7 @@ pub(crate) enum Started {
 
 impl Performer<'_, '_> {
     /// Starts a service when its turn has come, and returns when it is ready or over.
-    pub(crate) fn start_service(&mut self, action: &Action, service: &Service) -> Result<Started, RunError> {
+    pub(crate) fn start_service(&mut self, action: &Action, service: &Service) -> Result<Started, ProjectError> {
         let Answer { turn, waited } = self.next_turn(action)?;
         let _slot = match turn {
             Turn::Given(slot) => slot,
@@ -50,7 +50,7 @@ impl Performer<'_, '_> {
             }
         };
         (self.show)(Progress::ActionStarted(Box::new(action.clone())));
-        let output = OutputDirectory::create(self.lock, &self.course.run_id, &action.id).map_err(RunError::Evidence)?;
+        let output = OutputDirectory::create(self.lock, &self.course.run_id, &action.id).map_err(ProjectError::Evidence)?;
         let environment = self.environment(action, output.path());
         let names = ActionFiles::of(action);
         let left = self.allowed(action).timeout;
@@ -84,14 +84,14 @@ impl Performer<'_, '_> {
 
     /// Stops services that were ready, the last one first, and returns them in the order of their start. All are stopped, also when
     /// one of them cannot be: the first fault is returned at the end.
-    pub(crate) fn end_services(&mut self, running: Vec<RunningService>) -> Result<Vec<ActionResult>, RunError> {
+    pub(crate) fn end_services(&mut self, running: Vec<RunningService>) -> Result<Vec<ActionResult>, ProjectError> {
         let mut running = running;
         running.iter_mut().for_each(RunningService::take_last_look);
         let ended: Vec<_> = running.into_iter().rev().map(|one| self.end_service(one, &ServiceLife::Ready)).collect();
         ended.into_iter().rev().collect()
     }
 
-    fn end_service(&mut self, mut running: RunningService, life: &ServiceLife) -> Result<ActionResult, RunError> {
+    fn end_service(&mut self, mut running: RunningService, life: &ServiceLife) -> Result<ActionResult, ProjectError> {
         let ended = running.stop(self.course.request.control)?;
         let (notes, sandbox) = (std::mem::take(&mut running.notes), running.sandbox.take());
         let ready_after = running.ready_after;
@@ -99,17 +99,17 @@ impl Performer<'_, '_> {
             .map(|performed| ActionResult { notes: [notes, performed.notes].concat(), ..performed })
     }
 
-    fn service_over(&mut self, scene: Scene, ended: Ended, life: &ServiceLife) -> Result<ActionResult, RunError> {
+    fn service_over(&mut self, scene: Scene, ended: Ended, life: &ServiceLife) -> Result<ActionResult, ProjectError> {
         self.judge_service(&scene, ended, life, None, None)
     }
 
-    fn sinks_of(&self, scene: &Scene) -> Result<Sinks, RunError> {
-        let create = |name: &str| self.directory.create_file(name).map_err(RunError::Evidence);
+    fn sinks_of(&self, scene: &Scene) -> Result<Sinks, ProjectError> {
+        let create = |name: &str| self.directory.create_file(name).map_err(ProjectError::Evidence);
         Ok(Sinks { log: create(&scene.names.log.name)?, frames: create(&scene.names.frames.name)? })
     }
 
     /// Looks at a service until it is ready, over, or late.
-    fn await_ready(&mut self, running: &mut RunningService, output: &OutputDirectory) -> Result<ServiceLife, RunError> {
+    fn await_ready(&mut self, running: &mut RunningService, output: &OutputDirectory) -> Result<ServiceLife, ProjectError> {
         let (begun, service) = (clock::monotonic(), running.scene.service.clone());
         let mut last = None;
         loop {
@@ -147,7 +147,7 @@ impl Performer<'_, '_> {
         self.course.request.control.requested().filter(is_heeded)
     }
 
-    fn look_at(&mut self, scene: &Scene, timeout: Duration, output: &OutputDirectory) -> Result<Health, RunError> {
+    fn look_at(&mut self, scene: &Scene, timeout: Duration, output: &OutputDirectory) -> Result<Health, ProjectError> {
         let ready = &scene.service.ready;
         let is_stopped = || self.stop_request().is_some();
         let look = Look { timeout, is_stopped: &is_stopped };
@@ -166,7 +166,7 @@ impl Performer<'_, '_> {
         command: &CommandLine,
         timeout: Duration,
         output: &OutputDirectory,
-    ) -> Result<Health, RunError> {
+    ) -> Result<Health, ProjectError> {
         let name = &scene.action.name;
         let request =
             match self.launch_request(&scene.action, (command.argv.clone(), &Attempts::default()), &scene.environment, output)? {
@@ -174,7 +174,7 @@ impl Performer<'_, '_> {
                 Err(failure) => return Ok(Health::Unhealthy(format!("`{}` cannot be started: {failure}", command.display))),
             };
         let nothing = || File::options().write(true).open("/dev/null");
-        let lost = |source| RunError::Descriptor { action: name.clone(), source };
+        let lost = |source| ProjectError::Descriptor { action: name.clone(), source };
         let sinks = Sinks { log: nothing().map_err(lost)?, frames: nothing().map_err(lost)? };
         let limits = ActionLimits { idle: None, output: Some(LOOK_OUTPUT), timeout, ..limits_of(&scene.action, timeout) };
         let control = self.course.request.control;
@@ -183,7 +183,7 @@ impl Performer<'_, '_> {
             Ok(ended) => Ok(tools::health_of_command(command, &ended).map_or(Health::Healthy, Health::Unhealthy)),
             // Nothing was started, and the next look is taken through a new one.
             Err(SuperviseError::LauncherGone) => Ok(Health::Unhealthy("the launcher was gone".to_owned())),
-            Err(source) => Err(RunError::Supervise { action: name.clone(), source }),
+            Err(source) => Err(ProjectError::Supervise { action: name.clone(), source }),
         }
     }
 
@@ -194,7 +194,7 @@ impl Performer<'_, '_> {
         life: &ServiceLife,
         ready_after: Option<DurationMs>,
         sandbox: Option<&Sandbox>,
-    ) -> Result<ActionResult, RunError> {
+    ) -> Result<ActionResult, ProjectError> {
         let Scene { action, service, names, environment, program, waited } = scene;
         let captured = &ended.captured;
         let port = service.ready.port().or_else(|| tools::port_in_use(&captured.stdout, &captured.stderr));

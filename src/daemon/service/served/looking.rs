@@ -17,7 +17,7 @@ use crate::daemon::service::served::{LOOK_AGAIN, Served, Stage};
 use crate::daemon::service::waiters::{Need, Planned};
 use crate::daemon::worker::{ClosedReason, Ticket};
 use crate::model::{Activity, Approval, Freshness, ProjectStanding, SyncId, TaskId, WaitStep, WatchHint};
-use crate::project::{Archive, RunError};
+use crate::project::{Archive, ProjectError};
 use crate::watch::{Watcher, WatcherHandle};
 
 /// So many wait for one project.
@@ -45,7 +45,7 @@ impl Served {
     }
 
     /// Takes in what a look has found.
-    pub(super) fn looked(&mut self, now: Moment, ticket: Ticket, looked: Result<ProjectStanding, RunError>) -> Vec<Word> {
+    pub(super) fn looked(&mut self, now: Moment, ticket: Ticket, looked: Result<ProjectStanding, ProjectError>) -> Vec<Word> {
         let Stage::Open(open) = &mut self.stage else { return Vec::new() };
         open.looking = open.looking.filter(|under_way| *under_way != ticket);
         let is_first = open.first.take_if(|first| *first == ticket).is_some();
