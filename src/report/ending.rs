@@ -56,8 +56,8 @@ fn spawn_error(failure: &SpawnFailure) -> SpawnErrorV2 {
         SpawnFailure::NotExecutable { .. } => of_system(Errno::EACCES as i32),
         SpawnFailure::PortHeld { .. } => of_system(Errno::EADDRINUSE as i32),
         SpawnFailure::Refused { errno, .. } => of_system(*errno),
-        SpawnFailure::PromptUnreadable { .. } => ("PROMPT_UNREADABLE".into(), None),
-        SpawnFailure::NotIsolated { .. } => ("NOT_ISOLATED".into(), None),
+        SpawnFailure::PromptUnreadable { .. } => ("PROMPT_UNREADABLE", None),
+        SpawnFailure::NotIsolated { .. } => ("NOT_ISOLATED", None),
     };
     SpawnErrorV2::plain(code, errno, failure.to_string())
 }
