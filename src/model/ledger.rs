@@ -80,8 +80,69 @@ pub enum LedgerBody {
     Governance(Box<GovernanceRecord>),
 }
 
-/// A retest that was granted to an agent within the task's budget. If the retest is carried out, the run has its own line after
-/// this.
+/// A line about runs.
+#[derive(Debug, Clone, Copy)]
+pub enum RunLine<'a> {
+    /// A run was sealed.
+    Sealed(&'a RunRecord),
+    /// A run was dropped for a newer save.
+    Superseded(&'a SupersededRecord),
+    /// Runs are removed.
+    Pruned(&'a PruneRecord),
+    /// Runs are kept as archives.
+    Archived(&'a ArchiveRecord),
+}
+
+/// A line that approves a plan.
+#[derive(Debug, Clone, Copy)]
+pub enum ApprovingLine<'a> {
+    /// The registration approves the plan that the project had then.
+    Registered(&'a RegistrationRecord),
+    /// The plan of a task was approved later.
+    Approved(&'a ApprovalRecord),
+}
+
+impl LedgerBody {
+    /// Returns what the line says about runs; none: it is about something else.
+    pub fn about_runs(&self) -> Option<RunLine<'_>> {
+        match self {
+            Self::Run(record) => Some(RunLine::Sealed(record)),
+            Self::Superseded(record) => Some(RunLine::Superseded(record)),
+            Self::Pruned(record) => Some(RunLine::Pruned(record)),
+            Self::Archived(record) => Some(RunLine::Archived(record)),
+            Self::Registered(_)
+            | Self::Phase(_)
+            | Self::Override(_)
+            | Self::Serving(_)
+            | Self::Retest(_)
+            | Self::TaskList(_)
+            | Self::Violation(_)
+            | Self::Approval(_)
+            | Self::Governance(_) => None,
+        }
+    }
+
+    /// Returns what the line approves; none: nothing.
+    pub fn approving(&self) -> Option<ApprovingLine<'_>> {
+        match self {
+            Self::Registered(record) => Some(ApprovingLine::Registered(record)),
+            Self::Approval(record) => Some(ApprovingLine::Approved(record)),
+            Self::Run(_)
+            | Self::Superseded(_)
+            | Self::Phase(_)
+            | Self::Override(_)
+            | Self::Serving(_)
+            | Self::Retest(_)
+            | Self::TaskList(_)
+            | Self::Violation(_)
+            | Self::Pruned(_)
+            | Self::Archived(_)
+            | Self::Governance(_) => None,
+        }
+    }
+}
+
+/// Another run that an agent was granted, within the task's budget. The run's own line follows if it is carried out.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RetestRecord {

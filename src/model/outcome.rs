@@ -282,6 +282,43 @@ pub enum CompletionStatus {
     Incomplete,
 }
 
+impl ResultType {
+    /// Returns whether something was run. What is wrong with a specification is in the results, and not among the executed (C62).
+    pub fn was_executed(self) -> bool {
+        match self {
+            Self::SpecificationError => false,
+            Self::Success
+            | Self::TestFailure
+            | Self::ExecutionError
+            | Self::ValidationFailure
+            | Self::Timeout
+            | Self::PrerequisiteFailure => true,
+        }
+    }
+}
+
+impl CompletionStatus {
+    /// Returns its word, as it is written in JSON.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Complete => "COMPLETE",
+            Self::Incomplete => "INCOMPLETE",
+        }
+    }
+}
+
+impl Severity {
+    /// Returns its word, as it is written in JSON.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Low => "LOW",
+            Self::Medium => "MEDIUM",
+            Self::High => "HIGH",
+            Self::Critical => "CRITICAL",
+        }
+    }
+}
+
 impl OverallStatus {
     /// Returns whether a run with this status is a verdict on its tree. Only then may it change TDD state and `latest` (E17).
     pub fn counts(self) -> bool {
@@ -371,4 +408,19 @@ impl ResultType {
         Self::PrerequisiteFailure,
         Self::SpecificationError,
     ];
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{CompletionStatus, Severity};
+
+    #[test]
+    fn words_are_those_of_the_json_form() {
+        for severity in [Severity::Low, Severity::Medium, Severity::High, Severity::Critical] {
+            assert_eq!(serde_json::to_value(severity).unwrap(), severity.word());
+        }
+        for status in [CompletionStatus::Complete, CompletionStatus::Incomplete] {
+            assert_eq!(serde_json::to_value(status).unwrap(), status.word());
+        }
+    }
 }

@@ -228,6 +228,21 @@ pub struct PlanNote {
     pub message: String,
 }
 
+/// `[defaults]`: limits for every action that does not set its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ActionDefaults {
+    /// The wall-clock limit of one action.
+    pub timeout: Duration,
+    /// The longest time without output; `None` means no limit.
+    pub idle_timeout: Option<Duration>,
+    /// The most output of both streams together; `None` means no limit.
+    pub max_output: Option<ByteSize>,
+    /// The time limit for stopping an action: from the first signal until its last process is killed (G7).
+    pub grace: Duration,
+    /// Whether processes that an action leaves behind make it fail (E14).
+    pub on_survivors: OnSurvivors,
+}
+
 /// Everything a run will do.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -288,7 +303,48 @@ impl ActionPhase {
 }
 
 impl Action {
-    /// Returns the tool's name in reports. For an action without a process, it is the name of the built-in check.
+    /// Returns an action with this name and command and with default values for everything else.
+    pub fn plain(
+        phase: ActionPhase,
+        number: usize,
+        (name, tool): (&str, Tool),
+        command: CommandLine,
+        defaults: ActionDefaults,
+    ) -> Self {
+        Self {
+            id: ActionId::numbered(phase.prefix(), number),
+            phase,
+            name: name.to_owned(),
+            description: String::new(),
+            tool,
+            class: tool.class(),
+            command_is_ours: false,
+            command,
+            directory: PathBuf::new(),
+            environment: BTreeMap::new(),
+            timeout: defaults.timeout,
+            idle_timeout: defaults.idle_timeout,
+            max_output: defaults.max_output,
+            grace: defaults.grace,
+            paths: Vec::new(),
+            reuse: Reuse::Off,
+            once: None,
+            service: None,
+            policy: None,
+            coverage: None,
+            // Without `expected_exit_codes`, only exit code 0 is success.
+            expected_exit_codes: vec![0],
+            on_survivors: defaults.on_survivors,
+            kind: ActionKind::TerminalCommand,
+            control: false,
+            retry_attempts: 0,
+            continue_on_failure: phase != ActionPhase::Prerequisite,
+            after: Vec::new(),
+            capture: EvidenceCapture::default(),
+        }
+    }
+
+    /// Returns the tool's name in reports: of an action that starts no process, what looks or asks in its place.
     pub fn tool_name(&self) -> &'static str {
         match &self.kind {
             ActionKind::TerminalCommand | ActionKind::CustomScript(_) | ActionKind::Review(_) => self.tool.report_name(),
@@ -327,7 +383,27 @@ impl LimitValue {
 }
 
 impl Plan {
-    /// Returns all actions of the three phases, in the order they are written.
+    /// Returns the plan of a task that does nothing.
+    pub fn empty(task: TaskId, project_name: String, origin: PlanOrigin) -> Self {
+        Self {
+            task,
+            project_name,
+            origin,
+            specification: None,
+            prerequisites: Vec::new(),
+            steps: Vec::new(),
+            cleanup: Vec::new(),
+            criteria: None,
+            debt: None,
+            notes: Vec::new(),
+            order: Vec::new(),
+            parallel: false,
+            timeout: None,
+            approval: ApprovalTerms::default(),
+        }
+    }
+
+    /// Returns all actions in the order they run.
     pub fn actions(&self) -> impl Iterator<Item = &Action> {
         self.prerequisites.iter().chain(&self.steps).chain(&self.cleanup)
     }

@@ -1,5 +1,6 @@
 //! How a supervised command ended, and what was captured of its output.
 
+use std::fmt;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -250,6 +251,22 @@ pub struct Ended {
 impl Captured {
     /// How many bytes of the log's end are kept in memory. They are shown for a time-out (E11).
     pub const LOG_TAIL_CAP: usize = 4 * 1024;
+
+    /// Returns what is captured of an action that printed nothing.
+    pub fn nothing() -> Self {
+        let empty = Digest::of(b"");
+        Self {
+            log_bytes: 0,
+            log_digest: empty,
+            frames_bytes: 0,
+            frames_digest: empty,
+            log_tail: Vec::new(),
+            stdout: StreamExcerpt::default(),
+            stderr: StreamExcerpt::default(),
+            last_output: None,
+            pipes_left_open: false,
+        }
+    }
 }
 
 impl StreamExcerpt {
@@ -310,6 +327,41 @@ impl StopStage {
             Self::Sigint => "SIGINT",
             Self::Sigterm => "SIGTERM",
             Self::Sigkill => "SIGKILL",
+        }
+    }
+}
+
+impl StopReason {
+    /// Returns why, in words that fit after "because".
+    pub fn why(self) -> &'static str {
+        match self {
+            Self::ServiceEnded => "a service it needs has ended",
+            Self::ChecksOver => "the checks were over",
+            Self::Superseded => "a newer save made this run pointless",
+            Self::Interrupted => "proctor was interrupted",
+            Self::Terminated => "proctor was asked to end",
+        }
+    }
+}
+
+impl fmt::Display for SpawnFailure {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::ProgramNotFound { program, searched } if searched.is_empty() => {
+                write!(formatter, "there is no program `{program}`")
+            }
+            Self::ProgramNotFound { program, searched } => {
+                write!(formatter, "there is no program `{program}` in {}", searched.join(", "))
+            }
+            Self::InterpreterNotFound { program, interpreter } => {
+                write!(formatter, "`{program}` names the interpreter `{interpreter}`, which does not exist")
+            }
+            Self::NotExecutable { program } => write!(formatter, "`{program}` may not be executed"),
+            Self::DirectoryNotFound { directory } => write!(formatter, "the working directory `{directory}` does not exist"),
+            Self::PortHeld { port, .. } => write!(formatter, "port {port} is held by another process"),
+            Self::PromptUnreadable { prompt, why } => write!(formatter, "the prompt `{prompt}` cannot be given to it: {why}"),
+            Self::NotIsolated { why } => write!(formatter, "it could not be kept apart: {why}"),
+            Self::Refused { program, message, .. } => write!(formatter, "`{program}` could not be started: {message}"),
         }
     }
 }

@@ -105,7 +105,21 @@ impl WatchProblem {
     }
 }
 
-/// An operation that git has not finished, as seen from its files.
+impl fmt::Display for WatchProblem {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Overflow => {
+                formatter.write_str("file events were lost (the kernel's queue overflowed): the whole tree is compared")
+            }
+            Self::Backend(message) => write!(formatter, "the watcher reported: {message}; the whole tree is compared"),
+            Self::RootReturned => formatter.write_str("the project's directory is back: the whole tree is compared"),
+            Self::RulesChanged(path) => write!(formatter, "{path} changed what belongs to the tree: the whole tree is compared"),
+            Self::Sweep | Self::Unsynced | Self::SeveralNames(_) => formatter.write_str("the whole tree is compared"),
+        }
+    }
+}
+
+/// What git is in the middle of, as far as its files say.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum GitOperation {
     /// A command holds the lock on the index.

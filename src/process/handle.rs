@@ -293,10 +293,16 @@ fn replace_standard_streams() -> io::Result<()> {
 }
 
 fn describe(status: WaitStatus) -> String {
-    if let WaitStatus::Signaled(_, signal, _) = status {
-        return format!("signal: {} ({})", signal as i32, signal.as_str());
+    match status {
+        WaitStatus::Exited(_, code) => format!("exit status: {code}"),
+        WaitStatus::Signaled(_, signal, _) => format!("signal: {} ({})", signal as i32, signal.as_str()),
+        // Only a tracer or a waiter that asks for them is told of these.
+        WaitStatus::Stopped(..)
+        | WaitStatus::PtraceEvent(..)
+        | WaitStatus::PtraceSyscall(_)
+        | WaitStatus::Continued(_)
+        | WaitStatus::StillAlive => "its status says that it has not ended".to_owned(),
     }
-    if let WaitStatus::Exited(_, code) = status { format!("exit status: {code}") } else { format!("{status:?}") }
 }
 
 /// Kills every group of a session and returns the processes it found. Only descendants of the session's leader can be in it, so

@@ -6,7 +6,9 @@ use std::path::Path;
 use serde::Serialize;
 
 use crate::evidence::{EvidenceFault, FaultKind, approving_signer};
-use crate::model::{ApprovalReason, ApprovalRecord, Digest, HeldApproval, LedgerBody, LedgerLine, PlanTerms, ProjectId, TaskId};
+use crate::model::{
+    ApprovalReason, ApprovalRecord, ApprovingLine, Digest, HeldApproval, LedgerBody, LedgerLine, PlanTerms, ProjectId, TaskId,
+};
 use crate::project::protected::approved_by_rule;
 use crate::spec::weakenings;
 
@@ -73,20 +75,13 @@ pub fn approval_faults(project: &ProjectId, file: &Path, lines: &[(u64, LedgerLi
 
 /// Returns the task and the approval in a line; none: the line approves nothing.
 fn approved(line: &LedgerLine) -> Option<(TaskId, HeldApproval)> {
-    let (task, plan_digest, terms, protected) = match &line.body {
-        LedgerBody::Registered(record) => (TaskId::default_task(), record.plan_digest, (**record.terms.as_ref()?).clone(), None),
-        LedgerBody::Approval(record) => (record.task.clone(), record.plan_digest, record.terms.clone(), record.protected.clone()),
-        LedgerBody::Run(_)
-        | LedgerBody::Superseded(_)
-        | LedgerBody::Phase(_)
-        | LedgerBody::Override(_)
-        | LedgerBody::Serving(_)
-        | LedgerBody::Retest(_)
-        | LedgerBody::TaskList(_)
-        | LedgerBody::Violation(_)
-        | LedgerBody::Pruned(_)
-        | LedgerBody::Archived(_)
-        | LedgerBody::Governance(_) => return None,
+    let (task, plan_digest, terms, protected) = match line.body.approving()? {
+        ApprovingLine::Registered(record) => {
+            (TaskId::default_task(), record.plan_digest, (**record.terms.as_ref()?).clone(), None)
+        }
+        ApprovingLine::Approved(record) => {
+            (record.task.clone(), record.plan_digest, record.terms.clone(), record.protected.clone())
+        }
     };
     Some((task, HeldApproval { sequence: line.sequence, plan_digest, terms, protected }))
 }
@@ -96,33 +91,21 @@ fn approved(line: &LedgerLine) -> Option<(TaskId, HeldApproval)> {
 /// If no signature is required, an approval only records what somebody said, and needs no further proof (S7).
 fn objection(project: &ProjectId, held: &HeldApproval, body: &LedgerBody) -> Option<String> {
     let rules = &held.terms.approval;
-    match body {
-        LedgerBody::Approval(record) if record.reason == ApprovalReason::Person => match &record.signature {
+    match body.approving()? {
+        ApprovingLine::Approved(record) if record.reason == ApprovalReason::Person => match &record.signature {
             None => rules.require_signature.then(|| "it is not signed, and a signature is required".to_owned()),
             Some(signature) => {
                 let signer = approving_signer(&approval_request(project, held, record), signature, &rules.signers);
                 signer.is_none().then(|| "its signature is not one of it by a key that may approve".to_owned())
             }
         },
-        LedgerBody::Approval(record) if rules.require_signature => by_rule(held, &record.terms).or_else(|| {
+        ApprovingLine::Approved(record) if rules.require_signature => by_rule(held, &record.terms).or_else(|| {
             let now = record.protected.as_ref()?;
             let allowed = approved_by_rule(Some(held), now.clone(), &record.terms.approval.protect);
             (allowed != *now).then(|| "no person approved it, and protected files are others in it".to_owned())
         }),
-        LedgerBody::Registered(record) if rules.require_signature => by_rule(held, record.terms.as_ref()?),
-        LedgerBody::Approval(_)
-        | LedgerBody::Registered(_)
-        | LedgerBody::Run(_)
-        | LedgerBody::Superseded(_)
-        | LedgerBody::Phase(_)
-        | LedgerBody::Override(_)
-        | LedgerBody::Serving(_)
-        | LedgerBody::Retest(_)
-        | LedgerBody::TaskList(_)
-        | LedgerBody::Violation(_)
-        | LedgerBody::Pruned(_)
-        | LedgerBody::Archived(_)
-        | LedgerBody::Governance(_) => None,
+        ApprovingLine::Registered(record) if rules.require_signature => by_rule(held, record.terms.as_ref()?),
+        ApprovingLine::Approved(_) | ApprovingLine::Registered(_) => None,
     }
 }
 
@@ -139,8 +122,9 @@ fn canonical(value: &impl Serialize) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::testing::ledger_line;
     use crate::model::{AllowedSigner, Plan, ProtectedFiles, RegistrationRecord, Sequence};
-    use crate::project::testing::{ledger_line, plan};
+    use crate::project::testing::plan;
     use crate::spec::{plan_digest, plan_terms};
 
     fn project() -> ProjectId {

@@ -145,7 +145,7 @@ fn conclude(tried: &[(IsolationLevel, Result<Kept, SpawnFailure>)]) -> (Option<I
             Ok(kept) if kept.level == *level => None,
             Ok(_) => Some(obstacles.next().unwrap_or_else(|| "the launcher did not say why".to_owned())),
             Err(SpawnFailure::NotIsolated { why }) => Some(why.clone()),
-            Err(failure) => Some(format!("the command could not be started: {failure:?}")),
+            Err(failure) => Some(format!("the command could not be started: {failure}")),
         },
     };
     let levels = tried.iter().map(found).collect();

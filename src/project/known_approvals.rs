@@ -1,6 +1,6 @@
 //! The approved plans that this process remembers, so that the next run of such a plan need not ask the index.
 
-use crate::model::{Digest, LedgerBody, LedgerLine, ProjectId, Sequence, TaskId};
+use crate::model::{Digest, LedgerLine, ProjectId, Sequence, TaskId};
 
 /// A plan that is known to be approved.
 ///
@@ -32,23 +32,12 @@ impl KnownApprovals {
 
     /// Updates the known approvals after this process wrote a line. A new approval replaces them; any other line keeps them valid.
     pub(crate) fn wrote(&mut self, project: &ProjectId, line: &LedgerLine) {
-        match &line.body {
-            LedgerBody::Approval(_) | LedgerBody::Registered(_) => self.0.retain(|known| known.project != *project),
-            LedgerBody::Run(_)
-            | LedgerBody::Superseded(_)
-            | LedgerBody::Phase(_)
-            | LedgerBody::Override(_)
-            | LedgerBody::Serving(_)
-            | LedgerBody::Retest(_)
-            | LedgerBody::TaskList(_)
-            | LedgerBody::Violation(_)
-            | LedgerBody::Pruned(_)
-            | LedgerBody::Archived(_)
-            | LedgerBody::Governance(_) => {
-                for known in self.0.iter_mut().filter(|known| known.project == *project && known.next == line.sequence) {
-                    known.next = Sequence(line.sequence.0 + 1);
-                }
-            }
+        if line.body.approving().is_some() {
+            self.0.retain(|known| known.project != *project);
+            return;
+        }
+        for known in self.0.iter_mut().filter(|known| known.project == *project && known.next == line.sequence) {
+            known.next = Sequence(line.sequence.0 + 1);
         }
     }
 }
@@ -56,8 +45,8 @@ impl KnownApprovals {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{Serving, ServingRecord};
-    use crate::project::testing::ledger_line;
+    use crate::model::testing::ledger_line;
+    use crate::model::{LedgerBody, Serving, ServingRecord};
 
     fn serving(sequence: u64) -> LedgerLine {
         ledger_line(sequence, LedgerBody::Serving(ServingRecord { serving: Serving::Served }))

@@ -5,14 +5,14 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::evidence::{self, ExcludeOutcome, Ledger, LinkOutcome, Store, WaitDecision};
+use crate::evidence::{self, ExcludeOutcome, Ledger, LinkOutcome, Store};
 use crate::model::{Asker, LedgerBody, Plan, ProjectId, RegistrationRecord, Serving, ServingRecord};
 use crate::process::clock;
 use crate::project::approval::{terms_of_registration, unapproved_in};
 use crate::project::error::ProjectError;
 use crate::project::mended_index::open_index;
 use crate::project::request::{Scope, Settings};
-use crate::project::workspace::{Workspace, catch_up};
+use crate::project::workspace::{Workspace, catch_up, lock_within};
 use crate::store::{self, ProjectDifference, ProjectMatch, ProjectMismatch};
 
 /// The result of registering a directory.
@@ -69,11 +69,7 @@ impl Workspace {
         }
         // This lock keeps two simultaneous first runs from registering the directory twice.
         let registrar = ProjectId::mint("registration", 0);
-        let begun = clock::monotonic();
-        let lock = self.store.lock(&registrar, &mut || {
-            if clock::monotonic().since(begun) < settings.lock_wait { WaitDecision::GoOn } else { WaitDecision::GiveUp }
-        });
-        let _registering = lock.map_err(ProjectError::Lock)?;
+        let _registering = lock_within(&self.store, &registrar, settings.lock_wait)?;
         self.catch_up_all()?;
         match (place.find_in(&self.index)?, identity) {
             (Found::Known(project), _) => Ok(Registration::Known(self.scope(project, &place, asker, settings))),
@@ -262,11 +258,7 @@ pub fn record_serving(state_root: &Path, scope: &Scope, serving: Serving, wait: 
     if index.serving(&scope.project).map_err(ProjectError::Index)? == serving {
         return Ok(());
     }
-    let begun = clock::monotonic();
-    let lock = store.lock(&scope.project, &mut || {
-        if clock::monotonic().since(begun) < wait { WaitDecision::GoOn } else { WaitDecision::GiveUp }
-    });
-    let lock = lock.map_err(ProjectError::Lock)?;
+    let lock = lock_within(&store, &scope.project, wait)?;
     let mut ledger = Ledger::open(&lock).map_err(ProjectError::Evidence)?;
     catch_up(&store, &mut index, &scope.project)?;
     let body = LedgerBody::Serving(ServingRecord { serving });

@@ -7,7 +7,7 @@ use crate::config::SandboxSettings;
 use crate::ignore::{Matcher, MatcherSettings};
 use crate::model::{
     Asker, CheckOrder, CommandExit, IsolationLevel, PauseRecord, Phase, Plan, PlanOrigin, ProjectId, RetentionLimits,
-    RoutingSettings, RunId, TaskId, TreeDigest, TreePath, Trigger, Unapproved,
+    RoutingSettings, RunId, TaskId, TreeDigest, TreePath, Trigger, TriggerKind, Unapproved,
 };
 use crate::process::Control;
 use crate::project::dependency::UnmetDependency;
@@ -86,9 +86,25 @@ pub struct RunRequest<'a> {
     pub control: &'a Control,
 }
 
-impl RunRequest<'_> {
-    /// Returns whether the run is for a command that somebody typed. Such a run has the task of the project's own checks but says
-    /// nothing about them. A requested review has a task of its own.
+impl<'a> RunRequest<'a> {
+    /// Returns a request for all checks on the tree as it is.
+    pub fn new(plan: &'a Plan, settings: &'a Settings, scope: &'a Scope, kind: TriggerKind, control: &'a Control) -> Self {
+        Self {
+            plan,
+            settings,
+            scope,
+            checks: Checks::All,
+            phase: None,
+            trigger: Trigger { kind, paths: Vec::new() },
+            unless_tree: None,
+            hints: TreeHints::Everything,
+            lost_events: false,
+            control,
+        }
+    }
+
+    /// Returns whether it is of a command that somebody typed, and not of the project's own checks, though it has their task. A review
+    /// that is asked for has one of its own.
     pub(crate) fn is_typed(&self) -> bool {
         self.plan.origin == PlanOrigin::CommandLine && self.plan.task == TaskId::default_task()
     }

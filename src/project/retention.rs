@@ -12,7 +12,7 @@ use crate::project::archiving::archive_locked;
 use crate::project::error::ProjectError;
 use crate::project::mended_index::open_index;
 use crate::project::request::{Scope, Settings};
-use crate::project::workspace::{Workspace, catch_up};
+use crate::project::workspace::{Workspace, catch_up, lock_within};
 use crate::store::StoreIndex;
 
 /// The limits are applied after this number of runs, because it requires reading the whole ledger.
@@ -63,11 +63,7 @@ pub(super) fn with_lock<T>(
 ) -> Result<T, ProjectError> {
     let store = Store::open(state_root).map_err(ProjectError::Evidence)?;
     let mut index = open_index(&store)?.index;
-    let begun = clock::monotonic();
-    let lock = store.lock(&scope.project, &mut || {
-        if clock::monotonic().since(begun) < settings.lock_wait { WaitDecision::GoOn } else { WaitDecision::GiveUp }
-    });
-    let lock = lock.map_err(ProjectError::Lock)?;
+    let lock = lock_within(&store, &scope.project, settings.lock_wait)?;
     catch_up(&store, &mut index, &scope.project)?;
     let ledger = Ledger::open(&lock).map_err(ProjectError::Evidence)?;
     act(&store, &mut index, &lock, ledger)

@@ -8,7 +8,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use crate::evidence::{self, Ledger, ProjectFileError, ReplaceOutcome, Store, WaitDecision};
+use crate::evidence::{self, Ledger, ProjectFileError, ReplaceOutcome, Store};
 use crate::model::{Digest, LedgerBody, ProjectId, TaskId, TaskListRecord, ViolationRecord};
 use crate::process::clock;
 use crate::project::error::ProjectError;
@@ -16,7 +16,7 @@ use crate::project::mended_index::open_index;
 use crate::project::progress::Progress;
 use crate::project::request::{Scope, Settings};
 use crate::project::sealed_report;
-use crate::project::workspace::{Workspace, catch_up};
+use crate::project::workspace::{Workspace, catch_up, lock_within};
 use crate::report::{
     DEBT_FILE, ExecutionReportV2, TaskState, TaskVerdict, TechnicalDebtV1, Upkeep, build_task_lists, parse_debt, plan_upkeep,
 };
@@ -70,11 +70,7 @@ pub fn keep_task_list(state_root: &Path, scope: &Scope, settings: &Settings) -> 
     let Some(path) = settings.task_list.as_deref() else { return Ok(Vec::new()) };
     let store = Store::open(state_root).map_err(ProjectError::Evidence)?;
     let mut index = open_index(&store)?.index;
-    let (begun, wait): (_, Duration) = (clock::monotonic(), settings.lock_wait);
-    let lock = store.lock(&scope.project, &mut || {
-        if clock::monotonic().since(begun) < wait { WaitDecision::GoOn } else { WaitDecision::GiveUp }
-    });
-    let lock = lock.map_err(ProjectError::Lock)?;
+    let lock = lock_within(&store, &scope.project, settings.lock_wait)?;
     let mut ledger = Ledger::open(&lock).map_err(ProjectError::Evidence)?;
     catch_up(&store, &mut index, &scope.project)?;
     let link = settings.link.as_deref();

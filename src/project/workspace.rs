@@ -395,7 +395,16 @@ impl Workspace {
     }
 }
 
-/// Updates the index with the lines of the ledger that it does not have yet.
+/// Locks a project, and waits for that as long as `wait`.
+pub(crate) fn lock_within(store: &Store, project: &ProjectId, wait: Duration) -> Result<ProjectLock, ProjectError> {
+    let begun = clock::monotonic();
+    let lock = store.lock(project, &mut || {
+        if clock::monotonic().since(begun) < wait { WaitDecision::GoOn } else { WaitDecision::GiveUp }
+    });
+    lock.map_err(ProjectError::Lock)
+}
+
+/// Applies the ledger's lines that the index does not know yet.
 pub(crate) fn catch_up(store: &Store, index: &mut store::StoreIndex, project: &ProjectId) -> Result<(), ProjectError> {
     let offset = index.position(project).map_err(ProjectError::Index)?.map_or(0, |(_, offset)| offset);
     let lines = evidence::read_lines(store, project, offset).map_err(ProjectError::Evidence)?;

@@ -34,15 +34,7 @@ pub(super) fn build_action(facts: &ActionResult, all: &[ActionResult], files: &[
         ActionDisposition::Skipped(reason) => ActionResultV2 { skip_reason: Some(*reason), ..untouched(action, files) },
         ActionDisposition::Reused(reused) => build_reused(action, reused),
         ActionDisposition::Executed(executed) => ActionResultV2 {
-            disposition: match executed.status() {
-                ResultType::SpecificationError => DispositionV2::Invalid,
-                ResultType::Success
-                | ResultType::TestFailure
-                | ResultType::ExecutionError
-                | ResultType::ValidationFailure
-                | ResultType::Timeout
-                | ResultType::PrerequisiteFailure => DispositionV2::Executed,
-            },
+            disposition: if executed.status().was_executed() { DispositionV2::Executed } else { DispositionV2::Invalid },
             status: Some(executed.status()),
             blocking: Some(executed.judgement.blocking == Blocking::Blocks),
             duration: Some(executed.ended.duration),

@@ -132,7 +132,7 @@ pub(super) fn fault(outcome: &ExchangeOutcome, took: DurationMs) -> Option<Spawn
             Some(SpawnErrorV2::plain("TIMEOUT", None, format!("there was no whole answer within {} ms", took.0)))
         }
         ExchangeOutcome::Stopped(reason) => {
-            Some(SpawnErrorV2::plain("STOPPED", None, format!("it was given up because the run was stopped ({reason:?})")))
+            Some(SpawnErrorV2::plain("STOPPED", None, format!("it was given up because the run was stopped: {}", reason.why())))
         }
     }
 }

@@ -31,6 +31,7 @@ mod redact_shapes;
 mod refused;
 mod sums;
 mod task_list;
+mod unrun;
 mod wire;
 
 pub use action_result::{ActionDisposition, ActionResult, ExecutedAction, ReusedAction};

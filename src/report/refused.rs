@@ -1,11 +1,12 @@
 //! Builds the report of a refused run: the task's specification has errors, so nothing was run (C10, C78).
 
 use crate::model::{ActionPhase, OverallResult, OverallStatus, PlanOrigin, RunId, Timestamp};
-use crate::report::build::{GENERATED_BY, REPORT_VERSION, build_issue, unsealed};
+use crate::report::build::{GENERATED_BY, build_issue, unsealed};
+use crate::report::unrun::{tree_before, unrun_report};
 use crate::report::{
     ActionCountsV2, ActionImpactV2, ActionOutcomeV2, ActionResultV2, ActionResultsV2, CleanupExecutionV2, CompletionV2,
-    CustodyV2, DispositionV2, ExecutionReportV2, ExecutionSummaryV2, ImpactV2, InvalidFacts, PrerequisiteExecutionV2, ProjectV2,
-    RefusalFacts, RunStartDetailsV1, SchemaValidationV2, StepExecutionV2, TestSpecificationV2, TreeV2, ValidationCriteriaV2,
+    DispositionV2, ExecutionReportV2, ExecutionSummaryV2, ImpactV2, InvalidFacts, PrerequisiteExecutionV2, ProjectV2,
+    RefusalFacts, RunStartDetailsV1, SchemaValidationV2, StepExecutionV2, TestSpecificationV2, ValidationCriteriaV2,
 };
 
 /// Returns the content of the start record of a refused run.
@@ -28,72 +29,36 @@ pub fn refused_start(facts: &RefusalFacts) -> RunStartDetailsV1 {
 /// changed it.
 pub fn refused_report(facts: &RefusalFacts, run_id: &RunId, ended: Timestamp) -> ExecutionReportV2 {
     let of = |phase| facts.invalid.iter().filter(|action| action.phase == phase).map(build_invalid).collect();
+    let summary = ExecutionSummaryV2 {
+        overall_status: OverallStatus::SpecificationError,
+        start_time: facts.started,
+        end_time: Some(ended),
+        total_duration: Some(facts.duration),
+        action_counts: Some(counts(&facts.invalid)),
+        action_results: Some(ActionResultsV2 { specification_error: facts.invalid.len() as u64, ..ActionResultsV2::default() }),
+        test_results: None,
+    };
+    let authenticity = unsealed(run_id.clone(), Some(facts.process_id));
+    let plain = unrun_report(ended, (project(facts), test_specification(facts)), summary, &facts.reason, authenticity);
     ExecutionReportV2 {
-        report_version: REPORT_VERSION.to_owned(),
-        generated_at: ended,
-        generated_by: GENERATED_BY.to_owned(),
-        project: project(facts),
-        test_specification: test_specification(facts),
         specification_errors: facts.errors.clone(),
-        violations: Vec::new(),
         trigger: Some(facts.trigger.clone()),
-        execution_summary: ExecutionSummaryV2 {
-            overall_status: OverallStatus::SpecificationError,
-            start_time: facts.started,
-            end_time: Some(ended),
-            total_duration: Some(facts.duration),
-            action_counts: Some(counts(&facts.invalid)),
-            action_results: Some(ActionResultsV2 {
-                specification_error: facts.invalid.len() as u64,
-                ..ActionResultsV2::default()
-            }),
-            test_results: None,
-        },
         prerequisite_execution: PrerequisiteExecutionV2 { all_met: None, results: of(ActionPhase::Prerequisite) },
         step_execution: StepExecutionV2 { results: of(ActionPhase::Step) },
         cleanup_execution: CleanupExecutionV2 { executed: Some(false), results: of(ActionPhase::Cleanup) },
         validation_criteria_evaluation: ValidationCriteriaV2 {
-            success_conditions: None,
-            failure_conditions: None,
-            expected_output: None,
-            expected_failure: None,
             overall_result: Some(OverallResult::Failed),
-            reason: facts.reason.clone(),
+            ..plain.validation_criteria_evaluation
         },
         completion_criteria_evaluation: CompletionV2 {
-            all_steps_must_pass: None,
-            minimum_pass_rate: None,
-            actual_pass_rate: None,
-            required_evidence: None,
-            task_status_lock: None,
             completion_status: facts.completion.status,
             task_status: facts.completion.task_status,
             partial_reason: facts.completion.partial_reason,
             reason: facts.completion.reason.clone(),
+            ..plain.completion_criteria_evaluation
         },
-        technical_debt_generated: None,
-        route: None,
-        tdd: None,
-        tree: Some(TreeV2 {
-            before: facts.tree,
-            after: None,
-            moved: Vec::new(),
-            moved_count: None,
-            files: None,
-            issues: facts.issues.iter().map(build_issue).collect(),
-        }),
-        isolation: None,
-        environment: None,
-        configuration_changed: Vec::new(),
-        tests_modified: None,
-        custody: CustodyV2::SameUser,
-        limit: None,
-        contended: Vec::new(),
-        reused: Vec::new(),
-        lost_events: Vec::new(),
-        notes: Vec::new(),
-        evidence_files: Vec::new(),
-        authenticity: unsealed(run_id.clone(), Some(facts.process_id)),
+        tree: Some(tree_before(facts.tree, facts.issues.iter().map(build_issue).collect())),
+        ..plain
     }
 }
 

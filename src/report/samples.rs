@@ -6,12 +6,12 @@ use std::time::Duration;
 
 use crate::model::testing;
 use crate::model::{
-    Action, ActionEnd, ActionId, ActionJudgement, ActionKind, ActionPhase, AgentAction, ApprovalTerms, Blocking, Captured,
-    CategoryCode, Classification, CommandLine, CompletionStatus, Counts, Coverage, CoverageTarget, DebtCategory, DebtGeneration,
-    Diagnostic, DiagnosticSummary, Digest, DurationMs, Ended, EvidenceFile, EvidenceKind, ExitCodeSource, FindingLevel,
-    Interpretation, IsolationLevel, Kept, KilledBy, LimitKind, NextNode, OverallResult, OverallStatus, Phase, Plan, PlanNote,
-    PlanOrigin, PolicyApplied, PolicySource, ProjectId, ProtectedChange, ResultType, RouteDestination, RouteEntry, RouteKind,
-    RunId, Severity, SpawnFailure, StopStage, StreamExcerpt, Survivor, TaskId, TaskStatus, TestCase, TestFailure, TestOutcome,
+    Action, ActionEnd, ActionId, ActionJudgement, ActionKind, ActionPhase, AgentAction, Blocking, Captured, CategoryCode,
+    Classification, CommandLine, CompletionStatus, Counts, Coverage, CoverageTarget, DebtCategory, DebtGeneration, Diagnostic,
+    DiagnosticSummary, Digest, DurationMs, Ended, EvidenceFile, EvidenceKind, ExitCodeSource, FindingLevel, Interpretation,
+    IsolationLevel, Kept, KilledBy, LimitKind, NextNode, OverallResult, OverallStatus, Phase, Plan, PlanNote, PlanOrigin,
+    PolicyApplied, PolicySource, ProjectId, ProtectedChange, ResultType, RouteDestination, RouteEntry, RouteKind, RunId,
+    Severity, SpawnFailure, StopStage, StreamExcerpt, Survivor, TaskId, TaskStatus, TestCase, TestFailure, TestOutcome,
     TestResults, Timestamp, Tool, ToolClass, TreeComparison, TreeDigest, TreeIssue, TreeIssueKind, TreePath, Trigger,
     TriggerKind, Usage,
 };
@@ -318,20 +318,11 @@ pub(super) fn run_of(actions: Vec<ActionResult>) -> RunFacts {
         run_id: RunId::new(at(0), 42),
         project_id: ProjectId::mint("quotes", 0x0a1b_2c3d),
         plan: Plan {
-            task: TaskId::default_task(),
-            project_name: "quotes".to_owned(),
-            origin: PlanOrigin::Configured,
-            specification: None,
             prerequisites: of(ActionPhase::Prerequisite),
             steps: of(ActionPhase::Step),
             cleanup: of(ActionPhase::Cleanup),
-            criteria: None,
-            debt: None,
             notes: vec![PlanNote { subject: "pytest".to_owned(), message: "its tool is named by the configuration".to_owned() }],
-            order: Vec::new(),
-            parallel: false,
-            timeout: None,
-            approval: ApprovalTerms::default(),
+            ..Plan::empty(TaskId::default_task(), "quotes".to_owned(), PlanOrigin::Configured)
         },
         plan_digest: Digest::of(b"plan"),
         specification_file: Some("proctor.toml".to_owned()),

@@ -19,16 +19,8 @@ pub(super) fn compute_action_counts(actions: &[ActionResult]) -> ActionCountsV2 
         }
         match facts.status() {
             None => counts.skipped += 1,
-            // Such an action was not run. It is counted as a result and not as executed (C62).
-            Some(ResultType::SpecificationError) => {}
-            Some(
-                ResultType::Success
-                | ResultType::TestFailure
-                | ResultType::ExecutionError
-                | ResultType::ValidationFailure
-                | ResultType::Timeout
-                | ResultType::PrerequisiteFailure,
-            ) => counts.executed += 1,
+            Some(status) if status.was_executed() => counts.executed += 1,
+            Some(_) => {}
         }
     }
     counts

@@ -6,7 +6,6 @@
 
 mod attempts;
 mod control;
-mod ends;
 mod lane;
 mod looks;
 mod process;
@@ -26,8 +25,8 @@ use std::time::Duration;
 
 use crate::evidence::{OutputDirectory, ProjectLock, RunDirectory, ScratchDirectory, is_our_link};
 use crate::model::{
-    Action, ActionJudgement, ActionLimits, ActionPhase, Ended, EvidenceFile, Interpretation, PlanNote, Sandbox, StopReason,
-    ToolReport,
+    Action, ActionEnd, ActionJudgement, ActionLimits, ActionPhase, Captured, DurationMs, Ended, EvidenceFile, Interpretation,
+    PlanNote, Sandbox, SpawnFailure, StopReason, ToolReport,
 };
 use crate::process::{Isolation, LauncherHandle, clock};
 use crate::report::{ActionDisposition, ActionFiles, ActionResult, NamedFile, SkipReason, action_result};
@@ -43,8 +42,6 @@ use crate::tools;
 use crate::verdict;
 
 pub(crate) use self::attempts::Attempts;
-use self::ends::not_a_process;
-pub(crate) use self::ends::not_started;
 pub(crate) use self::lane::{Lane, LaneOrder, LaneOver};
 pub(crate) use self::process::Prepared;
 pub(crate) use self::running_service::RunningService;
@@ -57,7 +54,18 @@ struct Allowed {
     of_the_run: Option<Duration>,
 }
 
-/// Carries out actions.
+/// Returns the end of an action whose program was not found: nothing was started, nothing captured.
+pub(crate) fn not_started(failure: SpawnFailure) -> Ended {
+    not_a_process(ActionEnd::NotStarted(failure))
+}
+
+/// Returns the end of what was no process: it printed nothing, and nothing is left of it.
+fn not_a_process(end: ActionEnd) -> Ended {
+    let (now, captured) = (clock::now(), Captured::nothing());
+    Ended { end, started: now, ended: now, duration: DurationMs(0), captured, survivors: Vec::new(), usage: None, kept: None }
+}
+
+/// Carries actions out.
 pub(crate) struct Performer<'w, 'c> {
     workspace: &'w mut Workspace,
     lock: &'w ProjectLock,

@@ -55,3 +55,23 @@ fn raw_code(end: &ActionEnd) -> (Option<i32>, ExitCodeSource) {
         ActionEnd::Lost { .. } => (None, ExitCodeSource::Lost),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::TestFailure;
+
+    #[test]
+    fn the_identity_of_a_failing_set_is_the_one_that_earlier_versions_stored() {
+        let failure = |name: &str| TestFailure { test_name: name.to_owned(), ..TestFailure::default() };
+        let results = TestResults { failures: vec![failure("test_b"), failure("test_a")], ..TestResults::default() };
+        assert_eq!(
+            failing_set(CategoryCode::TestsFailed, Some(&results)).hex(),
+            "228c81fc79707fb08e507ceed3369e9b9fdc82e20ffc68dd0425d3d8262143f8"
+        );
+        assert_eq!(
+            failing_set(CategoryCode::TimedOut, None).hex(),
+            "234ab1e3c34c11adb3011d9dffe969af6b2886cebe1fc821904a6b9d27951c61"
+        );
+    }
+}

@@ -5,9 +5,9 @@
 use std::time::Duration;
 
 use crate::model::{
-    Action, ActionEnd, ActionJudgement, ActionKind, ActionPhase, BlockOn, Blocking, CategoryCode, Classification, DurationMs,
-    ExpectedFailure, Interpretation, LimitKind, LimitValue, Phase, PolicyApplied, PolicySource, ResultType, ToolClass,
-    ToolPolicy,
+    Action, ActionEnd, ActionJudgement, ActionKind, ActionPhase, BlockOn, Blocking, CategoryCode, Classification, DebtGeneration,
+    DurationMs, ExpectedFailure, Interpretation, LimitKind, LimitValue, Phase, PolicyApplied, PolicySource, ResultType,
+    ToolClass, ToolPolicy,
 };
 use crate::verdict::agent::AgentWord;
 use crate::verdict::debt::{as_prerequisite, debt_of_findings, debt_of_row};
@@ -300,4 +300,18 @@ fn rewrite_prerequisite(outcome: &mut ActionJudgement, action: &Action) {
         classification.is_tdd_red_phase = Some(false);
     }
     as_prerequisite(&mut outcome.debt, &action.name);
+}
+
+/// Judges an action by what is wrong with its specification: it was not run, and that says nothing of the code (C10, seed 004 example 6).
+pub fn judge_invalid(errors: Vec<String>) -> ActionJudgement {
+    let row = row_of(CategoryCode::SpecificationInvalid);
+    let reason = "Invalid action in the test specification";
+    ActionJudgement {
+        classification: Classification { validation_errors: errors, ..Classification::plain(row.result, row.code, reason) },
+        blocking: Blocking::Blocks,
+        debt: DebtGeneration::none(row.debt.err().unwrap_or(row.title)),
+        agent_action: row.agent.action(row.message),
+        diagnostics: Vec::new(),
+        summary: None,
+    }
 }

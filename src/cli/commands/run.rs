@@ -21,7 +21,6 @@ use crate::model::{
 };
 use crate::process::{Control, signal_controls};
 use crate::project::{Carried, Checks, RunRequest, Sealed, Settings, UnmetDependency};
-use crate::tree::TreeHints;
 
 pub(crate) fn execute(options: &RunOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
     let launcher = opening::start_launcher(environment)?;
@@ -43,16 +42,9 @@ pub(super) fn carry_out_here(options: &RunOptions, loaded: &Loaded, opening: Ope
     workspace.expect_one_run();
     let control = watch_signals()?;
     let mut request = RunRequest {
-        plan: &loaded.plan,
-        settings: &settings,
-        scope: &scope,
         checks: selection(loaded, &options.checks),
         phase: options.phase,
-        trigger: Trigger { kind: TriggerKind::Request, paths: Vec::new() },
-        unless_tree: None,
-        hints: TreeHints::Everything,
-        lost_events: false,
-        control: &control,
+        ..RunRequest::new(&loaded.plan, &settings, &scope, TriggerKind::Request, &control)
     };
     let mut screen = ProgressScreen::new(style, audience(options.json));
     let mut carry_out = |request: &RunRequest<'_>| {

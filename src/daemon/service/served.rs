@@ -303,7 +303,7 @@ impl Served {
             HostEffect::Show(Notice::Repeating { .. }) => open.planned = Planned::Repetition,
             HostEffect::Show(Notice::Unstable { .. }) => open.planned = Planned::Nothing,
             HostEffect::Show(Notice::EventsLost(problem)) => {
-                return vec![Word::Say(format!("`{root}`: the whole tree is compared: {problem:?}"))];
+                return vec![Word::Say(format!("`{root}`: {problem}"))];
             }
             HostEffect::Show(Notice::Polling(reason)) => {
                 open.polling = Some(reason.to_string());

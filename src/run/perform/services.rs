@@ -172,7 +172,7 @@ impl Performer<'_, '_> {
         let request =
             match self.launch_request(&scene.action, (command.argv.clone(), &Attempts::default()), &scene.environment, output)? {
                 Ok(request) => request,
-                Err(failure) => return Ok(Health::Unhealthy(format!("`{}` cannot be started: {failure:?}", command.display))),
+                Err(failure) => return Ok(Health::Unhealthy(format!("`{}` cannot be started: {failure}", command.display))),
             };
         let nothing = || File::options().write(true).open("/dev/null");
         let lost = |source| ProjectError::Descriptor { action: name.clone(), source };

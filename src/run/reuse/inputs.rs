@@ -57,6 +57,10 @@ impl CheckInputs<'_> {
     ///
     /// Not covered: files outside of the tree, packages outside of the project's own environments, the network, the time.
     pub(crate) fn digest(&self) -> Digest {
+        self.digest_for(GENERATED_BY)
+    }
+
+    fn digest_for(&self, generated_by: &str) -> Digest {
         let mut hasher = Sha256::new();
         let (kind, tree): (&[u8], _) = match self.tree {
             RelevantTree::Whole(TreeDigest(digest)) => (b"whole", digest),
@@ -64,7 +68,7 @@ impl CheckInputs<'_> {
         };
         let sandbox = sandbox_identity(self.sandbox, self.strongest_isolation);
         // Another version of proctor may interpret the same output differently.
-        for bytes in [FORMAT, GENERATED_BY.as_bytes(), kind, sandbox.as_bytes()] {
+        for bytes in [FORMAT, generated_by.as_bytes(), kind, sandbox.as_bytes()] {
             part(&mut hasher, bytes);
         }
         for digest in [self.check, tree, self.environment] {

@@ -6,7 +6,7 @@
 //!
 //! What was not seen is not met: a run without steps meets no expectation.
 
-use crate::model::{ActionPhase, ExpectedOutput, JudgedExpectation, ToolClass};
+use crate::model::{ActionPhase, ExpectedOutput, JudgedExpectation, ToolClass, quoted_text};
 use crate::verdict::criteria::seen::{SeenAction, text_of};
 
 /// Evaluates the expectations, in the order above.
@@ -38,7 +38,7 @@ fn judge_text(text: &str, steps: &[&SeenAction<'_>]) -> JudgedExpectation {
     } else {
         Some("No step printed it".to_owned())
     };
-    judge(format!("standard output contains {text:?}"), objection)
+    judge(format!("standard output contains {}", quoted_text(text)), objection)
 }
 
 fn judge_stderr(steps: &[&SeenAction<'_>]) -> JudgedExpectation {
