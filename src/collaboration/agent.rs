@@ -6,8 +6,8 @@
 
 use crate::evidence::{self, Store};
 use crate::model::{
-    CommandExit, CompletionStatus, Digest, Freshness, LastVerdict, LedgerBody, LedgerLine, OverallResult, PauseRecord, ProjectId,
-    ProjectStanding, ResultType, RetestRecord, RunId, TaskId, TaskStanding, TreeDigest,
+    CommandExit, Completion, CompletionStatus, Digest, Freshness, LastVerdict, LedgerBody, LedgerLine, OverallResult,
+    PauseRecord, ProjectId, ProjectStanding, ResultType, RetestRecord, RunId, TaskId, TaskStanding, TreeDigest,
 };
 use crate::project::Archive;
 use crate::project::Described;
@@ -19,23 +19,6 @@ use crate::project::{RetestRefusal, sealed_report};
 use crate::report::{ActionResultV2, ExecutionReportV2};
 use crate::store;
 use crate::tree::TreeHints;
-
-/// What a task amounts to for the tree as it is now.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Completion {
-    /// The task.
-    pub task: TaskId,
-    /// COMPLETE only by the sealed report of a run that is a verdict for this tree and this plan.
-    pub status: CompletionStatus,
-    /// Why.
-    pub reasons: Vec<String>,
-    /// What is open by that report: actions that did not succeed, and debt items.
-    pub open: Vec<String>,
-    /// The run whose report says so; none where no run is a verdict for this tree.
-    pub run_id: Option<RunId>,
-    /// The exit code of a command that answers with it.
-    pub exit: CommandExit,
-}
 
 /// A retest that was granted; a line of the ledger says so.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use crate::daemon::burst::Burst;
-use crate::daemon::effect::{Effect, Notice, Order, Selection, Standing};
+use crate::daemon::effect::{Effect, Notice, Order, Standing};
 use crate::daemon::engine::hold::{Held, Hold};
 use crate::daemon::engine::round::{Known, Round, Which};
 use crate::daemon::engine::stage::{Flow, Look, News, Repeat, Repetition, Stage};
@@ -14,6 +14,7 @@ use crate::daemon::event::{Event, Finished, OnDisk};
 use crate::model::{
     CommandExit, OnChange, StopReason, TaskId, TreeDigest, TreePath, Trigger, TriggerKind, WatchHint, WatchProblem,
 };
+use crate::project::Selection;
 
 mod asked;
 mod hold;

@@ -19,7 +19,7 @@ mod service;
 mod worker;
 
 pub use control::{ControlSocket, ControlSocketError};
-pub use effect::{Effect, Notice, Order, Selection, Standing};
+pub use effect::{Effect, Notice, Order, Standing};
 pub use engine::{Engine, EngineSettings, Moment};
 pub use errand::{Errand, ErrandDone, ErrandKind, ErrandTrouble};
 pub use event::{Event, Finished, Key, OnDisk, OsSignal};

@@ -6,7 +6,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{self, JoinHandle};
 
 use crate::config::Configuration;
-use crate::daemon::effect::{Order, Selection};
+use crate::daemon::effect::Order;
 use crate::daemon::engine::EngineSettings;
 use crate::daemon::errand::{Errand, ErrandDone, ErrandKind, ErrandTrouble};
 use crate::daemon::event::{Finished, OnDisk};
@@ -14,7 +14,7 @@ use crate::ignore::{Matcher, MatcherSettings};
 use crate::model::{Plan, ProjectStanding, StopReason, TaskId, TreePath};
 use crate::process::{Control, ControlHandle};
 use crate::project::{
-    Carried, Checks, Described, Progress, RunError, RunRequest, Scope, Settings, TaskError, Undescribed, Workspace,
+    Carried, Described, Progress, RunError, RunRequest, Scope, Selection, Settings, TaskError, Undescribed, Workspace,
 };
 use crate::tree::TreeHints;
 use crate::watch::{Pace, Watcher};
@@ -329,11 +329,7 @@ impl Bench {
         };
         self.tell_tasks(&reloaded, &order.hints);
         let settings = reloaded.settings;
-        let checks = match &order.selection {
-            Selection::All => Checks::All,
-            Selection::Named(names) => Checks::Named(names.clone()),
-            Selection::Triggered { failed } => Checks::Triggered { failed: failed.clone() },
-        };
+        let checks = order.selection.clone();
         let request = RunRequest {
             plan: &plan,
             settings: &settings,

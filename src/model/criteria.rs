@@ -197,7 +197,8 @@ pub struct CriteriaEvaluation {
 }
 
 /// What became of a declared failure.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct JudgedFailure {
     /// The tests that were declared, as the specification has them.
     pub declared: Vec<String>,
@@ -206,6 +207,7 @@ pub struct JudgedFailure {
     /// Whether those that were declared failed, and nothing else did.
     pub met: bool,
     /// Why not.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
 
@@ -234,13 +236,15 @@ pub struct ActualValue {
 }
 
 /// Something that was expected of the output, and whether it was seen.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct JudgedExpectation {
     /// What was expected.
     pub expectation: String,
     /// Whether it was seen.
     pub met: bool,
     /// Why not.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
 

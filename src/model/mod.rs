@@ -6,7 +6,9 @@
 mod action_kind;
 mod action_type;
 mod approval;
+mod completion;
 mod criteria;
+mod cycle;
 mod debt;
 mod digest;
 mod errno;
@@ -51,10 +53,12 @@ pub use approval::{
     ActionTerms, ApprovalReason, ApprovalRecord, ApprovalWay, FOUND_IN_PROJECT, HeldApproval, PlanTerms, Unapproved,
     approve_command, plan_subject,
 };
+pub use completion::Completion;
 pub use criteria::{
     ActualValue, ConditionValue, CriteriaEvaluation, ExpectedFailure, ExpectedOutput, JudgedCondition, JudgedExpectation,
     JudgedFailure, NoScalarError, TaskCondition, TaskCriteria,
 };
+pub use cycle::CycleRequest;
 pub use debt::{DebtDestination, DebtOrigin, DebtRouting, DebtSettings, InventoryStatus, LikelyFailure, WorkType};
 pub use digest::{Digest, DigestError};
 pub use errno::errno_name;

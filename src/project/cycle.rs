@@ -1,7 +1,7 @@
 //! Changes of a task's TDD cycle by command: decided in `routing/`, written to the ledger here (R6, R9).
 
 use crate::evidence::Ledger;
-use crate::model::{LedgerBody, NextNode, OverrideRecord, Phase, PhaseRecord, TaskId, TddState};
+use crate::model::{CycleRequest, LedgerBody, OverrideRecord, PhaseRecord, TddState};
 use crate::process::clock;
 use crate::project::error::RunError;
 use crate::project::request::{Scope, Settings};
@@ -17,24 +17,6 @@ pub enum Attendance {
     Nobody,
 }
 
-/// What is asked for.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum CycleChange {
-    /// Start a cycle in a phase.
-    Start(Phase),
-    /// Set the phase of a started cycle.
-    SetPhase(Phase),
-    /// End the cycle and forget its history.
-    Reset,
-    /// Decide where a waiting task goes on.
-    Resolve {
-        /// The node to go to.
-        to: NextNode,
-        /// The person's words.
-        reason: String,
-    },
-}
-
 impl Workspace {
     /// Changes a task's cycle and returns its state from here on.
     ///
@@ -44,18 +26,18 @@ impl Workspace {
         &mut self,
         scope: &Scope,
         settings: &Settings,
-        task: &TaskId,
-        change: &CycleChange,
+        request: &CycleRequest,
         attendance: Attendance,
     ) -> Result<TddState, RunError> {
         let lock = self.lock(scope, settings.lock_wait, &|| None, &mut |_| {})?;
         let mut ledger = self.recovered_ledger(&lock, scope, &mut |_| {})?;
         self.catch_up(&scope.project)?;
+        let task = request.task();
         let before = self.tdd(&scope.project, task)?;
-        if attendance == Attendance::Nobody && needs_a_person(change, &before) {
+        if attendance == Attendance::Nobody && needs_a_person(request, &before) {
             return Err(RunError::PersonNeeded { task: task.clone() });
         }
-        let body = body(task, &before, change, settings)?;
+        let body = body(&before, request, settings)?;
         self.append(&mut ledger, scope, body)?;
         self.tdd(&scope.project, task)
     }
@@ -67,21 +49,22 @@ impl Workspace {
 }
 
 /// Ending a pause is a person's decision, by whatever verb (R9).
-fn needs_a_person(change: &CycleChange, before: &TddState) -> bool {
-    match change {
-        CycleChange::Resolve { .. } => true,
-        CycleChange::Reset => before.paused.is_some(),
-        CycleChange::Start(_) | CycleChange::SetPhase(_) => false,
+fn needs_a_person(request: &CycleRequest, before: &TddState) -> bool {
+    match request {
+        CycleRequest::Resolve { .. } => true,
+        CycleRequest::Reset { .. } => before.paused.is_some(),
+        CycleRequest::Start { .. } | CycleRequest::Phase { .. } => false,
     }
 }
 
-fn body(task: &TaskId, before: &TddState, change: &CycleChange, settings: &Settings) -> Result<LedgerBody, RunError> {
+fn body(before: &TddState, request: &CycleRequest, settings: &Settings) -> Result<LedgerBody, RunError> {
     let state = before.clone();
-    let (verb, tdd) = match change {
-        CycleChange::Start(phase) => ("start", routing::start_cycle(state, Some(*phase)).map_err(RunError::Cycle)?),
-        CycleChange::SetPhase(phase) => ("phase", routing::set_phase(state, *phase).map_err(RunError::Cycle)?),
-        CycleChange::Reset => ("reset", routing::reset(before)),
-        CycleChange::Resolve { to, reason } => {
+    let task = request.task();
+    let (verb, tdd) = match request {
+        CycleRequest::Start { phase, .. } => ("start", routing::start_cycle(state, Some(*phase)).map_err(RunError::Cycle)?),
+        CycleRequest::Phase { phase, .. } => ("phase", routing::set_phase(state, *phase).map_err(RunError::Cycle)?),
+        CycleRequest::Reset { .. } => ("reset", routing::reset(before)),
+        CycleRequest::Resolve { to, reason, .. } => {
             let tdd = routing::resolve(state, *to, reason, &settings.routing).map_err(RunError::Cycle)?;
             return Ok(LedgerBody::Override(OverrideRecord { task: task.clone(), reason: reason.clone(), tdd }));
         }

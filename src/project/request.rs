@@ -12,7 +12,7 @@ use crate::model::{
 use crate::process::Control;
 use crate::project::dependency::UnmetDependency;
 use crate::project::error::RunError;
-use crate::project::selection::Checks;
+use crate::project::selection::Selection;
 use crate::report::ExecutionReportV2;
 use crate::sandbox::EnvironmentSettings;
 use crate::tree::TreeHints;
@@ -73,7 +73,7 @@ pub struct RunRequest<'a> {
     /// Where.
     pub scope: &'a Scope,
     /// Which checks to run.
-    pub checks: Checks,
+    pub checks: Selection,
     /// The phase to judge in; none: the task's own.
     pub phase: Option<Phase>,
     /// Why.

@@ -8,11 +8,11 @@ use std::collections::BTreeMap;
 
 use crate::model::{
     Action, ActionId, ActionJudgement, ActionPhase, ActionType, CompletionStatus, CriteriaEvaluation, Digest, DurationMs, Ended,
-    EvidenceFile, NextNode, OverallResult, OverallStatus, PartialReason, PauseRecord, Phase, Plan, PlanNote, ProjectId,
-    RouteEntry, RunId, TaskId, TaskStatus, Timestamp, TreeComparison, TreeDigest, TreeIssue, Trigger,
+    EvidenceFile, NextNode, OverallResult, OverallStatus, PartialReason, Plan, PlanNote, ProjectId, RouteEntry, RunId, TaskId,
+    TaskStatus, Timestamp, TreeComparison, TreeDigest, TreeIssue, Trigger,
 };
 use crate::report::{
-    ActionResult, ConfigurationChangeV2, ContentionV2, EnvironmentComponentV2, RunStartV1, SpecificationErrorV2, TestsModifiedV2,
+    ActionResult, ConfigurationChangeV2, ContentionV2, EnvironmentV2, RunStartV1, SpecificationErrorV2, TddV2, TestsModifiedV2,
 };
 
 /// Everything the report of one run is made of.
@@ -57,7 +57,7 @@ pub struct RunFacts {
     /// How the run was kept apart.
     pub isolation: Option<IsolationFacts>,
     /// What the commands ran in.
-    pub environment: EnvironmentFacts,
+    pub environment: EnvironmentV2,
     /// Configuration files that differ from the last sealed run of the task.
     pub configuration_changed: Vec<ConfigurationChangeV2>,
     /// How the protected files stand to what was approved; none: none are protected.
@@ -65,7 +65,7 @@ pub struct RunFacts {
     /// Where the task goes next; none where nothing was routed.
     pub route: Option<RouteFacts>,
     /// The task's TDD state; none where the run does not touch it.
-    pub tdd: Option<TddFacts>,
+    pub tdd: Option<TddV2>,
     /// The other files of the run; never the manifest, the ledger or the report.
     pub evidence_files: Vec<EvidenceFile>,
     /// The actions that waited for those of other runs.
@@ -159,17 +159,6 @@ pub struct IsolationFacts {
     pub open_channels: Vec<String>,
 }
 
-/// What the commands ran in.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct EnvironmentFacts {
-    /// The digest over all of it.
-    pub digest: Digest,
-    /// The names of the variables that were handed on.
-    pub names: Vec<String>,
-    /// What else the digest was made of.
-    pub components: Vec<EnvironmentComponentV2>,
-}
-
 /// A route, and what it overrides.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RouteFacts {
@@ -177,21 +166,6 @@ pub struct RouteFacts {
     pub entry: RouteEntry,
     /// Where the table alone would have sent it, where another rule decided.
     pub override_of: Option<NextNode>,
-}
-
-/// The task's TDD state around the run.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TddFacts {
-    /// Whether a cycle is started.
-    pub started: bool,
-    /// The phase the run was judged in.
-    pub phase: Phase,
-    /// The phase after it.
-    pub phase_after: Phase,
-    /// Attempts in the phase, this one included.
-    pub attempts: u32,
-    /// Set while the task waits for a person.
-    pub paused: Option<PauseRecord>,
 }
 
 /// What `run.json` is made of.

@@ -21,8 +21,8 @@ use crate::model::{
 };
 use crate::report::{
     ActionDisposition, ActionFiles, ActionResult, CompletionFacts, ConfigurationChangeV2, ContentionV2, EnvironmentComponentV2,
-    EnvironmentFacts, ExecutedAction, IsolationFacts, ReusedAction, RouteFacts, RunFacts, SkipReason, TddFacts,
-    TestCountsChangeV2, TestCountsV2, TestsModifiedV2, TreeFacts,
+    EnvironmentV2, ExecutedAction, IsolationFacts, ReusedAction, RouteFacts, RunFacts, SkipReason, TddV2, TestCountsChangeV2,
+    TestCountsV2, TestsModifiedV2, TreeFacts,
 };
 
 /// 2026-03-04T09:30:00.120Z.
@@ -365,7 +365,7 @@ pub(super) fn run_of(actions: Vec<ActionResult>) -> RunFacts {
             kept: Kept { level: IsolationLevel::Namespace, killed_by: Some(KilledBy::PidNamespace), obstacles: Vec::new() },
             open_channels: vec!["the network".to_owned()],
         }),
-        environment: EnvironmentFacts {
+        environment: EnvironmentV2 {
             digest: Digest::of(b"environment"),
             names: vec!["PATH".to_owned(), "HOME".to_owned()],
             components: vec![EnvironmentComponentV2 { name: "requirements.txt".to_owned(), sha256: Digest::of(b"pytest") }],
@@ -403,7 +403,7 @@ pub(super) fn run_of(actions: Vec<ActionResult>) -> RunFacts {
             },
             override_of: None,
         }),
-        tdd: Some(TddFacts { started: false, phase: Phase::Green, phase_after: Phase::Green, attempts: 0, paused: None }),
+        tdd: Some(TddV2 { started: false, phase: Phase::Green, phase_after: Phase::Green, attempts: 0, paused: None }),
         contended: vec![ContentionV2 { action_id: ActionId::numbered("STEP", 1), waited_ms: DurationMs(4200) }],
         lost_events: vec!["the kernel's queue overflowed".to_owned()],
         notes: Vec::new(),

@@ -10,8 +10,8 @@ mod earlier;
 mod inputs;
 
 use crate::model::{ActionJudgement, Blocking, Digest, Reuse, TreeDigest, TriggerKind};
-use crate::project::Checks;
 use crate::project::RunRequest;
+use crate::project::Selection;
 use crate::report::{ActionResultV2, DispositionV2, ExecutionReportV2};
 use crate::verdict::is_settled;
 
@@ -31,7 +31,7 @@ pub(crate) struct Occasion {
 pub(crate) enum Asked {
     /// The tree as it is.
     TheTree,
-    /// Checks by name, or a phase.
+    /// Selection by name, or a phase.
     SomethingParticular,
     /// An attempt of a started cycle.
     AnAttempt,
@@ -71,8 +71,8 @@ impl Occasion {
         let asked = match (&request.checks, request.phase) {
             // An attempt counts (R2): it is what the tools do now, not what they did once.
             (_, _) if cycle_started => Asked::AnAttempt,
-            (Checks::Named(_), _) | (_, Some(_)) => Asked::SomethingParticular,
-            (Checks::All | Checks::Triggered { .. }, None) => Asked::TheTree,
+            (Selection::Named(_), _) | (_, Some(_)) => Asked::SomethingParticular,
+            (Selection::All | Selection::Triggered { .. }, None) => Asked::TheTree,
         };
         Self { trigger: request.trigger.kind, asked }
     }

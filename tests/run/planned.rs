@@ -11,7 +11,7 @@ use proctor::model::{
     TriggerKind,
 };
 use proctor::process::{Control, ControlHandle, LauncherHandle};
-use proctor::project::{Carried, Checks, Progress, QueueSettings, Registration, RunRequest, Scope, Settings, Workspace};
+use proctor::project::{Carried, Progress, QueueSettings, Registration, RunRequest, Scope, Selection, Settings, Workspace};
 use proctor::report::to_bytes;
 use proctor::sandbox::EnvironmentSettings;
 use proctor::spec::{self, DiskFiles};
@@ -91,7 +91,7 @@ fn carry_out_under(project: &Project, control: &Control, shape: impl FnOnce(&mut
         plan: &plan,
         settings: &settings,
         scope: &scope,
-        checks: Checks::All,
+        checks: Selection::All,
         phase: None,
         trigger: Trigger { kind: TriggerKind::Request, paths: Vec::new() },
         unless_tree: None,

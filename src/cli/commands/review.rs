@@ -16,7 +16,7 @@ use crate::cli::screen;
 use crate::cli::setup::{self, Loaded};
 use crate::cli::show_progress::{Audience, ProgressScreen};
 use crate::model::{CommandExit, Prompt, Review, ReviewAttempt, ReviewSeen, ReviewVerdict, RunId, Trigger, TriggerKind};
-use crate::project::{Carried, Checks, RunRequest, Sealed};
+use crate::project::{Carried, RunRequest, Sealed, Selection};
 use crate::report::ExecutionReportV2;
 use crate::review::NO_VERDICT_HINT;
 use crate::spec;
@@ -47,7 +47,7 @@ pub(crate) fn execute(options: &ReviewOptions, environment: &Environment) -> Res
         plan: &loaded.plan,
         settings: &settings,
         scope: &scope,
-        checks: Checks::All,
+        checks: Selection::All,
         phase: None,
         trigger: Trigger { kind: TriggerKind::Request, paths: Vec::new() },
         unless_tree: None,

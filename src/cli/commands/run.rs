@@ -15,7 +15,7 @@ use crate::cli::style::Style;
 use crate::cli::terminal;
 use crate::model::{Action, CommandExit, OverallStatus, PauseRecord, PlanOrigin, TaskId, Trigger, TriggerKind, Unapproved};
 use crate::process::{Control, signal_controls};
-use crate::project::{Carried, Checks, RunRequest, Sealed, Settings, UnmetDependency};
+use crate::project::{Carried, RunRequest, Sealed, Selection, Settings, UnmetDependency};
 use crate::tree::TreeHints;
 
 /// Carries the command out.
@@ -133,9 +133,9 @@ fn check_names(loaded: &Loaded, checks: &[String]) -> Result<(), CommandError> {
     }
 }
 
-fn selection(loaded: &Loaded, names: &[String]) -> Checks {
+fn selection(loaded: &Loaded, names: &[String]) -> Selection {
     let named = names.iter().filter_map(|name| name_of(loaded, name));
-    if names.is_empty() { Checks::All } else { Checks::Named(named.collect()) }
+    if names.is_empty() { Selection::All } else { Selection::Named(named.collect()) }
 }
 
 /// Returns the name of a check; the steps of a specification are called by their ids too, since their names are sentences.

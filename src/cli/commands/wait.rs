@@ -22,7 +22,7 @@ use crate::cli::terminal;
 use crate::client::ClientError;
 use crate::model::{CommandExit, Freshness, ProjectStanding, Serving, StopReason, TaskId, Trigger, TriggerKind, WaitStep};
 use crate::process::{Control, ControlHandle, clock};
-use crate::project::{Archive, Carried, Checks, RunError, RunRequest};
+use crate::project::{Archive, Carried, RunError, RunRequest, Selection};
 use crate::tree::TreeHints;
 
 /// How often another process's run is looked at.
@@ -137,7 +137,7 @@ impl Runner {
             plan: &loaded.plan,
             settings: &settings,
             scope: &opening.scope,
-            checks: Checks::All,
+            checks: Selection::All,
             phase: None,
             trigger: Trigger { kind: TriggerKind::Wait, paths: Vec::new() },
             unless_tree: None,

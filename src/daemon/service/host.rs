@@ -11,7 +11,6 @@ use tokio::sync::mpsc::{Receiver, UnboundedReceiver, UnboundedSender, channel, u
 
 use crate::api::{AddedV1, CycleV1, ErrorKindV1, ErrorV1, EventV1, ProjectV1};
 use crate::daemon::control::{ControlServer, ControlSocket};
-use crate::daemon::effect::Selection;
 use crate::daemon::engine::Moment;
 use crate::daemon::event::OsSignal;
 use crate::daemon::os_signals::{HangUp, Signals};
@@ -26,6 +25,7 @@ use crate::daemon::service::subscribers::Subscribers;
 use crate::daemon::worker::{Closed, ClosedReason, Worker, WorkerReport};
 use crate::model::{Asker, CommandExit, ProjectId, Serving, TaskId, WatchHint};
 use crate::process::{LauncherHandle, clock};
+use crate::project::Selection;
 use crate::project::{Archive, RunError, StepObserver};
 
 /// So many calls wait for the loop; more are refused at once.

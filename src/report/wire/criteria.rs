@@ -2,7 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::model::{CompletionStatus, ConditionValue, EvidenceKind, OverallResult, PartialReason, TaskStatus};
+use crate::model::{
+    CompletionStatus, ConditionValue, EvidenceKind, JudgedExpectation, JudgedFailure, OverallResult, PartialReason, TaskStatus,
+};
 
 /// The verdict. Checks of `proctor.toml` and of discovery have no conditions: nothing blocks, or something does (E7).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -10,16 +12,16 @@ use crate::model::{CompletionStatus, ConditionValue, EvidenceKind, OverallResult
 pub struct ValidationCriteriaV2 {
     /// What must be met; absent where the task has no criteria of its own.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub success_conditions: Option<SuccessConditionsV2>,
+    pub success_conditions: Option<MetCountsV2<SuccessConditionV2>>,
     /// What must not be triggered; absent likewise.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failure_conditions: Option<FailureConditionsV2>,
     /// What the output must be (addition); absent where nothing was expected of it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub expected_output: Option<ExpectedOutputV2>,
+    pub expected_output: Option<MetCountsV2<JudgedExpectation>>,
     /// What became of the tests that were declared to fail (addition, C06); absent where none were, or where they are to pass.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub expected_failure: Option<ExpectedFailureV2>,
+    pub expected_failure: Option<JudgedFailure>,
     /// PASSED or FAILED; absent where there is no verdict (E17).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub overall_result: Option<OverallResult>,
@@ -57,10 +59,10 @@ pub struct CompletionV2 {
     pub reason: String,
 }
 
-/// The success conditions: `met + failed = total`, all counted over `details` (C65).
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+/// What had to be met: `met + failed = total`, all counted over `details` (C65).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct SuccessConditionsV2 {
+pub struct MetCountsV2<D> {
     /// All of them.
     pub total: u64,
     /// Those that are met.
@@ -68,7 +70,7 @@ pub struct SuccessConditionsV2 {
     /// Those that are not, unknown ones among them.
     pub failed: u64,
     /// One entry each.
-    pub details: Vec<SuccessConditionV2>,
+    pub details: Vec<D>,
 }
 
 /// A success condition.
@@ -140,48 +142,6 @@ pub struct ActualValueV2 {
     /// Its value; absent where it is not known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub value: Option<ConditionValue>,
-}
-
-/// What was expected of the output: `met + failed = total`, all counted over `details`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct ExpectedOutputV2 {
-    /// All expectations.
-    pub total: u64,
-    /// Those that are met.
-    pub met: u64,
-    /// Those that are not.
-    pub failed: u64,
-    /// One entry each.
-    pub details: Vec<ExpectationV2>,
-}
-
-/// What became of the tests that were declared to fail.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct ExpectedFailureV2 {
-    /// The tests that were declared, as the specification has them.
-    pub declared: Vec<String>,
-    /// The tests that did not pass, by the names of their reports.
-    pub failed: Vec<String>,
-    /// Whether those that were declared failed, and nothing else did.
-    pub met: bool,
-    /// Why not.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub reason: Option<String>,
-}
-
-/// Something that was expected of the output.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct ExpectationV2 {
-    /// What.
-    pub expectation: String,
-    /// Whether it was seen.
-    pub met: bool,
-    /// Why not.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub reason: Option<String>,
 }
 
 /// The evidence a task asks for, by kind: each required kind is in one of the other lists (C68).
