@@ -21,7 +21,7 @@ use crate::project::{Scope, Settings};
 use crate::run::not_started;
 use crate::sandbox::SandboxRequest;
 use crate::sandbox::isolation;
-use crate::sandbox::{ChildEnvironment, EnvironmentSettings};
+use crate::sandbox::{ChildEnvironment, EnvironmentAdditions};
 
 /// Trackers' command lines that are hidden from models wherever the search path has them.
 const TRACKERS: &[&str] = &["gh", "hub", "glab", "tea", "jira"];
@@ -155,7 +155,7 @@ impl Workspace {
     }
 
     fn model_environment(&self, request: &ModelRequest<'_>, scratch: &Scratch) -> ChildEnvironment {
-        let settings = EnvironmentSettings { pass: request.pass_environment.to_vec(), from_file: Vec::new() };
+        let settings = EnvironmentAdditions { pass: request.pass_environment.to_vec(), from_file: Vec::new() };
         let mut environment = ChildEnvironment::build(self.ambient(), &settings, request.action, &scratch.output());
         // An empty directory: where files are not hidden, the tracker's command line at least does not find its own.
         let empty = scratch.output().join("no-tracker");

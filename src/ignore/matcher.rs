@@ -47,11 +47,11 @@ pub struct Matcher {
 /// What decided about a path; turned into an [`IgnoreRule`] only when somebody asks for it.
 enum DecisionReason<'rules> {
     AlwaysOut(&'static AlwaysOut),
-    EvidenceLink(&'rules str),
-    TaskList(&'rules str),
-    Ignore(&'rules Glob),
+    /// A path that is out as a whole: the evidence link or the task list.
+    Path(RuleSource, &'rules str),
+    /// A pattern of a rules file; none: of `watch.ignore`.
+    Pattern(&'rules PatternList, &'rules Glob, Option<(&'rules DirectoryRules, RulesFile)>),
     Include,
-    File(&'rules DirectoryRules, RulesFile, &'rules Glob),
 }
 
 /// The way from the root down to a path, as far as a walk would go.
@@ -200,12 +200,12 @@ impl Matcher {
             return (TreeMembership::Out, Some(DecisionReason::AlwaysOut(row)));
         }
         if let Some(link) = self.evidence_link.as_deref().filter(|link| link.as_bytes() == path) {
-            return (TreeMembership::Out, Some(DecisionReason::EvidenceLink(link)));
+            return (TreeMembership::Out, Some(DecisionReason::Path(RuleSource::EvidenceLink, link)));
         }
         // The task list shows verdicts. If it belonged to the tree, writing a verdict into it would change the tree digest and
         // make that verdict stale.
         if let Some(list) = self.task_list.as_deref().filter(|list| list.as_bytes() == path && !is_directory) {
-            return (TreeMembership::Out, Some(DecisionReason::TaskList(list)));
+            return (TreeMembership::Out, Some(DecisionReason::Path(RuleSource::TaskList, list)));
         }
         let (is_excluded, reason) = match scope.ground {
             SurroundingTree::Leading => (true, None),
@@ -230,16 +230,18 @@ impl Matcher {
         is_directory: bool,
     ) -> (bool, Option<DecisionReason<'rules>>) {
         if let Some(DecidingPattern::Excluded(glob)) = self.ignore.hit(path, is_directory) {
-            return (true, Some(DecisionReason::Ignore(glob)));
+            return (true, Some(DecisionReason::Pattern(&self.ignore, glob, None)));
         }
         for rules in scope.rules.iter().rev() {
             let prefix = rules.directory.as_bytes().len();
             let relative = &path[if prefix == 0 { 0 } else { prefix + 1 }..];
             for file in RulesFile::ALL {
-                match rules.text(file).and_then(|text| text.patterns.hit(relative, is_directory)) {
+                let Some(text) = rules.text(file) else { continue };
+                let by = |glob| Some(DecisionReason::Pattern(&text.patterns, glob, Some((rules, file))));
+                match text.patterns.hit(relative, is_directory) {
                     None => {}
-                    Some(DecidingPattern::Excluded(glob)) => return (true, Some(DecisionReason::File(rules, file, glob))),
-                    Some(DecidingPattern::Kept(glob)) => return (false, Some(DecisionReason::File(rules, file, glob))),
+                    Some(DecidingPattern::Excluded(glob)) => return (true, by(glob)),
+                    Some(DecidingPattern::Kept(glob)) => return (false, by(glob)),
                 }
             }
         }
@@ -268,13 +270,12 @@ impl Matcher {
             DecisionReason::AlwaysOut(row) => {
                 IgnoreRule { source: RuleSource::AlwaysOut(row.reason), line: None, pattern: row.name.glob() }
             }
-            DecisionReason::TaskList(list) => {
-                IgnoreRule { source: RuleSource::TaskList, line: None, pattern: (*list).to_owned() }
+            DecisionReason::Path(source, path) => IgnoreRule { source: source.clone(), line: None, pattern: (*path).to_owned() },
+            DecisionReason::Pattern(list, glob, file) => {
+                let source = file
+                    .map_or(RuleSource::Ignore, |(rules, file)| RuleSource::File { directory: rules.directory.clone(), file });
+                written(source, list, glob)
             }
-            DecisionReason::EvidenceLink(link) => {
-                IgnoreRule { source: RuleSource::EvidenceLink, line: None, pattern: (*link).to_owned() }
-            }
-            DecisionReason::Ignore(glob) => written(RuleSource::Ignore, &self.ignore, glob),
             DecisionReason::Include => match self.include.patterns.hit(path, is_directory) {
                 Some(DecidingPattern::Excluded(glob) | DecidingPattern::Kept(glob)) => {
                     written(RuleSource::Include, &self.include.patterns, glob)
@@ -283,11 +284,6 @@ impl Matcher {
                     IgnoreRule { source: RuleSource::Include, line: None, pattern: String::from_utf8_lossy(path).into_owned() }
                 }
             },
-            DecisionReason::File(rules, file, glob) => {
-                let source = RuleSource::File { directory: rules.directory.clone(), file: *file };
-                let text = rules.text(*file).expect("the pattern was found in this file");
-                written(source, &text.patterns, glob)
-            }
         }
     }
 }

@@ -113,6 +113,17 @@ pub enum Serving {
     NotServed,
 }
 
+/// What a project's root is recognised by.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RootIdentity {
+    /// Its absolute path, decoded lossily.
+    pub path: String,
+    pub device: u64,
+    pub inode: u64,
+    /// The git common directory of the root, if there is one.
+    pub git_common_directory: Option<String>,
+}
+
 /// The registration of a project.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]

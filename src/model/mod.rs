@@ -48,7 +48,7 @@ mod watch;
 pub use action_kind::{
     ActionKind, EvidenceCapture, FileCheck, FileValidation, HttpBody, HttpMethod, HttpRequest, ResponseChecks, Script,
 };
-pub use action_type::ActionType;
+pub use action_type::{ActionOutline, ActionType};
 pub use approval::{
     ActionTerms, ApprovalReason, ApprovalRecord, ApprovalWay, FOUND_IN_PROJECT, HeldApproval, PlanTerms, Unapproved,
     approve_command, plan_subject,
@@ -77,11 +77,11 @@ pub use identity::IdentityWriter;
 pub use ids::{ActionId, DebtId, IdError, ProjectId, RunId, Sequence, TaskId};
 pub use isolation::{Access, IsolationLevel, Kept, KilledBy, Place, Sandbox};
 pub use ledger::{
-    Asker, LEDGER_SCHEMA, LedgerBody, LedgerLine, OverrideRecord, PhaseRecord, RegistrationRecord, RetestRecord, RunRecord,
-    Serving, ServingRecord, SupersededRecord,
+    Asker, LEDGER_SCHEMA, LedgerBody, LedgerLine, OverrideRecord, PhaseRecord, RegistrationRecord, RetestRecord, RootIdentity,
+    RunRecord, Serving, ServingRecord, SupersededRecord,
 };
 pub use observation::{
-    Answer, ConnectionFault, Diagnosis, Exchange, ExchangeOutcome, FileLook, FileSeen, FoundFile, HealthResult, HealthSeen,
+    ConnectionFault, Diagnosis, Exchange, ExchangeOutcome, FileLook, FileSeen, FoundFile, HealthResult, HealthSeen, HttpAnswer,
     Observed, PortSeen, ServiceSeen,
 };
 pub use outcome::{

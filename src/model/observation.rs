@@ -75,7 +75,7 @@ pub struct Exchange {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ExchangeOutcome {
     /// An answer.
-    Answered(Answer),
+    Answered(HttpAnswer),
     /// None, and why.
     Unanswered(ConnectionFault),
     /// It cannot be sent as it is; why.
@@ -88,12 +88,12 @@ pub enum ExchangeOutcome {
 
 /// An answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Answer {
+pub struct HttpAnswer {
     /// Its status.
     pub status: u16,
     /// Its headers; several of one name are joined by a comma.
     pub headers: BTreeMap<String, String>,
-    /// Its body, up to [`Answer::BODY_CAP`].
+    /// Its body, up to [`HttpAnswer::BODY_CAP`].
     pub body: Vec<u8>,
     /// Whether that is all of it.
     pub is_complete: bool,
@@ -179,14 +179,14 @@ pub struct ServiceSeen {
     pub port: Option<PortSeen>,
 }
 
-impl Answer {
+impl HttpAnswer {
     /// So many bytes of a body are read: what is judged and kept.
     pub const BODY_CAP: usize = 4 * 1024 * 1024;
 }
 
 impl Exchange {
     /// Returns the answer, where there was one.
-    pub fn answer(&self) -> Option<&Answer> {
+    pub fn answer(&self) -> Option<&HttpAnswer> {
         match &self.outcome {
             ExchangeOutcome::Answered(answer) => Some(answer),
             ExchangeOutcome::Unanswered(_)

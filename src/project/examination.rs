@@ -12,7 +12,7 @@ use crate::model::{Action, ActionEnd, ActionLimits, IsolationLevel, Kept, Place,
 use crate::process::{ALL_REASONS, Control, Isolation, LaunchRequest, LauncherHandle, Sinks, supervise};
 use crate::project::error::RunError;
 use crate::sandbox::isolation;
-use crate::sandbox::{ChildEnvironment, EnvironmentSettings};
+use crate::sandbox::{ChildEnvironment, EnvironmentAdditions};
 use crate::sandbox::{SandboxRequest, prepare_sandbox};
 
 /// The levels that can be missing: a process group can always be had.
@@ -65,7 +65,7 @@ pub struct LevelFound {
 pub fn examine(launcher: &mut LauncherHandle, request: &ExaminationRequest<'_>) -> Result<Examination, RunError> {
     let store = Store::open(request.state_root).map_err(RunError::Evidence)?;
     let scratch = Scratch(store.root().join(format!("examination-{}", std::process::id())));
-    let environment = ChildEnvironment::build(request.ambient, &EnvironmentSettings::default(), request.action, &scratch.0);
+    let environment = ChildEnvironment::build(request.ambient, &EnvironmentAdditions::default(), request.action, &scratch.0);
     let sandbox = prepare_sandbox(&SandboxRequest {
         project_root: request.project_root,
         home: isolation::home(request.ambient),

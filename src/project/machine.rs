@@ -23,16 +23,19 @@ use crate::sandbox::home;
 /// Limits of the kernel on inotify, and what of them is used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct InotifyLimits {
-    /// How many watches this user may have; none where the kernel does not tell.
-    pub watches: Option<u64>,
-    /// How many instances.
-    pub instances: Option<u64>,
+    pub watches: KernelLimit,
+    pub instances: KernelLimit,
     /// How many events may wait in one instance.
     pub queue: Option<u64>,
-    /// Watches of this user's processes that may be looked into; the service's own may not.
-    pub watches_used: u64,
-    /// Instances of them.
-    pub instances_used: u64,
+}
+
+/// A limit that the kernel sets this user.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct KernelLimit {
+    /// How many there may be; none where the kernel does not tell.
+    pub limit: Option<u64>,
+    /// How many the user's processes have that may be looked into; the service's own may not.
+    pub used: u64,
 }
 
 /// A type of file systems, by the number that `statfs(2)` gives it.
@@ -116,11 +119,15 @@ impl InotifyLimits {
         let least = |one: Option<u64>, other: Option<u64>| one.into_iter().chain(other).min();
         let (watches_used, instances_used) = read_inotify_use(&root.join("proc"));
         Self {
-            watches: least(number("proc/sys/fs/inotify/max_user_watches"), number("proc/sys/user/max_inotify_watches")),
-            instances: least(number("proc/sys/fs/inotify/max_user_instances"), number("proc/sys/user/max_inotify_instances")),
+            watches: KernelLimit {
+                limit: least(number("proc/sys/fs/inotify/max_user_watches"), number("proc/sys/user/max_inotify_watches")),
+                used: watches_used,
+            },
+            instances: KernelLimit {
+                limit: least(number("proc/sys/fs/inotify/max_user_instances"), number("proc/sys/user/max_inotify_instances")),
+                used: instances_used,
+            },
             queue: number("proc/sys/fs/inotify/max_queued_events"),
-            watches_used,
-            instances_used,
         }
     }
 }
@@ -242,7 +249,7 @@ mod tests {
             fs::File::create(path).unwrap().write_all(text.as_bytes()).unwrap();
         }
         let limits = InotifyLimits::read_below(root.path());
-        assert_eq!((limits.watches, limits.instances, limits.queue), (Some(100), Some(128), None));
+        assert_eq!((limits.watches.limit, limits.instances.limit, limits.queue), (Some(100), Some(128), None));
     }
 
     #[test]
@@ -263,6 +270,6 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let machine = Machine::read(directory.path());
         assert!(machine.open_files.is_some() && machine.store_file_system.is_some() && machine.store_space.is_some());
-        assert!(machine.inotify.watches.is_some() && machine.inotify.queue.is_some(), "{machine:?}");
+        assert!(machine.inotify.watches.limit.is_some() && machine.inotify.queue.is_some(), "{machine:?}");
     }
 }

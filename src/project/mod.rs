@@ -48,12 +48,12 @@ pub(crate) use environment_digest::{Certainty, Survey, Surveyed, changed_between
 pub use error::RunError;
 pub use examination::{Examination, ExaminationRequest, LevelFound, examine};
 pub use freshness::{Described, Undescribed};
-pub use machine::{FileSystemType, InotifyLimits, Machine, ProjectFound, Space, ToolFound};
+pub use machine::{FileSystemType, InotifyLimits, KernelLimit, Machine, ProjectFound, Space, ToolFound};
 pub use mended_index::Announce;
 pub use progress::Progress;
 pub(crate) use protected::ProtectedSeen;
 pub use registration::{Doubt, Identity, Registration, record_serving};
-pub use request::{Carried, QueueSettings, RunRequest, Scope, Sealed, Settings, new_matcher};
+pub use request::{Carried, QueueLimits, RunRequest, Scope, Sealed, Settings, new_matcher};
 pub use retention::{Pruned, plan_pruning, prune};
 pub use retest_refusal::RetestRefusal;
 pub use selection::Selection;

@@ -14,7 +14,7 @@ use crate::project::dependency::UnmetDependency;
 use crate::project::error::RunError;
 use crate::project::selection::Selection;
 use crate::report::ExecutionReportV2;
-use crate::sandbox::EnvironmentSettings;
+use crate::sandbox::EnvironmentAdditions;
 use crate::tree::TreeHints;
 
 /// A project as it is registered in the store.
@@ -36,7 +36,7 @@ pub struct Settings {
     /// Limits of the router.
     pub routing: RoutingSettings,
     /// What the environment's allow-list is extended by.
-    pub environment: EnvironmentSettings,
+    pub environment: EnvironmentAdditions,
     /// How actions are kept apart.
     pub sandbox: SandboxSettings,
     /// The strongest level of isolation that is tried: the strongest there is, unless a test says otherwise.
@@ -44,7 +44,7 @@ pub struct Settings {
     /// How long another writer of the project's evidence is waited for.
     pub lock_wait: Duration,
     /// How actions wait for those of other runs.
-    pub queue: QueueSettings,
+    pub queue: QueueLimits,
     /// In which order checks are carried out.
     pub order: CheckOrder,
     /// The name of the link to the evidence in the project; none: no link.
@@ -57,7 +57,7 @@ pub struct Settings {
 
 /// How actions wait for each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct QueueSettings {
+pub struct QueueLimits {
     /// So many go on at once, over all processes that use the store.
     pub max_parallel: u32,
     /// How long one of them waits for its turn.

@@ -399,7 +399,7 @@ fn seal_input_of_interrupted(run: &InterruptedRun, now: Timestamp) -> SealInput 
     let details = start.as_ref().map(|start| &start.details);
     let tree_digest = details.map(|details| details.tree_digest);
     let plan_digest = details.and_then(|details| details.test_specification.plan_digest);
-    let files = run.files.iter().map(|file| describe_found_file(&file.name, file.bytes, file.sha256)).collect();
+    let files = run.files.iter().map(|file| describe_found_file(&file.name, file.content.bytes, file.content.sha256)).collect();
     let report = seal_hash(interrupted_report(&RecoveryFacts {
         run_id: run.run_id.clone(),
         project_id: run.project.clone(),

@@ -7,9 +7,9 @@ use crate::report::ProgramV1;
 use std::collections::BTreeMap;
 
 use crate::model::{
-    Action, ActionId, ActionJudgement, ActionPhase, ActionType, CompletionStatus, CriteriaEvaluation, Digest, DurationMs, Ended,
-    EvidenceFile, NextNode, OverallResult, OverallStatus, PartialReason, Plan, PlanNote, ProjectId, RouteEntry, RunId, TaskId,
-    TaskStatus, Timestamp, TreeComparison, TreeDigest, TreeIssue, Trigger,
+    Action, ActionJudgement, ActionOutline, CompletionStatus, CriteriaEvaluation, Digest, DurationMs, Ended, EvidenceFile,
+    NextNode, OverallResult, OverallStatus, PartialReason, Plan, PlanNote, ProjectId, RouteEntry, RunId, TaskId, TaskStatus,
+    Timestamp, TreeComparison, TreeDigest, TreeIssue, Trigger,
 };
 use crate::report::{
     ActionResult, ConfigurationChangeV2, ContentionV2, EnvironmentV2, RunStartV1, SpecificationErrorV2, TddV2, TestsModifiedV2,
@@ -110,16 +110,8 @@ pub struct RefusalFacts {
 /// An action that was not run, because its specification is wrong.
 #[derive(Debug, Clone, PartialEq)]
 pub struct InvalidFacts {
-    /// Its phase.
-    pub phase: ActionPhase,
-    /// Its id, or the one that its place gives it.
-    pub id: ActionId,
-    /// Its type.
-    pub action_type: ActionType,
-    /// What it says of itself.
-    pub description: String,
-    /// The command, request or file it is about.
-    pub subject: String,
+    /// As far as it could be read.
+    pub outline: ActionOutline,
     /// What is wrong; places are counted from the action.
     pub errors: Vec<SpecificationErrorV2>,
     /// What that amounts to.

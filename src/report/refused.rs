@@ -27,7 +27,7 @@ pub fn refused_start(facts: &RefusalFacts) -> RunStartDetailsV1 {
 /// its place, also those of the prerequisites and the cleanup (C78). The tree was looked at once, before: no
 /// process ran that could have changed it.
 pub fn refused_report(facts: &RefusalFacts, run_id: &RunId, ended: Timestamp) -> ExecutionReportV2 {
-    let of = |phase| facts.invalid.iter().filter(|action| action.phase == phase).map(build_invalid).collect();
+    let of = |phase| facts.invalid.iter().filter(|action| action.outline.phase == phase).map(build_invalid).collect();
     ExecutionReportV2 {
         report_version: REPORT_VERSION.to_owned(),
         generated_at: ended,
@@ -99,7 +99,7 @@ pub fn refused_report(facts: &RefusalFacts, run_id: &RunId, ended: Timestamp) ->
 
 /// None of them was run, so none is among the executed ones (C62).
 fn counts(invalid: &[InvalidFacts]) -> ActionCountsV2 {
-    let in_phase = |phase| invalid.iter().filter(|action| action.phase == phase).count() as u64;
+    let in_phase = |phase| invalid.iter().filter(|action| action.outline.phase == phase).count() as u64;
     ActionCountsV2 {
         total: invalid.len() as u64,
         prerequisites: in_phase(ActionPhase::Prerequisite),
@@ -111,19 +111,19 @@ fn counts(invalid: &[InvalidFacts]) -> ActionCountsV2 {
 
 /// The entry of an action that was not run, because its specification is wrong (seed 004, example 6).
 fn build_invalid(facts: &InvalidFacts) -> ActionResultV2 {
-    let errors = facts.errors.clone();
+    let (errors, outline) = (facts.errors.clone(), &facts.outline);
     ActionResultV2 {
-        action_id: facts.id.clone(),
-        name: facts.id.to_string(),
-        action_type: facts.action_type,
+        action_id: outline.id.clone(),
+        name: outline.id.to_string(),
+        action_type: outline.action_type,
         // No output was read.
         tool: String::new(),
         disposition: DispositionV2::Invalid,
         skip_reason: None,
         status: Some(facts.judgement.classification.category),
         blocking: Some(true),
-        description: facts.description.clone(),
-        command: facts.subject.clone(),
+        description: outline.description.clone(),
+        command: outline.subject.clone(),
         duration: None,
         evidence: None,
         evidence_files: Vec::new(),

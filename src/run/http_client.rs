@@ -17,7 +17,7 @@ use nix::errno::Errno;
 use ureq::http::{HeaderMap, Request, Response, Uri, header};
 use ureq::{Agent, Body, Error};
 
-use crate::model::{Answer, ConnectionFault, ExchangeOutcome, HttpBody, HttpRequest, StopReason, errno_name};
+use crate::model::{ConnectionFault, ExchangeOutcome, HttpAnswer, HttpBody, HttpRequest, StopReason, errno_name};
 use crate::process::clock::{self, Monotonic};
 use crate::run::http_client::redirect::Message;
 
@@ -205,15 +205,15 @@ fn ask(agent: &Agent, message: &Message, course: &Course) -> Result<Response<Bod
 fn answer(mut response: Response<Body>, redirected_to: Option<&Uri>, addresses: &[SocketAddr]) -> ExchangeOutcome {
     let (status, headers) = (response.status().as_u16(), headers_of(response.headers()));
     let mut body = Vec::new();
-    let cap = Answer::BODY_CAP as u64;
+    let cap = HttpAnswer::BODY_CAP as u64;
     let read = response.body_mut().with_config().limit(u64::MAX).reader().take(cap + 1).read_to_end(&mut body);
     if let Err(error) = read {
         return failure(Error::from(error), addresses);
     }
-    let is_complete = body.len() <= Answer::BODY_CAP;
-    body.truncate(Answer::BODY_CAP);
+    let is_complete = body.len() <= HttpAnswer::BODY_CAP;
+    body.truncate(HttpAnswer::BODY_CAP);
     let redirected_to = redirected_to.map(ToString::to_string);
-    ExchangeOutcome::Answered(Answer { status, headers, body, is_complete, redirected_to })
+    ExchangeOutcome::Answered(HttpAnswer { status, headers, body, is_complete, redirected_to })
 }
 
 /// Returns the fault of a redirect that is not followed.

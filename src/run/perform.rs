@@ -16,7 +16,7 @@ mod running_service;
 mod services;
 
 use crate::project::Progress;
-use crate::project::QueueSettings;
+use crate::project::QueueLimits;
 use crate::project::RunError;
 use crate::project::Survey;
 use crate::project::Workspace;
@@ -32,7 +32,7 @@ use crate::process::{Isolation, LauncherHandle, clock};
 use crate::report::{ActionDisposition, ActionFiles, ActionResult, NamedFile, SkipReason, action_result};
 use crate::run::carry_out::{Course, heeded, skip_reason};
 use crate::run::flow::RunClock;
-use crate::run::queue::{Answer, Turn, take_turn, turn_at_once};
+use crate::run::queue::{AwaitedTurn, Turn, take_turn, turn_at_once};
 use crate::run::records;
 use crate::sandbox::ChildEnvironment;
 use crate::sandbox::FailedAction;
@@ -63,7 +63,7 @@ pub(crate) struct Performer<'w, 'c> {
     course: &'c Course<'c>,
     directory: &'w mut RunDirectory,
     show: &'w mut dyn FnMut(Progress),
-    queue: QueueSettings,
+    queue: QueueLimits,
     clock: RunClock,
     /// That of an action that is over, for one whose report is not taken from it.
     spare_output: Option<OutputDirectory>,
@@ -118,7 +118,7 @@ impl<'w, 'c> Performer<'w, 'c> {
         if !action.kind.starts_a_process() {
             return self.perform_look(action, attempts);
         }
-        let Answer { turn, waited } = self.next_turn(action)?;
+        let AwaitedTurn { turn, waited } = self.next_turn(action)?;
         let performed = match turn {
             Turn::Given(slot) => self.perform_in(slot, action, attempts)?,
             Turn::Stopped => skipped(action, skip_reason(self.course.request.control)),
@@ -133,7 +133,7 @@ impl<'w, 'c> Performer<'w, 'c> {
     }
 
     /// Takes a turn for an action, and notes how long that took.
-    pub(crate) fn next_turn(&mut self, action: &Action) -> Result<Answer, RunError> {
+    pub(crate) fn next_turn(&mut self, action: &Action) -> Result<AwaitedTurn, RunError> {
         let answer = self.take_turn(action)?;
         self.clock.note_wait(answer.waited);
         Ok(answer)
@@ -145,7 +145,7 @@ impl<'w, 'c> Performer<'w, 'c> {
     }
 
     /// Waits before anything of the action is prepared, so that nothing in the project is put aside for the length of the wait.
-    fn take_turn(&mut self, action: &Action) -> Result<Answer, RunError> {
+    fn take_turn(&mut self, action: &Action) -> Result<AwaitedTurn, RunError> {
         let (control, heeded) = (self.course.request.control, heeded(action.phase));
         let stopped = || control.requested().filter(|reason| heeded.contains(reason));
         let answer = take_turn(&self.workspace.store, self.workspace.ambient(), self.queue, &stopped, self.show);

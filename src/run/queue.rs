@@ -8,7 +8,7 @@ use crate::evidence::{Slot, SlotQueueState, Store, WaitDecision};
 use crate::model::{DurationMs, StopReason};
 use crate::process::clock;
 use crate::project::Progress;
-use crate::project::QueueSettings;
+use crate::project::QueueLimits;
 use crate::project::RunError;
 
 /// What came of asking for a turn.
@@ -23,7 +23,7 @@ pub(crate) enum Turn {
 
 /// An answer, and how long it took; none where nobody was waited for.
 #[derive(Debug)]
-pub(crate) struct Answer {
+pub(crate) struct AwaitedTurn {
     pub(crate) turn: Turn,
     pub(crate) waited: Option<DurationMs>,
 }
@@ -32,12 +32,12 @@ pub(crate) struct Answer {
 pub(crate) fn take_turn(
     store: &Store,
     ambient: &BTreeMap<OsString, OsString>,
-    settings: QueueSettings,
+    settings: QueueLimits,
     stopped: &dyn Fn() -> Option<StopReason>,
     show: &mut dyn FnMut(Progress),
-) -> Result<Answer, RunError> {
+) -> Result<AwaitedTurn, RunError> {
     if is_inside_action(store, ambient) {
-        return Ok(Answer { turn: Turn::Given(None), waited: None });
+        return Ok(AwaitedTurn { turn: Turn::Given(None), waited: None });
     }
     let mut begun = None;
     let mut last = SlotQueueState { taken: 0, ahead: 0 };
@@ -58,14 +58,14 @@ pub(crate) fn take_turn(
         None if stopped().is_some() => Turn::Stopped,
         None => return Err(RunError::Queue { under_way: last.taken, wait: settings.wait }),
     };
-    Ok(Answer { turn, waited })
+    Ok(AwaitedTurn { turn, waited })
 }
 
 /// Takes a turn that can be had at once; none: all are taken, or others wait for those that are free.
 pub(crate) fn turn_at_once(
     store: &Store,
     ambient: &BTreeMap<OsString, OsString>,
-    settings: QueueSettings,
+    settings: QueueLimits,
 ) -> Result<Option<Turn>, RunError> {
     if is_inside_action(store, ambient) {
         return Ok(Some(Turn::Given(None)));
@@ -85,11 +85,11 @@ mod tests {
     use crate::evidence::testing::new_store;
     use std::time::Duration;
 
-    const NO_WAIT: QueueSettings = QueueSettings { max_parallel: 1, wait: Duration::ZERO };
+    const NO_WAIT: QueueLimits = QueueLimits { max_parallel: 1, wait: Duration::ZERO };
     /// Longer than any test: only a stop ends such a wait.
-    const LONG: QueueSettings = QueueSettings { max_parallel: 1, wait: Duration::from_secs(3600) };
+    const LONG: QueueLimits = QueueLimits { max_parallel: 1, wait: Duration::from_secs(3600) };
 
-    fn take(store: &Store, settings: QueueSettings, stopped: Option<StopReason>) -> (Result<Answer, RunError>, Vec<Progress>) {
+    fn take(store: &Store, settings: QueueLimits, stopped: Option<StopReason>) -> (Result<AwaitedTurn, RunError>, Vec<Progress>) {
         let mut shown = Vec::new();
         let answer = take_turn(store, &BTreeMap::new(), settings, &|| stopped, &mut |progress| shown.push(progress));
         (answer, shown)
@@ -125,7 +125,7 @@ mod tests {
     #[test]
     fn a_turn_at_once_is_had_or_not_and_leaves_nobody_in_line() {
         let (store, _directory) = new_store();
-        let two = QueueSettings { max_parallel: 2, ..NO_WAIT };
+        let two = QueueLimits { max_parallel: 2, ..NO_WAIT };
         let at_once = || turn_at_once(&store, &BTreeMap::new(), two).expect("the store can be asked");
         let held = (at_once(), at_once());
         assert!(held.0.is_some() && held.1.is_some() && at_once().is_none());

@@ -50,7 +50,7 @@ pub(crate) struct Wanted<'a> {
 
 /// Says why an entry of an earlier report does not stand for a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum Refusal {
+pub(crate) enum ReuseRefusal {
     #[error("it is no verdict")]
     NoVerdict,
     #[error("it is of another tree")]
@@ -91,26 +91,26 @@ pub(crate) fn is_occasion(setting: Reuse, occasion: Occasion) -> bool {
 }
 
 /// Returns the entry of an earlier report that may stand for a check, or why none does.
-pub(crate) fn entry_to_reuse<'r>(report: &'r ExecutionReportV2, wanted: &Wanted<'_>) -> Result<&'r ActionResultV2, Refusal> {
+pub(crate) fn entry_to_reuse<'r>(report: &'r ExecutionReportV2, wanted: &Wanted<'_>) -> Result<&'r ActionResultV2, ReuseRefusal> {
     if !report.execution_summary.overall_status.counts() {
-        return Err(Refusal::NoVerdict);
+        return Err(ReuseRefusal::NoVerdict);
     }
     let tree = report.tree.as_ref().map(|tree| (tree.before, tree.after));
     if wanted.tree.is_some_and(|wanted| tree != Some((wanted, Some(wanted)))) {
-        return Err(Refusal::OtherTree);
+        return Err(ReuseRefusal::OtherTree);
     }
     if report.environment.as_ref().is_none_or(|environment| environment.digest != wanted.environment) {
-        return Err(Refusal::OtherEnvironment);
+        return Err(ReuseRefusal::OtherEnvironment);
     }
     let is_wanted = |entry: &&ActionResultV2| (entry.action_id.as_str(), entry.name.as_str()) == wanted.check;
-    let entry = report.step_execution.results.iter().find(is_wanted).ok_or(Refusal::NoSuchCheck)?;
+    let entry = report.step_execution.results.iter().find(is_wanted).ok_or(ReuseRefusal::NoSuchCheck)?;
     // An entry that was reused itself has another disposition: whoever reuses names the run that carried the check out.
     if entry.disposition != DispositionV2::Executed || entry.reused.is_some() {
-        return Err(Refusal::NotCarriedOut);
+        return Err(ReuseRefusal::NotCarriedOut);
     }
     let ended = entry.result.as_ref().is_some_and(|result| result.exit_code.is_some() && result.pipes_left_open != Some(true));
     let settled = entry.classification.as_ref().is_some_and(|classification| is_settled(classification.code));
-    if ended && settled && judgement_of(entry).is_some() { Ok(entry) } else { Err(Refusal::NotSettled) }
+    if ended && settled && judgement_of(entry).is_some() { Ok(entry) } else { Err(ReuseRefusal::NotSettled) }
 }
 
 /// Returns what an entry of a report amounts to: the same that it amounted to in its own run. Its findings stay in the entry.

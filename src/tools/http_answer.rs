@@ -1,7 +1,7 @@
 //! Judges an HTTP_REQUEST: answered as it must be, answered otherwise, or not at all (C09, C16, C42).
 
 use crate::model::{
-    Answer, CategoryCode, ConnectionFault, Diagnosis, Exchange, ExchangeOutcome, HealthResult, HttpRequest, Interpretation,
+    CategoryCode, ConnectionFault, Diagnosis, Exchange, ExchangeOutcome, HealthResult, HttpAnswer, HttpRequest, Interpretation,
 };
 use crate::tools::file_validation::{contains, is_match, quoted, sentence};
 use crate::tools::json_schema::{SchemaProblem, check_schema};
@@ -35,7 +35,7 @@ pub fn interpret_exchange(request: &HttpRequest, exchange: &Exchange) -> Interpr
     }
 }
 
-fn judge_answer(request: &HttpRequest, shown: &str, answer: &Answer) -> Interpretation {
+fn judge_answer(request: &HttpRequest, shown: &str, answer: &HttpAnswer) -> Interpretation {
     let status = answer.status;
     if !is_expected(request, status) {
         let code = match status {
@@ -74,7 +74,7 @@ enum Wrong {
     Question(String),
 }
 
-fn wrong_body(request: &HttpRequest, answer: &Answer) -> Option<Wrong> {
+fn wrong_body(request: &HttpRequest, answer: &HttpAnswer) -> Option<Wrong> {
     let checks = &request.validate;
     let is_looked_at = checks.json_schema.is_some() || checks.contains_text.is_some() || checks.matches_regex.is_some();
     if is_looked_at && !answer.is_complete {
@@ -152,7 +152,7 @@ mod tests {
     }
 
     fn answered(status: u16, body: &str) -> Exchange {
-        exchange(ExchangeOutcome::Answered(Answer {
+        exchange(ExchangeOutcome::Answered(HttpAnswer {
             status,
             headers: BTreeMap::new(),
             body: body.as_bytes().to_vec(),
@@ -214,7 +214,7 @@ mod tests {
             assert_eq!(code(&request, &answered(200, wrong)), CategoryCode::AnswerInvalid, "{wrong}");
         }
         let ExchangeOutcome::Answered(answer) = answered(200, "[1]").outcome else { panic!("it is an answer") };
-        let cut = exchange(ExchangeOutcome::Answered(Answer { is_complete: false, ..answer }));
+        let cut = exchange(ExchangeOutcome::Answered(HttpAnswer { is_complete: false, ..answer }));
         assert_eq!(code(&request, &cut), CategoryCode::AnswerInvalid, "what was not seen whole is no success");
         let wrong = HttpRequest {
             validate: ResponseChecks { matches_regex: Some("(".to_owned()), ..ResponseChecks::default() },

@@ -14,7 +14,7 @@ use crate::cli::service_arguments::DaemonOptions;
 use crate::cli::setup;
 use crate::config::Configuration;
 use crate::daemon::{
-    ControlSocket, ControlSocketError, ProjectFiles, Reloaded, Service, ServiceError, ServiceManager, ServiceSettings,
+    ControlSocket, ControlSocketError, ProjectReader, Reloaded, ServiceError, ServiceHost, ServiceManager, ServiceSettings,
 };
 use crate::model::CommandExit;
 use crate::process::take_passed_socket;
@@ -50,13 +50,13 @@ pub(crate) fn execute(_options: &DaemonOptions, environment: &Environment) -> Re
             render::note(line);
         }),
     };
-    Service::run(settings).map_err(|error| of_service(&error))
+    ServiceHost::run(settings).map_err(|error| of_service(&error))
 }
 
-fn files() -> ProjectFiles {
+fn files() -> ProjectReader {
     let defaults = Configuration::default();
     let rules = opening::matcher_settings(&defaults);
-    ProjectFiles {
+    ProjectReader {
         read: Arc::new(read),
         defaults: (rules, engine_settings(&defaults.watch), pace(&defaults.watch)),
         lock_wait: defaults.evidence.lock_wait,

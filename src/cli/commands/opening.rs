@@ -15,8 +15,8 @@ use crate::config::Configuration;
 use crate::ignore::{Matcher, MatcherSettings};
 use crate::model::{CommandExit, ProjectId};
 use crate::process::LauncherHandle;
-use crate::project::{Archive, Doubt, Identity, QueueSettings, Registration, RunError, Scope, Settings, Workspace, new_matcher};
-use crate::sandbox::EnvironmentSettings;
+use crate::project::{Archive, Doubt, Identity, QueueLimits, Registration, RunError, Scope, Settings, Workspace, new_matcher};
+use crate::sandbox::EnvironmentAdditions;
 
 /// Everything a run needs beside its plan.
 pub(crate) struct Opening {
@@ -128,11 +128,11 @@ pub(crate) fn settings_of(root: &Path, configuration: &Configuration) -> Result<
     let settings = Settings {
         matcher: matcher_settings(configuration),
         routing: configuration.routing.clone(),
-        environment: EnvironmentSettings { pass: configuration.environment.pass_environment.clone(), from_file },
+        environment: EnvironmentAdditions { pass: configuration.environment.pass_environment.clone(), from_file },
         sandbox: configuration.sandbox.clone(),
         strongest_isolation: environment::strongest_isolation(),
         lock_wait: configuration.evidence.lock_wait,
-        queue: QueueSettings {
+        queue: QueueLimits {
             max_parallel: configuration.queue.max_parallel.unwrap_or_else(environment::processors),
             wait: configuration.queue.wait,
         },

@@ -10,7 +10,7 @@ use crate::cli::render;
 use crate::cli::screen;
 use crate::cli::setup::Loaded;
 use crate::cli::show_progress::{Audience, ProgressScreen};
-use crate::cli::specification_files::{self, Found};
+use crate::cli::specification_files::{self, FoundPlan};
 use crate::cli::style::Style;
 use crate::cli::terminal;
 use crate::model::{Action, CommandExit, OverallStatus, PauseRecord, PlanOrigin, TaskId, Trigger, TriggerKind, Unapproved};
@@ -22,8 +22,8 @@ use crate::tree::TreeHints;
 pub(crate) fn execute(options: &RunOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
     let launcher = opening::start_launcher(environment)?;
     let loaded = match specification_files::find(environment, &options.directory, options.task.as_deref())? {
-        Found::Planned(loaded) => *loaded,
-        Found::Wrong(wrong) => return refuse(options, environment, launcher, *wrong),
+        FoundPlan::Planned(loaded) => *loaded,
+        FoundPlan::Wrong(wrong) => return refuse(options, environment, launcher, *wrong),
     };
     check_names(&loaded, &options.checks)?;
     if let Some(exit) = hand_over(options, environment, &loaded)? {

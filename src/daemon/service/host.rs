@@ -19,7 +19,7 @@ use crate::daemon::service::announce::ServiceManager;
 use crate::daemon::service::answering::of_run;
 use crate::daemon::service::call::{Call, Reply};
 use crate::daemon::service::open::{RunCall, Word};
-use crate::daemon::service::opening::{Opening, ProjectFiles, Purpose, Shared, chain};
+use crate::daemon::service::opening::{Opening, ProjectReader, Purpose, Shared, chain};
 use crate::daemon::service::served::Served;
 use crate::daemon::service::subscribers::Subscribers;
 use crate::daemon::worker::{Closed, ClosedReason, Worker, WorkerReport};
@@ -46,7 +46,7 @@ pub struct ServiceSettings {
     /// Is told of durable steps.
     pub observer: StepObserver,
     /// How projects' files are read.
-    pub files: ProjectFiles,
+    pub files: ProjectReader,
     /// The service itself.
     pub asker: Asker,
     /// Where it is asked.
@@ -72,7 +72,7 @@ pub enum ServiceError {
 }
 
 /// The service.
-pub struct Service {
+pub struct ServiceHost {
     shared: Shared,
     archive: Archive,
     manager: ServiceManager,
@@ -108,7 +108,7 @@ enum Arrival {
     Removed(Box<ProjectV1>, Result<(), RunError>, Reply<ProjectV1>),
 }
 
-impl Service {
+impl ServiceHost {
     /// Serves until it is told to end; returns the exit code.
     ///
     /// # Errors

@@ -20,7 +20,7 @@ pub type ReadProject = Arc<dyn Fn(&Path) -> Result<Reloaded, Vec<String>> + Send
 
 /// How a project's files are read, and what holds while they cannot be.
 #[derive(Clone)]
-pub struct ProjectFiles {
+pub struct ProjectReader {
     /// Reads them.
     pub read: ReadProject,
     /// What belongs to the tree, when runs are begun, and how often what is not told is looked at, where nothing is configured.
@@ -36,7 +36,7 @@ pub(super) struct Shared {
     pub(super) executable: PathBuf,
     pub(super) ambient: BTreeMap<OsString, OsString>,
     pub(super) observer: StepObserver,
-    pub(super) files: ProjectFiles,
+    pub(super) files: ProjectReader,
     /// The service itself, which asks for the runs that saves lead to.
     pub(super) asker: Asker,
 }

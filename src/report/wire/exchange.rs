@@ -31,7 +31,8 @@ pub struct FileRecordV1 {
     /// What it amounts to.
     pub judgement: JudgementV1,
     /// When, and how long it took.
-    pub execution: LookV1,
+    #[serde(rename = "execution")]
+    pub timing: LookV1,
     /// Where the record comes from.
     pub authenticity: SeenByV1,
 }

@@ -289,7 +289,8 @@ pub struct DiagnosticsRecordV1 {
     /// When and how it ended.
     pub execution: ExecutionV1,
     /// Errors and warnings, as the policy left them.
-    pub diagnostics: Vec<Diagnostic>,
+    #[serde(rename = "diagnostics")]
+    pub findings: Vec<Diagnostic>,
     /// Their counts.
     pub summary: DiagnosticSummary,
     /// Where the record comes from.

@@ -3,7 +3,7 @@
 use serde::Deserialize as _;
 use serde_json::Value;
 
-use crate::model::{ActionId, ActionPhase, ActionType, Problem};
+use crate::model::{ActionId, ActionOutline, ActionPhase, ActionType, Problem};
 
 /// Where the actions of a task are, by phase.
 const LISTS: [(&str, ActionPhase); 3] =
@@ -19,16 +19,8 @@ pub struct InvalidAction {
     pub task: String,
     /// JSON pointer to it.
     pub pointer: String,
-    /// Its phase.
-    pub phase: ActionPhase,
-    /// Its id, or the one that its place gives it.
-    pub id: ActionId,
-    /// Its type.
-    pub action_type: ActionType,
-    /// What it says of itself; empty where it does not.
-    pub description: String,
-    /// The command, request or file it is about; empty where that is not there.
-    pub subject: String,
+    /// As far as it can be read.
+    pub outline: ActionOutline,
 }
 
 impl InvalidAction {
@@ -67,11 +59,13 @@ fn read(task: &str, pointer: String, (phase, number): (ActionPhase, usize), acti
     Some(InvalidAction {
         task: task.to_owned(),
         pointer,
-        phase,
-        id: ActionId::try_from(text("actionId")).unwrap_or_else(|_| ActionId::numbered(phase.prefix(), number)),
-        action_type: ActionType::deserialize(action.get("type")?).ok()?,
-        description: text("description"),
-        subject: said.unwrap_or_default().to_owned(),
+        outline: ActionOutline {
+            phase,
+            id: ActionId::try_from(text("actionId")).unwrap_or_else(|_| ActionId::numbered(phase.prefix(), number)),
+            action_type: ActionType::deserialize(action.get("type")?).ok()?,
+            description: text("description"),
+            subject: said.unwrap_or_default().to_owned(),
+        },
     })
 }
 
@@ -105,17 +99,20 @@ mod tests {
             fault("", Gravity::Hard),
         ];
         let invalid = invalid_actions(&document, &faults);
-        let seen: Vec<_> = invalid.iter().map(|action| (action.id.as_str(), action.phase, action.subject.as_str())).collect();
+        let seen: Vec<_> = invalid
+            .iter()
+            .map(|action| (action.outline.id.as_str(), action.outline.phase, action.outline.subject.as_str()))
+            .collect();
         assert_eq!(
             seen,
             [
                 ("STEP.1", ActionPhase::Step, "make"),
                 ("STEP.4", ActionPhase::Step, "make"),
                 ("STEP.11", ActionPhase::Step, "make"),
-                (invalid[3].id.as_str(), ActionPhase::Cleanup, "make"),
+                (invalid[3].outline.id.as_str(), ActionPhase::Cleanup, "make"),
             ]
         );
-        assert_eq!(invalid[3].action_type, ActionType::HttpRequest);
+        assert_eq!(invalid[3].outline.action_type, ActionType::HttpRequest);
         assert!(invalid_actions(&json!([1]), &faults).is_empty() && invalid_actions(&document, &[]).is_empty());
     }
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use crate::api::{AddedV1, ErrorKindV1, ErrorV1, HeardEventV1, HeardV1, ProjectV1, ProjectsV1};
 use crate::daemon::service::answering::of_run;
 use crate::daemon::service::call::Reply;
-use crate::daemon::service::host::{Arrival, Service, not_served};
+use crate::daemon::service::host::{Arrival, ServiceHost, not_served};
 use crate::daemon::service::opening::Purpose;
 use crate::daemon::service::served::Served;
 use crate::ignore::{Explanation, Verdict};
@@ -13,7 +13,7 @@ use crate::model::{Asker, ProjectId, Serving, TreePath};
 use crate::project::{Scope, record_serving};
 use crate::watch::Account;
 
-impl Service {
+impl ServiceHost {
     pub(super) fn projects(&mut self) -> Result<ProjectsV1, ErrorV1> {
         let mut projects = Vec::new();
         for project in self.archive.projects().map_err(|error| of_run(&error))? {
