@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::model::{ActionType, Digest, Review};
 
@@ -113,7 +113,8 @@ pub struct HttpRequest {
     /// What is sent.
     pub body: Option<HttpBody>,
     /// The statuses that are right; none: any from 200 to 299.
-    pub expected_status: Vec<u16>,
+    #[serde(rename = "expectedStatus")]
+    pub expected_statuses: Vec<u16>,
     /// What is asked of the answer's body.
     pub validate: ResponseChecks,
     /// Whether a redirect is followed instead of being the answer.
@@ -132,15 +133,17 @@ pub enum HttpBody {
     Json(Value),
 }
 
-/// What is asked of the body of an answer, beside its status. All that is named must hold.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
-#[serde(rename_all = "camelCase")]
+/// What an answer's body must be.
+// All that is named must hold. The descriptions are those of the published schema.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "RawValidateResponse"))]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ResponseChecks {
-    /// It is a JSON document that satisfies this schema.
-    pub json_schema: Option<Value>,
-    /// It has this text.
+    /// The JSON Schema it must satisfy.
+    pub json_schema: Option<Map<String, Value>>,
+    /// A text it must contain.
     pub contains_text: Option<String>,
-    /// It has a match of this regular expression.
+    /// A regular expression it must match.
     pub matches_regex: Option<String>,
 }
 
@@ -226,7 +229,7 @@ impl HttpRequest {
             method: HttpMethod::Get,
             headers: BTreeMap::new(),
             body: None,
-            expected_status: Vec::new(),
+            expected_statuses: Vec::new(),
             validate: ResponseChecks::default(),
             follow_redirects: true,
             validate_ssl: true,

@@ -75,7 +75,7 @@ pub use freshness::{
 pub use governance::GovernanceRecord;
 pub use identity::IdentityWriter;
 pub use ids::{ActionId, DebtId, IdError, ProjectId, RunId, Sequence, TaskId};
-pub use isolation::{Access, IsolationLevel, Kept, KilledBy, Place, Sandbox};
+pub use isolation::{Access, IsolationLevel, Kept, KilledBy, Place, ReachedLevel, Sandbox};
 pub use ledger::{
     Asker, LEDGER_SCHEMA, LedgerBody, LedgerLine, OverrideRecord, PhaseRecord, RegistrationRecord, RetestRecord, RootIdentity,
     RunRecord, Serving, ServingRecord, SupersededRecord,

@@ -10,10 +10,10 @@ use crate::model::{
     CategoryCode, Classification, CommandLine, CompletionStatus, Counts, Coverage, CoverageTarget, DebtCategory, DebtGeneration,
     Diagnostic, DiagnosticSummary, Digest, DurationMs, Ended, EvidenceFile, EvidenceKind, ExitCodeSource, FindingLevel,
     Interpretation, IsolationLevel, Kept, KilledBy, LimitKind, NextNode, OverallResult, OverallStatus, Phase, Plan, PlanNote,
-    PlanOrigin, PolicyApplied, PolicySource, ProjectId, ProtectedChange, ResultType, RouteDestination, RouteEntry, RouteKind,
-    RunId, Severity, SpawnFailure, StopStage, StreamExcerpt, Survivor, TaskId, TaskStatus, TestCase, TestFailure, TestOutcome,
-    TestResults, Timestamp, Tool, ToolClass, TreeComparison, TreeDigest, TreeIssue, TreeIssueKind, TreePath, Trigger,
-    TriggerKind, Usage,
+    PlanOrigin, PolicyApplied, PolicySource, ProjectId, ProtectedChange, ReachedLevel, ResultType, RouteDestination, RouteEntry,
+    RouteKind, RunId, Severity, SpawnFailure, StopStage, StreamExcerpt, Survivor, TaskId, TaskStatus, TestCase, TestFailure,
+    TestOutcome, TestResults, Timestamp, Tool, ToolClass, TreeComparison, TreeDigest, TreeIssue, TreeIssueKind, TreePath,
+    Trigger, TriggerKind, Usage,
 };
 use crate::model::{
     BlockOn, ConnectionFault, Diagnosis, Exchange, ExchangeOutcome, FileCheck, FileLook, FileSeen, FileValidation, FoundFile,
@@ -27,6 +27,8 @@ use crate::report::{
 
 /// 2026-03-04T09:30:00.120Z.
 pub(super) const BASE: i64 = 1_772_616_600_120;
+
+const NAMESPACE: ReachedLevel = ReachedLevel { level: IsolationLevel::Namespace, obstacles: Vec::new() };
 
 pub(super) fn at(offset: i64) -> Timestamp {
     Timestamp::from_millis(BASE + offset)
@@ -82,7 +84,7 @@ pub(super) fn ended(end: ActionEnd, stdout: &str, stderr: &str) -> Ended {
         },
         survivors: Vec::new(),
         usage: Some(Usage { user: DurationMs(1500), system: DurationMs(90), peak_memory_kib: 51_200 }),
-        kept: Some(Kept { level: IsolationLevel::Namespace, killed_by: None, obstacles: Vec::new() }),
+        kept: Some(Kept { reached: NAMESPACE, killed_by: None }),
     }
 }
 
@@ -362,7 +364,7 @@ pub(super) fn run_of(actions: Vec<ActionResult>) -> RunFacts {
             }],
         },
         isolation: Some(IsolationFacts {
-            kept: Kept { level: IsolationLevel::Namespace, killed_by: Some(KilledBy::PidNamespace), obstacles: Vec::new() },
+            kept: Kept { reached: NAMESPACE, killed_by: Some(KilledBy::PidNamespace) },
             open_channels: vec!["the network".to_owned()],
         }),
         environment: EnvironmentV2 {
