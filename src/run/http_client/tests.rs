@@ -213,7 +213,7 @@ fn a_request_that_is_over_before_it_connects_leaves_no_connection() {
         }
         let (_, message) = compose(&request).expect("it is a request");
         let course = Course { hops: 0, begun: clock::monotonic(), timeout };
-        let outcome = exchange(&agent, Message::of(message), &[address], &course);
+        let outcome = exchange(&agent, message, &[address], &course);
         let is_as_expected = if stopped {
             matches!(outcome, ExchangeOutcome::Unanswered(_))
         } else {
