@@ -39,7 +39,8 @@ pub enum AgentRequestV1 {
 #[serde(rename_all = "SCREAMING_SNAKE_CASE", rename_all_fields = "camelCase", tag = "verb", deny_unknown_fields)]
 pub enum AgentAnswerV1 {
     /// What the task amounts to.
-    RequestStatusUpdate {
+    #[serde(rename = "REQUEST_STATUS_UPDATE")]
+    Computed {
         /// The task.
         task_id: TaskId,
         /// Whether what was asked for is what was computed.
@@ -56,7 +57,8 @@ pub enum AgentAnswerV1 {
         exit_code: u8,
     },
     /// The checks were run; a refusal is an error instead.
-    RequestRetest {
+    #[serde(rename = "REQUEST_RETEST")]
+    Retested {
         /// The task.
         task_id: TaskId,
         /// How many retests this makes since the task last passed.
@@ -69,7 +71,8 @@ pub enum AgentAnswerV1 {
         exit_code: u8,
     },
     /// What is still wrong with the configuration.
-    FixSpecification {
+    #[serde(rename = "FIX_SPECIFICATION")]
+    Checked {
         /// The task.
         task_id: TaskId,
         /// Whether nothing is.
@@ -104,7 +107,7 @@ impl AgentAnswerV1 {
             (false, CommandExit::Proceed) => CommandExit::CodeNeedsWork,
             (false, other) => other,
         };
-        Self::RequestStatusUpdate { task_id, accepted, computed_status, reasons, open, run_id, exit_code: exit.code() }
+        Self::Computed { task_id, accepted, computed_status, reasons, open, run_id, exit_code: exit.code() }
     }
 
     /// Returns the answer about what is wrong, and about what a proposal would change. A proposal that is right and weakens is not
@@ -116,15 +119,13 @@ impl AgentAnswerV1 {
             (true, true) => CommandExit::PersonNeeded,
             (true, false) => CommandExit::Proceed,
         };
-        Self::FixSpecification { task_id, accepted: exit == CommandExit::Proceed, errors, changes, exit_code: exit.code() }
+        Self::Checked { task_id, accepted: exit == CommandExit::Proceed, errors, changes, exit_code: exit.code() }
     }
 
     /// Returns the exit code of a command that ends with it.
     pub fn exit_code(&self) -> u8 {
         match self {
-            Self::RequestStatusUpdate { exit_code, .. }
-            | Self::RequestRetest { exit_code, .. }
-            | Self::FixSpecification { exit_code, .. } => *exit_code,
+            Self::Computed { exit_code, .. } | Self::Retested { exit_code, .. } | Self::Checked { exit_code, .. } => *exit_code,
         }
     }
 }

@@ -29,6 +29,6 @@ pub use policy::strategy_word;
 pub use read::{DEFAULT_TEXT, read};
 pub use settings::{
     ActionDefaults, ActionSettings, ApprovalSettings, Check, Configuration, EnvironmentSettings, EvidenceSettings,
-    GovernSettings, HomeAccess, ModelSettings, PolicyOverride, PolicySettings, Prerequisite, QueueSettings, RunSettings,
-    SandboxMode, SandboxSettings, TaskSettings, WatchSettings, WatchedTasks,
+    GovernSettings, HomeAccess, ModelSettings, PolicyOverride, PolicySettings, Prerequisite, QueueSettings, RuleOverride,
+    RunSettings, SandboxMode, SandboxSettings, TaskSettings, WarningOverride, WatchSettings, WatchedTasks,
 };

@@ -320,12 +320,8 @@ pub enum HomeAccess {
 /// `[policy]`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PolicySettings {
-    /// The strategy of linters that do not say their own (C23).
-    pub linting: Option<Placed<BlockOn>>,
-    /// The strategy of type checkers that do not say their own (C23).
-    pub type_checking: Option<Placed<BlockOn>>,
-    /// The strategy of compilers and builds that do not say their own (C23).
-    pub compilation: Option<Placed<BlockOn>>,
+    /// The strategies of categories, for tools that do not say their own (C23).
+    pub categories: BTreeMap<PolicyCategory, Placed<BlockOn>>,
     /// `[policy.eslint]` and its like, for every tool that a policy judges.
     pub tools: BTreeMap<Tool, PolicyOverride>,
 }
@@ -338,11 +334,7 @@ impl PolicySettings {
 
     /// Returns the strategy of a category, where it is said.
     pub fn of_category(&self, category: PolicyCategory) -> Option<&Placed<BlockOn>> {
-        match category {
-            PolicyCategory::Linting => self.linting.as_ref(),
-            PolicyCategory::TypeChecking => self.type_checking.as_ref(),
-            PolicyCategory::Compilation => self.compilation.as_ref(),
-        }
+        self.categories.get(&category)
     }
 }
 
@@ -353,14 +345,28 @@ pub struct PolicyOverride {
     pub enabled: Option<Placed<bool>>,
     /// When findings block.
     pub block_on: Option<Placed<BlockOn>>,
-    /// Whether warnings count as errors.
-    pub treat_warnings_as_errors: Option<Placed<bool>>,
-    /// More warnings than this block.
-    pub max_warnings: Option<Placed<u32>>,
-    /// Rules whose findings are dropped.
-    pub ignored_rules: Option<Placed<Vec<String>>>,
-    /// Rules whose findings count as errors.
-    pub error_on_rules: Option<Placed<Vec<String>>>,
+    /// What is said about warnings; only linters have them.
+    pub warnings: WarningOverride,
+    /// What is said about single rules; only linters have them.
+    pub rules: RuleOverride,
+}
+
+/// What is said about a linter's warnings.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct WarningOverride {
+    /// Whether they count as errors (`treat_warnings_as_errors`).
+    pub as_errors: Option<Placed<bool>>,
+    /// More of them than this block (`max_warnings`).
+    pub at_most: Option<Placed<u32>>,
+}
+
+/// What is said about single rules of a linter.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct RuleOverride {
+    /// Rules whose findings are dropped (`ignored_rules`).
+    pub ignored: Option<Placed<Vec<String>>>,
+    /// Rules whose findings count as errors (`error_on_rules`).
+    pub as_errors: Option<Placed<Vec<String>>>,
 }
 
 impl Configuration {
@@ -375,10 +381,10 @@ impl PolicyOverride {
     /// Returns the written keys that only a linter with named rules understands.
     pub fn linter_keys(&self) -> Vec<&'static str> {
         let rows = [
-            ("treat_warnings_as_errors", self.treat_warnings_as_errors.as_ref().is_some_and(Placed::is_written)),
-            ("max_warnings", self.max_warnings.as_ref().is_some_and(Placed::is_written)),
-            ("ignored_rules", self.ignored_rules.as_ref().is_some_and(Placed::is_written)),
-            ("error_on_rules", self.error_on_rules.as_ref().is_some_and(Placed::is_written)),
+            ("treat_warnings_as_errors", self.warnings.as_errors.as_ref().is_some_and(Placed::is_written)),
+            ("max_warnings", self.warnings.at_most.as_ref().is_some_and(Placed::is_written)),
+            ("ignored_rules", self.rules.ignored.as_ref().is_some_and(Placed::is_written)),
+            ("error_on_rules", self.rules.as_errors.as_ref().is_some_and(Placed::is_written)),
         ];
         rows.into_iter().filter(|(_, written)| *written).map(|(key, _)| key).collect()
     }

@@ -26,7 +26,7 @@ pub use event::{Event, Finished, Key, OnDisk, OsSignal};
 pub use notify_desktop::notify_desktop;
 pub use os_signals::HangUp;
 pub use perform::{Beginning, Loop, LoopError, Screen};
-pub use service::{ProjectReader, ReadProject, ServiceError, ServiceHost, ServiceManager, ServiceSettings};
+pub use service::{OpeningSettings, ProjectReader, ReadProject, ServiceError, ServiceHost, ServiceManager, ServiceSettings};
 pub use worker::{
     Closed, ClosedReason, Opened, Opener, Over, Reload, Reloaded, Report, Ticket, Trouble, Worker, WorkerReport, watched_tasks,
 };

@@ -111,7 +111,7 @@ pub enum Trouble {
 #[derive(Debug)]
 pub struct Reloaded {
     /// What is to be run for the task `default`; lines for people where that has no plan.
-    pub plan: Result<Plan, Vec<String>>,
+    pub default_plan: Result<Plan, Vec<String>>,
     /// How.
     pub settings: Settings,
     /// What the plans of other tasks are made with.
@@ -281,7 +281,7 @@ impl Bench {
         hints: &TreeHints,
     ) -> Result<Result<Plan, Unplanned>, RunError> {
         if *task == TaskId::default_task() {
-            let plan = std::mem::replace(&mut reloaded.plan, Err(Vec::new()));
+            let plan = std::mem::replace(&mut reloaded.default_plan, Err(Vec::new()));
             return Ok(plan.map_err(Unplanned::Wrong));
         }
         let by = (&reloaded.settings, &reloaded.configuration);
@@ -303,8 +303,10 @@ impl Bench {
             self.tell_new_rules(&settings, pace);
         }
         let described = match &reloaded {
-            Ok(Reloaded { plan: Ok(plan), settings, configuration, .. }) => Ok(Described { plan, settings, configuration }),
-            Ok(Reloaded { plan: Err(problems), settings, configuration, .. }) => {
+            Ok(Reloaded { default_plan: Ok(plan), settings, configuration, .. }) => {
+                Ok(Described { plan, settings, configuration })
+            }
+            Ok(Reloaded { default_plan: Err(problems), settings, configuration, .. }) => {
                 Err(Undescribed { problems, readable: Some((settings, configuration)) })
             }
             Err(problems) => Err(Undescribed { problems, readable: None }),

@@ -37,8 +37,8 @@ impl MatcherSettings {
 /// Decides whether paths belong to the tree. Cheap to clone; contains no absolute path.
 #[derive(Debug, Clone)]
 pub struct Matcher {
-    ignore: PatternList,
-    include: IncludeList,
+    ignore_patterns: PatternList,
+    include_patterns: IncludeList,
     evidence_link: Option<String>,
     task_list: Option<String>,
     rules: HashMap<Vec<u8>, Arc<DirectoryRules>>,
@@ -69,15 +69,15 @@ struct Descent {
 impl Matcher {
     /// Makes a matcher without rules files. The error names every pattern that cannot be used.
     pub fn new(settings: &MatcherSettings) -> Result<Self, Vec<IgnorePatternProblem>> {
-        let (ignore, mut problems) = compile_setting(&PatternSource::Ignore, &settings.ignore);
-        let (include, more) = IncludeList::compile(&settings.include);
+        let (ignore_patterns, mut problems) = compile_setting(&PatternSource::Ignore, &settings.ignore);
+        let (include_patterns, more) = IncludeList::compile(&settings.include);
         problems.extend(more);
         if !problems.is_empty() {
             return Err(problems);
         }
         let evidence_link = settings.evidence_link.clone().filter(|name| !name.is_empty());
         let task_list = settings.task_list.clone();
-        Ok(Self { ignore, include, evidence_link, task_list, rules: HashMap::new() })
+        Ok(Self { ignore_patterns, include_patterns, evidence_link, task_list, rules: HashMap::new() })
     }
 
     /// Sets the text of a rules file; setting the same text again costs nothing. Returns the lines that cannot be used.
@@ -213,9 +213,9 @@ impl Matcher {
         };
         if !is_excluded {
             (TreeMembership::In, reason)
-        } else if self.include.puts_back(scope.ground, path, is_directory) {
+        } else if self.include_patterns.puts_back(scope.ground, path, is_directory) {
             (TreeMembership::PutBack, Some(DecisionReason::Include))
-        } else if is_directory && self.include.leads_below(path) {
+        } else if is_directory && self.include_patterns.leads_below(path) {
             (TreeMembership::Leads, reason)
         } else {
             (TreeMembership::Out, reason)
@@ -229,8 +229,8 @@ impl Matcher {
         path: &[u8],
         is_directory: bool,
     ) -> (bool, Option<DecisionReason<'rules>>) {
-        if let Some(DecidingPattern::Excluded(glob)) = self.ignore.hit(path, is_directory) {
-            return (true, Some(DecisionReason::Pattern(&self.ignore, glob, None)));
+        if let Some(DecidingPattern::Excluded(glob)) = self.ignore_patterns.hit(path, is_directory) {
+            return (true, Some(DecisionReason::Pattern(&self.ignore_patterns, glob, None)));
         }
         for rules in scope.rules.iter().rev() {
             let prefix = rules.directory.as_bytes().len();
@@ -276,9 +276,9 @@ impl Matcher {
                     .map_or(RuleSource::Ignore, |(rules, file)| RuleSource::File { directory: rules.directory.clone(), file });
                 written(source, list, glob)
             }
-            DecisionReason::Include => match self.include.patterns.hit(path, is_directory) {
+            DecisionReason::Include => match self.include_patterns.patterns.hit(path, is_directory) {
                 Some(DecidingPattern::Excluded(glob) | DecidingPattern::Kept(glob)) => {
-                    written(RuleSource::Include, &self.include.patterns, glob)
+                    written(RuleSource::Include, &self.include_patterns.patterns, glob)
                 }
                 None => {
                     IgnoreRule { source: RuleSource::Include, line: None, pattern: String::from_utf8_lossy(path).into_owned() }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::model::{ActionType, Digest, Review};
 
@@ -14,7 +14,8 @@ use crate::model::{ActionType, Digest, Review};
 pub enum ActionKind {
     /// A command.
     #[default]
-    TerminalCommand,
+    #[serde(rename = "terminalCommand")]
+    Command,
     /// A script, run by a named interpreter: `Action::command` is made of these.
     CustomScript(Script),
     /// A look at a file.
@@ -113,7 +114,8 @@ pub struct HttpRequest {
     /// What is sent.
     pub body: Option<HttpBody>,
     /// The statuses that are right; none: any from 200 to 299.
-    pub expected_status: Vec<u16>,
+    #[serde(rename = "expectedStatus")]
+    pub expected_statuses: Vec<u16>,
     /// What is asked of the answer's body.
     pub validate: ResponseChecks,
     /// Whether a redirect is followed instead of being the answer.
@@ -132,15 +134,17 @@ pub enum HttpBody {
     Json(Value),
 }
 
-/// What is asked of the body of an answer, beside its status. All that is named must hold.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
-#[serde(rename_all = "camelCase")]
+/// What an answer's body must be.
+// All that is named must hold. The descriptions are those of the published schema.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "RawValidateResponse"))]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ResponseChecks {
-    /// It is a JSON document that satisfies this schema.
-    pub json_schema: Option<Value>,
-    /// It has this text.
+    /// The JSON Schema it must satisfy.
+    pub json_schema: Option<Map<String, Value>>,
+    /// A text it must contain.
     pub contains_text: Option<String>,
-    /// It has a match of this regular expression.
+    /// A regular expression it must match.
     pub matches_regex: Option<String>,
 }
 
@@ -165,7 +169,7 @@ impl ActionKind {
     /// Returns the action's type.
     pub fn action_type(&self) -> ActionType {
         match self {
-            Self::TerminalCommand => ActionType::TerminalCommand,
+            Self::Command => ActionType::TerminalCommand,
             Self::CustomScript(_) => ActionType::CustomScript,
             Self::FileValidation(_) => ActionType::FileValidation,
             Self::HttpRequest(_) => ActionType::HttpRequest,
@@ -176,14 +180,14 @@ impl ActionKind {
     /// Returns whether a process is started for it.
     pub fn starts_a_process(&self) -> bool {
         match self {
-            Self::TerminalCommand | Self::CustomScript(_) | Self::Review(_) => true,
+            Self::Command | Self::CustomScript(_) | Self::Review(_) => true,
             Self::FileValidation(_) | Self::HttpRequest(_) => false,
         }
     }
 
     /// Returns whether it is a plain command, as all are that name no kind.
     pub fn is_terminal_command(&self) -> bool {
-        *self == Self::TerminalCommand
+        *self == Self::Command
     }
 }
 
@@ -226,7 +230,7 @@ impl HttpRequest {
             method: HttpMethod::Get,
             headers: BTreeMap::new(),
             body: None,
-            expected_status: Vec::new(),
+            expected_statuses: Vec::new(),
             validate: ResponseChecks::default(),
             follow_redirects: true,
             validate_ssl: true,

@@ -36,10 +36,16 @@ pub enum KilledBy {
 /// How an action was kept apart.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Kept {
-    /// The level.
-    pub level: IsolationLevel,
+    /// By what.
+    pub reached: ReachedLevel,
     /// How what was left of it was ended, where something was.
     pub killed_by: Option<KilledBy>,
+}
+
+/// The isolation level that was reached.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReachedLevel {
+    pub level: IsolationLevel,
     /// Why each stronger level could not be had, one sentence each.
     pub obstacles: Vec<String>,
 }

@@ -75,14 +75,14 @@ pub use freshness::{
 pub use governance::GovernanceRecord;
 pub use identity::IdentityWriter;
 pub use ids::{ActionId, DebtId, IdError, ProjectId, RunId, Sequence, TaskId};
-pub use isolation::{Access, IsolationLevel, Kept, KilledBy, Place, Sandbox};
+pub use isolation::{Access, IsolationLevel, Kept, KilledBy, Place, ReachedLevel, Sandbox};
 pub use ledger::{
     Asker, LEDGER_SCHEMA, LedgerBody, LedgerLine, OverrideRecord, PhaseRecord, RegistrationRecord, RetestRecord, RootIdentity,
     RunRecord, Serving, ServingRecord, SupersededRecord,
 };
 pub use observation::{
-    ConnectionFault, Diagnosis, Exchange, ExchangeOutcome, FileLook, FileSeen, FoundFile, HealthResult, HealthSeen, HttpAnswer,
-    Observed, PortSeen, ServiceSeen,
+    Diagnosis, Exchange, ExchangeOutcome, FileLook, FileSeen, FoundFile, HealthResult, HealthSeen, HttpAnswer, Observed,
+    PortSeen, ServiceSeen, SystemFault,
 };
 pub use outcome::{
     ActionJudgement, AgentAction, Blocking, Classification, CompletionStatus, DebtCategory, DebtGeneration, OverallResult,

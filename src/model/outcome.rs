@@ -25,17 +25,19 @@ pub enum ResultType {
 }
 
 /// How bad a result or a debt item is.
+// Declared as the published schema lists them, and compared by their numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(inline, description = "A severity."))]
 #[serde(rename_all = "UPPERCASE")]
 pub enum Severity {
-    /// Can wait.
-    Low,
-    /// Should be looked at.
-    Medium,
-    /// Must be mended.
-    High,
     /// Must be mended before anything else.
-    Critical,
+    Critical = 4,
+    /// Must be mended.
+    High = 3,
+    /// Should be looked at.
+    Medium = 2,
+    /// Can wait.
+    Low = 1,
 }
 
 /// Whether a result decides the verdict (E7). Flow is another matter.

@@ -294,7 +294,7 @@ impl Action {
     /// Returns the tool's name in reports: of an action that starts no process, what looks or asks in its place.
     pub fn tool_name(&self) -> &'static str {
         match &self.kind {
-            ActionKind::TerminalCommand | ActionKind::CustomScript(_) | ActionKind::Review(_) => self.tool.report_name(),
+            ActionKind::Command | ActionKind::CustomScript(_) | ActionKind::Review(_) => self.tool.report_name(),
             ActionKind::FileValidation(_) => "file",
             ActionKind::HttpRequest(_) => "http",
         }

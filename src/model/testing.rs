@@ -31,7 +31,7 @@ pub(crate) fn action(tool: Tool, phase: ActionPhase) -> Action {
         coverage: None,
         expected_exit_codes: vec![0],
         on_survivors: OnSurvivors::Report,
-        kind: ActionKind::TerminalCommand,
+        kind: ActionKind::Command,
         control: false,
         retry_attempts: 0,
         continue_on_failure: phase != ActionPhase::Prerequisite,

@@ -47,8 +47,6 @@ pub struct TreeIssue {
 /// The outcome of the closing sweep: a second look at the tree after the last process of a run has ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TreeComparison {
-    /// The digest before the run.
-    pub before: TreeDigest,
     /// The digest now.
     pub after: TreeDigest,
     /// Every path that changed, was written again with the same bytes, appeared or vanished.

@@ -134,7 +134,7 @@ fn start(
 fn conclude(tried: &[(IsolationLevel, Result<Kept, SpawnFailure>)]) -> (Option<IsolationLevel>, Vec<LevelFound>) {
     // The launcher tells everything that stands against stronger levels, in their order.
     let mut obstacles: Vec<&String> = Vec::new();
-    for obstacle in tried.iter().filter_map(|(_, kept)| kept.as_ref().ok()).flat_map(|kept| &kept.obstacles) {
+    for obstacle in tried.iter().filter_map(|(_, kept)| kept.as_ref().ok()).flat_map(|kept| &kept.reached.obstacles) {
         if !obstacles.contains(&obstacle) {
             obstacles.push(obstacle);
         }
@@ -143,14 +143,14 @@ fn conclude(tried: &[(IsolationLevel, Result<Kept, SpawnFailure>)]) -> (Option<I
     let found = |(level, kept): &(IsolationLevel, Result<Kept, SpawnFailure>)| LevelFound {
         level: *level,
         obstacle: match kept {
-            Ok(kept) if kept.level == *level => None,
+            Ok(kept) if kept.reached.level == *level => None,
             Ok(_) => Some(obstacles.next().unwrap_or_else(|| "the launcher did not say why".to_owned())),
             Err(SpawnFailure::NotIsolated { why }) => Some(why.clone()),
             Err(failure) => Some(format!("the command could not be started: {failure:?}")),
         },
     };
     let levels = tried.iter().map(found).collect();
-    let level = tried.first().and_then(|(_, kept)| kept.as_ref().ok()).map(|kept| kept.level);
+    let level = tried.first().and_then(|(_, kept)| kept.as_ref().ok()).map(|kept| kept.reached.level);
     (level, levels)
 }
 
@@ -167,10 +167,12 @@ impl Drop for Scratch {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::ReachedLevel;
     use IsolationLevel::{Cgroup, Landlock, Namespace, ProcessGroup};
 
     fn kept(level: IsolationLevel, obstacles: &[&str]) -> Result<Kept, SpawnFailure> {
-        Ok(Kept { level, killed_by: None, obstacles: obstacles.iter().map(|&text| text.to_owned()).collect() })
+        let obstacles = obstacles.iter().map(|&text| text.to_owned()).collect();
+        Ok(Kept { reached: ReachedLevel { level, obstacles }, killed_by: None })
     }
 
     fn obstacles(levels: &[LevelFound]) -> Vec<Option<&str>> {

@@ -199,10 +199,10 @@ fn build_isolation(facts: &RunFacts, isolation: &IsolationFacts) -> IsolationV2 
         ActionDisposition::Skipped(_) | ActionDisposition::Reused(_) => Vec::new(),
     });
     IsolationV2 {
-        level: isolation.kept.level,
+        level: isolation.kept.reached.level,
         killed_by: isolation.kept.killed_by,
         survivors: survivors.collect(),
-        obstacles: isolation.kept.obstacles.clone(),
+        obstacles: isolation.kept.reached.obstacles.clone(),
         open_channels: isolation.open_channels.clone(),
     }
 }

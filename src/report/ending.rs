@@ -3,8 +3,8 @@
 use nix::errno::Errno;
 use nix::sys::signal::Signal;
 
-use crate::model::{ActionEnd, Ended, SpawnFailure, errno_name};
-use crate::report::{ExecutionV1, SpawnErrorV2};
+use crate::model::{ActionEnd, Ended, SpawnFailure, SystemFault, errno_name};
+use crate::report::ExecutionV1;
 
 /// Returns when and how a command ended, in the words of the wire.
 pub(super) fn execution(ended: &Ended) -> ExecutionV1 {
@@ -38,7 +38,7 @@ pub(super) fn execution(ended: &Ended) -> ExecutionV1 {
             ..plain
         },
         ActionEnd::NotStarted(failure) => ExecutionV1 { error: Some(spawn_error(failure)), ..plain },
-        ActionEnd::Lost { why } => ExecutionV1 { error: Some(SpawnErrorV2::plain("STATUS_LOST", None, why.clone())), ..plain },
+        ActionEnd::Lost { why } => ExecutionV1 { error: Some(SystemFault::plain("STATUS_LOST", None, why.clone())), ..plain },
     }
 }
 
@@ -47,8 +47,8 @@ fn signal_name(signal: i32) -> String {
     Signal::try_from(signal).map_or_else(|_| format!("signal {signal}"), |signal| signal.as_str().to_owned())
 }
 
-fn spawn_error(failure: &SpawnFailure) -> SpawnErrorV2 {
-    let error = |errno: Errno, message: String| SpawnErrorV2::plain(errno_name(errno as i32), Some(errno as i32), message);
+fn spawn_error(failure: &SpawnFailure) -> SystemFault {
+    let error = |errno: Errno, message: String| SystemFault::plain(errno_name(errno as i32), Some(errno as i32), message);
     match failure {
         SpawnFailure::ProgramNotFound { program, searched } if searched.is_empty() => {
             error(Errno::ENOENT, format!("there is no program `{program}`"))
@@ -65,13 +65,13 @@ fn spawn_error(failure: &SpawnFailure) -> SpawnErrorV2 {
         }
         SpawnFailure::PortHeld { port, .. } => error(Errno::EADDRINUSE, format!("port {port} is held by another process")),
         SpawnFailure::PromptUnreadable { prompt, why } => {
-            SpawnErrorV2::plain("PROMPT_UNREADABLE", None, format!("the prompt `{prompt}` cannot be given to it: {why}"))
+            SystemFault::plain("PROMPT_UNREADABLE", None, format!("the prompt `{prompt}` cannot be given to it: {why}"))
         }
         SpawnFailure::NotIsolated { why } => {
-            SpawnErrorV2::plain("NOT_ISOLATED", None, format!("it could not be kept apart: {why}"))
+            SystemFault::plain("NOT_ISOLATED", None, format!("it could not be kept apart: {why}"))
         }
         SpawnFailure::Refused { program, errno, message } => {
-            SpawnErrorV2::plain(errno_name(*errno), Some(*errno), format!("`{program}` could not be started: {message}"))
+            SystemFault::plain(errno_name(*errno), Some(*errno), format!("`{program}` could not be started: {message}"))
         }
     }
 }

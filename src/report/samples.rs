@@ -10,14 +10,14 @@ use crate::model::{
     CategoryCode, Classification, CommandLine, CompletionStatus, Counts, Coverage, CoverageTarget, DebtCategory, DebtGeneration,
     Diagnostic, DiagnosticSummary, Digest, DurationMs, Ended, EvidenceFile, EvidenceKind, ExitCodeSource, FindingLevel,
     Interpretation, IsolationLevel, Kept, KilledBy, LimitKind, NextNode, OverallResult, OverallStatus, Phase, Plan, PlanNote,
-    PlanOrigin, PolicyApplied, PolicySource, ProjectId, ProtectedChange, ResultType, RouteDestination, RouteEntry, RouteKind,
-    RunId, Severity, SpawnFailure, StopStage, StreamExcerpt, Survivor, TaskId, TaskStatus, TestCase, TestFailure, TestOutcome,
-    TestResults, Timestamp, Tool, ToolClass, TreeComparison, TreeDigest, TreeIssue, TreeIssueKind, TreePath, Trigger,
-    TriggerKind, Usage,
+    PlanOrigin, PolicyApplied, PolicySource, ProjectId, ProtectedChange, ReachedLevel, ResultType, RouteDestination, RouteEntry,
+    RouteKind, RunId, Severity, SpawnFailure, StopStage, StreamExcerpt, Survivor, TaskId, TaskStatus, TestCase, TestFailure,
+    TestOutcome, TestResults, Timestamp, Tool, ToolClass, TreeComparison, TreeDigest, TreeIssue, TreeIssueKind, TreePath,
+    Trigger, TriggerKind, Usage,
 };
 use crate::model::{
-    BlockOn, ConnectionFault, Diagnosis, Exchange, ExchangeOutcome, FileCheck, FileLook, FileSeen, FileValidation, FoundFile,
-    HttpRequest, Observed, PortSeen,
+    BlockOn, Diagnosis, Exchange, ExchangeOutcome, FileCheck, FileLook, FileSeen, FileValidation, FoundFile, HttpRequest,
+    Observed, PortSeen, SystemFault,
 };
 use crate::report::{
     ActionDisposition, ActionFiles, ActionResult, CompletionFacts, ConfigurationChangeV2, ContentionV2, EnvironmentComponentV2,
@@ -27,6 +27,8 @@ use crate::report::{
 
 /// 2026-03-04T09:30:00.120Z.
 pub(super) const BASE: i64 = 1_772_616_600_120;
+
+const NAMESPACE: ReachedLevel = ReachedLevel { level: IsolationLevel::Namespace, obstacles: Vec::new() };
 
 pub(super) fn at(offset: i64) -> Timestamp {
     Timestamp::from_millis(BASE + offset)
@@ -82,7 +84,7 @@ pub(super) fn ended(end: ActionEnd, stdout: &str, stderr: &str) -> Ended {
         },
         survivors: Vec::new(),
         usage: Some(Usage { user: DurationMs(1500), system: DurationMs(90), peak_memory_kib: 51_200 }),
-        kept: Some(Kept { level: IsolationLevel::Namespace, killed_by: None, obstacles: Vec::new() }),
+        kept: Some(Kept { reached: NAMESPACE, killed_by: None }),
     }
 }
 
@@ -355,14 +357,14 @@ pub(super) fn run_of(actions: Vec<ActionResult>) -> RunFacts {
         trigger: Trigger { kind: TriggerKind::Save, paths: vec!["quotes/quote.py".to_owned()] },
         tree: TreeFacts {
             before: tree,
-            comparison: Some(TreeComparison { before: tree, after: tree, moved: Vec::new(), files: 22 }),
+            comparison: Some(TreeComparison { after: tree, moved: Vec::new(), files: 22 }),
             issues: vec![TreeIssue {
                 path: TreePath::try_from("web/socket").expect("a clean path"),
                 kind: TreeIssueKind::Special,
             }],
         },
         isolation: Some(IsolationFacts {
-            kept: Kept { level: IsolationLevel::Namespace, killed_by: Some(KilledBy::PidNamespace), obstacles: Vec::new() },
+            kept: Kept { reached: NAMESPACE, killed_by: Some(KilledBy::PidNamespace) },
             open_channels: vec!["the network".to_owned()],
         }),
         environment: EnvironmentV2 {
@@ -443,10 +445,10 @@ pub(super) fn seen_file() -> ActionResult {
 
 /// A request that was refused.
 pub(super) fn refused_request() -> ActionResult {
-    let fault = ConnectionFault {
+    let fault = SystemFault {
         code: "ECONNREFUSED".to_owned(),
         errno: Some(111),
-        syscall: Some("connect"),
+        syscall: Some("connect".to_owned()),
         address: Some("127.0.0.1".to_owned()),
         port: Some(3000),
         message: "connect ECONNREFUSED 127.0.0.1:3000".to_owned(),

@@ -17,9 +17,9 @@ use nix::errno::Errno;
 use ureq::http::{HeaderMap, Request, Response, Uri, header};
 use ureq::{Agent, Body, Error};
 
-use crate::model::{ConnectionFault, ExchangeOutcome, HttpAnswer, HttpBody, HttpRequest, StopReason, errno_name};
+use crate::model::{ExchangeOutcome, HttpAnswer, HttpBody, HttpRequest, StopReason, SystemFault, errno_name};
 use crate::process::clock::{self, Monotonic};
-use crate::run::http_client::redirect::Message;
+use crate::run::http_client::redirect::{redirected, with_body};
 
 /// So long nobody looks whether the run was stopped.
 const SLICE: Duration = Duration::from_millis(20);
@@ -68,7 +68,7 @@ pub(crate) fn send(request: &HttpRequest, patience: &Patience<'_>) -> Sent {
     let work = move || {
         let resolution = resolve(&target);
         let outcome = match &resolution {
-            Ok(addresses) => exchange(&worker, Message::of(message), addresses, &course),
+            Ok(addresses) => exchange(&worker, message, addresses, &course),
             Err(why) => ExchangeOutcome::Unanswered(not_found(&target, why)),
         };
         let _nobody_waits = tell.send(Sent { outcome, resolution: Some(resolution) });
@@ -168,8 +168,8 @@ struct Course {
     timeout: Duration,
 }
 
-fn exchange(agent: &Agent, first: Message, addresses: &[SocketAddr], course: &Course) -> ExchangeOutcome {
-    let asked = first.uri.clone();
+fn exchange(agent: &Agent, first: Request<Vec<u8>>, addresses: &[SocketAddr], course: &Course) -> ExchangeOutcome {
+    let asked = first.uri().clone();
     let (mut message, mut addresses) = (first, addresses.to_vec());
     for followed in 0..=course.hops {
         let response = match ask(agent, &message, course) {
@@ -177,28 +177,28 @@ fn exchange(agent: &Agent, first: Message, addresses: &[SocketAddr], course: &Co
             Err(error) => return failure(error, &addresses),
         };
         let location = response.headers().get(header::LOCATION);
-        let next = if course.hops > 0 { message.redirected(response.status(), location) } else { None };
+        let next = if course.hops > 0 { redirected(&message, response.status(), location) } else { None };
         message = match next {
-            None => return answer(response, Some(&message.uri).filter(|uri| **uri != asked), &addresses),
+            None => return answer(response, Some(message.uri()).filter(|uri| **uri != asked), &addresses),
             Some(Err(why)) => return ExchangeOutcome::Unanswered(unfollowed("REDIRECT", &addresses, why)),
             Some(Ok(_)) if followed == course.hops => break,
             Some(Ok(next)) => next,
         };
         // What another host does not answer is told with its own addresses.
-        addresses = target(&message.uri).ok().and_then(|target| resolve(&target).ok()).unwrap_or_default();
+        addresses = target(message.uri()).ok().and_then(|target| resolve(&target).ok()).unwrap_or_default();
     }
     let why = format!("it was redirected more than {MOST_REDIRECTS} times");
     ExchangeOutcome::Unanswered(unfollowed("TOO_MANY_REDIRECTS", &addresses, why))
 }
 
 /// Sends one message, in the time that is left.
-fn ask(agent: &Agent, message: &Message, course: &Course) -> Result<Response<Body>, Error> {
+fn ask(agent: &Agent, message: &Request<Vec<u8>>, course: &Course) -> Result<Response<Body>, Error> {
     let left = course.timeout.saturating_sub(clock::monotonic().since(course.begun));
     // A body of no bytes would still be announced as one.
-    if message.body.is_empty() {
-        agent.run(agent.configure_request(message.with(())).timeout_global(Some(left)).build())
+    if message.body().is_empty() {
+        agent.run(agent.configure_request(with_body(message, ())).timeout_global(Some(left)).build())
     } else {
-        agent.run(agent.configure_request(message.with(message.body.clone())).timeout_global(Some(left)).build())
+        agent.run(agent.configure_request(with_body(message, message.body().clone())).timeout_global(Some(left)).build())
     }
 }
 
@@ -217,9 +217,9 @@ fn answer(mut response: Response<Body>, redirected_to: Option<&Uri>, addresses: 
 }
 
 /// Returns the fault of a redirect that is not followed.
-fn unfollowed(code: &str, addresses: &[SocketAddr], message: String) -> ConnectionFault {
+fn unfollowed(code: &str, addresses: &[SocketAddr], message: String) -> SystemFault {
     let port = addresses.last().map(SocketAddr::port);
-    ConnectionFault { code: code.to_owned(), errno: None, syscall: None, address: None, port, message }
+    SystemFault { code: code.to_owned(), errno: None, syscall: None, address: None, port, message }
 }
 
 fn headers_of(headers: &HeaderMap) -> BTreeMap<String, String> {
@@ -240,7 +240,7 @@ fn headers_of(headers: &HeaderMap) -> BTreeMap<String, String> {
 fn failure(error: Error, addresses: &[SocketAddr]) -> ExchangeOutcome {
     let last = addresses.last();
     let named = |code: &str, message: String| {
-        ExchangeOutcome::Unanswered(ConnectionFault {
+        ExchangeOutcome::Unanswered(SystemFault {
             code: code.to_owned(),
             errno: None,
             syscall: None,
@@ -265,10 +265,10 @@ fn failure(error: Error, addresses: &[SocketAddr]) -> ExchangeOutcome {
 }
 
 /// Returns an error of the system by its own name. That of a TLS session is wrapped in one of the system.
-fn of_system(error: &io::Error, last: Option<&SocketAddr>) -> ConnectionFault {
+fn of_system(error: &io::Error, last: Option<&SocketAddr>) -> SystemFault {
     let (address, port) = (last.map(|address| address.ip().to_string()), last.map(SocketAddr::port));
     let place = last.map(ToString::to_string).unwrap_or_default();
-    let plain = |code: &str, message: String| ConnectionFault {
+    let plain = |code: &str, message: String| SystemFault {
         code: code.to_owned(),
         errno: None,
         syscall: None,
@@ -286,7 +286,8 @@ fn of_system(error: &io::Error, last: Option<&SocketAddr>) -> ConnectionFault {
             );
             let syscall = connecting.then_some("connect");
             let message = format!("{} {} {place}", syscall.unwrap_or("connection"), errno_name(number));
-            ConnectionFault { code: errno_name(number).to_owned(), errno: Some(number), syscall, address, port, message }
+            let syscall = syscall.map(str::to_owned);
+            SystemFault { code: errno_name(number).to_owned(), errno: Some(number), syscall, address, port, message }
         }
         (None, io::ErrorKind::UnexpectedEof) => {
             plain("ECONNRESET", format!("{place} closed the connection before its answer was whole"))
@@ -297,11 +298,11 @@ fn of_system(error: &io::Error, last: Option<&SocketAddr>) -> ConnectionFault {
     }
 }
 
-fn not_found(target: &Target, why: &str) -> ConnectionFault {
-    ConnectionFault {
+fn not_found(target: &Target, why: &str) -> SystemFault {
+    SystemFault {
         code: "ENOTFOUND".to_owned(),
         errno: None,
-        syscall: Some("getaddrinfo"),
+        syscall: Some("getaddrinfo".to_owned()),
         address: None,
         port: Some(target.port),
         message: format!("getaddrinfo ENOTFOUND {}: {why}", target.host),

@@ -39,7 +39,7 @@ pub(super) fn plain_action(
         // Success without a word about exit codes is zero alone.
         expected_exit_codes: vec![0],
         on_survivors: defaults.on_survivors,
-        kind: ActionKind::TerminalCommand,
+        kind: ActionKind::Command,
         control: false,
         retry_attempts: 0,
         continue_on_failure: phase != ActionPhase::Prerequisite,

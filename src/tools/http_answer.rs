@@ -1,7 +1,9 @@
 //! Judges an HTTP_REQUEST: answered as it must be, answered otherwise, or not at all (C09, C16, C42).
 
+use serde_json::Value;
+
 use crate::model::{
-    CategoryCode, ConnectionFault, Diagnosis, Exchange, ExchangeOutcome, HealthResult, HttpAnswer, HttpRequest, Interpretation,
+    CategoryCode, Diagnosis, Exchange, ExchangeOutcome, HealthResult, HttpAnswer, HttpRequest, Interpretation, SystemFault,
 };
 use crate::tools::file_validation::{contains, is_match, quoted, sentence};
 use crate::tools::json_schema::{SchemaProblem, check_schema};
@@ -58,11 +60,11 @@ fn judge_answer(request: &HttpRequest, shown: &str, answer: &HttpAnswer) -> Inte
 }
 
 fn is_expected(request: &HttpRequest, status: u16) -> bool {
-    if request.expected_status.is_empty() { (200..300).contains(&status) } else { request.expected_status.contains(&status) }
+    if request.expected_statuses.is_empty() { (200..300).contains(&status) } else { request.expected_statuses.contains(&status) }
 }
 
 fn expected(request: &HttpRequest) -> String {
-    match &request.expected_status[..] {
+    match &request.expected_statuses[..] {
         [] => "200 to 299".to_owned(),
         all => all.iter().map(ToString::to_string).collect::<Vec<_>>().join(" or "),
     }
@@ -81,7 +83,7 @@ fn wrong_body(request: &HttpRequest, answer: &HttpAnswer) -> Option<Wrong> {
         return Some(Wrong::Answer(format!("has more than {} bytes, more than are looked through", answer.body.len())));
     }
     if let Some(schema) = &checks.json_schema {
-        match check_schema(schema, &answer.body) {
+        match check_schema(&Value::Object(schema.clone()), &answer.body) {
             Ok(()) => {}
             Err(problem @ SchemaProblem::Schema(_)) => return Some(Wrong::Question(sentence(&problem))),
             Err(problem) => return Some(Wrong::Answer(format!("is not valid: {problem}"))),
@@ -99,7 +101,7 @@ fn wrong_body(request: &HttpRequest, answer: &HttpAnswer) -> Option<Wrong> {
 }
 
 /// Returns what may have led to a missing answer: only what was seen, the error itself first where nothing else was.
-fn causes(fault: &ConnectionFault, diagnosis: Option<&Diagnosis>) -> Vec<String> {
+fn causes(fault: &SystemFault, diagnosis: Option<&Diagnosis>) -> Vec<String> {
     let mut causes = diagnosis.map(observed_causes).unwrap_or_default();
     if causes.is_empty() {
         causes.push(fault.message.clone());
@@ -165,11 +167,11 @@ mod tests {
         interpret_exchange(request, exchange).category
     }
 
-    fn refused() -> ConnectionFault {
-        ConnectionFault {
+    fn refused() -> SystemFault {
+        SystemFault {
             code: "ECONNREFUSED".to_owned(),
             errno: Some(111),
-            syscall: Some("connect"),
+            syscall: Some("connect".to_owned()),
             address: Some("127.0.0.1".to_owned()),
             port: Some(3000),
             message: "connect ECONNREFUSED 127.0.0.1:3000".to_owned(),
@@ -178,7 +180,7 @@ mod tests {
 
     #[test]
     fn a_status_is_judged_by_what_was_expected() {
-        let not_found = HttpRequest { expected_status: vec![404, 410], ..request() };
+        let not_found = HttpRequest { expected_statuses: vec![404, 410], ..request() };
         for (request, status, expected) in [
             (request(), 200, CategoryCode::AnswerValid),
             (request(), 204, CategoryCode::AnswerValid),
@@ -204,7 +206,7 @@ mod tests {
     #[test]
     fn a_body_must_be_all_that_is_asked_of_it() {
         let checks = ResponseChecks {
-            json_schema: Some(json!({"type": "array"})),
+            json_schema: json!({"type": "array"}).as_object().cloned(),
             contains_text: Some("[".to_owned()),
             matches_regex: Some("\\d+".to_owned()),
         };

@@ -19,14 +19,14 @@ use crate::daemon::service::announce::ServiceManager;
 use crate::daemon::service::answering::of_run;
 use crate::daemon::service::call::{Call, Reply};
 use crate::daemon::service::open::{RunCall, Word};
-use crate::daemon::service::opening::{Opening, ProjectReader, Purpose, Shared, chain};
+use crate::daemon::service::opening::{Opening, OpeningSettings, Purpose, chain};
 use crate::daemon::service::served::Served;
 use crate::daemon::service::subscribers::Subscribers;
 use crate::daemon::worker::{Closed, ClosedReason, Worker, WorkerReport};
 use crate::model::{Asker, CommandExit, ProjectId, Serving, TaskId, WatchHint};
 use crate::process::{LauncherHandle, clock};
 use crate::project::Selection;
-use crate::project::{Archive, RunError, StepObserver};
+use crate::project::{Archive, RunError};
 
 /// So many calls wait for the loop; more are refused at once.
 const CALLS: usize = 256;
@@ -37,18 +37,8 @@ const TRY_AGAIN: Duration = Duration::from_secs(30);
 
 /// What the service is started with.
 pub struct ServiceSettings {
-    /// Where evidence, ledgers and the index lie.
-    pub state_root: PathBuf,
-    /// The program that is a launcher when it is told to be one.
-    pub executable: PathBuf,
-    /// The environment of what is run, before the allow-list.
-    pub ambient: BTreeMap<std::ffi::OsString, std::ffi::OsString>,
-    /// Is told of durable steps.
-    pub observer: StepObserver,
-    /// How projects' files are read.
-    pub files: ProjectReader,
-    /// The service itself.
-    pub asker: Asker,
+    /// What every project is opened with.
+    pub opening: OpeningSettings,
     /// Where it is asked.
     pub socket: ControlSocket,
     /// Who started it.
@@ -73,7 +63,7 @@ pub enum ServiceError {
 
 /// The service.
 pub struct ServiceHost {
-    shared: Shared,
+    shared: OpeningSettings,
     archive: Archive,
     manager: ServiceManager,
     say: Box<dyn Fn(&str)>,
@@ -121,21 +111,14 @@ impl ServiceHost {
 
     async fn serve(settings: ServiceSettings) -> Result<CommandExit, ServiceError> {
         let mut signals = Signals::take_over(HangUp::Reloads).map_err(ServiceError::Signals)?;
-        let archive = Archive::open(&settings.state_root).map_err(ServiceError::Store)?;
+        let archive = Archive::open(&settings.opening.state_root).map_err(ServiceError::Store)?;
         let (send, arrivals) = unbounded_channel();
         let (send_call, calls) = channel(CALLS);
         let shown = settings.socket.path().display().to_string();
-        let variables = settings.ambient.clone();
+        let variables = settings.opening.ambient.clone();
         let server = ControlServer::start(settings.socket, send_call, variables).map_err(ServiceError::Runtime)?;
         let mut service = Self {
-            shared: Shared {
-                state_root: settings.state_root,
-                executable: settings.executable,
-                ambient: settings.ambient,
-                observer: settings.observer,
-                files: settings.files,
-                asker: settings.asker,
-            },
+            shared: settings.opening,
             archive,
             manager: settings.manager,
             say: settings.say,

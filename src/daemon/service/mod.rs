@@ -24,5 +24,5 @@ pub use announce::ServiceManager;
 pub(crate) use call::{Call, ErrandCall, Peer, Question, Reply, Wait};
 pub(crate) use heard::Care;
 pub use host::{ServiceError, ServiceHost, ServiceSettings};
-pub use opening::{ProjectReader, ReadProject};
+pub use opening::{OpeningSettings, ProjectReader, ReadProject};
 pub(crate) use subscribers::Subscription;

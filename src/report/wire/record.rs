@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::model::{
-    ActionId, ActionType, Coverage, Diagnostic, DiagnosticSummary, Digest, DurationMs, LimitKind, RunId, Survivor, TaskId,
-    TestOutcome, Timestamp, TreeDigest, Trigger, Usage,
+    ActionId, ActionType, Coverage, Diagnostic, DiagnosticSummary, Digest, DurationMs, LimitKind, RunId, Survivor, SystemFault,
+    TaskId, TestOutcome, Timestamp, TreeDigest, Trigger, Usage,
 };
 
-use super::action::{ShownV2, SpawnErrorV2};
+use super::action::ShownV2;
 use super::context::ProjectV2;
 use super::report::TestSpecificationV2;
 
@@ -131,7 +131,7 @@ pub struct ExecutionV1 {
     pub limit: Option<LimitKind>,
     /// Why it could not be started, or why its end is not known.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub error: Option<SpawnErrorV2>,
+    pub error: Option<SystemFault>,
 }
 
 /// What a command printed. The log has the exact bytes of both streams in order of arrival, the frames say which were whose (E16).

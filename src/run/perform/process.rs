@@ -272,7 +272,7 @@ pub(super) fn seen_by_the_tool(action: &Action, environment: &ChildEnvironment) 
 
 /// Returns whether the kernel itself says that nobody of an action is alive: elsewhere somebody who was not found may hold its directory.
 fn is_nobody_left(ended: &Ended) -> bool {
-    ended.end.is_of_its_own() && ended.kept.as_ref().is_some_and(|kept| kept.level == IsolationLevel::Namespace)
+    ended.end.is_of_its_own() && ended.kept.as_ref().is_some_and(|kept| kept.reached.level == IsolationLevel::Namespace)
 }
 
 /// What was printed has been read: from here on it is only shown, and what is kept of it is kept to the end of the run.
