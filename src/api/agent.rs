@@ -33,8 +33,10 @@ pub enum AgentRequestV1 {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE", rename_all_fields = "camelCase", tag = "verb", deny_unknown_fields)]
 pub enum AgentAnswerV1 {
-    /// The task's completion status.
-    RequestStatusUpdate {
+    /// What the task amounts to.
+    #[serde(rename = "REQUEST_STATUS_UPDATE")]
+    Computed {
+        /// The task.
         task_id: TaskId,
         /// Whether the claimed status equals the computed status.
         accepted: bool,
@@ -48,8 +50,10 @@ pub enum AgentAnswerV1 {
         /// The exit code for a command that shows this answer.
         exit_code: u8,
     },
-    /// The run that was made. A refused retest is answered with an error instead.
-    RequestRetest {
+    /// The checks were run; a refusal is an error instead.
+    #[serde(rename = "REQUEST_RETEST")]
+    Retested {
+        /// The task.
         task_id: TaskId,
         /// How many retests were made since the task last passed, this one included.
         number: u32,
@@ -59,8 +63,10 @@ pub enum AgentAnswerV1 {
         /// The exit code for a command that shows this answer.
         exit_code: u8,
     },
-    /// The errors that are left in the configuration.
-    FixSpecification {
+    /// What is still wrong with the configuration.
+    #[serde(rename = "FIX_SPECIFICATION")]
+    Checked {
+        /// The task.
         task_id: TaskId,
         /// Whether there are no errors and no change needs a person's approval.
         accepted: bool,
@@ -93,7 +99,7 @@ impl AgentAnswerV1 {
             (false, CommandExit::Proceed) => CommandExit::CodeNeedsWork,
             (false, other) => other,
         };
-        Self::RequestStatusUpdate { task_id, accepted, computed_status, reasons, open, run_id, exit_code: exit.code() }
+        Self::Computed { task_id, accepted, computed_status, reasons, open, run_id, exit_code: exit.code() }
     }
 
     /// Returns the answer about the configuration's errors and a proposal's changes. A proposal without errors is still not accepted if it
@@ -105,14 +111,12 @@ impl AgentAnswerV1 {
             (true, true) => CommandExit::PersonNeeded,
             (true, false) => CommandExit::Proceed,
         };
-        Self::FixSpecification { task_id, accepted: exit == CommandExit::Proceed, errors, changes, exit_code: exit.code() }
+        Self::Checked { task_id, accepted: exit == CommandExit::Proceed, errors, changes, exit_code: exit.code() }
     }
 
     pub fn exit_code(&self) -> u8 {
         match self {
-            Self::RequestStatusUpdate { exit_code, .. }
-            | Self::RequestRetest { exit_code, .. }
-            | Self::FixSpecification { exit_code, .. } => *exit_code,
+            Self::Computed { exit_code, .. } | Self::Retested { exit_code, .. } | Self::Checked { exit_code, .. } => *exit_code,
         }
     }
 }

@@ -61,18 +61,25 @@ pub(crate) struct WaitOptions {
     /// The project's directory
     #[arg(default_value = ".", value_name = "DIR")]
     pub(crate) directory: PathBuf,
-    /// For a fresh verdict: the only thing that can be waited for
-    #[arg(long, required = true)]
-    pub(crate) fresh: bool,
-    /// Of this task of a test specification instead of the project's own checks
-    #[arg(long, default_value = "default", value_name = "TASK")]
-    pub(crate) task: String,
+    #[command(flatten)]
+    pub(crate) verdict: AwaitedVerdict,
     /// How long at most, 1h at most; with 0 nothing is run or waited for. A run that this command started itself is stopped then
     #[arg(long, default_value = "60s", value_name = "DURATION", value_parser = read_timeout)]
     pub(crate) timeout: Duration,
     /// Print one JSON document, as `GET /v1/projects/{id}/verdict` of the control socket answers
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+// What `proctor wait` waits for. A doc comment here would become the command's help.
+#[derive(Debug, Args)]
+pub(crate) struct AwaitedVerdict {
+    /// For a fresh verdict: the only thing that can be waited for
+    #[arg(long, required = true)]
+    pub(crate) fresh: bool,
+    /// Of this task of a test specification instead of the project's own checks
+    #[arg(long, default_value = "default", value_name = "TASK")]
+    pub(crate) task: String,
 }
 
 /// Watch all added projects, and answer on the control socket

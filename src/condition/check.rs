@@ -9,7 +9,7 @@ use crate::model::{ActionId, ActionType, ConditionValue};
 /// The kind of value that a part of a condition has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum PartKind {
-    Boolean,
+    TrueOrFalse,
     Number,
     Text,
     Null,
@@ -45,9 +45,9 @@ pub fn check(condition: &Condition, type_of: TypeOf<'_>) -> Vec<ConditionFault> 
 /// Returns the kind of a reference, from its field's row and its accessor.
 pub(super) fn kind_of_reference(reference: &Reference, row: &FieldRow) -> PartKind {
     match (&reference.accessor, row.kind) {
-        (Some(Accessor::Includes(_)), _) => PartKind::Boolean,
+        (Some(Accessor::Includes(_)), _) => PartKind::TrueOrFalse,
         (Some(Accessor::Length), _) => PartKind::Number,
-        (None, ValueKind::Boolean) => PartKind::Boolean,
+        (None, ValueKind::Boolean) => PartKind::TrueOrFalse,
         (None, ValueKind::Integer(..)) => PartKind::Number,
         (None, ValueKind::Text | ValueKind::Texts) => PartKind::Text,
         (None, ValueKind::Json) => PartKind::Any,
@@ -57,7 +57,7 @@ pub(super) fn kind_of_reference(reference: &Reference, row: &FieldRow) -> PartKi
 pub(super) fn kind_of_value(value: &ConditionValue) -> PartKind {
     match value {
         ConditionValue::Null => PartKind::Null,
-        ConditionValue::Boolean(_) => PartKind::Boolean,
+        ConditionValue::Boolean(_) => PartKind::TrueOrFalse,
         ConditionValue::Number(_) => PartKind::Number,
         ConditionValue::Text(_) => PartKind::Text,
     }
@@ -78,7 +78,7 @@ impl Checking<'_> {
         }
         let kind = self.kind(part);
         match kind {
-            PartKind::Boolean | PartKind::Any | PartKind::Refused => {}
+            PartKind::TrueOrFalse | PartKind::Any | PartKind::Refused => {}
             PartKind::Number | PartKind::Text | PartKind::Null => {
                 let (kind, example) = (kind.words(), kind.example());
                 self.faults.push(ConditionFault::NotTrueOrFalse { part: part.to_string(), kind, example, column });
@@ -90,11 +90,11 @@ impl Checking<'_> {
         match part {
             Expression::Or(parts) | Expression::And(parts) => {
                 parts.iter().for_each(|part| self.truth(part));
-                PartKind::Boolean
+                PartKind::TrueOrFalse
             }
             Expression::Not(part) => {
                 self.truth(part);
-                PartKind::Boolean
+                PartKind::TrueOrFalse
             }
             Expression::Compare { left, operator, right, at } => {
                 if let (Expression::Literal { .. }, Expression::Literal { .. }) = (&**left, &**right) {
@@ -103,7 +103,7 @@ impl Checking<'_> {
                 } else {
                     self.comparison(left, *operator, right, *at);
                 }
-                PartKind::Boolean
+                PartKind::TrueOrFalse
             }
             Expression::Reference(reference) => self.reference(reference),
             Expression::Literal { value, .. } => kind_of_value(value),
@@ -174,13 +174,13 @@ impl PartKind {
         match (self, other) {
             (Self::Refused, _) | (_, Self::Refused) => true,
             (Self::Any, _) | (_, Self::Any) => true,
-            (Self::Boolean | Self::Number | Self::Text | Self::Null, _) => self == other,
+            (Self::TrueOrFalse | Self::Number | Self::Text | Self::Null, _) => self == other,
         }
     }
 
     fn words(self) -> &'static str {
         match self {
-            Self::Boolean => "true or false",
+            Self::TrueOrFalse => "true or false",
             Self::Number => "a number",
             Self::Text => "a text",
             Self::Null => "null",
@@ -191,7 +191,7 @@ impl PartKind {
 
     fn example(self) -> &'static str {
         match self {
-            Self::Boolean | Self::Any | Self::Refused => "true",
+            Self::TrueOrFalse | Self::Any | Self::Refused => "true",
             Self::Number => "0",
             Self::Text => "\"…\"",
             Self::Null => "null",

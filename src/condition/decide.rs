@@ -99,7 +99,7 @@ impl Translation<'_> {
     }
 
     fn comparison(&mut self, left: &Expression, operator: Operator, right: &Expression) -> Formula {
-        if self.kind(left) == PartKind::Boolean && self.kind(right) == PartKind::Boolean {
+        if self.kind(left) == PartKind::TrueOrFalse && self.kind(right) == PartKind::TrueOrFalse {
             let same = Formula::Same(Box::new(self.truth(left)), Box::new(self.truth(right)));
             return if operator == Operator::NotEqual { Formula::Not(Box::new(same)) } else { same };
         }
@@ -123,7 +123,7 @@ impl Translation<'_> {
         match part {
             Expression::Reference(reference) => kind_of_reference(reference, self.row(reference)),
             Expression::Literal { value, .. } => kind_of_value(value),
-            Expression::Or(_) | Expression::And(_) | Expression::Not(_) | Expression::Compare { .. } => PartKind::Boolean,
+            Expression::Or(_) | Expression::And(_) | Expression::Not(_) | Expression::Compare { .. } => PartKind::TrueOrFalse,
         }
     }
 
@@ -154,7 +154,7 @@ impl Translation<'_> {
             (PartKind::Number, ValueKind::Integer(least, most)) => Values::Integer(least, most),
             (PartKind::Number, _) => Values::Integer(0, MOST),
             (PartKind::Text, _) => Values::Text,
-            (PartKind::Boolean, _) => Values::Boolean,
+            (PartKind::TrueOrFalse, _) => Values::Boolean,
             (PartKind::Any | PartKind::Null | PartKind::Refused, _) => Values::Any,
         };
         self.variable(VariableKey::Value(value_key(reference, row)), values)

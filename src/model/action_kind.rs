@@ -15,8 +15,9 @@ use crate::model::{ActionType, Digest, Review};
 #[serde(rename_all = "camelCase")]
 pub enum ActionKind {
     #[default]
-    TerminalCommand,
-    /// A script that a named interpreter runs. `Action::command` is built from these fields.
+    #[serde(rename = "terminalCommand")]
+    Command,
+    /// A script, run by a named interpreter: `Action::command` is made of these.
     CustomScript(Script),
     /// Checks a file.
     FileValidation(FileValidation),
@@ -151,7 +152,7 @@ pub struct EvidenceCapture {
 impl ActionKind {
     pub fn action_type(&self) -> ActionType {
         match self {
-            Self::TerminalCommand => ActionType::TerminalCommand,
+            Self::Command => ActionType::TerminalCommand,
             Self::CustomScript(_) => ActionType::CustomScript,
             Self::FileValidation(_) => ActionType::FileValidation,
             Self::HttpRequest(_) => ActionType::HttpRequest,
@@ -162,14 +163,14 @@ impl ActionKind {
     /// Returns whether proctor starts a process for the action.
     pub fn starts_a_process(&self) -> bool {
         match self {
-            Self::TerminalCommand | Self::CustomScript(_) | Self::Review(_) => true,
+            Self::Command | Self::CustomScript(_) | Self::Review(_) => true,
             Self::FileValidation(_) | Self::HttpRequest(_) => false,
         }
     }
 
     /// Returns whether it is a plain command, the kind of every action that names no kind.
     pub fn is_terminal_command(&self) -> bool {
-        *self == Self::TerminalCommand
+        *self == Self::Command
     }
 }
 

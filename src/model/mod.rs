@@ -84,8 +84,8 @@ pub use ledger::{
     RootIdentity, RunLine, RunRecord, Serving, ServingRecord, SupersededRecord,
 };
 pub use observation::{
-    ConnectionFault, Diagnosis, Exchange, ExchangeOutcome, FileLook, FileSeen, FoundFile, HealthResult, HealthSeen, HttpAnswer,
-    Observed, PortSeen, ServiceSeen,
+    Diagnosis, Exchange, ExchangeOutcome, FileLook, FileSeen, FoundFile, HealthResult, HealthSeen, HttpAnswer, Observed,
+    PortSeen, ServiceSeen, SystemFault,
 };
 pub use outcome::{
     ActionJudgement, AgentAction, Blocking, Classification, CompletionStatus, DebtCategory, DebtGeneration, OverallResult,

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 use crate::model::{Digest, DurationMs, PortHolder, ReviewSeen, StopReason, Timestamp};
 
 /// What an action observed beside the output of its process.
@@ -70,7 +72,7 @@ pub struct Exchange {
 pub enum ExchangeOutcome {
     Answered(HttpAnswer),
     /// No answer came; the fault says why.
-    Unanswered(ConnectionFault),
+    Unanswered(SystemFault),
     /// The request cannot be sent as written; the text says why.
     Unsendable(String),
     /// No answer came within the action's time-out.
@@ -93,23 +95,36 @@ pub struct HttpAnswer {
     pub redirected_to: Option<String>,
 }
 
-/// Why no answer came.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ConnectionFault {
-    /// The system's error name (`ECONNREFUSED`), or one of proctor's own: `ENOTFOUND`, `TLS`, `PROTOCOL`, `TOO_MANY_REDIRECTS`.
+/// Why a command could not be started, why its end is not known, or why a request was not answered.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct SystemFault {
+    /// The system's name of it (`ENOENT`), or one of our own: `STATUS_LOST`, `ENOTFOUND`, `TLS`, `PROTOCOL`, `TOO_MANY_REDIRECTS`.
     pub code: String,
-    /// The system's error number.
+    /// The system's number of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub errno: Option<i32>,
-    /// The system call that failed, where it is known.
-    pub syscall: Option<&'static str>,
+    /// The system call that said so, where that is known.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub syscall: Option<String>,
     /// The address that was tried last.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
     pub address: Option<String>,
+    /// The port that was tried.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
     pub port: Option<u16>,
     /// The message for people.
     pub message: String,
 }
 
-/// What was examined after a request got no answer.
+impl SystemFault {
+    /// Returns a fault that is no connection's.
+    pub fn plain(code: impl Into<String>, errno: Option<i32>, message: String) -> Self {
+        Self { code: code.into(), errno, syscall: None, address: None, port: None, message }
+    }
+}
+
+/// What was looked at after a request without an answer.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Diagnosis {
     /// The health of the service that is expected at the port; none: the plan has no such service.

@@ -335,7 +335,7 @@ impl Action {
             // Without `expected_exit_codes`, only exit code 0 is success.
             expected_exit_codes: vec![0],
             on_survivors: defaults.on_survivors,
-            kind: ActionKind::TerminalCommand,
+            kind: ActionKind::Command,
             control: false,
             retry_attempts: 0,
             continue_on_failure: phase != ActionPhase::Prerequisite,
@@ -347,7 +347,7 @@ impl Action {
     /// Returns the tool's name in reports: of an action that starts no process, what looks or asks in its place.
     pub fn tool_name(&self) -> &'static str {
         match &self.kind {
-            ActionKind::TerminalCommand | ActionKind::CustomScript(_) | ActionKind::Review(_) => self.tool.report_name(),
+            ActionKind::Command | ActionKind::CustomScript(_) | ActionKind::Review(_) => self.tool.report_name(),
             ActionKind::FileValidation(_) => "file",
             ActionKind::HttpRequest(_) => "http",
         }

@@ -44,8 +44,7 @@ pub struct TreeIssue {
 /// The result of reading the whole tree again after the last process of a run has ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TreeComparison {
-    pub before: TreeDigest,
-    /// The digest after the run.
+    /// The digest now.
     pub after: TreeDigest,
     /// Every path that appeared, vanished, changed, or was rewritten with the same bytes.
     pub moved: Vec<TreePath>,

@@ -198,11 +198,11 @@ impl Keeper {
         match spawned {
             Ok(group) => {
                 self.stand = ActionState::Running(group);
-                self.send_event(&KeeperEvent::Started)?;
+                self.send_event(&KeeperEvent::LeaderStarted)?;
             }
             Err(failure) => {
                 self.stand = ActionState::Over;
-                self.send_event(&KeeperEvent::NotStarted(failure))?;
+                self.send_event(&KeeperEvent::LeaderNotStarted(failure))?;
             }
         }
         Ok(())
@@ -264,7 +264,7 @@ impl Keeper {
                     RemainingProcesses::NoneFound => ActionState::Over,
                     RemainingProcesses::Alive(_) => ActionState::Lingering(group),
                 };
-                self.send_event(&KeeperEvent::Ended { leader: ended, others })?;
+                self.send_event(&KeeperEvent::LeaderEnded { leader: ended, others })?;
             }
             ActionState::Lingering(_) => {
                 self.reap_orphans();

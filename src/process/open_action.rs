@@ -70,7 +70,9 @@ impl KeeperHandle {
         match self.await_event()? {
             KeeperEvent::Ready => Ok(()),
             KeeperEvent::Unready(obstacle) => Err(obstacle),
-            KeeperEvent::Started | KeeperEvent::NotStarted(_) | KeeperEvent::Ended { .. } => Err(silent("is not understood")),
+            KeeperEvent::LeaderStarted | KeeperEvent::LeaderNotStarted(_) | KeeperEvent::LeaderEnded { .. } => {
+                Err(silent("is not understood"))
+            }
         }
     }
 
@@ -91,7 +93,12 @@ impl KeeperHandle {
             // report the start. The launcher then handles the keeper's end as it does at any later moment.
             Err(_) if self.level == IsolationLevel::ProcessGroup => Ok(()),
             Err(obstacle) | Ok(KeeperEvent::Unready(obstacle)) => Err(obstacle),
-            Ok(event @ (KeeperEvent::Ready | KeeperEvent::Started | KeeperEvent::NotStarted(_) | KeeperEvent::Ended { .. })) => {
+            Ok(
+                event @ (KeeperEvent::Ready
+                | KeeperEvent::LeaderStarted
+                | KeeperEvent::LeaderNotStarted(_)
+                | KeeperEvent::LeaderEnded { .. }),
+            ) => {
                 self.unhandled.push(event);
                 Ok(())
             }
@@ -185,11 +192,11 @@ impl OpenAction {
         let level = self.keeper.level;
         match event {
             KeeperEvent::Ready => None,
-            KeeperEvent::Started => {
+            KeeperEvent::LeaderStarted => {
                 self.started = Some(LauncherEvent::Started { number, level, obstacles: levels.obstacles(level) });
                 None
             }
-            KeeperEvent::NotStarted(failure) => {
+            KeeperEvent::LeaderNotStarted(failure) => {
                 self.told = SentState::Over;
                 Some(LauncherEvent::NotStarted { number, failure })
             }
@@ -198,7 +205,7 @@ impl OpenAction {
                 let failure = crate::model::SpawnFailure::NotIsolated { why: obstacle.to_string() };
                 Some(LauncherEvent::NotStarted { number, failure })
             }
-            KeeperEvent::Ended { leader, others } => self.note_end(number, leader, others),
+            KeeperEvent::LeaderEnded { leader, others } => self.note_end(number, leader, others),
         }
     }
 

@@ -183,11 +183,11 @@ pub(super) enum KeeperEvent {
     /// The keeper cannot be made ready.
     Unready(Obstacle),
     /// The leader runs.
-    Started,
+    LeaderStarted,
     /// The leader could not be started.
-    NotStarted(SpawnFailure),
+    LeaderNotStarted(SpawnFailure),
     /// The leader has ended.
-    Ended {
+    LeaderEnded {
         leader: EndedChild,
         /// The other processes that are alive.
         others: RemainingProcesses,

@@ -3,8 +3,8 @@
 use std::net::IpAddr;
 
 use crate::model::{
-    Action, ActionId, ActionKind, ActionPhase, Blocking, ConnectionFault, Coverage, DurationMs, Ended, EvidenceFile,
-    ExchangeOutcome, FindingLevel, Observed, ResultType, TestResults,
+    Action, ActionId, ActionKind, ActionPhase, Blocking, Coverage, DurationMs, Ended, EvidenceFile, ExchangeOutcome,
+    FindingLevel, Observed, ResultType, SystemFault, TestResults,
 };
 use crate::report::build_observed::with_observed;
 use crate::report::ending::execution;
@@ -225,7 +225,7 @@ fn root_cause(action: &Action, executed: &ExecutedAction, all: &[ActionResult]) 
 }
 
 /// Returns why a request got no answer.
-fn unanswered(executed: &ExecutedAction) -> Option<&ConnectionFault> {
+fn unanswered(executed: &ExecutedAction) -> Option<&SystemFault> {
     match &executed.observed {
         Observed::Exchange(exchange) => match &exchange.outcome {
             ExchangeOutcome::Unanswered(fault) => Some(fault),

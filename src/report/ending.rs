@@ -3,8 +3,8 @@
 use nix::errno::Errno;
 use nix::sys::signal::Signal;
 
-use crate::model::{ActionEnd, Ended, SpawnFailure, errno_name};
-use crate::report::{ExecutionV1, SpawnErrorV2};
+use crate::model::{ActionEnd, Ended, SpawnFailure, SystemFault, errno_name};
+use crate::report::ExecutionV1;
 
 /// Returns when and how a command ended, in its wire form.
 pub(super) fn execution(ended: &Ended) -> ExecutionV1 {
@@ -38,7 +38,7 @@ pub(super) fn execution(ended: &Ended) -> ExecutionV1 {
             ..plain
         },
         ActionEnd::NotStarted(failure) => ExecutionV1 { error: Some(spawn_error(failure)), ..plain },
-        ActionEnd::Lost { why } => ExecutionV1 { error: Some(SpawnErrorV2::plain("STATUS_LOST", None, why.clone())), ..plain },
+        ActionEnd::Lost { why } => ExecutionV1 { error: Some(SystemFault::plain("STATUS_LOST", None, why.clone())), ..plain },
     }
 }
 
@@ -47,7 +47,7 @@ fn signal_name(signal: i32) -> String {
     Signal::try_from(signal).map_or_else(|_| format!("signal {signal}"), |signal| signal.as_str().to_owned())
 }
 
-fn spawn_error(failure: &SpawnFailure) -> SpawnErrorV2 {
+fn spawn_error(failure: &SpawnFailure) -> SystemFault {
     let of_system = |errno: i32| (errno_name(errno), Some(errno));
     let (code, errno) = match failure {
         SpawnFailure::ProgramNotFound { .. }
@@ -59,7 +59,7 @@ fn spawn_error(failure: &SpawnFailure) -> SpawnErrorV2 {
         SpawnFailure::PromptUnreadable { .. } => ("PROMPT_UNREADABLE", None),
         SpawnFailure::NotIsolated { .. } => ("NOT_ISOLATED", None),
     };
-    SpawnErrorV2::plain(code, errno, failure.to_string())
+    SystemFault::plain(code, errno, failure.to_string())
 }
 
 #[cfg(test)]

@@ -1,15 +1,15 @@
 //! Builds the records of actions that start no process: a checked file, or a request and its answer.
 
 use crate::model::{
-    Action, ConnectionFault, Digest, DurationMs, Ended, Exchange, ExchangeOutcome, FileLook, FileSeen, FileValidation,
-    HttpAnswer, HttpRequest, Interpretation, RunId, StreamExcerpt,
+    Action, Digest, DurationMs, Ended, Exchange, ExchangeOutcome, FileLook, FileSeen, FileValidation, HttpAnswer, HttpRequest,
+    Interpretation, RunId, StreamExcerpt, SystemFault,
 };
 use crate::report::build::GENERATED_BY;
 use crate::report::build_observed::{health_check, resolution};
 use crate::report::hidden::{shown_body, shown_headers, shown_url};
 use crate::report::{
     BodyV1, ExchangeDiagnosticsV1, ExchangeRecordV1, FileRecordV1, FileResultV1, JudgementV1, LookV1, RequestV1, ResponseV1,
-    SeenByV1, SpawnErrorV2, TextV2, excerpt,
+    SeenByV1, TextV2, excerpt,
 };
 
 /// The name and version of [`FileRecordV1`].
@@ -123,28 +123,17 @@ fn answered(answer: &HttpAnswer, duration: DurationMs, body_file: Option<&str>) 
 }
 
 /// Returns in wire form why there was no answer; none: there was one.
-pub(super) fn fault(outcome: &ExchangeOutcome, took: DurationMs) -> Option<SpawnErrorV2> {
+pub(super) fn fault(outcome: &ExchangeOutcome, took: DurationMs) -> Option<SystemFault> {
     match outcome {
         ExchangeOutcome::Answered(_) => None,
-        ExchangeOutcome::Unanswered(fault) => Some(of_connection(fault)),
-        ExchangeOutcome::Unsendable(why) => Some(SpawnErrorV2::plain("UNSENDABLE", None, why.clone())),
+        ExchangeOutcome::Unanswered(fault) => Some(fault.clone()),
+        ExchangeOutcome::Unsendable(why) => Some(SystemFault::plain("UNSENDABLE", None, why.clone())),
         ExchangeOutcome::OutOfTime => {
-            Some(SpawnErrorV2::plain("TIMEOUT", None, format!("there was no whole answer within {} ms", took.0)))
+            Some(SystemFault::plain("TIMEOUT", None, format!("there was no whole answer within {} ms", took.0)))
         }
         ExchangeOutcome::Stopped(reason) => {
-            Some(SpawnErrorV2::plain("STOPPED", None, format!("it was given up because the run was stopped: {}", reason.why())))
+            Some(SystemFault::plain("STOPPED", None, format!("it was given up because the run was stopped: {}", reason.why())))
         }
-    }
-}
-
-fn of_connection(fault: &ConnectionFault) -> SpawnErrorV2 {
-    SpawnErrorV2 {
-        code: fault.code.clone(),
-        errno: fault.errno,
-        syscall: fault.syscall.map(str::to_owned),
-        address: fault.address.clone(),
-        port: fault.port,
-        message: fault.message.clone(),
     }
 }
 

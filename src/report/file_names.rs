@@ -101,7 +101,7 @@ impl LookFiles {
         let stem = stem(&action.id, attempt);
         let file = |(rest, kind): (&str, EvidenceKind)| NamedFile { name: format!("{stem}-{rest}"), kind };
         match &action.kind {
-            ActionKind::TerminalCommand | ActionKind::CustomScript(_) | ActionKind::Review(_) => None,
+            ActionKind::Command | ActionKind::CustomScript(_) | ActionKind::Review(_) => None,
             ActionKind::FileValidation(validation) => {
                 let record = FILE_RECORDS[match validation.check {
                     FileCheck::Exists => 0,

@@ -16,8 +16,8 @@ use crate::model::{
     TriggerKind, Usage,
 };
 use crate::model::{
-    BlockOn, ConnectionFault, Diagnosis, Exchange, ExchangeOutcome, FileCheck, FileLook, FileSeen, FileValidation, FoundFile,
-    HttpRequest, Observed, PortSeen,
+    BlockOn, Diagnosis, Exchange, ExchangeOutcome, FileCheck, FileLook, FileSeen, FileValidation, FoundFile, HttpRequest,
+    Observed, PortSeen, SystemFault,
 };
 use crate::report::{
     ActionDisposition, ActionFiles, ActionResult, CompletionFacts, ConfigurationChangeV2, ContentionV2, EnvironmentComponentV2,
@@ -348,7 +348,7 @@ pub(super) fn run_of(actions: Vec<ActionResult>) -> RunFacts {
         trigger: Trigger { kind: TriggerKind::Save, paths: vec!["quotes/quote.py".to_owned()] },
         tree: TreeFacts {
             before: tree,
-            comparison: Some(TreeComparison { before: tree, after: tree, moved: Vec::new(), files: 22 }),
+            comparison: Some(TreeComparison { after: tree, moved: Vec::new(), files: 22 }),
             issues: vec![TreeIssue {
                 path: TreePath::try_from("web/socket").expect("a clean path"),
                 kind: TreeIssueKind::Special,
@@ -436,10 +436,10 @@ pub(super) fn seen_file() -> ActionResult {
 
 /// A request whose connection was refused.
 pub(super) fn refused_request() -> ActionResult {
-    let fault = ConnectionFault {
+    let fault = SystemFault {
         code: "ECONNREFUSED".to_owned(),
         errno: Some(111),
-        syscall: Some("connect"),
+        syscall: Some("connect".to_owned()),
         address: Some("127.0.0.1".to_owned()),
         port: Some(3000),
         message: "connect ECONNREFUSED 127.0.0.1:3000".to_owned(),

@@ -17,7 +17,7 @@ use nix::errno::Errno;
 use ureq::http::{HeaderMap, Request, Response, Uri, header};
 use ureq::{Agent, Body, Error};
 
-use crate::model::{ConnectionFault, ExchangeOutcome, HttpAnswer, HttpBody, HttpRequest, StopReason, errno_name};
+use crate::model::{ExchangeOutcome, HttpAnswer, HttpBody, HttpRequest, StopReason, SystemFault, errno_name};
 use crate::process::clock::{self, Monotonic};
 use crate::run::http_client::redirect::{redirected, with_body};
 
@@ -217,9 +217,9 @@ fn answer(mut response: Response<Body>, redirected_to: Option<&Uri>, addresses: 
 }
 
 /// Returns the fault for a redirect that is not followed.
-fn unfollowed(code: &str, addresses: &[SocketAddr], message: String) -> ConnectionFault {
+fn unfollowed(code: &str, addresses: &[SocketAddr], message: String) -> SystemFault {
     let port = addresses.last().map(SocketAddr::port);
-    ConnectionFault { code: code.to_owned(), errno: None, syscall: None, address: None, port, message }
+    SystemFault { code: code.to_owned(), errno: None, syscall: None, address: None, port, message }
 }
 
 fn headers_of(headers: &HeaderMap) -> BTreeMap<String, String> {
@@ -240,7 +240,7 @@ fn headers_of(headers: &HeaderMap) -> BTreeMap<String, String> {
 fn failure(error: Error, addresses: &[SocketAddr]) -> ExchangeOutcome {
     let last = addresses.last();
     let named = |code: &str, message: String| {
-        ExchangeOutcome::Unanswered(ConnectionFault {
+        ExchangeOutcome::Unanswered(SystemFault {
             code: code.to_owned(),
             errno: None,
             syscall: None,
@@ -265,10 +265,10 @@ fn failure(error: Error, addresses: &[SocketAddr]) -> ExchangeOutcome {
 }
 
 /// Returns the fault with the system's own error name. A TLS error is wrapped in a system error.
-fn of_system(error: &io::Error, last: Option<&SocketAddr>) -> ConnectionFault {
+fn of_system(error: &io::Error, last: Option<&SocketAddr>) -> SystemFault {
     let (address, port) = (last.map(|address| address.ip().to_string()), last.map(SocketAddr::port));
     let place = last.map(ToString::to_string).unwrap_or_default();
-    let plain = |code: &str, message: String| ConnectionFault {
+    let plain = |code: &str, message: String| SystemFault {
         code: code.to_owned(),
         errno: None,
         syscall: None,
@@ -286,7 +286,8 @@ fn of_system(error: &io::Error, last: Option<&SocketAddr>) -> ConnectionFault {
             );
             let syscall = connecting.then_some("connect");
             let message = format!("{} {} {place}", syscall.unwrap_or("connection"), errno_name(number));
-            ConnectionFault { code: errno_name(number).to_owned(), errno: Some(number), syscall, address, port, message }
+            let syscall = syscall.map(str::to_owned);
+            SystemFault { code: errno_name(number).to_owned(), errno: Some(number), syscall, address, port, message }
         }
         (None, io::ErrorKind::UnexpectedEof) => {
             plain("ECONNRESET", format!("{place} closed the connection before its answer was whole"))
@@ -297,11 +298,11 @@ fn of_system(error: &io::Error, last: Option<&SocketAddr>) -> ConnectionFault {
     }
 }
 
-fn not_found(target: &Target, why: &str) -> ConnectionFault {
-    ConnectionFault {
+fn not_found(target: &Target, why: &str) -> SystemFault {
+    SystemFault {
         code: "ENOTFOUND".to_owned(),
         errno: None,
-        syscall: Some("getaddrinfo"),
+        syscall: Some("getaddrinfo".to_owned()),
         address: None,
         port: Some(target.port),
         message: format!("getaddrinfo ENOTFOUND {}: {why}", target.host),

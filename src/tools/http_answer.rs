@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::model::{
-    CategoryCode, ConnectionFault, Diagnosis, Exchange, ExchangeOutcome, HealthResult, HttpAnswer, HttpRequest, Interpretation,
+    CategoryCode, Diagnosis, Exchange, ExchangeOutcome, HealthResult, HttpAnswer, HttpRequest, Interpretation, SystemFault,
 };
 use crate::tools::file_validation::{contains, is_match, quoted, sentence};
 use crate::tools::json_schema::{SchemaProblem, check_schema};
@@ -102,7 +102,7 @@ fn wrong_body(request: &HttpRequest, answer: &HttpAnswer) -> Option<Wrong> {
 }
 
 /// Returns what may have led to a missing answer: only what was seen, the error itself first where nothing else was.
-fn causes(fault: &ConnectionFault, diagnosis: Option<&Diagnosis>) -> Vec<String> {
+fn causes(fault: &SystemFault, diagnosis: Option<&Diagnosis>) -> Vec<String> {
     let mut causes = diagnosis.map(observed_causes).unwrap_or_default();
     if causes.is_empty() {
         causes.push(fault.message.clone());
@@ -168,11 +168,11 @@ mod tests {
         interpret_exchange(request, exchange).category
     }
 
-    fn refused() -> ConnectionFault {
-        ConnectionFault {
+    fn refused() -> SystemFault {
+        SystemFault {
             code: "ECONNREFUSED".to_owned(),
             errno: Some(111),
-            syscall: Some("connect"),
+            syscall: Some("connect".to_owned()),
             address: Some("127.0.0.1".to_owned()),
             port: Some(3000),
             message: "connect ECONNREFUSED 127.0.0.1:3000".to_owned(),

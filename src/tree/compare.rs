@@ -14,7 +14,7 @@ use crate::tree::node::{Content, Directory, Node};
 pub fn compare(before: &TreeIndex, after: &TreeIndex) -> TreeComparison {
     let mut moved = Vec::new();
     compare_directories(&before.top, &after.top, &TreePath::root(), &mut moved);
-    TreeComparison { before: before.digest(), after: after.digest(), moved, files: after.files() }
+    TreeComparison { after: after.digest(), moved, files: after.files() }
 }
 
 fn compare_directories(before: &Arc<Directory>, after: &Arc<Directory>, path: &TreePath, moved: &mut Vec<TreePath>) {

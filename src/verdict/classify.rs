@@ -279,7 +279,7 @@ fn prerequisite_type(action: &Action) -> Option<&'static str> {
     match &action.kind {
         ActionKind::FileValidation(_) => Some("FILE_EXISTS"),
         ActionKind::HttpRequest(_) => Some("SERVICE_HEALTHY"),
-        ActionKind::TerminalCommand | ActionKind::CustomScript(_) | ActionKind::Review(_) => {
+        ActionKind::Command | ActionKind::CustomScript(_) | ActionKind::Review(_) => {
             action.service.as_ref().map(|_| "SERVICE_HEALTHY")
         }
     }

@@ -81,13 +81,13 @@ fn show_asked(
     answer: &AgentAnswerV1,
 ) -> Result<CommandExit, CommandError> {
     match answer {
-        AgentAnswerV1::RequestRetest { number, budget, run, .. } => {
+        AgentAnswerV1::Retested { number, budget, run, .. } => {
             say_granted(*number, *budget);
             let loaded = specification_files::reload(root, &run.task)?;
             let settings = opening::settings(&loaded)?;
             hand_over::show(&run_options(options, root), environment, &loaded, &settings, served, run)
         }
-        AgentAnswerV1::RequestStatusUpdate { .. } | AgentAnswerV1::FixSpecification { .. } => Ok(show(options, answer)),
+        AgentAnswerV1::Computed { .. } | AgentAnswerV1::Checked { .. } => Ok(show(options, answer)),
     }
 }
 

@@ -5,7 +5,7 @@ use crate::model::{SpecificationChange, TaskId};
 
 pub(crate) fn agent_answer(answer: &AgentAnswerV1) -> Vec<String> {
     match answer {
-        AgentAnswerV1::RequestStatusUpdate { task_id, accepted, computed_status, reasons, open, run_id, .. } => {
+        AgentAnswerV1::Computed { task_id, accepted, computed_status, reasons, open, run_id, .. } => {
             let status = computed_status.word();
             let word = if *accepted { "accepted" } else { "not accepted" };
             let run = run_id.as_ref().map(|run| format!(" · run {}", run.number())).unwrap_or_default();
@@ -13,8 +13,8 @@ pub(crate) fn agent_answer(answer: &AgentAnswerV1) -> Vec<String> {
             let open = open.iter().map(|line| format!("  open: {line}"));
             std::iter::once(head).chain(reasons.iter().map(|reason| format!("  {reason}"))).chain(open).collect()
         }
-        AgentAnswerV1::RequestRetest { task_id, number, budget, .. } => vec![format!("{task_id}: retest {number} of {budget}")],
-        AgentAnswerV1::FixSpecification { task_id, accepted, errors, changes, .. } => {
+        AgentAnswerV1::Retested { task_id, number, budget, .. } => vec![format!("{task_id}: retest {number} of {budget}")],
+        AgentAnswerV1::Checked { task_id, accepted, errors, changes, .. } => {
             let what = if *task_id == TaskId::default_task() { "configuration" } else { "specification" };
             let head = match (accepted, errors.is_empty(), changes.is_empty()) {
                 (true, _, true) => format!("{task_id}: the {what} is right"),

@@ -54,7 +54,7 @@ pub(super) async fn answer_agent(
             let request = RunRequestV1 { task: Some(task_id.clone()), ..RunRequestV1::default() };
             let run = desk.ask(|reply| Call::Run { project, request, reply }).await?;
             let (number, budget, exit_code) = (granted.number, granted.budget, run.exit_code);
-            Ok(AgentAnswerV1::RequestRetest { task_id, number, budget, run, exit_code })
+            Ok(AgentAnswerV1::Retested { task_id, number, budget, run, exit_code })
         }
         (ErrandDone::Reread(errors), _) => Ok(AgentAnswerV1::of_problems(task_id, errors, Vec::new())),
         (ErrandDone::Reviewed(reviewed), _) => Ok(AgentAnswerV1::of_problems(task_id, reviewed.errors, reviewed.changes)),

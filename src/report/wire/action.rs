@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::model::{
     ActionId, ActionType, AgentAction, Classification, ControlSeen, Coverage, DebtGeneration, DiagnosticSummary, DurationMs,
-    ResultType, ReviewSeen, RunId, Survivor, TestResults, Timestamp,
+    ResultType, ReviewSeen, RunId, Survivor, SystemFault, TestResults, Timestamp,
 };
 
 use super::observed::{AttemptV2, DiagnosticsV2, HealthCheckV2, TextV2};
@@ -162,7 +162,7 @@ pub struct ActionOutcomeV2 {
     pub killed: Option<bool>,
     /// Why it could not be started, why its end is not known, or why a request got no answer.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub error: Option<SpawnErrorV2>,
+    pub error: Option<SystemFault>,
     /// For a service that did not become ready: the end of its output.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub server_output: Option<String>,
@@ -253,28 +253,6 @@ pub struct ByteRangeV2 {
     pub to: u64,
 }
 
-/// Why a command could not be started, why its end is not known, or why a request got no answer.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct SpawnErrorV2 {
-    /// The system's error name (`ENOENT`), or `STATUS_LOST`.
-    pub code: String,
-    /// The system's error number.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub errno: Option<i32>,
-    /// The system call that failed, if known.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub syscall: Option<String>,
-    /// The address of the failed connection.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub address: Option<String>,
-    /// The port of the failed connection.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub port: Option<u16>,
-    /// The message for people.
-    pub message: String,
-}
-
 /// What a failure kept from running.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
@@ -313,11 +291,4 @@ pub struct SchemaValidationV2 {
     pub valid: bool,
     /// The errors, with positions relative to the action.
     pub errors: Vec<SpecificationErrorV2>,
-}
-
-impl SpawnErrorV2 {
-    /// Returns an error that does not concern a connection.
-    pub(in crate::report) fn plain(code: impl Into<String>, errno: Option<i32>, message: String) -> Self {
-        Self { code: code.into(), errno, syscall: None, address: None, port: None, message }
-    }
 }

@@ -4,9 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::model::{ActionId, ActionType, CategoryCode, Digest, DurationMs, RunId, Timestamp};
+use crate::model::{ActionId, ActionType, CategoryCode, Digest, DurationMs, RunId, SystemFault, Timestamp};
 
-use super::action::SpawnErrorV2;
 use super::observed::{HealthCheckV2, TextV2};
 
 /// `STEP.1-file-validation.json`: the check of a file.
@@ -110,7 +109,7 @@ pub struct ResponseV1 {
     pub redirected_to: Option<String>,
     /// Why there was no answer.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub error: Option<SpawnErrorV2>,
+    pub error: Option<SystemFault>,
     pub duration: DurationMs,
 }
 

@@ -17,7 +17,7 @@ mod tests_modified;
 
 pub use action::{
     ActionImpactV2, ActionOutcomeV2, ActionResultV2, ByteRangeV2, DispositionV2, ImpactV2, PrerequisiteImpactV2, ReusedV2,
-    SchemaValidationV2, ShownV2, SkipReason, SpawnErrorV2,
+    SchemaValidationV2, ShownV2, SkipReason,
 };
 pub use context::{
     ConfigurationChangeV2, ContentionV2, CustodyV2, EnvironmentComponentV2, EnvironmentV2, IsolationV2, ProjectV2,

@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::model::{
-    ActionId, ActionType, Coverage, Diagnostic, DiagnosticSummary, Digest, DurationMs, LimitKind, RunId, Survivor, TaskId,
-    TestOutcome, Timestamp, TreeDigest, Trigger, Usage,
+    ActionId, ActionType, Coverage, Diagnostic, DiagnosticSummary, Digest, DurationMs, LimitKind, RunId, Survivor, SystemFault,
+    TaskId, TestOutcome, Timestamp, TreeDigest, Trigger, Usage,
 };
 
-use super::action::{ShownV2, SpawnErrorV2};
+use super::action::ShownV2;
 use super::context::ProjectV2;
 use super::report::TestSpecificationV2;
 
@@ -122,7 +122,7 @@ pub struct ExecutionV1 {
     pub limit: Option<LimitKind>,
     /// Why it could not be started, or why its end is not known.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub error: Option<SpawnErrorV2>,
+    pub error: Option<SystemFault>,
 }
 
 /// The output of a command. The log has the bytes of both streams in order of arrival, and the frames file says which byte came

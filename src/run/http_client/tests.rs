@@ -51,7 +51,7 @@ fn answered(sent: Sent) -> HttpAnswer {
     answer
 }
 
-fn fault(sent: Sent) -> ConnectionFault {
+fn fault(sent: Sent) -> SystemFault {
     let ExchangeOutcome::Unanswered(fault) = sent.outcome else { panic!("{sent:?}") };
     fault
 }
@@ -149,12 +149,12 @@ fn each_way_of_not_being_answered_has_its_name() {
     assert_eq!(refused.resolution, Some(Ok(vec![address])));
     let refused = fault(refused);
     assert_eq!(
-        (refused.code.as_str(), refused.errno, refused.syscall, refused.port),
+        (refused.code.as_str(), refused.errno, refused.syscall.as_deref(), refused.port),
         ("ECONNREFUSED", Some(111), Some("connect"), Some(address.port()))
     );
     assert_eq!(refused.message, format!("connect ECONNREFUSED {address}"));
     let lost = fault(send(&HttpRequest::get("http://nobody.invalid/"), &PATIENT));
-    assert_eq!((lost.code.as_str(), lost.syscall), ("ENOTFOUND", Some("getaddrinfo")), "{lost:?}");
+    assert_eq!((lost.code.as_str(), lost.syscall.as_deref()), ("ENOTFOUND", Some("getaddrinfo")), "{lost:?}");
     let (address, serving) = serve(vec![b"SSH-2.0-OpenSSH_9\r\n\r\n".to_vec()]);
     assert_eq!(fault(send(&HttpRequest::get(format!("http://{address}/")), &PATIENT)).code, "PROTOCOL");
     serving.join().expect("it served");

@@ -35,7 +35,7 @@ impl Performer<'_, '_> {
         let (observed, interpretation) = match &action.kind {
             ActionKind::FileValidation(validation) => self.validate_file(action, validation, allowed.timeout),
             ActionKind::HttpRequest(request) => self.send_request(action, request, allowed.timeout),
-            ActionKind::TerminalCommand | ActionKind::CustomScript(_) | ActionKind::Review(_) => {
+            ActionKind::Command | ActionKind::CustomScript(_) | ActionKind::Review(_) => {
                 unreachable!("whoever calls this has asked whether it starts a process")
             }
         };

@@ -41,7 +41,7 @@ pub(super) fn terminal_command(raw: &RawTerminalCommandParameters, argv: Option<
         (None, Some(RawShell::Powershell | RawShell::Cmd)) => unreachable!("the lint refuses shells of other systems"),
     };
     let command = CommandLine { argv, display: script.trim().to_owned(), shell: raw.shell.is_some() };
-    Done { kind: ActionKind::TerminalCommand, command }
+    Done { kind: ActionKind::Command, command }
 }
 
 /// Returns the call of a script. `path` must be inside the project.
