@@ -1,32 +1,61 @@
 //! Every key `proctor.toml` may have. The reader asks for no other, and `default.toml` documents each.
 
+use std::cmp::Reverse;
+use std::sync::LazyLock;
+
+use crate::model::{PolicyCategory, PolicyOptions, Tool};
+
 /// A table of the file and the keys it may hold.
 pub(super) struct KnownTable {
     /// Its name with dots, without the position in a list: `check.coverage`.
-    pub(super) name: &'static str,
+    pub(super) name: String,
     /// Its keys, sub-tables included.
-    pub(super) keys: &'static [&'static str],
+    pub(super) keys: Vec<&'static str>,
 }
 
 /// A key that does not exist, with more to say about it than its nearest neighbour.
-pub(super) struct Stranger {
+struct Stranger {
     /// The table it is written in.
-    pub(super) table: &'static str,
+    table: &'static str,
     /// The key.
-    pub(super) key: &'static str,
+    key: &'static str,
     /// What is wrong with it; none: it is simply unknown.
-    pub(super) message: Option<&'static str>,
+    message: Option<&'static str>,
+    /// What to write instead.
+    nearest: Option<&'static str>,
+    /// What to do.
+    hint: Option<&'static str>,
+}
+
+/// What is said of a key that does not exist.
+pub(super) struct StrangeKey {
+    /// What is wrong with it; none: it is simply unknown.
+    pub(super) message: Option<String>,
     /// What to write instead.
     pub(super) nearest: Option<&'static str>,
     /// What to do.
-    pub(super) hint: Option<&'static str>,
+    pub(super) hint: Option<String>,
 }
 
 /// All tables.
-pub(super) const TABLES: &[KnownTable] = &[
-    KnownTable {
-        name: "",
-        keys: &[
+pub(super) static TABLES: LazyLock<Vec<KnownTable>> = LazyLock::new(|| {
+    let mut judged: Vec<Tool> = Tool::ALL.into_iter().filter(|tool| tool.findings().is_some()).collect();
+    let tools = judged.iter().map(|tool| tool.word());
+    let policy = PolicyCategory::ALL.iter().map(|category| category.key()).chain(tools).collect();
+    // A message that names the tables with a key begins with those that have most of them.
+    judged.sort_by_key(|tool| Reverse(policy_keys(*tool).len()));
+    let of_tools =
+        judged.into_iter().map(|tool| KnownTable { name: format!("policy.{}", tool.word()), keys: policy_keys(tool).to_vec() });
+    let fixed = FIXED_TABLES.iter().map(|(name, keys)| KnownTable { name: (*name).to_owned(), keys: keys.to_vec() });
+    let policy = KnownTable { name: "policy".to_owned(), keys: policy };
+    fixed.chain([policy]).chain(of_tools).collect()
+});
+
+/// The tables that do not follow from the tools, each with its keys.
+const FIXED_TABLES: &[(&str, &[&str])] = &[
+    (
+        "",
+        &[
             "project",
             "check",
             "prerequisite",
@@ -45,11 +74,11 @@ pub(super) const TABLES: &[KnownTable] = &[
             "approval",
             "govern",
         ],
-    },
-    KnownTable { name: "project", keys: &["name"] },
-    KnownTable {
-        name: "check",
-        keys: &[
+    ),
+    ("project", &["name"]),
+    (
+        "check",
+        &[
             "name",
             "tool",
             "command",
@@ -72,12 +101,12 @@ pub(super) const TABLES: &[KnownTable] = &[
             "control",
             "policy",
         ],
-    },
-    KnownTable { name: "check.coverage", keys: &["minimum", "report"] },
-    KnownTable { name: "check.policy", keys: POLICY_KEYS },
-    KnownTable {
-        name: "prerequisite",
-        keys: &[
+    ),
+    ("check.coverage", &["minimum", "report"]),
+    ("check.policy", POLICY_KEYS),
+    (
+        "prerequisite",
+        &[
             "name",
             "command",
             "shell",
@@ -94,11 +123,11 @@ pub(super) const TABLES: &[KnownTable] = &[
             "service",
             "ready",
         ],
-    },
-    KnownTable { name: "prerequisite.ready", keys: &["url", "port", "command", "timeout", "interval", "attempt_timeout"] },
-    KnownTable {
-        name: "cleanup",
-        keys: &[
+    ),
+    ("prerequisite.ready", &["url", "port", "command", "timeout", "interval", "attempt_timeout"]),
+    (
+        "cleanup",
+        &[
             "name",
             "command",
             "shell",
@@ -111,12 +140,12 @@ pub(super) const TABLES: &[KnownTable] = &[
             "expected_exit_codes",
             "on_survivors",
         ],
-    },
-    KnownTable { name: "defaults", keys: &["timeout", "idle_timeout", "max_output", "grace", "on_survivors"] },
-    KnownTable { name: "run", keys: &["order", "parallel", "reuse"] },
-    KnownTable {
-        name: "watch",
-        keys: &[
+    ),
+    ("defaults", &["timeout", "idle_timeout", "max_output", "grace", "on_survivors"]),
+    ("run", &["order", "parallel", "reuse"]),
+    (
+        "watch",
+        &[
             "ignore",
             "include",
             "quiet",
@@ -131,52 +160,32 @@ pub(super) const TABLES: &[KnownTable] = &[
             "bell",
             "notify",
         ],
-    },
-    KnownTable { name: "evidence", keys: &["link", "lock_wait", "keep_runs", "keep_days", "max_bytes", "archive_days"] },
-    KnownTable { name: "tasks", keys: &["file"] },
-    KnownTable { name: "queue", keys: &["max_parallel", "wait"] },
-    KnownTable { name: "environment", keys: &["pass_environment", "env_file"] },
-    KnownTable { name: "sandbox", keys: &["mode", "writable", "sockets", "visible", "home", "memory", "processes"] },
-    KnownTable { name: "tdd", keys: &["max_scaffold_retries", "max_attempts", "max_retests", "expected_missing"] },
-    KnownTable { name: "routing", keys: &["collection_error"] },
-    KnownTable { name: "approval", keys: &["protect", "on_protected_change", "require_signature", "allowed_signers"] },
-    KnownTable { name: "policy", keys: POLICY_TABLES },
-    KnownTable { name: "policy.mypy", keys: POLICY_KEYS },
-    KnownTable { name: "policy.eslint", keys: POLICY_KEYS },
-    KnownTable { name: "policy.ruff", keys: POLICY_KEYS },
-    KnownTable { name: "policy.flake8", keys: POLICY_KEYS },
-    KnownTable { name: "policy.pylint", keys: POLICY_KEYS },
-    KnownTable { name: "policy.prettier", keys: POLICY_KEYS },
-    KnownTable { name: "policy.compile", keys: POLICY_KEYS },
-    KnownTable { name: "policy.tsc", keys: &["enabled", "block_on"] },
-    KnownTable {
-        name: "govern",
-        keys: &["editor", "tracker", "repo", "trail", "max_iterations", "max_attempts", "tool_timeout", "drafter", "reviewer"],
-    },
-    KnownTable { name: "govern.drafter", keys: MODEL_KEYS },
-    KnownTable { name: "govern.reviewer", keys: MODEL_KEYS },
+    ),
+    ("evidence", &["link", "lock_wait", "keep_runs", "keep_days", "max_bytes", "archive_days"]),
+    ("tasks", &["file"]),
+    ("queue", &["max_parallel", "wait"]),
+    ("environment", &["pass_environment", "env_file"]),
+    ("sandbox", &["mode", "writable", "sockets", "visible", "home", "memory", "processes"]),
+    ("tdd", &["max_scaffold_retries", "max_attempts", "max_retests", "expected_missing"]),
+    ("routing", &["collection_error"]),
+    ("approval", &["protect", "on_protected_change", "require_signature", "allowed_signers"]),
+    ("govern", &["editor", "tracker", "repo", "trail", "max_iterations", "max_attempts", "tool_timeout", "drafter", "reviewer"]),
+    ("govern.drafter", MODEL_KEYS),
+    ("govern.reviewer", MODEL_KEYS),
 ];
 
-const POLICY_TABLES: &[&str] =
-    &["linting", "type_checking", "compilation", "tsc", "mypy", "eslint", "ruff", "flake8", "pylint", "prettier", "compile"];
-
+/// The keys of a tool's policy: those of every tool, and those of tools that have warnings and rules by name.
 const POLICY_KEYS: &[&str] =
     &["enabled", "block_on", "treat_warnings_as_errors", "max_warnings", "ignored_rules", "error_on_rules"];
+const PLAIN_POLICY_KEYS: &[&str] = &["enabled", "block_on"];
 
 const MODEL_KEYS: &[&str] = &["name", "command", "pass_environment", "visible", "writable", "timeout"];
 
-const LINTERS_ONLY: Option<&str> = Some("is a setting of linters: tsc reports errors only and has no rules by name");
-const USE_BLOCK_ON: Option<&str> = Some("write it under a linter, for example `[policy.eslint]`, or choose a `block_on` for tsc");
 const NO_CATCH_ALL: Option<&str> = Some("is not known to this kind of action: its exit code alone decides");
 const USE_CHECK: Option<&str> = Some("make it a `[[check]]` if its output should be judged");
 
-/// Keys people write that are not there.
-pub(super) const STRANGERS: &[Stranger] = &[
-    Stranger { table: "policy.tsc", key: "treat_warnings_as_errors", message: LINTERS_ONLY, nearest: None, hint: USE_BLOCK_ON },
-    Stranger { table: "policy.tsc", key: "max_warnings", message: LINTERS_ONLY, nearest: None, hint: USE_BLOCK_ON },
-    Stranger { table: "policy.tsc", key: "ignored_rules", message: LINTERS_ONLY, nearest: None, hint: USE_BLOCK_ON },
-    Stranger { table: "policy.tsc", key: "error_on_rules", message: LINTERS_ONLY, nearest: None, hint: USE_BLOCK_ON },
-    Stranger { table: "policy", key: "typescript", message: None, nearest: Some("tsc"), hint: None },
+/// Keys people write that are not there, beside those of the tools' policies.
+const STRANGERS: &[Stranger] = &[
     Stranger { table: "prerequisite", key: "tool", message: NO_CATCH_ALL, nearest: None, hint: USE_CHECK },
     Stranger { table: "prerequisite", key: "policy", message: NO_CATCH_ALL, nearest: None, hint: USE_CHECK },
     Stranger { table: "prerequisite", key: "coverage", message: NO_CATCH_ALL, nearest: None, hint: USE_CHECK },
@@ -191,15 +200,44 @@ pub(super) const STRANGERS: &[Stranger] = &[
     Stranger { table: "sandbox", key: "pids", message: None, nearest: Some("processes"), hint: None },
 ];
 
+/// Returns the keys of a tool's policy.
+fn policy_keys(tool: Tool) -> &'static [&'static str] {
+    match tool.findings().map(|findings| findings.options) {
+        Some(PolicyOptions::WarningsAndRules) => POLICY_KEYS,
+        Some(PolicyOptions::None) => PLAIN_POLICY_KEYS,
+        None => &[],
+    }
+}
+
+/// Returns what is to be said of a key that does not exist; none where nothing special is.
+pub(super) fn strange_key(table: &str, key: &str) -> Option<StrangeKey> {
+    if let Some(row) = STRANGERS.iter().find(|row| row.table == table && row.key == key) {
+        let owned = |text: Option<&str>| text.map(str::to_owned);
+        return Some(StrangeKey { message: owned(row.message), nearest: row.nearest, hint: owned(row.hint) });
+    }
+    let mut judged = Tool::ALL.into_iter().filter(|tool| tool.findings().is_some());
+    if table == "policy" {
+        let nearest = judged.find(|tool| tool.report_name() == key).map(Tool::word);
+        return nearest.map(|word| StrangeKey { message: None, nearest: Some(word), hint: None });
+    }
+    let word = judged.map(Tool::word).find(|word| table.strip_prefix("policy.") == Some(word))?;
+    POLICY_KEYS.contains(&key).then(|| StrangeKey {
+        message: Some(format!("is a setting of linters: {word} reports errors only and has no rules by name")),
+        nearest: None,
+        hint: Some(format!("write it under a linter, for example `[policy.eslint]`, or choose a `block_on` for {word}")),
+    })
+}
+
 /// Returns the keys of a table.
 pub(super) fn keys_of(table: &str) -> &'static [&'static str] {
-    TABLES.iter().find(|known| known.name == table).map(|known| known.keys).expect("the reader opens listed tables only")
+    let known = TABLES.iter().find(|known| known.name == table);
+    known.map(|known| known.keys.as_slice()).expect("the reader opens listed tables only")
 }
 
 /// Returns the tables that have a key, as they are written in the file: `[watch]`, `[[check]]`.
 pub(super) fn homes_of(key: &str) -> Vec<String> {
     let homes = TABLES.iter().filter(|known| !known.name.is_empty() && known.keys.contains(&key));
-    homes.map(|known| header(known.name)).collect()
+    homes.map(|known| header(&known.name)).collect()
 }
 
 /// Returns a table's header as it is written.

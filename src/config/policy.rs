@@ -3,7 +3,7 @@
 use crate::config::section::{Document, Section};
 use crate::config::settings::{PolicyOverride, PolicySettings};
 use crate::config::values::{boolean, choice, count, filled_text, list};
-use crate::model::{BlockOn, Tool, ToolClass};
+use crate::model::{BlockOn, PolicyOptions, Tool, ToolClass};
 
 /// The strategies of seed 004 by the words that stand in the file.
 const STRATEGIES: &[(&str, BlockOn)] = &[
@@ -34,7 +34,10 @@ pub(super) fn read_policy(top: &Section<'_>, document: &mut Document<'_>) -> Pol
 
 fn read_tool(tool: Tool, section: &Section<'_>, document: &mut Document<'_>) -> PolicyOverride {
     let section = section.table(document, tool.word());
-    if tool == Tool::Tsc { read_tsc(&section, document) } else { read_override(&section, document) }
+    match tool.findings().map(|findings| findings.options) {
+        Some(PolicyOptions::WarningsAndRules) => read_override(&section, document),
+        Some(PolicyOptions::None) | None => read_plain(&section, document),
+    }
 }
 
 /// Reads what is said about one tool or one check. Which keys suit a check's tool is known only once the tool is.
@@ -46,11 +49,11 @@ pub(super) fn read_override(section: &Section<'_>, document: &mut Document<'_>) 
         max_warnings: section.optional(document, "max_warnings", count(0..=u32::MAX, "10")),
         ignored_rules: section.optional(document, "ignored_rules", rules()),
         error_on_rules: section.optional(document, "error_on_rules", rules()),
-        ..read_tsc(section, document)
+        ..read_plain(section, document)
     }
 }
 
-fn read_tsc(section: &Section<'_>, document: &mut Document<'_>) -> PolicyOverride {
+fn read_plain(section: &Section<'_>, document: &mut Document<'_>) -> PolicyOverride {
     PolicyOverride {
         enabled: section.optional(document, "enabled", boolean),
         block_on: section.optional(document, "block_on", choice(STRATEGIES)),

@@ -305,7 +305,7 @@ fn every_key_stands_in_the_default_file_with_a_line_of_explanation() {
     let is_table = |name: &str| TABLES.iter().any(|known| known.name == name);
     for known in TABLES.iter().filter(|known| !known.name.starts_with("check.") && known.name != "prerequisite.ready") {
         for key in known.keys.iter().filter(|key| !is_table(key) && !is_table(&format!("{}.{key}", known.name))) {
-            let here = (known.name.to_owned(), (*key).to_owned());
+            let here = (known.name.clone(), (*key).to_owned());
             assert!(explained.contains(&here), "`{key}` of [{}] is not in default.toml", known.name);
         }
     }
@@ -485,7 +485,7 @@ fn value() -> impl Strategy<Value = String> {
 fn line() -> impl Strategy<Value = String> {
     let keys: Vec<&'static str> = TABLES.iter().flat_map(|known| known.keys.iter().copied()).collect();
     let headers: Vec<String> =
-        TABLES.iter().filter(|known| !known.name.is_empty()).map(|known| crate::config::keys::header(known.name)).collect();
+        TABLES.iter().filter(|known| !known.name.is_empty()).map(|known| crate::config::keys::header(&known.name)).collect();
     prop_oneof![
         3 => (prop::sample::select(keys), value()).prop_map(|(key, value)| format!("{key} = {value}")),
         1 => prop::sample::select(headers),

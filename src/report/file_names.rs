@@ -12,34 +12,6 @@ pub const RUN_START_FILE: &str = "run.json";
 /// A coverage report's file name after the action's id.
 const COVERAGE_REPORT: &str = "coverage.json";
 
-/// A row of the table.
-struct Slugs {
-    tool: Tool,
-    /// Of log, frames and action record.
-    log: &'static str,
-    /// Of what the interpreter found.
-    findings: Option<&'static str>,
-    /// Of the report the tool wrote.
-    tool_report: Option<&'static str>,
-}
-
-/// Tool to slugs. Seed 004's own example names are those of the tests below.
-const SLUGS: [Slugs; 13] = [
-    Slugs { tool: Tool::Pytest, log: "pytest", findings: Some("test-results.json"), tool_report: Some("junit.xml") },
-    Slugs { tool: Tool::Jest, log: "jest", findings: Some("test-results.json"), tool_report: Some("jest-report.json") },
-    Slugs { tool: Tool::Vitest, log: "vitest", findings: Some("test-results.json"), tool_report: Some("vitest-report.json") },
-    Slugs { tool: Tool::Tsc, log: "typescript-compilation", findings: Some("typescript-diagnostics.json"), tool_report: None },
-    Slugs { tool: Tool::Eslint, log: "eslint", findings: Some("eslint-report.json"), tool_report: None },
-    Slugs { tool: Tool::Mypy, log: "mypy", findings: Some("mypy-diagnostics.json"), tool_report: None },
-    Slugs { tool: Tool::Ruff, log: "ruff", findings: Some("ruff-report.json"), tool_report: None },
-    Slugs { tool: Tool::Flake8, log: "flake8", findings: Some("flake8-report.json"), tool_report: None },
-    Slugs { tool: Tool::Pylint, log: "pylint", findings: Some("pylint-report.json"), tool_report: None },
-    Slugs { tool: Tool::Prettier, log: "prettier", findings: Some("prettier-report.json"), tool_report: None },
-    Slugs { tool: Tool::Compile, log: "compilation", findings: Some("compilation-diagnostics.json"), tool_report: None },
-    Slugs { tool: Tool::Review, log: "review", findings: Some("review-verdict.json"), tool_report: Some("review-prompt.txt") },
-    Slugs { tool: Tool::Generic, log: "terminal-output", findings: None, tool_report: None },
-];
-
 /// Of the control of a check: log and frames, and the report the tool wrote.
 const CONTROL: (&str, &str) = ("control", "control-junit.xml");
 
@@ -144,7 +116,7 @@ impl ActionFiles {
     /// Returns the names of the files of an attempt, from 1. The names of the first are those of an action that is not repeated.
     pub fn of_attempt(action: &Action, attempt: u32) -> Self {
         let stem = stem(&action.id, attempt);
-        let slugs = SLUGS.iter().find(|row| row.tool == action.tool).expect("a test walks the table over all tools");
+        let slugs = action.tool.evidence_names();
         let file = |rest: String, kind| NamedFile { name: format!("{stem}-{rest}"), kind };
         let (log_kind, findings_kind) = match action.class {
             ToolClass::Test => (EvidenceKind::TestExecutionLog, EvidenceKind::TestExecutionLog),
@@ -208,8 +180,9 @@ fn kind_of_slug(rest: &str) -> EvidenceKind {
         Some(_) if rest == CONTROL.1 => return EvidenceKind::ToolReport,
         Some(_) | None => {}
     }
-    for row in &SLUGS {
-        let is_test = row.tool.class() == ToolClass::Test;
+    for tool in Tool::ALL {
+        let row = tool.evidence_names();
+        let is_test = tool.class() == ToolClass::Test;
         if row.findings == Some(rest) {
             return if is_test { EvidenceKind::TestExecutionLog } else { EvidenceKind::Diagnostics };
         }

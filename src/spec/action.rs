@@ -79,14 +79,5 @@ pub(super) fn found_command(found: &Found) -> CommandLine {
 }
 
 fn description(tool: Tool, command: &CommandLine) -> String {
-    let does = match tool {
-        Tool::Pytest | Tool::Jest | Tool::Vitest => "runs the tests",
-        Tool::Tsc | Tool::Mypy => "checks the types",
-        Tool::Eslint | Tool::Ruff | Tool::Flake8 | Tool::Pylint => "looks for lint",
-        Tool::Prettier => "checks the formatting",
-        Tool::Compile => "compiles",
-        Tool::Review => "asks for a review",
-        Tool::Generic => "runs",
-    };
-    format!("{does}: `{}`", command.display)
+    format!("{}: `{}`", tool.does(), command.display)
 }

@@ -2,9 +2,9 @@
 
 use crate::model::{
     BlockOn, Blocking, Diagnostic, DiagnosticSummary, FindingLevel, Interpretation, PolicyApplied, ResultType, Severity,
-    ToolPolicy, Unlisted,
+    ToolPolicy, Unlisted, WarningsExit,
 };
-use crate::verdict::wording::{WarningsExit, Words, plural};
+use crate::verdict::wording::{Words, plural};
 
 /// What the policy makes of a tool's findings.
 #[derive(Debug, Clone)]

@@ -1,8 +1,8 @@
-//! The words reports use for a validation tool's findings: data, found by the tool's name in reports (seed 004).
+//! The words reports use for a validation tool's findings: by what it finds, and with what its row says of it (seed 004).
 
 use std::time::Duration;
 
-use crate::model::DebtCategory;
+use crate::model::{DebtCategory, FindingKind, Tool, WarningsExit};
 use crate::verdict::agent::AgentWord;
 
 /// How one tool's findings are spoken of.
@@ -27,68 +27,7 @@ pub(in crate::verdict) struct Words {
     pub(in crate::verdict) warnings_exit: WarningsExit,
 }
 
-/// What a failing exit code says of a run of a tool that found warnings only (C28).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::verdict) enum WarningsExit {
-    /// That they are more than the tool was told to allow.
-    Refuses,
-    /// That there are some, and nothing else: the tool has a bit for each kind of message.
-    Tells,
-}
-
-const TABLE: [Words; 8] = [
-    Words {
-        report_name: "typescript",
-        display: "TypeScript",
-        error: "Type Error",
-        errors: "type errors",
-        error_issue: "TYPE_ERROR",
-        warning_issue: "TYPE_WARNING",
-        blocks_compilation: true,
-        debt: DebtCategory::ValidationMissing,
-        agent: AgentWord::FixTypes,
-        fix_option: None,
-        warnings_exit: WarningsExit::Refuses,
-    },
-    Words {
-        report_name: "eslint",
-        display: "ESLint",
-        error: "Error",
-        errors: "errors",
-        error_issue: "LINT_ERROR",
-        warning_issue: "LINT_WARNING",
-        blocks_compilation: false,
-        debt: DebtCategory::Refactor,
-        agent: AgentWord::FixCode,
-        fix_option: Some("--fix"),
-        warnings_exit: WarningsExit::Refuses,
-    },
-    Words { report_name: "mypy", display: "mypy", ..TYPES },
-    Words { report_name: "ruff", display: "Ruff", fix_option: Some("--fix"), ..LINT },
-    Words { report_name: "flake8", display: "Flake8", ..LINT },
-    Words { report_name: "pylint", display: "Pylint", warnings_exit: WarningsExit::Tells, ..LINT },
-    Words {
-        report_name: "prettier",
-        display: "Prettier",
-        error: "Formatting Issue",
-        errors: "formatting issues",
-        error_issue: "FORMAT_ERROR",
-        warning_issue: "FORMAT_WARNING",
-        fix_option: Some("--write"),
-        ..LINT
-    },
-    Words {
-        report_name: "compilation",
-        display: "Compilation",
-        error: "Compilation Error",
-        error_issue: "COMPILATION_ERROR",
-        warning_issue: "COMPILATION_WARNING",
-        blocks_compilation: true,
-        ..ANY
-    },
-];
-
-/// What type checkers have in common; their errors are found before the code runs, and keep nothing from being compiled.
+/// What type checkers have in common; their errors are found before the code runs.
 const TYPES: Words = Words {
     error: "Type Error",
     errors: "type errors",
@@ -116,9 +55,37 @@ const ANY: Words = Words {
     warnings_exit: WarningsExit::Refuses,
 };
 
+/// What formatters have in common.
+const FORMATTING: Words = Words {
+    error: "Formatting Issue",
+    errors: "formatting issues",
+    error_issue: "FORMAT_ERROR",
+    warning_issue: "FORMAT_WARNING",
+    ..LINT
+};
+
+/// What compilers and builds have in common.
+const COMPILATION: Words =
+    Words { error: "Compilation Error", error_issue: "COMPILATION_ERROR", warning_issue: "COMPILATION_WARNING", ..ANY };
+
 /// Returns the words for a tool, by its name in reports.
-pub(in crate::verdict) fn words_for(report_name: &str) -> &'static Words {
-    TABLE.iter().find(|words| words.report_name == report_name).unwrap_or(&ANY)
+pub(in crate::verdict) fn words_for(report_name: &str) -> Words {
+    let tools = Tool::ALL.into_iter().filter(|tool| tool.report_name() == report_name);
+    let Some((tool, facts)) = tools.filter_map(|tool| Some((tool, tool.findings()?))).next() else { return ANY };
+    let words = match facts.kind {
+        FindingKind::Types => TYPES,
+        FindingKind::Lint => LINT,
+        FindingKind::Formatting => FORMATTING,
+        FindingKind::Compilation => COMPILATION,
+    };
+    Words {
+        report_name: tool.report_name(),
+        display: facts.display,
+        blocks_compilation: facts.blocks_compilation,
+        fix_option: facts.fix_option,
+        warnings_exit: facts.warnings_exit,
+        ..words
+    }
 }
 
 /// Returns a count with its noun, for example `1 error`, `5 errors`.

@@ -1,0 +1,119 @@
+//! What the row of a tool in `model/tool.rs` is made of.
+
+use serde::{Deserialize, Serialize};
+
+/// What an action's outcome means (E2).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub enum ToolClass {
+    /// Runs tests; feeds the router.
+    Test,
+    /// Looks for issues in the code; judged by a policy.
+    Validation,
+    /// Neither is known.
+    Generic,
+}
+
+/// The categories of seed 004's `validationPolicy`: a strategy can be set for all tools of one (C23).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum PolicyCategory {
+    /// Linters and formatters.
+    Linting,
+    /// Type checkers.
+    TypeChecking,
+    /// Compilers and builds.
+    Compilation,
+}
+
+/// What judges an action of a tool.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum JudgedBy {
+    /// The tool's output or report, together with its exit code.
+    Output,
+    /// Its exit code alone.
+    ExitCode,
+    /// A grammar for free text: the answer of a reviewer (seed 003).
+    Grammar,
+}
+
+/// The names of the files an action leaves, without its id.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct EvidenceNames {
+    /// Of log, frames and action record, without their endings.
+    pub log: &'static str,
+    /// Of what the interpreter found.
+    pub findings: Option<&'static str>,
+    /// Of the report the tool wrote.
+    pub tool_report: Option<&'static str>,
+}
+
+/// Which options a policy of a tool has beside `enabled` and `block_on`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PolicyOptions {
+    /// Those about warnings and about rules by name.
+    WarningsAndRules,
+    /// None: the tool reports errors only, and its rules have no names.
+    None,
+}
+
+/// What a validation tool finds, and what its findings are called by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FindingFacts {
+    /// What it finds.
+    pub kind: FindingKind,
+    /// The tool's name as people write it.
+    pub display: &'static str,
+    /// Whether its errors keep the code from being compiled.
+    pub blocks_compilation: bool,
+    /// The option that lets the tool mend findings by itself.
+    pub fix_option: Option<&'static str>,
+    /// What a failing exit code says of a run that found warnings only.
+    pub warnings_exit: WarningsExit,
+    /// What its policy may say.
+    pub options: PolicyOptions,
+}
+
+/// What a validation tool finds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FindingKind {
+    /// Faults of types.
+    Types,
+    /// Rules of style and of good sense that the code breaks.
+    Lint,
+    /// Files that are formatted otherwise.
+    Formatting,
+    /// What keeps code from being built.
+    Compilation,
+}
+
+/// What a failing exit code says of a run of a tool that found warnings only (C28).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WarningsExit {
+    /// That they are more than the tool was told to allow.
+    Refuses,
+    /// That there are some, and nothing else: the tool has a bit for each kind of message.
+    Tells,
+}
+
+/// The package a tool is installed as, by its name there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum InstalledPackage {
+    /// A package of Python, which `python -m` runs.
+    Python(&'static str),
+    /// A package of Node.
+    Node(&'static str),
+}
+
+impl PolicyCategory {
+    /// All categories.
+    pub const ALL: [Self; 3] = [Self::Linting, Self::TypeChecking, Self::Compilation];
+
+    /// Returns the category's key below `[policy]`.
+    pub fn key(self) -> &'static str {
+        match self {
+            Self::Linting => "linting",
+            Self::TypeChecking => "type_checking",
+            Self::Compilation => "compilation",
+        }
+    }
+}
