@@ -28,6 +28,7 @@ mod recognise;
 mod service;
 mod signals;
 mod subcommands;
+mod table;
 mod tsc;
 
 pub use file_validation::interpret_file;

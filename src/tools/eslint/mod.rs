@@ -4,14 +4,16 @@
 //! for `--exit-on-fatal-error`, and behind make.
 
 mod json;
+pub(super) mod prepare;
 mod stylish;
 
 use crate::model::{CategoryCode, DiagnosticSummary, FindingLevel, Interpretation};
 use crate::tools::gathered::Gathered;
 use crate::tools::interpret::{Exited, signal_through_wrapper};
 use crate::tools::launchers::locate;
-use crate::tools::prepare::{asks_eslint_for_json, option_value};
+use crate::tools::prepare::option_value;
 use crate::tools::{launch_failure, signals};
+use prepare::asks_for_json;
 
 const FORMAT_OPTIONS: &[&str] = &["-f", "--format"];
 const FILE_OPTIONS: &[&str] = &["-o", "--output-file"];
@@ -73,7 +75,7 @@ pub(super) fn interpret(exited: &Exited<'_>) -> Interpretation {
 }
 
 fn read(exited: &Exited<'_>, arguments: &[String]) -> Result<Output, Box<Interpretation>> {
-    let wants_json = asks_eslint_for_json(exited.action) || option_value(arguments, FORMAT_OPTIONS) == Some("json");
+    let wants_json = asks_for_json(exited.action) || option_value(arguments, FORMAT_OPTIONS) == Some("json");
     let failed = exited.code != 0 && exited.code != 1;
     if let Some(text) = json::find(&exited.stdout, wants_json) {
         return match json::parse(text, exited.place) {

@@ -4,15 +4,16 @@
 //! all stands here: findings decide together with the exit code, and a code without findings is a refusal, a crash or a contradiction.
 
 mod json;
-mod prettier;
+pub(super) mod prettier;
 mod printed;
 mod rows;
+pub(super) mod ruff;
 
 use crate::model::{CategoryCode, DiagnosticSummary, FindingLevel, Interpretation};
 use crate::tools::gathered::Gathered;
 use crate::tools::interpret::{Exited, signal_through_wrapper};
 use crate::tools::launchers::locate;
-use crate::tools::prepare::{asks_ruff_for_json, option_value};
+use crate::tools::prepare::option_value;
 use crate::tools::{launch_failure, signals};
 use rows::{Linter, ZeroMeans, linter_of};
 
@@ -56,7 +57,7 @@ pub(super) fn interpret(exited: &Exited<'_>) -> Interpretation {
 
 fn read(linter: &Linter, exited: &Exited<'_>, arguments: &[String]) -> Result<Output, Box<Interpretation>> {
     let format = option_value(arguments, linter.format_options);
-    let wants_json = asks_ruff_for_json(exited.action) || format == Some("json");
+    let wants_json = ruff::asks_for_json(exited.action) || format == Some("json");
     let ended_well = linter.is_finding_code(exited.code) || exited.code == 0;
     let name = linter.name;
     if let Some(read_json) = linter.read_json

@@ -5,6 +5,7 @@
 //! so only the report tells them apart. Printed text names a cause where there is no report, and never a success.
 
 mod failures;
+pub(super) mod prepare;
 mod report;
 mod rules;
 mod tally;

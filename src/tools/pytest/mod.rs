@@ -9,6 +9,7 @@ mod control;
 mod coverage;
 mod failures;
 mod junit;
+pub(super) mod prepare;
 mod rules;
 mod seen;
 mod summary;

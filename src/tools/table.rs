@@ -1,0 +1,104 @@
+//! One row per tool: how its command is known, how it is asked for a report, and who reads what came back. Every other file asks here
+//! and names no tool.
+
+use crate::model::{CategoryCode, Interpretation, StopStage, Tool, ToolReport};
+use crate::tools::interpret::{Exited, Input};
+use crate::tools::prepare::{Preparation, ReportTask};
+use crate::tools::{compile, eslint, generic, linter, node_tests, pytest, tsc};
+
+/// What a tool does, and what is done with it.
+pub(super) struct ToolRow {
+    pub(super) tool: Tool,
+    /// The names of its own programs.
+    pub(super) programs: &'static [&'static str],
+    /// Whether a program of it with these arguments does what the tool is known for. `prettier --write` and `ruff clean` do something
+    /// else, and judging them by findings would call it a success that they printed none.
+    pub(super) checks: fn(&str, &[String]) -> bool,
+    /// Whether it reads no arguments from the environment: behind a wrapper that adds none it cannot be asked for its report.
+    pub(super) is_asked_by_argument_only: bool,
+    /// The variable that keeps colour out of its output. Only one per tool: node prints a warning where it sees two.
+    pub(super) no_colour: Option<(&'static str, &'static str)>,
+    /// Adds to a command what asks for the report.
+    pub(super) ask: fn(&ReportTask<'_>, &mut Preparation),
+    /// The signals that stop it, in order, before SIGKILL.
+    pub(super) stops: &'static [StopStage],
+    /// Judges a run that ended by itself.
+    pub(super) interpret: fn(&Exited<'_>, &Input<'_>) -> Interpretation,
+    /// Says what a report holds that was written while the tool was being stopped; most write theirs at the end, or none.
+    pub(super) before_the_stop: fn(&ToolReport) -> Option<String>,
+}
+
+const fn row(tool: Tool, programs: &'static [&'static str], interpret: fn(&Exited<'_>, &Input<'_>) -> Interpretation) -> ToolRow {
+    ToolRow {
+        tool,
+        programs,
+        checks: |_, _| true,
+        is_asked_by_argument_only: false,
+        no_colour: None,
+        ask: |_, _| {},
+        stops: &[StopStage::Sigterm],
+        interpret,
+        before_the_stop: |_| None,
+    }
+}
+
+/// All tools, in the order of their rows in `model/tool.rs`.
+pub(super) const ROWS: [ToolRow; Tool::ALL.len()] = [
+    ToolRow {
+        ask: pytest::prepare::ask,
+        // It still writes its report after SIGINT. It needs no word about colour: without a terminal it prints none, and a variable
+        // would reach the code under test.
+        stops: &[StopStage::Sigint, StopStage::Sigterm],
+        before_the_stop: pytest::before_the_stop,
+        ..row(Tool::Pytest, &["pytest", "py.test"], |exited, input| {
+            pytest::interpret(exited, input.report, input.coverage, input.report_channel)
+        })
+    },
+    ToolRow {
+        ask: node_tests::prepare::ask,
+        is_asked_by_argument_only: true,
+        ..row(Tool::Jest, &["jest", "jest.js"], |exited, input| node_tests::interpret(exited, input.report))
+    },
+    ToolRow {
+        checks: node_tests::prepare::vitest_tests,
+        ask: node_tests::prepare::ask,
+        is_asked_by_argument_only: true,
+        ..row(Tool::Vitest, &["vitest", "vitest.mjs"], |exited, input| node_tests::interpret(exited, input.report))
+    },
+    ToolRow { no_colour: Some(("NO_COLOR", "1")), ..row(Tool::Tsc, &["tsc", "tsc.js"], |exited, _| tsc::interpret(exited)) },
+    row(Tool::Mypy, &["mypy"], |exited, _| linter::interpret(exited)),
+    ToolRow {
+        no_colour: Some(("FORCE_COLOR", "0")),
+        ask: eslint::prepare::ask,
+        ..row(Tool::Eslint, &["eslint", "eslint.js"], |exited, _| eslint::interpret(exited))
+    },
+    ToolRow {
+        checks: linter::ruff::checks,
+        ask: linter::ruff::ask,
+        ..row(Tool::Ruff, &["ruff"], |exited, _| linter::interpret(exited))
+    },
+    row(Tool::Flake8, &["flake8"], |exited, _| linter::interpret(exited)),
+    row(Tool::Pylint, &["pylint"], |exited, _| linter::interpret(exited)),
+    ToolRow {
+        checks: linter::prettier::checks,
+        ..row(Tool::Prettier, &["prettier", "prettier.cjs"], |exited, _| linter::interpret(exited))
+    },
+    ToolRow { checks: compile::builds, ..row(Tool::Compile, compile::PROGRAMS, |exited, _| compile::interpret(exited)) },
+    // Who carries a review out reads it by the grammar; nobody has yet.
+    row(Tool::Review, &[], |_, _| Interpretation::plain(CategoryCode::NoVerdict, "The review was not read")),
+    row(Tool::Generic, &[], |exited, _| generic::interpret(exited)),
+];
+
+/// [`row_of`] indexes by the tool's place in its enum.
+const _: () = {
+    let mut place = 0;
+    while place < ROWS.len() {
+        assert!(ROWS[place].tool as usize == place);
+        place += 1;
+    }
+};
+
+/// Returns the row of a tool.
+pub(super) fn row_of(tool: Tool) -> &'static ToolRow {
+    &ROWS[tool as usize]
+}
