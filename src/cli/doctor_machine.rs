@@ -290,7 +290,7 @@ pub(crate) fn lines(facts: &MachineFacts) -> Vec<String> {
         for tool in project.tools.iter().filter(|tool| tool.program.is_ok()) {
             let version = tool.version.as_ref().map(|version| format!(" {version}")).unwrap_or_default();
             let path = tool.program.as_ref().map(|path| path.display().to_string()).unwrap_or_default();
-            lines.push(format!("  {:<19} {}{version} · {path}", tool.action, tool_word(tool.tool)));
+            lines.push(format!("  {:<19} {}{version} · {path}", tool.action, tool.tool.action_name()));
         }
     }
     lines
@@ -357,10 +357,6 @@ fn once<T>(found: Option<T>, say: impl FnOnce(T) -> (String, String)) -> Vec<(St
 
 fn sysctl(name: &str, value: u64) -> String {
     format!("echo {name}={value} | sudo tee -a /etc/sysctl.d/60-proctor.conf && sudo sysctl --system")
-}
-
-fn tool_word(tool: Tool) -> &'static str {
-    if tool == Tool::Generic { "command" } else { tool.word() }
 }
 
 fn classify_file_system(FileSystemType(magic): FileSystemType) -> FileSystem {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use crate::config::{ActionDefaults, ActionSettings};
 use crate::model::{Action, ActionId, ActionKind, ActionPhase, CommandLine, EvidenceCapture, Reuse, Tool};
-use crate::spec::discover::{Found, command_text};
+use crate::tools::{FoundCheck, command_text};
 
 /// Returns an action of which nothing is said but its name and its command.
 pub(super) fn plain_action(
@@ -74,7 +74,7 @@ pub(super) fn configured_action(
 }
 
 /// Returns the command of a check that was found.
-pub(super) fn found_command(found: &Found) -> CommandLine {
+pub(super) fn found_command(found: &FoundCheck) -> CommandLine {
     CommandLine { argv: found.argv.clone(), display: command_text(&found.argv), shell: false }
 }
 

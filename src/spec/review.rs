@@ -8,7 +8,7 @@ use crate::model::{
     Tool,
 };
 use crate::spec::action::plain_action;
-use crate::spec::discover::command_text;
+use crate::tools::command_text;
 
 /// The task of reviews that are asked for on the command line.
 const TASK: &str = "review";

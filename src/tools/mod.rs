@@ -8,7 +8,9 @@
 //! file that reads its output (a linter: a row in `linter/rows.rs`), and captured outputs under `fixtures/tools/`.
 
 mod ansi;
+mod checker_call;
 mod compile;
+mod discover;
 mod eslint;
 mod file_validation;
 mod gathered;
@@ -16,28 +18,37 @@ mod generic;
 mod http_answer;
 mod interpret;
 mod json_schema;
+mod jsonc;
 mod launch_failure;
 mod launchers;
 mod linter;
 mod located;
 mod node_tests;
+mod package_json;
 mod places;
 mod prepare;
+mod project_files;
 mod pytest;
 mod recognise;
 mod service;
 mod signals;
+mod strictness;
 mod subcommands;
 mod table;
 mod tsc;
 
+pub(crate) use checker_call::call_of;
+pub(crate) use discover::{FoundCheck, FoundChecks, FoundPolicy, command_text, find_checks, policy_of_command, policy_of_script};
 pub use file_validation::interpret_file;
 pub use http_answer::interpret_exchange;
 pub use interpret::{Input, interpret};
+pub(crate) use package_json::{script_name, scripts};
 pub use prepare::{Preparation, ReportRequest, prepare, stop_ladder};
+pub use project_files::ProjectFiles;
 pub use pytest::{ControlPreparation, interpret_control, may_have_control, not_found, prepare_control};
 pub use recognise::{CommandForm, Recognition, recognise, recognise_script};
 pub use service::{ServiceInput, ServiceLife, health_of_command, interpret_service, port_in_use};
+pub(crate) use strictness::{Strictness, StrictnessRead, StrictnessReader, strictness_reader};
 
 #[cfg(test)]
 mod fixture_claims;
@@ -50,3 +61,5 @@ mod samples;
 
 #[cfg(test)]
 pub(crate) use fixture_tests::captured;
+#[cfg(test)]
+pub(crate) use project_files::fake::FakeFiles;

@@ -1,9 +1,11 @@
-//! One row per tool: how its command is known, how it is asked for a report, and who reads what came back. Every other file asks here
-//! and names no tool.
+//! One row per tool: how its command is known, how it is found in a project, how it is asked for a report, and who reads what came back.
+//! Every other file asks here and names no tool.
 
 use crate::model::{CategoryCode, Interpretation, StopStage, Tool, ToolReport};
+use crate::tools::discover::Finder;
 use crate::tools::interpret::{Exited, Input};
 use crate::tools::prepare::{Preparation, ReportTask};
+use crate::tools::strictness::StrictnessReader;
 use crate::tools::{compile, eslint, generic, linter, node_tests, pytest, tsc};
 
 /// What a tool does, and what is done with it.
@@ -26,6 +28,13 @@ pub(super) struct ToolRow {
     pub(super) interpret: fn(&Exited<'_>, &Input<'_>) -> Interpretation,
     /// Says what a report holds that was written while the tool was being stopped; most write theirs at the end, or none.
     pub(super) before_the_stop: fn(&ToolReport) -> Option<String>,
+    /// Looks for checks of it in a project; none where nothing in a project speaks for it.
+    pub(super) find: Option<Finder>,
+    /// Returns the limit on warnings that a command of it has, or its call in a script (C30).
+    pub(super) limit_of_command: fn(&[String]) -> Option<u32>,
+    pub(super) limit_of_script: fn(&str) -> Option<u32>,
+    /// Of a type checker.
+    pub(super) strictness: Option<StrictnessReader>,
 }
 
 const fn row(tool: Tool, programs: &'static [&'static str], interpret: fn(&Exited<'_>, &Input<'_>) -> Interpretation) -> ToolRow {
@@ -39,17 +48,22 @@ const fn row(tool: Tool, programs: &'static [&'static str], interpret: fn(&Exite
         stops: &[StopStage::Sigterm],
         interpret,
         before_the_stop: |_| None,
+        find: None,
+        limit_of_command: |_| None,
+        limit_of_script: |_| None,
+        strictness: None,
     }
 }
 
 /// All tools, in the order of their rows in `model/tool.rs`.
-pub(super) const ROWS: [ToolRow; Tool::ALL.len()] = [
+pub(super) static ROWS: [ToolRow; Tool::ALL.len()] = [
     ToolRow {
         ask: pytest::prepare::ask,
         // It still writes its report after SIGINT. It needs no word about colour: without a terminal it prints none, and a variable
         // would reach the code under test.
         stops: &[StopStage::Sigint, StopStage::Sigterm],
         before_the_stop: pytest::before_the_stop,
+        find: Some(pytest::discover::find),
         ..row(Tool::Pytest, &["pytest", "py.test"], |exited, input| {
             pytest::interpret(exited, input.report, input.coverage, input.report_channel)
         })
@@ -57,24 +71,42 @@ pub(super) const ROWS: [ToolRow; Tool::ALL.len()] = [
     ToolRow {
         ask: node_tests::prepare::ask,
         is_asked_by_argument_only: true,
+        find: Some(node_tests::discover::find_jest),
         ..row(Tool::Jest, &["jest", "jest.js"], |exited, input| node_tests::interpret(exited, input.report))
     },
     ToolRow {
         checks: node_tests::prepare::vitest_tests,
         ask: node_tests::prepare::ask,
         is_asked_by_argument_only: true,
+        find: Some(node_tests::discover::find_vitest),
         ..row(Tool::Vitest, &["vitest", "vitest.mjs"], |exited, input| node_tests::interpret(exited, input.report))
     },
-    ToolRow { no_colour: Some(("NO_COLOR", "1")), ..row(Tool::Tsc, &["tsc", "tsc.js"], |exited, _| tsc::interpret(exited)) },
-    row(Tool::Mypy, &["mypy"], |exited, _| linter::interpret(exited)),
+    ToolRow {
+        no_colour: Some(("NO_COLOR", "1")),
+        find: Some(tsc::discover::find),
+        strictness: Some(StrictnessReader { read: tsc::strictness::strictness, typed_option: "noImplicitAny" }),
+        ..row(Tool::Tsc, &["tsc", "tsc.js"], |exited, _| tsc::interpret(exited))
+    },
+    ToolRow {
+        find: Some(linter::discover::find_mypy),
+        strictness: Some(StrictnessReader {
+            read: linter::mypy_strictness::strictness,
+            typed_option: linter::mypy_strictness::UNTYPED,
+        }),
+        ..row(Tool::Mypy, &["mypy"], |exited, _| linter::interpret(exited))
+    },
     ToolRow {
         no_colour: Some(("FORCE_COLOR", "0")),
         ask: eslint::prepare::ask,
+        find: Some(eslint::discover::find),
+        limit_of_command: eslint::call::max_warnings,
+        limit_of_script: eslint::call::script_max_warnings,
         ..row(Tool::Eslint, &["eslint", "eslint.js"], |exited, _| eslint::interpret(exited))
     },
     ToolRow {
         checks: linter::ruff::checks,
         ask: linter::ruff::ask,
+        find: Some(linter::discover::find_ruff),
         ..row(Tool::Ruff, &["ruff"], |exited, _| linter::interpret(exited))
     },
     row(Tool::Flake8, &["flake8"], |exited, _| linter::interpret(exited)),

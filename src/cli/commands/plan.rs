@@ -11,8 +11,8 @@ use crate::cli::specification_arguments::PlanOptions;
 use crate::cli::specification_files;
 use crate::config::duration_text;
 use crate::model::{
-    Action, ActionId, ActionPhase, ActionType, CommandExit, CommandLine, OnSurvivors, Plan, PlanNote, PlanOrigin, Reuse, TaskId,
-    Tool, ToolClass, ToolPolicy,
+    Action, ActionId, ActionPhase, ActionType, CommandExit, CommandLine, JudgedBy, OnSurvivors, Plan, PlanNote, PlanOrigin,
+    Reuse, TaskId, Tool, ToolClass, ToolPolicy,
 };
 
 /// The document of `--json`.
@@ -98,7 +98,7 @@ fn details(action: &Action) -> Vec<String> {
     if let Some(policy) = &action.policy {
         details.push(policy.block_on.strategy().to_owned());
     }
-    if action.tool == Tool::Generic && action.expected_exit_codes != [0] {
+    if action.tool.judged_by() == JudgedBy::ExitCode && action.expected_exit_codes != [0] {
         let codes: Vec<String> = action.expected_exit_codes.iter().map(ToString::to_string).collect();
         details.push(format!("exit codes {} succeed", codes.join(", ")));
     }

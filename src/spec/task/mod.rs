@@ -22,12 +22,12 @@ use crate::config::Configuration;
 use crate::model::{
     Action, ActionId, ActionPhase, ApprovalTerms, Plan, PlanNote, PlanOrigin, Problem, SpecificationSource, TaskId,
 };
-use crate::spec::files::ProjectFiles;
 use crate::spec::review::hold_behind_reviews;
 use crate::spec::specification::{RawAction, RawTask, SUITE_TIMEOUT, Specification, Surroundings, below};
 use crate::spec::task::criteria::criteria;
 use crate::spec::task::debt::debt;
 use crate::spec::task::policy::strictness_terms;
+use crate::tools::ProjectFiles;
 
 /// What is around a task that is planned.
 #[derive(Clone, Copy)]

@@ -3,6 +3,8 @@
 //! Exit code 1 does not mean errors: too many warnings give it too (C28). Exit code 2 means that ESLint did not do its work, but
 //! for `--exit-on-fatal-error`, and behind make.
 
+pub(super) mod call;
+pub(super) mod discover;
 mod json;
 pub(super) mod prepare;
 mod stylish;

@@ -3,7 +3,9 @@
 //! `printed` reads the lines they print for people, `json` their machine forms, `prettier` its list of files. What is the same for
 //! all stands here: findings decide together with the exit code, and a code without findings is a refusal, a crash or a contradiction.
 
+pub(super) mod discover;
 mod json;
+pub(super) mod mypy_strictness;
 pub(super) mod prettier;
 mod printed;
 mod rows;

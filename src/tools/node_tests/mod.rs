@@ -4,6 +4,7 @@
 //! 1 is all that either tool ever says: failing tests, no tests at all, a file that does not parse and a refused option share it,
 //! so only the report tells them apart. Printed text names a cause where there is no report, and never a success.
 
+pub(super) mod discover;
 mod failures;
 pub(super) mod prepare;
 mod report;

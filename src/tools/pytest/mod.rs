@@ -7,6 +7,7 @@
 mod collected;
 mod control;
 mod coverage;
+pub(super) mod discover;
 mod failures;
 mod junit;
 pub(super) mod prepare;

@@ -3,7 +3,9 @@
 //! Exit codes do not tell errors in code from errors in configuration (`tsconfig.json` with an unknown option is 2, code that does
 //! not check under `--noEmitOnError` is 1, and from version 7 on is 1 always), so the diagnostics decide.
 
+pub(super) mod discover;
 mod output;
+pub(super) mod strictness;
 
 use crate::model::{CategoryCode, Diagnostic, FindingLevel, Interpretation};
 use crate::tools::gathered::Gathered;

@@ -1,6 +1,6 @@
 //! Rules of reviews: which actions can be one, and what would ask a reviewer more often than once more.
 
-use crate::model::{ActionPhase, ActionType, Problem, Tool};
+use crate::model::{ActionPhase, ActionType, JudgedBy, Problem};
 use crate::spec::specification::lint::subject::{Action, Subject};
 use crate::spec::specification::raw::RawParameters;
 
@@ -28,7 +28,8 @@ pub(super) fn otherwise(subject: &Subject<'_>) -> Vec<Problem> {
             | RawParameters::DatabaseQuery(_)
             | RawParameters::McpBrowserCommand(_) => false,
         };
-        let is_other = action.raw.proctor.as_ref().and_then(|added| added.tool).is_some_and(|tool| tool != Tool::Review);
+        let is_other =
+            action.raw.proctor.as_ref().and_then(|added| added.tool).is_some_and(|tool| tool.judged_by() != JudgedBy::Grammar);
         let fields = [
             ("/retryAttempts", action.raw.retry_attempts.is_some_and(|times| times > 0), "a review is asked once more at most"),
             ("/parameters/expectedExitCodes", has_codes, "a reviewer that ends with another code than 0 has given no verdict"),

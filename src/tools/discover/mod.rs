@@ -3,51 +3,48 @@
 //! Looks at the root first, and where that says nothing about a tool, at the directories one level below. Nothing is executed:
 //! a tool counts as there when its program is.
 
-mod eslint;
-mod node_tests;
-mod pytest;
-mod python;
-mod tsc;
+pub(super) mod python;
 
 use crate::model::{BlockOn, PlanNote, Tool};
 use crate::shell::join_words;
-use crate::spec::files::{ProjectFiles, within};
+use crate::tools::project_files::{ProjectFiles, within};
+use crate::tools::table::{ROWS, row_of};
 
 /// A check that the project's files speak for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Found {
+pub(crate) struct FoundCheck {
     /// The tool.
-    pub(super) tool: Tool,
+    pub(crate) tool: Tool,
     /// The check's name.
-    pub(super) name: String,
+    pub(crate) name: String,
     /// The directory that speaks for it, relative to the project; empty: the root.
-    pub(super) package: String,
+    pub(crate) package: String,
     /// The directory it runs in, relative to the project.
-    pub(super) directory: String,
+    pub(crate) directory: String,
     /// Program and arguments, relative to `directory`.
-    pub(super) argv: Vec<String>,
+    pub(crate) argv: Vec<String>,
     /// What the project's own scripts say about blocking.
-    pub(super) policy: Option<FoundPolicy>,
+    pub(crate) policy: Option<FoundPolicy>,
 }
 
 /// What the project's own scripts say about blocking (C30).
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct FoundPolicy {
+pub(crate) struct FoundPolicy {
     /// When findings block; none: not said.
-    pub(super) block_on: Option<BlockOn>,
+    pub(crate) block_on: Option<BlockOn>,
     /// The limit on warnings; none: not said.
-    pub(super) max_warnings: Option<u32>,
+    pub(crate) max_warnings: Option<u32>,
     /// Where it is said: `package.json scripts.lint`.
-    pub(super) place: String,
+    pub(crate) place: String,
 }
 
 /// Everything that was found, and why.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Findings {
+pub(crate) struct FoundChecks {
     /// The checks, in the order they run.
-    pub(super) found: Vec<Found>,
+    pub(crate) found: Vec<FoundCheck>,
     /// Why each was found, and what is missing.
-    pub(super) notes: Vec<PlanNote>,
+    pub(crate) notes: Vec<PlanNote>,
 }
 
 /// Directories that hold no package of the project itself.
@@ -57,7 +54,8 @@ const NO_PACKAGES: &[&str] =
 /// The most directories below the root that are looked into.
 const MOST_PACKAGES: usize = 256;
 
-type Finder = fn(&dyn ProjectFiles, &str, &mut Findings) -> Looked;
+/// Looks for the checks of one tool in one directory.
+pub(super) type Finder = fn(&dyn ProjectFiles, &str, &mut FoundChecks) -> Looked;
 
 /// Whether a directory says anything about a tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -68,22 +66,11 @@ pub(super) enum Looked {
     Spoke,
 }
 
-/// The tools that are looked for, in the order their checks run.
-const FINDERS: &[Finder] = &[
-    pytest::find,
-    node_tests::find_jest,
-    node_tests::find_vitest,
-    tsc::find,
-    python::find_mypy,
-    eslint::find,
-    python::find_ruff,
-];
-
-/// Looks for the checks of a project.
-pub(super) fn findings(files: &dyn ProjectFiles) -> Findings {
-    let mut findings = Findings::default();
+/// Looks for the checks of a project. They run in the order of the tools' rows.
+pub(crate) fn find_checks(files: &dyn ProjectFiles) -> FoundChecks {
+    let mut findings = FoundChecks::default();
     let packages = packages(files);
-    for find in FINDERS {
+    for find in ROWS.iter().filter_map(|row| row.find) {
         if find(files, "", &mut findings) == Looked::Silent {
             for package in &packages {
                 find(files, package, &mut findings);
@@ -93,12 +80,12 @@ pub(super) fn findings(files: &dyn ProjectFiles) -> Findings {
     findings
 }
 
-impl Findings {
-    fn note(&mut self, tool: Tool, message: String) {
+impl FoundChecks {
+    pub(super) fn note(&mut self, tool: Tool, message: String) {
         self.notes.push(PlanNote { subject: tool.word().to_owned(), message });
     }
 
-    fn add(&mut self, found: Found, reason: &str) {
+    pub(super) fn add(&mut self, found: FoundCheck, reason: &str) {
         let message = format!("`{}` because {reason}", command_text(&found.argv));
         self.notes.push(PlanNote { subject: found.name.clone(), message });
         self.found.push(found);
@@ -107,7 +94,7 @@ impl Findings {
 
 impl FoundPolicy {
     /// Returns what a limit on warnings means; none where there is none.
-    pub(super) fn from_limit(max_warnings: Option<u32>, place: &str) -> Option<Self> {
+    pub(crate) fn from_limit(max_warnings: Option<u32>, place: &str) -> Option<Self> {
         let place = place.to_owned();
         max_warnings.map(|limit| match limit {
             0 => Self { block_on: Some(BlockOn::ErrorsAndWarnings), max_warnings: None, place },
@@ -116,16 +103,26 @@ impl FoundPolicy {
     }
 }
 
+/// Returns what a command that runs a tool says itself about blocking; `place` is where it is written.
+pub(crate) fn policy_of_command(tool: Tool, argv: &[String], place: &str) -> Option<FoundPolicy> {
+    FoundPolicy::from_limit((row_of(tool).limit_of_command)(argv), place)
+}
+
+/// Returns what a script that runs a tool says about blocking; `place` is where it is written.
+pub(crate) fn policy_of_script(tool: Tool, script: &str, place: &str) -> Option<FoundPolicy> {
+    FoundPolicy::from_limit((row_of(tool).limit_of_script)(script), place)
+}
+
 /// Returns a command as one would type it.
-pub(super) fn command_text(argv: &[String]) -> String {
+pub(crate) fn command_text(argv: &[String]) -> String {
     join_words(argv.iter().map(String::as_str)).unwrap_or_else(|| argv.join(" "))
 }
 
-fn words(argv: &[&str]) -> Vec<String> {
+pub(super) fn words(argv: &[&str]) -> Vec<String> {
     argv.iter().map(|word| (*word).to_owned()).collect()
 }
 
-fn named(word: &str, package: &str) -> String {
+pub(super) fn named(word: &str, package: &str) -> String {
     if package.is_empty() { word.to_owned() } else { format!("{word} {package}") }
 }
 
@@ -136,12 +133,12 @@ fn packages(files: &dyn ProjectFiles) -> Vec<String> {
 }
 
 /// Returns the directory nearest to a package, upwards, that has `path`: the package itself or the root.
-fn nearest_with(files: &dyn ProjectFiles, package: &str, path: &str) -> Option<String> {
+pub(super) fn nearest_with(files: &dyn ProjectFiles, package: &str, path: &str) -> Option<String> {
     [package, ""].into_iter().find(|directory| files.exists(&within(directory, path))).map(str::to_owned)
 }
 
 /// Returns the program at `path` of `holder` as it is called from the directory `from`, with a `./` or `../` in front.
-fn program(holder: &str, path: &str, from: &str) -> String {
+pub(super) fn program(holder: &str, path: &str, from: &str) -> String {
     match (holder == from, holder.is_empty()) {
         (true, _) => format!("./{path}"),
         (false, true) => format!("../{path}"),

@@ -1,9 +1,9 @@
 //! pytest: a configuration of it, or files it would collect; run by the project's own interpreter.
 
 use crate::model::Tool;
-use crate::spec::discover::python::{ENVIRONMENTS, has_pyproject_table, has_section};
-use crate::spec::discover::{Findings, Found, Looked, named, nearest_with, program, words};
-use crate::spec::files::{ProjectFiles, within};
+use crate::tools::discover::python::{ENVIRONMENTS, has_pyproject_table, has_section};
+use crate::tools::discover::{FoundCheck, FoundChecks, Looked, named, nearest_with, program, words};
+use crate::tools::project_files::{ProjectFiles, within};
 
 /// Files that are a pytest configuration, whatever they hold.
 const CONFIGURATIONS: &[&str] = &["pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml"];
@@ -32,7 +32,7 @@ const MANAGERS: &[Manager] = &[
 ];
 
 /// Looks for pytest in one directory.
-pub(super) fn find(files: &dyn ProjectFiles, package: &str, findings: &mut Findings) -> Looked {
+pub(in crate::tools) fn find(files: &dyn ProjectFiles, package: &str, findings: &mut FoundChecks) -> Looked {
     let Some(reason) = evidence(files, package) else { return Looked::Silent };
     let (argv, how) = command(files, package, findings);
     let (name, package) = (named("pytest", package), package.to_owned());
@@ -41,7 +41,7 @@ pub(super) fn find(files: &dyn ProjectFiles, package: &str, findings: &mut Findi
             findings.note(Tool::Pytest, format!("`{}` hides the real pytest: rename it", within(&package, shadow)));
         }
     }
-    let found = Found { tool: Tool::Pytest, name, directory: package.clone(), package, argv, policy: None };
+    let found = FoundCheck { tool: Tool::Pytest, name, directory: package.clone(), package, argv, policy: None };
     findings.add(found, &format!("{reason} is there and {how}"));
     Looked::Spoke
 }
@@ -81,7 +81,7 @@ fn test_in(files: &dyn ProjectFiles, directory: &str) -> Option<String> {
     files.names(directory).iter().find(|name| is_test(name)).map(|name| within(directory, name))
 }
 
-fn command(files: &dyn ProjectFiles, package: &str, findings: &mut Findings) -> (Vec<String>, String) {
+fn command(files: &dyn ProjectFiles, package: &str, findings: &mut FoundChecks) -> (Vec<String>, String) {
     for environment in ENVIRONMENTS {
         let python = format!("{environment}/bin/python");
         if let Some(holder) = nearest_with(files, package, &python) {

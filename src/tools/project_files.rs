@@ -1,0 +1,65 @@
+//! Looking at a project's files: the little that finding its checks needs.
+
+/// A project's files. Paths are relative to its root, with `/`; an empty one is the root.
+pub trait ProjectFiles {
+    /// Returns the content of a regular file; none where there is no such file, or one too large to be a configuration.
+    fn read(&self, path: &str) -> Option<Vec<u8>>;
+    /// Returns whether something is there, links followed.
+    fn exists(&self, path: &str) -> bool;
+    /// Returns whether a directory is there, links followed.
+    fn is_directory(&self, path: &str) -> bool;
+    /// Returns the names in a directory, sorted; empty where it is none.
+    fn names(&self, directory: &str) -> Vec<String>;
+}
+
+/// Returns the path of `name` in `directory`.
+pub(super) fn within(directory: &str, name: &str) -> String {
+    if directory.is_empty() { name.to_owned() } else { format!("{directory}/{name}") }
+}
+
+#[cfg(test)]
+pub(super) mod fake {
+    //! Files that are only said to be there.
+
+    use std::collections::{BTreeMap, BTreeSet};
+
+    use super::ProjectFiles;
+
+    /// A project made of paths and contents.
+    #[derive(Debug, Clone, Default)]
+    pub(crate) struct FakeFiles(BTreeMap<String, String>);
+
+    impl FakeFiles {
+        /// Returns a project with these files.
+        pub(crate) fn of(files: &[(&str, &str)]) -> Self {
+            Self(files.iter().map(|(path, content)| ((*path).to_owned(), (*content).to_owned())).collect())
+        }
+
+        /// Returns the project with one more file.
+        pub(crate) fn and(mut self, path: &str, content: &str) -> Self {
+            self.0.insert(path.to_owned(), content.to_owned());
+            self
+        }
+    }
+
+    impl ProjectFiles for FakeFiles {
+        fn read(&self, path: &str) -> Option<Vec<u8>> {
+            self.0.get(path).map(|content| content.clone().into_bytes())
+        }
+
+        fn exists(&self, path: &str) -> bool {
+            path.is_empty() || self.0.contains_key(path) || self.0.keys().any(|known| known.starts_with(&format!("{path}/")))
+        }
+
+        fn is_directory(&self, path: &str) -> bool {
+            self.exists(path) && !self.0.contains_key(path)
+        }
+
+        fn names(&self, directory: &str) -> Vec<String> {
+            let prefix = if directory.is_empty() { String::new() } else { format!("{directory}/") };
+            let below = self.0.keys().filter_map(|path| path.strip_prefix(&prefix));
+            let names: BTreeSet<&str> = below.map(|rest| rest.split('/').next().unwrap_or_default()).collect();
+            names.into_iter().map(str::to_owned).collect()
+        }
+    }
+}
