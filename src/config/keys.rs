@@ -1,8 +1,9 @@
-//! Every key `proctor.toml` may have. The reader asks for no other, and `default.toml` documents each.
+//! Every key `proctor.toml` may have. The reader asks for no other, and the default text documents each.
 
 use std::cmp::Reverse;
 use std::sync::LazyLock;
 
+use crate::config::values::Wrong;
 use crate::model::{PolicyCategory, PolicyOptions, Tool};
 
 /// A table of the file and the keys it may hold.
@@ -25,16 +26,6 @@ struct Stranger {
     nearest: Option<&'static str>,
     /// What to do.
     hint: Option<&'static str>,
-}
-
-/// What is said of a key that does not exist.
-pub(super) struct StrangeKey {
-    /// What is wrong with it; none: it is simply unknown.
-    pub(super) message: Option<String>,
-    /// What to write instead.
-    pub(super) nearest: Option<&'static str>,
-    /// What to do.
-    pub(super) hint: Option<String>,
 }
 
 /// All tables.
@@ -209,22 +200,22 @@ fn policy_keys(tool: Tool) -> &'static [&'static str] {
     }
 }
 
-/// Returns what is to be said of a key that does not exist; none where nothing special is.
-pub(super) fn strange_key(table: &str, key: &str) -> Option<StrangeKey> {
+/// Returns what is wrong with a key that does not exist; none where nothing special is to be said of it.
+pub(super) fn strange_key(table: &str, key: &str) -> Option<Wrong> {
+    let unknown = || Wrong::new(format!("unknown key `{key}`"));
     if let Some(row) = STRANGERS.iter().find(|row| row.table == table && row.key == key) {
-        let owned = |text: Option<&str>| text.map(str::to_owned);
-        return Some(StrangeKey { message: owned(row.message), nearest: row.nearest, hint: owned(row.hint) });
+        let wrong = row.message.map_or_else(unknown, |message| Wrong::new(format!("`{key}` {message}")));
+        return Some(row.hint.into_iter().fold(wrong.nearest(row.nearest), Wrong::hint));
     }
     let mut judged = Tool::ALL.into_iter().filter(|tool| tool.findings().is_some());
     if table == "policy" {
-        let nearest = judged.find(|tool| tool.report_name() == key).map(Tool::word);
-        return nearest.map(|word| StrangeKey { message: None, nearest: Some(word), hint: None });
+        let meant = judged.find(|tool| tool.report_name() == key)?;
+        return Some(unknown().nearest(Some(meant.word())));
     }
     let word = judged.map(Tool::word).find(|word| table.strip_prefix("policy.") == Some(word))?;
-    POLICY_KEYS.contains(&key).then(|| StrangeKey {
-        message: Some(format!("is a setting of linters: {word} reports errors only and has no rules by name")),
-        nearest: None,
-        hint: Some(format!("write it under a linter, for example `[policy.eslint]`, or choose a `block_on` for {word}")),
+    POLICY_KEYS.contains(&key).then(|| {
+        let wrong = Wrong::new(format!("`{key}` is a setting of linters: {word} reports errors only and has no rules by name"));
+        wrong.hint(format!("write it under a linter, for example `[policy.eslint]`, or choose a `block_on` for {word}"))
     })
 }
 

@@ -118,12 +118,10 @@ impl<'d> Section<'d> {
     }
 
     fn unknown(&self, name: &str, known: &[&'static str]) -> Wrong {
-        let plain = Wrong::new(format!("unknown key `{name}`"));
-        if let Some(stranger) = keys::strange_key(&self.table, name) {
-            let wrong = stranger.message.map_or(plain, |message| Wrong::new(format!("`{name}` {message}")));
-            let wrong = wrong.nearest(stranger.nearest);
-            return stranger.hint.into_iter().fold(wrong, Wrong::hint);
+        if let Some(wrong) = keys::strange_key(&self.table, name) {
+            return wrong;
         }
+        let plain = Wrong::new(format!("unknown key `{name}`"));
         let homes = keys::homes_of(name);
         if !homes.is_empty() {
             return plain.hint(format!("`{name}` belongs under {}", homes.join(" or ")));

@@ -6,7 +6,7 @@ use insta::assert_snapshot;
 use proptest::prelude::{Just, Strategy, any, prop, prop_oneof, proptest};
 
 use crate::config::keys::TABLES;
-use crate::config::{ActionSettings, Configuration, DEFAULT_TEXT, HomeAccess, Placed, SandboxMode, SandboxSettings, read};
+use crate::config::{ActionSettings, Configuration, HomeAccess, Placed, SandboxMode, SandboxSettings, default_text, read};
 use crate::model::{
     BlockOn, ByteSize, CheckOrder, CollectionErrorPolicy, OnChange, OnProtectedChange, OnSurvivors, Reuse, RoutingSettings, Tool,
 };
@@ -25,7 +25,7 @@ fn configuration(text: &str) -> Configuration {
 fn sample() -> String {
     let is_key =
         |line: &&str| line.starts_with('#') && line[1..].starts_with(|first: char| first.is_ascii_lowercase() || first == '[');
-    DEFAULT_TEXT.lines().map(|line| if is_key(&line) { &line[1..] } else { line }).collect::<Vec<_>>().join("\n")
+    default_text().lines().map(|line| if is_key(&line) { &line[1..] } else { line }).collect::<Vec<_>>().join("\n")
 }
 
 mod messages {
@@ -242,7 +242,7 @@ mod messages {
 
 #[test]
 fn the_default_file_says_exactly_the_defaults() {
-    assert_eq!(configuration(DEFAULT_TEXT), Configuration::default());
+    assert_eq!(configuration(default_text()), Configuration::default());
     let defaults = Configuration::default();
     assert_eq!(defaults.defaults.timeout, Duration::from_secs(300));
     assert_eq!(defaults.defaults.grace, Duration::from_secs(5));
@@ -292,7 +292,7 @@ fn every_key_stands_in_the_default_file_with_a_line_of_explanation() {
     let mut table = String::new();
     let mut previous = "";
     let mut explained: Vec<(String, String)> = Vec::new();
-    for line in DEFAULT_TEXT.lines() {
+    for line in default_text().lines() {
         let live = line.strip_prefix('#').filter(|rest| !rest.starts_with(' ')).unwrap_or(line);
         if let Some(header) = live.strip_prefix('[') {
             table = header.trim_matches(['[', ']']).to_owned();

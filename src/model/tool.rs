@@ -122,6 +122,7 @@ const fn finds(kind: FindingKind, display: &'static str) -> FindingFacts {
         fix_option: None,
         warnings_exit: WarningsExit::Refuses,
         options: PolicyOptions::WarningsAndRules,
+        rules_have_numbers: false,
     }
 }
 
@@ -203,7 +204,7 @@ const ROWS: [Row; 13] = [
         ..judged(
             Tool::Pylint,
             "pylint",
-            FindingFacts { warnings_exit: WarningsExit::Tells, ..finds(FindingKind::Lint, "Pylint") },
+            FindingFacts { warnings_exit: WarningsExit::Tells, rules_have_numbers: true, ..finds(FindingKind::Lint, "Pylint") },
             "pylint-report.json",
             BlockOn::ErrorsOnly,
         )

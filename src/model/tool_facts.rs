@@ -71,6 +71,8 @@ pub struct FindingFacts {
     pub warnings_exit: WarningsExit,
     /// What its policy may say.
     pub options: PolicyOptions,
+    /// Whether its rules have numbers beside their names.
+    pub rules_have_numbers: bool,
 }
 
 /// What a validation tool finds.

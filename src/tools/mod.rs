@@ -1,11 +1,12 @@
 //! Recognises the tools whose reports proctor can read, prepares their commands, and interprets what came back.
 //!
-//! Owns everything that is known about test runners, linters, type checkers, compilers and plain commands: how a command is recognised (E2), what is added to
-//! it so that it leaves a report (E5, E6), which signals stop it (E10), and what exit status, output and report amount to
-//! (E3, E4). All of it is pure: nothing here spawns a process or reads a file; `run/` does both and hands over bytes.
+//! Owns everything that is known about test runners, linters, type checkers, compilers and plain commands: how a command is recognised
+//! (E2), how a project's files speak for a tool, what is added to a command so that it leaves a report (E5, E6), which signals stop it
+//! (E10), and what exit status, output and report amount to (E3, E4). All of it is pure: nothing here spawns a process or opens a file;
+//! `run/` does both and hands over bytes, and a project's files are looked at through [`ProjectFiles`].
 //!
-//! To add a tool: its row in `model/tool.rs`, a row in `launchers.rs` for its program, an arm in [`prepare`] and [`interpret`], a
-//! file that reads its output (a linter: a row in `linter/rows.rs`), and captured outputs under `fixtures/tools/`.
+//! Each tool has two rows: its facts in `model/tool.rs`, and in `table.rs` what is done with it. What reads its output, asks for its
+//! report and finds it in a project lies in its folder; tools that are read alike share one. No other file names a tool.
 
 mod ansi;
 mod checker_call;
