@@ -1,4 +1,4 @@
-//! What agents ask, and what they are answered (seed 004, agent protocol). What they claim is logged and never believed.
+//! The requests of agents and their answers (seed 004, agent protocol). An agent's claim is logged; the answer is computed without it.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,26 +9,21 @@ use crate::model::{CommandExit, CompletionStatus, RunId, SpecificationChange, Ta
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE", rename_all_fields = "camelCase", tag = "verb", deny_unknown_fields)]
 pub enum AgentRequestV1 {
-    /// Compute what the task amounts to.
+    /// Asks for the task's completion status.
     RequestStatusUpdate {
-        /// The task.
         task_id: TaskId,
-        /// What the agent believes; it is logged, and compared with what is computed.
+        /// The status that the agent claims. It is logged and compared with the computed status.
         status: CompletionStatus,
     },
-    /// Run the checks once more.
     RequestRetest {
-        /// The task.
         task_id: TaskId,
     },
-    /// Read the configuration or the task's specification again: it was mended. With a proposal: say what that would change.
+    /// Reads the configuration or the task's specification again. With a proposed specification, the answer also says what it would change.
     FixSpecification {
-        /// The task.
         task_id: TaskId,
-        /// The text of the proposed specification.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         specification: Option<String>,
-        /// Its file instead, relative to the project.
+        /// The file with the proposed specification instead of its text; the path is relative to the project.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         path: Option<String>,
     },
@@ -38,70 +33,61 @@ pub enum AgentRequestV1 {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE", rename_all_fields = "camelCase", tag = "verb", deny_unknown_fields)]
 pub enum AgentAnswerV1 {
-    /// What the task amounts to.
+    /// The task's completion status.
     RequestStatusUpdate {
-        /// The task.
         task_id: TaskId,
-        /// Whether what was asked for is what was computed.
+        /// Whether the claimed status equals the computed status.
         accepted: bool,
-        /// By the sealed report of a run that is a verdict for the tree as it is now; INCOMPLETE where there is none.
+        /// Computed from the sealed report of the run whose verdict is for the present tree. INCOMPLETE if there is no such run.
         computed_status: CompletionStatus,
-        /// Why.
         reasons: Vec<String>,
-        /// What is open by that run's report: actions that did not succeed, and debt items.
+        /// The unfinished parts by that report: actions that did not succeed, and debt items.
         open: Vec<String>,
-        /// That run.
+        /// The run of that report.
         run_id: Option<RunId>,
-        /// The exit code of a command that ends with it.
+        /// The exit code for a command that shows this answer.
         exit_code: u8,
     },
-    /// The checks were run; a refusal is an error instead.
+    /// The run that was made. A refused retest is answered with an error instead.
     RequestRetest {
-        /// The task.
         task_id: TaskId,
-        /// How many retests this makes since the task last passed.
+        /// How many retests were made since the task last passed, this one included.
         number: u32,
-        /// How many there may be.
+        /// The most retests allowed before the task passes again.
         budget: u32,
-        /// What came of it.
         run: RunAnswerV1,
-        /// The exit code of a command that ends with it.
+        /// The exit code for a command that shows this answer.
         exit_code: u8,
     },
-    /// What is still wrong with the configuration.
+    /// The errors that are left in the configuration.
     FixSpecification {
-        /// The task.
         task_id: TaskId,
-        /// Whether nothing is.
+        /// Whether there are no errors and no change needs a person's approval.
         accepted: bool,
-        /// Everything that is wrong, each with its line; of the proposal, where there is one.
+        /// Every error with its line: of the proposal if there is one, otherwise of the project's files.
         errors: Vec<String>,
-        /// What the proposal would change; empty without one.
+        /// What the proposal would change; empty without a proposal.
         changes: Vec<SpecificationChange>,
-        /// The exit code of a command that ends with it.
+        /// The exit code for a command that shows this answer.
         exit_code: u8,
     },
 }
 
-/// What a task was computed to amount to, before it is compared with what was asked for.
+/// The computed completion status of a task, before it is compared with the status that the agent claims.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ComputedStatusV1 {
-    /// The task.
     pub task_id: TaskId,
-    /// What it amounts to.
     pub computed_status: CompletionStatus,
-    /// Why.
     pub reasons: Vec<String>,
-    /// What is open.
+    /// Actions that did not succeed, and debt items.
     pub open: Vec<String>,
-    /// The run whose report says so.
+    /// The run whose report the status was computed from.
     pub run_id: Option<RunId>,
-    /// The exit code of a command that answers with the verdict.
+    /// The exit code for the run's verdict.
     pub exit: CommandExit,
 }
 
 impl AgentRequestV1 {
-    /// Returns the task it is about.
     pub fn task_id(&self) -> &TaskId {
         match self {
             Self::RequestStatusUpdate { task_id, .. }
@@ -112,7 +98,7 @@ impl AgentRequestV1 {
 }
 
 impl AgentAnswerV1 {
-    /// Returns the answer about what a task amounts to. What was asked for is accepted only where it is what was computed.
+    /// Returns the answer about a task's completion. The claim is accepted only if it equals the computed status.
     pub fn of_completion(asked: CompletionStatus, computed: ComputedStatusV1) -> Self {
         let ComputedStatusV1 { task_id, computed_status, reasons, open, run_id, exit } = computed;
         let accepted = asked == computed_status;
@@ -124,8 +110,8 @@ impl AgentAnswerV1 {
         Self::RequestStatusUpdate { task_id, accepted, computed_status, reasons, open, run_id, exit_code: exit.code() }
     }
 
-    /// Returns the answer about what is wrong, and about what a proposal would change. A proposal that is right and weakens is not
-    /// accepted: a person has to agree (C80).
+    /// Returns the answer about the configuration's errors and a proposal's changes. A proposal without errors is still not accepted if it
+    /// weakens the checks: a person has to agree (C80).
     pub fn of_problems(task_id: TaskId, errors: Vec<String>, changes: Vec<SpecificationChange>) -> Self {
         let needs_person = changes.iter().any(|change| change.effect.needs_person());
         let exit = match (errors.is_empty(), needs_person) {
@@ -136,7 +122,6 @@ impl AgentAnswerV1 {
         Self::FixSpecification { task_id, accepted: exit == CommandExit::Proceed, errors, changes, exit_code: exit.code() }
     }
 
-    /// Returns the exit code of a command that ends with it.
     pub fn exit_code(&self) -> u8 {
         match self {
             Self::RequestStatusUpdate { exit_code, .. }

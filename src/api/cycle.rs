@@ -1,4 +1,4 @@
-//! A task's red, green, refactor cycle: looked at and changed.
+//! Requests that read or change the red, green, refactor cycle of a task.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,32 +8,21 @@ use crate::model::{NextNode, Phase, TaskId, TddState};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase", tag = "verb", deny_unknown_fields)]
 pub enum CycleRequestV1 {
-    /// Start a cycle.
     Start {
-        /// The task.
         task: TaskId,
-        /// The phase to begin in.
+        /// The phase in which the cycle begins.
         phase: Phase,
     },
-    /// Set the phase of a started cycle.
-    Phase {
-        /// The task.
-        task: TaskId,
-        /// The phase.
-        phase: Phase,
-    },
-    /// End the cycle and forget its history; where it waits for a person, only a process at a terminal may.
-    Reset {
-        /// The task.
-        task: TaskId,
-    },
-    /// Decide where a task goes on that waits for a person; only a process at a terminal may (R9).
+    /// Set the phase of a cycle that was started.
+    Phase { task: TaskId, phase: Phase },
+    /// End the cycle and forget its history. If the cycle waits for a person, only a process at a terminal may do this.
+    Reset { task: TaskId },
+    /// Decide where a task goes that waits for a person. Only a process at a terminal may do this (R9).
     Resolve {
-        /// The task.
         task: TaskId,
-        /// The node to go to.
+        /// The node to which the task goes.
         to: NextNode,
-        /// The person's words.
+        /// The person's reason, in their own words.
         reason: String,
     },
 }
@@ -42,14 +31,12 @@ pub enum CycleRequestV1 {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct CycleV1 {
-    /// The task.
     pub task: TaskId,
-    /// Its state, as `proctor tdd show --json` prints it.
+    /// The same state as `proctor tdd show --json` prints.
     pub state: TddState,
 }
 
 impl CycleRequestV1 {
-    /// Returns the task it is about.
     pub fn task(&self) -> &TaskId {
         match self {
             Self::Start { task, .. } | Self::Phase { task, .. } | Self::Reset { task } | Self::Resolve { task, .. } => task,

@@ -1,66 +1,58 @@
-//! Errors as they are answered: a kind for programs, a message for people, and what to do next.
+//! The error answers of the control socket: a kind for programs, a message for people, and a hint what to do next.
 
 use serde::{Deserialize, Serialize};
 
-/// The body of every answer that is not a success.
+/// The body of every answer that is an error.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ErrorDocumentV1 {
-    /// What is wrong.
     pub error: ErrorV1,
 }
 
-/// What is wrong.
+/// An error: its kind for programs, its text for people.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ErrorV1 {
-    /// For programs.
     pub kind: ErrorKindV1,
-    /// For people.
     pub message: String,
-    /// What to do next.
     pub hint: String,
 }
 
-/// What can be wrong.
+/// The kind of an error. It decides the status code of the answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum ErrorKindV1 {
-    /// The request is not one: unknown field, unknown parameter, wrong value.
+    /// The request has an unknown field, an unknown parameter or a wrong value.
     BadRequest,
-    /// There is no such route or project.
     NotFound,
-    /// The route is there, by another method.
+    /// The route exists, but for another method.
     MethodNotAllowed,
-    /// The body or the head of the request is longer than it may be.
+    /// The head or the body of the request exceeds its limit.
     TooLarge,
-    /// A person must say it, at a terminal: whether a directory is the project it resembles, how a task goes on, that a plan is
+    /// Only a person at a terminal may decide this: whether a directory is the registered project, where a task goes, whether a plan is
     /// approved.
     PersonNeeded,
-    /// It makes no sense as things stand.
+    /// The present state of the project or task does not allow the request.
     NotNow,
-    /// A retest would prove nothing: the tree is the one of the last verdict.
+    /// A retest is refused because the tree has not changed since the last verdict.
     Unchanged,
-    /// A retest would prove nothing: the tree is the one of the last verdict, which is that everything passes.
+    /// A retest is refused because the last verdict is for the present tree and everything passed.
     Passed,
-    /// The task has had as many retests as it may.
+    /// The task has used up its retests.
     BudgetSpent,
-    /// The caller's environment would make another run than the service's.
+    /// The caller's environment variables differ from the service's, so the run would have another result.
     EnvironmentDiffers,
-    /// The project's configuration cannot be read.
     ConfigurationWrong,
-    /// As many wait already as may.
+    /// As many requests wait already as the service allows.
     TooMany,
-    /// The service is stopping.
     Stopping,
-    /// Evidence is not what the ledger says.
+    /// Evidence differs from the ledger's record of it.
     EvidenceWrong,
-    /// proctor's own fault.
+    /// An internal error of proctor.
     OwnFault,
 }
 
 impl ErrorKindV1 {
-    /// Returns the status code of the answer (RFC 9110).
     pub fn status(self) -> u16 {
         match self {
             Self::BadRequest => 400,
@@ -78,7 +70,6 @@ impl ErrorKindV1 {
 }
 
 impl ErrorV1 {
-    /// Makes an error.
     pub fn new(kind: ErrorKindV1, message: impl Into<String>, hint: impl Into<String>) -> Self {
         Self { kind, message: message.into(), hint: hint.into() }
     }

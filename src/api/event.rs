@@ -1,90 +1,73 @@
-//! What `GET /v1/events` tells, one server-sent event each.
+//! The events that `GET /v1/events` sends, each as one server-sent event.
 
 use serde::{Deserialize, Serialize};
 
 use crate::api::run::RunOutcomeV1;
 use crate::model::{ActionId, ProjectId, ResultType, RunId, TaskId, TriggerKind};
 
-/// An event; its kind is also the `event:` line.
+/// An event of the service. Its `kind` is also the name in the `event:` line.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase", tag = "kind", deny_unknown_fields)]
 pub enum EventV1 {
-    /// A run was started.
     RunStarted {
-        /// The project.
         project: ProjectId,
-        /// The task.
         task: TaskId,
-        /// Why.
         trigger: TriggerKind,
     },
-    /// An action of a run was started: a prerequisite, a check, the clean-up.
+    /// An action of a run was started: a prerequisite, a check or a clean-up.
     ActionStarted {
-        /// The project.
         project: ProjectId,
-        /// Which, as in the report.
+        /// The action's id, the same as in the report.
         action_id: ActionId,
-        /// Its name.
         name: String,
     },
-    /// An action is over, or was not needed.
+    /// An action has ended or was skipped.
     ActionEnded {
-        /// The project.
         project: ProjectId,
-        /// Which, as in the report.
+        /// The action's id, the same as in the report.
         action_id: ActionId,
-        /// Its name.
         name: String,
-        /// What came of it; none for one that was left out.
+        /// The result; `None` for an action that was skipped.
         status: Option<ResultType>,
     },
-    /// A run is over.
     RunFinished {
-        /// The project.
         project: ProjectId,
-        /// The task.
         task: TaskId,
-        /// Its id, where it was sealed.
+        /// The run's id; `None` if the run was not sealed.
         run_id: Option<RunId>,
-        /// What came of it.
         outcome: RunOutcomeV1,
-        /// The exit code of a command that ends with it.
+        /// The exit code for a command that waited for this run.
         exit_code: u8,
     },
-    /// A save was seen: the last verdict is doubtful from here on.
+    /// A file was saved, so the last verdict may be out of date.
     Changed {
-        /// The project.
         project: ProjectId,
     },
-    /// The service watches a project from here on.
+    /// The service began to watch a project.
     Added {
-        /// The project.
         project: ProjectId,
     },
-    /// The service leaves a project alone from here on.
+    /// The service stopped watching a project.
     Removed {
-        /// The project.
         project: ProjectId,
     },
-    /// Nothing follows.
+    /// The last event of the stream.
     End {
-        /// Why.
         reason: EndReasonV1,
     },
 }
 
-/// Why there are no further events.
+/// Why a stream of events ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum EndReasonV1 {
-    /// The reader was too slow: events would have been left out.
+    /// The reader was too slow, and its queue of events is full.
     SlowReader,
-    /// The service stops.
     Stopping,
 }
 
 impl EventV1 {
-    /// Returns the name of the event on the wire.
+    /// Returns the name for the `event:` line.
     pub fn name(&self) -> &'static str {
         match self {
             Self::RunStarted { .. } => "runStarted",

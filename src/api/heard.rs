@@ -1,4 +1,4 @@
-//! What the service heard of a path last.
+//! The last file event that the service received for a path. It answers the question why a save did or did not start a run.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,20 +6,21 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct HeardV1 {
-    /// The path, lossily decoded.
+    /// The path. Bytes that are not UTF-8 are replaced.
     pub path: String,
-    /// The last event of it; none where nothing was heard of it since the service began to watch, or too many other paths came since.
+    /// The last event for the path. `None` if there was no event since the service began to watch, or too many other paths had events
+    /// since.
     pub last: Option<HeardEventV1>,
 }
 
-/// An event and what became of it.
+/// A file event and its consequence.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct HeardEventV1 {
-    /// What was heard, in words for people.
+    /// What happened, in words for people.
     pub event: String,
-    /// Whether the path belonged to the tree then. If it did, the tree was looked at because of it, else nothing came of it.
+    /// Whether the path belonged to the tree at that time. Only then was the tree examined because of the event.
     pub belonged: bool,
-    /// The pattern that decided, and where it is written; none where no rule spoke of the path.
+    /// The pattern that decided, and where it is written; `None` if no pattern matches the path.
     pub rule: Option<String>,
 }

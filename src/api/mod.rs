@@ -1,9 +1,9 @@
-//! What is spoken on the control socket: shapes, routes, and the page that describes them to a person.
+//! The control socket's interface: the JSON types, the routes, and the page that describes them to a person.
 //!
-//! Owns wire types, separate from the types they are made of and converted by `From` (house style S8), and [`ROUTES`], the one
-//! table that the router, the page of `proctor api` and their tests are made from. It does no I/O.
+//! Owns the JSON types, which are separate from the domain types and made from them by `From` (house style S8). It also owns [`ROUTES`],
+//! the one table from which the router, the page of `proctor api` and their tests are made. It does no I/O.
 //!
-//! Whoever reads refuses fields it does not know, on both sides: a new field is a new version of the path (`/v1`).
+//! Service and client both refuse unknown fields, so a new field needs a new version of the path (`/v1`).
 
 mod agent;
 mod cycle;

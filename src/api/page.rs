@@ -19,7 +19,7 @@ where as many wait already as may. `exitCode` is what a command would end with: 
 specificationWrong, noVerdict. Only `fresh` is a verdict for the tree as it is now, and only then `result` is there.
 ";
 
-/// Returns the page.
+/// Returns the page as Markdown.
 pub fn page() -> String {
     ROUTES.iter().fold(HEAD.to_owned(), |page, route| page + "\n" + &section(route))
 }
@@ -46,7 +46,7 @@ fn example(route: &Route) -> String {
     )
 }
 
-/// Values that are said in words have their default as an example.
+/// Returns an example of a parameter's value. Where the table describes the values in words, the example is fixed here.
 fn first_value(values: &str) -> &str {
     match values {
         "a task's id" => "default",

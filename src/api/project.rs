@@ -1,4 +1,4 @@
-//! Projects: listed, added, removed.
+//! Requests that list, add and remove projects, and their answers.
 
 use std::path::Path;
 
@@ -19,71 +19,63 @@ pub struct ProjectsV1 {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ProjectV1 {
-    /// Its id.
     pub id: ProjectId,
-    /// Its root, absolute.
+    /// The absolute path of the project's root.
     pub root: String,
-    /// Whether the service watches it.
     pub serving: Serving,
-    /// How it stands as far as that is known without a look at its tree; only in a list.
+    /// What is known about the project without reading its tree. Only answers that list projects have it.
     #[serde(default)]
     pub standing: Option<ListedV1>,
 }
 
-/// How a project stands as far as that is known without a look at its tree. Whether its verdict is for the tree as it is now is
-/// `GET /v1/status`'s to say.
+/// What is known about a project without reading its tree. Only `GET /v1/status` says whether the verdict is for the present tree.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ListedV1 {
-    /// How changes come to be known.
+    /// How the service notices changes.
     pub watching: WatchingV1,
-    /// What goes on.
     pub doing: DoingV1,
-    /// The last verdict of the configuration's task, by the ledger.
+    /// The last verdict in the ledger for the task that is watched.
     pub verdict: Option<VerdictV1>,
-    /// What is wrong.
     pub problems: Vec<String>,
 }
 
-/// How changes come to be known.
+/// How the service notices changes in a project.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum WatchingV1 {
-    /// The kernel tells of them.
+    /// By events of the kernel.
     Events,
-    /// At least part of the tree is looked at every so often; `problems` says why.
+    /// At least part of the tree is examined at intervals; `problems` says why.
     Polling,
-    /// Nobody watches.
     NotWatched,
 }
 
-/// What goes on in a project.
+/// What the service is doing for a project.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum DoingV1 {
-    /// Nothing.
     Idle,
-    /// A run.
+    /// A run is under way.
     Running,
     /// A run waits for its turn.
     Queued,
-    /// It is being opened, or is about to be left alone.
+    /// The project is being opened or closed.
     Changing,
-    /// It could not be opened, and is tried again; `problems` says why.
+    /// The project could not be opened; the service tries again. `problems` says why.
     Closed,
-    /// Nobody who was asked knows.
+    /// The answer does not come from the service, and only the service knows.
     Unknown,
 }
 
 impl ProjectV1 {
-    /// Returns a project of which nothing else is said.
+    /// Returns a project without its standing.
     pub fn new(id: ProjectId, root: &Path, serving: Serving) -> Self {
         Self { id, root: root.display().to_string(), serving, standing: None }
     }
 }
 
 impl ListedV1 {
-    /// Returns what is known of a project.
     pub fn new(standing: &ProjectStanding, watching: WatchingV1, doing: DoingV1) -> Self {
         let verdict = standing.tasks.first().and_then(|task| task.verdict.as_ref()).map(VerdictV1::from);
         Self { watching, doing, verdict, problems: standing.problems.clone() }
@@ -94,7 +86,7 @@ impl ListedV1 {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct AddRequestV1 {
-    /// The project's root, absolute.
+    /// The absolute path of the project's root.
     pub root: String,
 }
 
@@ -102,8 +94,7 @@ pub struct AddRequestV1 {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct AddedV1 {
-    /// The project.
     pub project: ProjectV1,
-    /// Lines for people about a project that was registered by this.
+    /// Lines for people; empty unless this request registered the project.
     pub notes: Vec<String>,
 }

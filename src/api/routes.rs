@@ -1,74 +1,67 @@
-//! Every route there is. The router, the page for people and their tests are made from this table.
+//! The table of all routes. The router, the page for people and their tests are made from it.
 
-/// A route.
+/// A route of the control socket.
 #[derive(Debug, Clone, Copy)]
 pub struct Route {
-    /// What it is called in code.
     pub name: RouteName,
-    /// How it is asked.
     pub method: MethodV1,
-    /// Where; `{id}` stands for a project's id.
+    /// The path; `{id}` stands for a project's id.
     pub path: &'static str,
-    /// The parameters it knows; any other is an error.
+    /// The allowed parameters; any other parameter is an error.
     pub parameters: &'static [ParameterV1],
-    /// What it does, for people.
+    /// What the route does, for people.
     pub summary: &'static str,
-    /// An example of its body; empty: it takes none.
+    /// An example of a request's body; empty if the route takes none.
     pub body: &'static str,
 }
 
-/// Which route.
+/// The name of a route in code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum RouteName {
-    /// How all served projects stand.
+    /// How the verdicts of all watched projects stand.
     Status,
-    /// Every registered project.
     Projects,
-    /// The service watches a project from here on.
+    /// The service begins to watch a project.
     Add,
-    /// It leaves one alone from here on.
+    /// The service stops watching a project.
     Remove,
-    /// A run, answered when it is over.
+    /// Runs the checks; the answer comes when the run is over.
     Run,
-    /// How one project stands, now or when there is a fresh verdict.
+    /// How a project's verdict stands, either at once or when there is a fresh verdict.
     Verdict,
     /// How a task's cycle stands.
     Phase,
-    /// A change of a task's cycle.
+    /// Changes a task's cycle.
     SetPhase,
-    /// What an agent asks.
+    /// A request of an agent.
     Requests,
-    /// Approvals, which no request gives.
+    /// Always refused: only a person can approve a plan.
     Approval,
-    /// What was heard of a path.
+    /// The last file event for a path.
     Heard,
-    /// What happens, as it happens.
+    /// Events as they happen.
     Events,
 }
 
-/// How a route is asked.
+/// The HTTP method of a route.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum MethodV1 {
-    /// To read.
     Get,
-    /// To have something done.
     Post,
-    /// To have something taken away.
     Delete,
 }
 
 /// A parameter of a route's query.
 #[derive(Debug, Clone, Copy)]
 pub struct ParameterV1 {
-    /// Its name.
     pub name: &'static str,
-    /// The values it may have, for people.
+    /// The allowed values, for people.
     pub values: &'static str,
-    /// What it is without being given.
+    /// The value if the parameter is not given, for people.
     pub default: &'static str,
 }
 
-/// Every route there is.
+/// All routes.
 pub const ROUTES: &[Route] = &[
     Route {
         name: RouteName::Status,
@@ -187,7 +180,7 @@ pub const ROUTES: &[Route] = &[
 ];
 
 impl MethodV1 {
-    /// Returns the method as it is written in a request.
+    /// Returns the method's name in HTTP.
     pub fn word(self) -> &'static str {
         match self {
             Self::Get => "GET",
@@ -198,7 +191,6 @@ impl MethodV1 {
 }
 
 impl Route {
-    /// Returns the row of a route.
     pub fn of(name: RouteName) -> &'static Self {
         ROUTES.iter().find(|route| route.name == name).expect("every name has a row")
     }

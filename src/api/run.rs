@@ -1,4 +1,4 @@
-//! A run that is asked for, and what came of it.
+//! The request for a run, and its answer.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,24 +8,24 @@ use crate::model::{Digest, ProjectId, RunId, TaskId};
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RunRequestV1 {
-    /// The task; left out: `default`, which is the project's own checks.
+    /// The task. `None` means `default`, which is the project's own checks.
     #[serde(default)]
     pub task: Option<TaskId>,
-    /// The checks to run, by name; empty: all.
+    /// The names of the checks to run; empty means all checks.
     #[serde(default)]
     pub checks: Vec<String>,
-    /// What the caller would hand to the checks if it ran them itself; left out: the service's environment is right.
+    /// The variables that the caller's environment would give to the checks. The request is refused if they differ from the service's.
+    /// `None` means that they are not compared.
     #[serde(default)]
     pub environment: Option<Vec<VariableV1>>,
 }
 
-/// A variable that checks get, without its value.
+/// A variable that checks get. Its value is not sent, because it may be a secret.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct VariableV1 {
-    /// Its name.
     pub name: String,
-    /// SHA-256 of its value; none where it is not set and the project's settings pass it on.
+    /// SHA-256 of the value. `None` if the project's settings pass the variable on but it is not set.
     pub digest: Option<Digest>,
 }
 
@@ -33,44 +33,41 @@ pub struct VariableV1 {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RunAnswerV1 {
-    /// The project.
     pub project: ProjectId,
-    /// The task.
     pub task: TaskId,
-    /// What came of it.
     pub outcome: RunOutcomeV1,
-    /// Its id, where it was sealed.
+    /// The run's id; `None` if the run was not sealed.
     pub run_id: Option<RunId>,
-    /// The exit code of a command that ends with it.
+    /// The exit code for a command that waited for this run.
     pub exit_code: u8,
-    /// What there is to say where no report says it.
+    /// Problems that no report holds.
     pub problems: Vec<String>,
 }
 
-/// What came of a run.
+/// How a run ended, or why there was none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum RunOutcomeV1 {
-    /// It has a verdict for the tree that is on disk.
+    /// The run has a verdict for the tree that is on disk.
     Judged,
-    /// The tree moved while it ran (S6).
+    /// The tree changed during the run (S6).
     Moved,
-    /// It was stopped by a person, or because the service stops.
+    /// A person stopped the run, or the service is stopping.
     Interrupted,
-    /// A newer save stopped it.
+    /// A newer save stopped the run.
     Superseded,
-    /// Nothing was run: the tree is the one of the last verdict.
+    /// Nothing was run: the tree has not changed since the last verdict.
     Unchanged,
-    /// Nothing was run: what changed triggers no check.
+    /// Nothing was run: no check is triggered by the files that changed.
     Untriggered,
-    /// Nothing was run: the task waits for a person (R9).
+    /// Nothing was run: the task waits for a person's decision (R9).
     NeedsHuman,
-    /// Nothing was run: tasks it depends on are not complete on this tree; `problems` says which.
+    /// Nothing was run: the task depends on tasks that are not complete on this tree. `problems` names them.
     Waits,
-    /// Nothing was run: the task's plan asks for less than was approved; `problems` says what (S7).
+    /// Nothing was run: the task's plan is weaker than the approved one. `problems` says where (S7).
     NotApproved,
     /// Nothing was run: the configuration is wrong.
     ConfigurationWrong,
-    /// It could not be carried out.
+    /// The run could not be made.
     Failed,
 }

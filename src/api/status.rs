@@ -1,4 +1,4 @@
-//! How verdicts stand, as it is answered by `GET /v1/status`, by `GET /v1/projects/{id}/verdict`, and by `--json`.
+//! How verdicts stand: the answers of `GET /v1/status` and `GET /v1/projects/{id}/verdict`, also printed by `--json`.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,21 +11,19 @@ use crate::model::{
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct StatusV1 {
-    /// The service that answers; none where the command line looked itself.
+    /// The service that answers; `None` if the command line read the state itself.
     pub service: Option<ServiceV1>,
-    /// The projects that were asked for.
+    /// The projects that the request asks for.
     pub projects: Vec<ProjectStatusV1>,
 }
 
-/// The service.
+/// The service that answers.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ServiceV1 {
-    /// Its process.
     pub pid: u32,
-    /// Its version.
     pub version: String,
-    /// When it was started.
+    /// When the service was started.
     pub since: Timestamp,
 }
 
@@ -33,37 +31,34 @@ pub struct ServiceV1 {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct AnswerV1 {
-    /// Whether there was an answer before the time was over.
+    /// Whether the answer came before the time limit.
     pub in_time: InTimeV1,
-    /// The exit code of a command that ends with it: that of the first task.
+    /// The exit code for a command that shows this answer. It is that of the first task.
     pub exit_code: u8,
-    /// How the project stands.
     pub project: ProjectStatusV1,
 }
 
-/// Whether there was an answer before the time was over.
+/// Whether the answer came before the time limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum InTimeV1 {
-    /// There was.
     Answered,
-    /// There was not: this is how it stood then.
+    /// The time limit passed; the project is shown as it was then.
     TimedOut,
 }
 
-/// A project and how its tasks stand.
+/// A project and how the verdicts of its tasks stand.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ProjectStatusV1 {
-    /// Its id; none where the directory is not registered.
+    /// The project's id; `None` if the directory is not registered.
     pub id: Option<ProjectId>,
-    /// Its root, absolute.
+    /// The absolute path of the project's root.
     pub root: String,
-    /// Whether the service watches it.
     pub serving: Serving,
-    /// The task that was asked for first, else that of the configuration; then those there once were.
+    /// First the task that was asked for, or else the configuration's task. Then the other tasks that have a verdict.
     pub tasks: Vec<TaskStatusV1>,
-    /// What is wrong: with the configuration, with watching, or with the task list since the last run but one.
+    /// Problems with the configuration, with watching, and with changes that were made to the task list by hand.
     pub problems: Vec<String>,
 }
 
@@ -71,25 +66,23 @@ pub struct ProjectStatusV1 {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct TaskStatusV1 {
-    /// The task.
     pub task: TaskId,
-    /// How it stands.
     pub state: StateV1,
-    /// Whether something blocks; only of a fresh verdict.
+    /// PASSED or FAILED; only for a fresh verdict.
     pub result: Option<OverallResult>,
-    /// The exit code of a command that answers with it (5 where there is no fresh verdict).
+    /// The exit code for a command that shows this task; 5 if there is no fresh verdict.
     pub exit_code: u8,
-    /// The tree now; none where nobody looked, because a run was under way.
+    /// The digest of the present tree; `None` if the tree was not read because a run is under way.
     pub tree: Option<TreeDigest>,
-    /// The plan now; none where the configuration has none for the task.
+    /// The digest of the present plan; `None` if the configuration has no plan for the task.
     pub plan: Option<Digest>,
-    /// What a stale verdict is not for.
+    /// For a stale verdict: what has changed since.
     pub outdated: Option<Outdated>,
-    /// What moved while it was tested.
+    /// The paths that changed during the run.
     pub paths: Vec<String>,
     /// The last verdict, fresh or not.
     pub verdict: Option<VerdictV1>,
-    /// What is wrong with its specification, or what it weakens of what was approved; absent: nothing.
+    /// Errors of the task's specification, and where its plan is weaker than the approved one. Absent if there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub problems: Vec<String>,
 }
@@ -98,56 +91,49 @@ pub struct TaskStatusV1 {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum StateV1 {
-    /// It is for the tree and the plan as they are now.
+    /// The verdict is for the present tree and the present plan.
     Fresh,
-    /// A run is under way.
     Running,
-    /// A run waits for its turn.
     Queued,
-    /// It is for something else.
+    /// The verdict is for another tree or plan.
     Stale,
-    /// The tree moved while it was tested.
+    /// The tree changed during the run.
     Moved,
-    /// The same paths moved again.
+    /// The same paths changed again during the repeated run.
     Unstable,
-    /// A person decides how the task goes on.
+    /// The task waits until a person decides where it goes.
     NeedsHuman,
-    /// Nobody approved what would be run.
+    /// The plan has not been approved.
     NotApproved,
-    /// The project's directory is not there.
+    /// The project's directory does not exist.
     RootMissing,
-    /// The configuration is wrong.
     ConfigurationWrong,
-    /// The task's specification is wrong, or no specification has the task; `problems` says more.
+    /// The task's specification has errors, or no specification has the task. `problems` says more.
     SpecificationWrong,
-    /// There never was one.
+    /// The task never had a verdict.
     NoVerdict,
 }
 
-/// A verdict.
+/// The verdict of a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct VerdictV1 {
-    /// Its run.
     pub run_id: RunId,
-    /// The tree it is for.
+    /// The tree that the verdict is for.
     pub tree: Option<TreeDigest>,
-    /// The plan it is for.
+    /// The plan that the verdict is for.
     pub plan: Option<Digest>,
-    /// What happened.
     pub status: OverallStatus,
-    /// Whether something blocks.
     pub result: Option<OverallResult>,
     /// How many results block.
     pub blocking: u32,
-    /// When its last process had ended.
+    /// When the run's last process had ended.
     pub ended: Option<Timestamp>,
-    /// Where its report lies.
+    /// The path of the report.
     pub report: String,
 }
 
 impl ProjectStatusV1 {
-    /// Returns how a project stands.
     pub fn new(standing: &ProjectStanding, serving: Serving) -> Self {
         Self {
             id: standing.project.clone(),
@@ -158,7 +144,7 @@ impl ProjectStatusV1 {
         }
     }
 
-    /// Returns the exit code of a command that answers with it: that of the first task, which is the configuration's.
+    /// Returns the exit code for a command that shows this project. It is that of the first task, which is the configuration's.
     pub fn exit_code(&self) -> u8 {
         let none = crate::model::CommandExit::NoFreshVerdict.code();
         self.tasks.first().map_or(none, |task| task.exit_code)

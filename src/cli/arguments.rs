@@ -322,7 +322,7 @@ impl ValueEnum for Phase {
     }
 }
 
-/// Where a person may send a task; to a person is where it is already.
+/// The nodes to which a person may send a task. HUMAN_REVIEW is left out, because the task is there already.
 impl ValueEnum for NextNode {
     fn value_variants<'a>() -> &'a [Self] {
         &[Self::N2, Self::N3, Self::N4, Self::NextPhase]
@@ -366,7 +366,7 @@ pub(crate) enum ErrorAudience {
 }
 
 impl Command {
-    /// Returns who reads the command's error.
+    /// Returns whether a person or a program reads the command's error.
     pub(crate) fn audience_of_errors(&self) -> ErrorAudience {
         let is_json = match self {
             Self::Run(options) => options.json,

@@ -1,4 +1,4 @@
-//! What an examination of this machine amounts to: the findings as lines and as a document, and what mends each. Pure.
+//! The result of `proctor doctor` as lines and as a document, with a remedy for each obstacle. Pure.
 
 use std::path::Path;
 
@@ -12,36 +12,35 @@ use crate::model::{Access, CommandExit, IsolationLevel, Place};
 use crate::process::KernelSwitches;
 use crate::project::Examination;
 
-/// The profile that ships with proctor.
+/// The AppArmor profile in proctor's sources.
 const APPARMOR_PROFILE: &str = include_str!("../../systemd/apparmor/proctor");
 
-/// The line of the profile that names the program, up to its paths.
+/// The beginning of the profile's line that lists the program's paths.
 const PROFILE_PATHS: &str = "@{proctor} = ";
 
-/// What the findings are made of.
+/// The facts from which the findings are made.
 pub(crate) struct Facts {
-    /// What was tried.
+    /// The levels of isolation that were tried.
     pub(crate) examination: Examination,
-    /// The controllers of actions' cgroups, or why there are no cgroups.
+    /// The cgroup controllers available to actions, or why there are no cgroups.
     pub(crate) controllers: Result<Vec<String>, String>,
-    /// Whether Landlock keeps actions from signals and abstract sockets of others.
+    /// Whether Landlock can keep actions from sending signals to other processes and from connecting to their abstract sockets.
     pub(crate) has_scopes: bool,
-    /// What the kernel says.
+    /// The kernel's settings for namespaces.
     pub(crate) switches: KernelSwitches,
-    /// `sandbox.mode`.
     pub(crate) mode: SandboxMode,
-    /// Limits, file systems, clocks, space and tools.
+    /// The facts about limits, file systems, clocks, space and tools.
     pub(crate) around: MachineFacts,
-    /// The service as `proctor service status` finds it; none where it is not installed.
+    /// The state of the service; `None` if it is not installed.
     pub(crate) service: Option<installation::advice::Facts>,
 }
 
-/// What is said, as `--json` prints it (`proctor-doctor-v1`).
+/// The document that `--json` prints (`proctor-doctor-v1`).
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Findings {
     schema: &'static str,
-    /// The level at which actions are started; null: they cannot be.
+    /// The level of isolation that actions get; null if actions cannot be started.
     level: Option<IsolationLevel>,
     mode: &'static str,
     levels: Vec<Level>,
@@ -53,10 +52,10 @@ pub(crate) struct Findings {
     writable: Vec<String>,
     remedies: Vec<Remedy>,
     machine: MachineV1,
-    /// None where it is not installed.
+    /// Null if the service is not installed.
     service: Option<ServiceV1>,
     findings: Vec<Finding>,
-    /// What of it a person is shown.
+    /// The lines about the machine for people.
     #[serde(skip)]
     shown: Vec<String>,
 }
@@ -85,7 +84,7 @@ struct Limits {
     obstacle: Option<String>,
 }
 
-/// What stands in the way, and what mends it.
+/// An obstacle, and the command that removes it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 struct Remedy {
     problem: &'static str,
@@ -95,11 +94,11 @@ struct Remedy {
 /// A row of the table of remedies.
 struct Rule {
     problem: &'static str,
-    /// Returns the command, if this is what stands in the way.
+    /// Returns the command if the facts show this obstacle.
     mend: fn(&Facts) -> Option<String>,
 }
 
-/// What can stand in the way of more, the most important first.
+/// The known obstacles, the most important first.
 const RULES: &[Rule] = &[
     Rule {
         problem: "the kernel allows no user namespaces",
@@ -175,7 +174,6 @@ fn lacks_namespaces(facts: &Facts) -> bool {
 }
 
 impl Findings {
-    /// Returns what the facts amount to.
     pub(crate) fn of(facts: &Facts) -> Self {
         let has = |name: &str| facts.controllers.as_ref().is_ok_and(|names| names.iter().any(|one| one == name));
         let places = |wanted: fn(&Place) -> bool| {
@@ -223,20 +221,20 @@ impl Findings {
         }
     }
 
-    /// Returns how the command ends: 0 if actions are kept apart as well as they can be, or a person has said that they are not to be.
+    /// Returns the exit code. It is 0 if actions are isolated as well as proctor can, or if the settings switch isolation off.
     pub(crate) fn exit(&self) -> CommandExit {
         let is_as_wanted = self.level == Some(IsolationLevel::Namespace) || self.mode == mode_word(SandboxMode::Off);
         if is_as_wanted { CommandExit::Proceed } else { CommandExit::CodeNeedsWork }
     }
 
-    /// Returns the document of `--json`.
+    /// Returns the document that `--json` prints.
     pub(crate) fn document(&self) -> Vec<u8> {
         let mut bytes = serde_json::to_vec_pretty(self).expect("its keys are text");
         bytes.push(b'\n');
         bytes
     }
 
-    /// Returns the lines for a person.
+    /// Returns the lines for people.
     pub(crate) fn lines(&self, style: Style) -> Vec<String> {
         let mut lines = vec![match (self.level, self.mode) {
             (_, "off") => "isolation: none, `sandbox.mode` is \"off\"; what could be had:".to_owned(),
@@ -254,7 +252,7 @@ impl Findings {
         let scopes = if self.landlock_scopes { "closed" } else { "open (Linux 6.12 can close them)" };
         lines.push(format!("signals to others, abstract sockets: {scopes}"));
         lines.push(format!("store: {}, hidden from every command", self.store));
-        // Only namespaces can put something else in a place: without them it is everybody's.
+        // Only namespaces can replace a directory by a private copy. Otherwise actions share the real one.
         let private = if self.level == Some(IsolationLevel::Namespace) { "own copy" } else { "shared" };
         for (name, paths) in [("hidden", &self.hidden), (private, &self.private), ("writable", &self.writable)] {
             if !paths.is_empty() {
@@ -280,7 +278,7 @@ impl Findings {
     }
 }
 
-/// Returns the AppArmor profile that lets a program at this path make user namespaces, too.
+/// Returns an AppArmor profile that allows the program at this path to create user namespaces.
 pub(crate) fn apparmor_profile(executable: &Path) -> String {
     let own = executable.to_string_lossy();
     let is_named = |line: &str| line.split_whitespace().any(|path| path == own);

@@ -1,5 +1,5 @@
-//! What `proctor doctor` says of limits, file systems, clocks, space and the projects' tools, and what to do about each: rows of a
-//! table. Pure.
+//! The part of `proctor doctor` about limits, file systems, clocks, space and the projects' tools. Each rule of a table finds a
+//! problem and gives advice. Pure.
 
 use std::path::PathBuf;
 
@@ -10,7 +10,7 @@ use crate::model::{SpawnFailure, Tool};
 use crate::project::{FileSystemType, Machine, ProjectFound, ToolFound};
 use crate::watch::find_eventless;
 
-/// Names of the file systems that projects and stores usually lie on (`linux/magic.h`).
+/// The usual file systems for projects and stores (`linux/magic.h`).
 const LOCAL: &[(i64, &str)] = &[
     (0xEF53, "ext4"),
     (0x9123_683E, "btrfs"),
@@ -21,36 +21,37 @@ const LOCAL: &[(i64, &str)] = &[
     (0xCA45_1A4E, "bcachefs"),
 ];
 
-/// File systems in memory: what is on them is gone when the machine stops.
+/// File systems in memory: they lose everything when the machine stops.
 const IN_MEMORY: &[(i64, &str)] = &[(0x0102_1994, "tmpfs"), (0x8584_58F6, "ramfs")];
 
-/// A file system, as far as it matters here.
+/// A file system's properties that matter to proctor.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct FileSystem {
-    /// Its name, or its number where that is not known.
+    /// The name, or the number of an unknown type.
     name: String,
-    /// Whether the kernel tells of every change.
+    /// Whether the kernel reports every change.
     tells_of_changes: bool,
-    /// Whether what is written outlives the machine's next start.
+    /// Whether files survive a restart of the machine.
     is_lasting: bool,
 }
 
-/// So many open files every distribution allows; the service needs some for each project and connection.
+/// The lowest limit on open files that is enough. Every distribution allows this many; the service needs some for each project
+/// and connection.
 const ENOUGH_OPEN_FILES: u64 = 1024;
-/// The queue of events that kernels have by themselves.
+/// The kernel's default limit on queued events.
 const USUAL_QUEUE: u64 = 16_384;
-/// What desktop programs raise the limit on watches to.
+/// The limit on watches that desktop programs usually set.
 const USUAL_WATCHES: u64 = 524_288;
-/// The same for instances.
+/// The limit on instances that desktop programs usually set.
 const USUAL_INSTANCES: u64 = 512;
-/// With less space a run that prints much could fill the disk.
+/// With less free space, one run with much output could fill the disk.
 const ENOUGH_BYTES: u64 = 1 << 30;
-/// A run makes about ten files.
+/// The free files (inodes) that are enough: a run creates about ten.
 const ENOUGH_FILES: u64 = 10_000;
-/// File systems and the clock may differ by so much: times of files have the kernel's tick.
+/// The tolerated difference between the clock and file times, in milliseconds. File times advance in ticks of the kernel.
 const TOLERATED_MS: u64 = 2_000;
 
-/// What the findings are made of.
+/// The facts from which this part is made.
 #[derive(Debug, Clone)]
 pub(crate) struct MachineFacts {
     pub(crate) machine: Machine,
@@ -58,7 +59,7 @@ pub(crate) struct MachineFacts {
     pub(crate) projects: Vec<ProjectFound>,
 }
 
-/// What `--json` says of it.
+/// This part of the document that `--json` prints.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct MachineV1 {
@@ -91,7 +92,7 @@ struct StoreV1 {
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct ProjectV1 {
-    /// None: it is not registered.
+    /// `None` if the project is not registered.
     id: Option<String>,
     root: String,
     file_system: Option<String>,
@@ -110,10 +111,10 @@ struct ToolV1 {
     obstacle: Option<String>,
 }
 
-/// A row of the table: a problem with what to do about it, for each time it is found.
+/// A rule returns problems, each with advice.
 type Rule = fn(&MachineFacts) -> Vec<(String, String)>;
 
-/// Everything that can be found.
+/// All rules.
 const RULES: &[Rule] = &[
     |facts| {
         let low = facts.machine.open_files.filter(|(soft, _)| *soft < ENOUGH_OPEN_FILES);
@@ -126,7 +127,7 @@ const RULES: &[Rule] = &[
     },
     |facts| {
         let (needed, inotify) = (watches_needed(facts), facts.machine.inotify);
-        // What others use is part of the same limit, and a build adds directories.
+        // Watches of other programs count towards the same limit, and a build creates directories.
         let wanted = needed.saturating_add(inotify.watches_used).saturating_mul(5) / 4;
         once(inotify.watches.filter(|limit| *limit < wanted), |limit| {
             let problem =
@@ -236,13 +237,12 @@ const RULES: &[Rule] = &[
     },
 ];
 
-/// Returns everything that is found.
 pub(crate) fn findings(facts: &MachineFacts) -> Vec<Finding> {
     let found = RULES.iter().flat_map(|rule| rule(facts));
     found.map(|(problem, advice)| Finding { problem, advice }).collect()
 }
 
-/// Returns what `--json` says.
+/// Returns this part of the document that `--json` prints.
 pub(crate) fn document(facts: &MachineFacts) -> MachineV1 {
     let machine = &facts.machine;
     let kind_name = |kind: Option<FileSystemType>| kind.map(|kind| classify_file_system(kind).name);
@@ -267,7 +267,7 @@ pub(crate) fn document(facts: &MachineFacts) -> MachineV1 {
     }
 }
 
-/// Returns the lines for a person, but for the findings.
+/// Returns the lines for people, without the findings.
 pub(crate) fn lines(facts: &MachineFacts) -> Vec<String> {
     let number = |value: Option<u64>| value.map_or_else(|| "unknown".to_owned(), |value| value.to_string());
     let inotify = facts.machine.inotify;
@@ -329,7 +329,7 @@ fn explain_missing(failure: &SpawnFailure) -> (String, String) {
         SpawnFailure::DirectoryNotFound { directory } => {
             (format!("the directory `{directory}` is not there"), "mend `directory` of the check".to_owned())
         }
-        // Nothing is started here, so nothing is refused: only a run sees these.
+        // These failures occur only in a run; `doctor` starts no action here.
         SpawnFailure::PortHeld { .. }
         | SpawnFailure::PromptUnreadable { .. }
         | SpawnFailure::NotIsolated { .. }

@@ -1,11 +1,11 @@
-//! Reads the file of variables that `env_file` names: `NAME=value` lines, `#` comments, nothing expanded.
+//! Reads the file that the setting `env_file` names: lines `NAME=value`, comments with `#`. Values are taken literally.
 
 use std::path::Path;
 
 use crate::cli::error::CommandError;
 use crate::model::CommandExit;
 
-/// Reads the file below the project.
+/// Reads the file `name`, which is relative to the project or absolute.
 pub(crate) fn read(root: &Path, name: &str) -> Result<Vec<(String, String)>, CommandError> {
     let text = std::fs::read_to_string(root.join(name)).map_err(|error| {
         CommandError::caused(CommandExit::SpecificationWrong, format!("`env_file` names `{name}`, which cannot be read"), &error)
@@ -26,7 +26,7 @@ fn parse(text: &str) -> Result<Vec<(String, String)>, (usize, String)> {
         }
         let line = line.strip_prefix("export ").unwrap_or(line);
         let Some((name, value)) = line.split_once('=') else {
-            // The line itself is not said: it may be the rest of a secret of several lines.
+            // The message does not show the line, because it may be part of a secret with several lines.
             return Err((index + 1, "the line has no `=`".to_owned()));
         };
         let name = name.trim();

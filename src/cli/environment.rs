@@ -1,4 +1,4 @@
-//! The one place that reads the environment, the working directory and the arguments' first word (G6).
+//! The only module that reads environment variables, the working directory and the first argument (G6).
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -12,7 +12,7 @@ use crate::model::{Asker, CommandExit, IsolationLevel};
 use crate::project::StepObserver;
 use crate::workflow::PointObserver;
 
-/// What the process was started with.
+/// The variables and paths with which the process was started.
 #[derive(Clone)]
 pub(crate) struct Environment {
     variables: BTreeMap<OsString, OsString>,
@@ -21,27 +21,27 @@ pub(crate) struct Environment {
     executable: PathBuf,
 }
 
-/// Returns whether this process is the launcher (hidden first argument).
+/// Returns whether this process is the launcher, which has a hidden first argument.
 pub(crate) fn is_launcher() -> bool {
     std::env::args_os().nth(1).is_some_and(|argument| argument == "__launcher")
 }
 
-/// Returns how many CPUs this process may use: affinity and control groups count, as they are when it is first asked. The answer
-/// takes a dozen system calls, and a watch needs it between each save and its run.
+/// Returns the number of CPUs for this process, including limits by affinity and control groups. It is asked for only once: that
+/// takes a dozen system calls, and a watch needs the number between each save and its run.
 pub(crate) fn processors() -> u32 {
     static PROCESSORS: OnceLock<u32> = OnceLock::new();
-    // Where the system does not tell, one action at a time is never too many.
+    // If the number is unknown, one action at a time is always safe.
     let ask = || std::thread::available_parallelism().map_or(1, |number| u32::try_from(number.get()).unwrap_or(u32::MAX));
     *PROCESSORS.get_or_init(ask)
 }
 
-/// Returns the strongest level of isolation that is tried: the strongest there is.
+/// Returns the strongest level of isolation that is tried.
 #[cfg(not(feature = "test-fakes"))]
 pub(crate) fn strongest_isolation() -> IsolationLevel {
     IsolationLevel::Namespace
 }
 
-/// Returns the strongest level of isolation that is tried: a test may want to see what a weaker one does.
+/// Returns the strongest level of isolation that is tried. Tests can choose a weaker one.
 #[cfg(feature = "test-fakes")]
 #[expect(clippy::disallowed_methods, reason = "the one place that reads the environment")]
 pub(crate) fn strongest_isolation() -> IsolationLevel {
@@ -59,7 +59,7 @@ fn ambient() -> (BTreeMap<OsString, OsString>, std::io::Result<PathBuf>) {
 }
 
 impl Environment {
-    /// Reads the environment; fails when there is no place for the store.
+    /// Reads the environment. It is an error if no directory for the store is known.
     pub(crate) fn read() -> Result<Self, CommandError> {
         let (variables, working_directory) = ambient();
         let working_directory = working_directory.map_err(|error| {
@@ -76,7 +76,7 @@ impl Environment {
         Ok(environment)
     }
 
-    /// Installs the failures that a test asks for: of an operation on a file, and of the clock (`READING:MILLISECONDS`).
+    /// Installs the failures that a test asks for: of a file operation, or of the clock (`READING:MILLISECONDS`).
     #[cfg(feature = "test-fakes")]
     fn install_failure_injection(&self) {
         let text = |name: &str| self.variable(name).and_then(OsStr::to_str);
@@ -93,39 +93,38 @@ impl Environment {
         }
     }
 
-    /// Returns all variables, for the allow-list of E12.
+    /// Returns all variables; a list selects those that actions get (E12).
     pub(crate) fn variables(&self) -> &BTreeMap<OsString, OsString> {
         &self.variables
     }
 
-    /// Returns `$XDG_STATE_HOME/proctor`, or its default below HOME.
+    /// Returns `$XDG_STATE_HOME/proctor`, or the default below HOME.
     pub(crate) fn state_root(&self) -> &Path {
         &self.state_root
     }
 
-    /// Returns the control socket of the service; none where there is no directory for run-time files.
+    /// Returns the path of the service's control socket; `None` if `XDG_RUNTIME_DIR` is not set.
     pub(crate) fn control_socket(&self) -> Option<PathBuf> {
         let named = self.variables.get(OsStr::new("XDG_RUNTIME_DIR")).map(PathBuf::from).filter(|path| path.is_absolute());
         Some(named?.join("proctor").join("control.sock"))
     }
 
-    /// Returns whether sockets were handed in to this process (`sd_listen_fds(3)`).
+    /// Returns whether a socket was passed to this process (`sd_listen_fds(3)`).
     pub(crate) fn passed_sockets(&self) -> bool {
         let number = |name: &str| self.variable(name).and_then(|text| text.to_str()?.parse::<u32>().ok());
         number("LISTEN_PID") == Some(std::process::id()) && number("LISTEN_FDS") == Some(1)
     }
 
-    /// Returns a variable.
     pub(crate) fn variable(&self, name: &str) -> Option<&OsStr> {
         self.variables.get(OsStr::new(name)).map(OsString::as_os_str)
     }
 
-    /// Returns the program to start the launcher with.
+    /// Returns the path of this program, with which the launcher is started.
     pub(crate) fn executable(&self) -> &Path {
         &self.executable
     }
 
-    /// Returns a path given on the command line, made absolute.
+    /// Returns the absolute form of a path from the command line.
     pub(crate) fn absolute(&self, path: &Path) -> PathBuf {
         self.working_directory.join(path)
     }
@@ -135,13 +134,13 @@ impl Environment {
         self.variables.get(OsStr::new(name)).is_some_and(|value| !value.is_empty())
     }
 
-    /// Returns who is told of durable steps: nobody.
+    /// Returns the observer of durable steps. Outside of tests it does nothing.
     #[cfg(not(feature = "test-fakes"))]
     pub(crate) fn observer(&self) -> StepObserver {
         Arc::new(|_| {})
     }
 
-    /// Returns who is told of durable steps: a test may want the process to be killed after one of them.
+    /// Returns the observer of durable steps. A test can have the process killed after one of them.
     #[cfg(feature = "test-fakes")]
     pub(crate) fn observer(&self) -> StepObserver {
         let fatal = self.variables.get(OsStr::new("PROCTOR_TEST_DIE_AFTER")).map(|value| value.to_string_lossy().into_owned());
@@ -153,13 +152,13 @@ impl Environment {
         })
     }
 
-    /// Returns who is told of the points of a governance workflow: nobody.
+    /// Returns the observer of the points of an issue workflow. Outside of tests it does nothing.
     #[cfg(not(feature = "test-fakes"))]
     pub(crate) fn workflow_points(&self) -> PointObserver {
         Box::new(|| {})
     }
 
-    /// Returns who is told of the points of a governance workflow: a test may want the process to be killed at one, by its number.
+    /// Returns the observer of the points of an issue workflow. A test can have the process killed at one of them, by its number.
     #[cfg(feature = "test-fakes")]
     pub(crate) fn workflow_points(&self) -> PointObserver {
         let fatal = self.variable("PROCTOR_TEST_DIE_AT_POINT").and_then(|text| text.to_str()?.parse::<u32>().ok());
@@ -172,7 +171,7 @@ impl Environment {
         })
     }
 
-    /// Returns who asks, for the ledger (S3).
+    /// Returns the user and process that made the request, for the ledger (S3).
     pub(crate) fn asker(&self) -> Asker {
         Asker {
             pid: std::process::id(),

@@ -1,10 +1,10 @@
-//! The one shape every failing command ends in: what kind, what, why, and what to do next (house style E6).
+//! The error of every failing command: exit code, message, causes and hints (house style E6).
 
 use std::error::Error;
 
 use crate::model::CommandExit;
 
-/// A command that could not do what it was asked to.
+/// Why a command failed, and what to do next.
 #[derive(Debug)]
 pub(crate) struct CommandError {
     exit: CommandExit,
@@ -15,12 +15,11 @@ pub(crate) struct CommandError {
 }
 
 impl CommandError {
-    /// Makes an error without a cause.
     pub(crate) fn new(exit: CommandExit, message: impl Into<String>) -> Self {
         Self { exit, message: message.into(), details: Vec::new(), causes: Vec::new(), hints: Vec::new() }
     }
 
-    /// Makes an error with the chain of its causes.
+    /// Makes an error with a message and the chain of its causes.
     pub(crate) fn caused(exit: CommandExit, message: impl Into<String>, cause: &dyn Error) -> Self {
         let mut error = Self::new(exit, message);
         let mut next = Some(cause);
@@ -31,31 +30,30 @@ impl CommandError {
         error
     }
 
-    /// Makes an error of another, whose message becomes its own.
+    /// Makes an error that takes its message from another error.
     pub(crate) fn of(exit: CommandExit, cause: &dyn Error) -> Self {
         let mut error = Self::caused(exit, cause.to_string(), cause);
         error.causes.remove(0);
         error
     }
 
-    /// Adds a line that belongs to the message, for example one of several problems.
+    /// Adds a line to the message, for example one of several problems.
     pub(crate) fn detail(mut self, detail: impl Into<String>) -> Self {
         self.details.push(detail.into());
         self
     }
 
-    /// Adds what to do next.
+    /// Adds a hint what to do next.
     pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hints.push(hint.into());
         self
     }
 
-    /// Returns the exit code the command ends with.
     pub(crate) fn exit(&self) -> CommandExit {
         self.exit
     }
 
-    /// Returns the error as one JSON document: `{"error":{"kind","message","hint"}}`.
+    /// Returns the error as a JSON document: `{"error":{"kind","message","hint"}}`.
     pub(crate) fn document(&self) -> Vec<u8> {
         let message = [std::slice::from_ref(&self.message), &self.details, &self.causes].concat().join("; ");
         let error = serde_json::json!({ "error": { "kind": self.exit, "message": message, "hint": self.hints.join("; ") } });

@@ -1,16 +1,16 @@
-//! The groups in which `proctor --help` lists the commands: what a person needs every day comes first.
+//! The groups of commands in `proctor --help`. The commands for everyday use come first.
 
 use std::fmt::Write as _;
 
 use clap::Command;
 
-/// A heading of the program's help, with the commands below it.
+/// A heading in the help, and the commands below it.
 struct Group {
     heading: &'static str,
     commands: &'static [&'static str],
 }
 
-/// Every command is in one group.
+/// The groups. A test checks that every command is in exactly one.
 const GROUPS: &[Group] = &[
     Group { heading: "Every day", commands: &["run", "watch", "status", "wait", "show", "log", "init", "plan", "why", "doctor"] },
     Group { heading: "Evidence", commands: &["verify", "export", "key", "anchor", "checkpoint", "archive", "prune", "tree"] },
@@ -19,7 +19,7 @@ const GROUPS: &[Group] = &[
     Group { heading: "Reviews", commands: &["review", "govern"] },
 ];
 
-/// Replaces the one list of commands in the program's help by a list for each group.
+/// Replaces the single list of commands in the help by one list for each group.
 pub(crate) fn group_commands(program: Command) -> Command {
     let names = GROUPS.iter().flat_map(|group| group.commands);
     let width = names.map(|name| name.len()).max().unwrap_or_default();

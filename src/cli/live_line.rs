@@ -1,5 +1,5 @@
-//! What a run that the service carries out is doing, on the terminal of whoever asked for it. Only for the eye: what came of the run is
-//! read from its report, and where no events come the line is missing and nothing else.
+//! Shows on the terminal what a run in the service is doing. The line is only a convenience: the result is read from the run's
+//! report, and without events there is just no line.
 
 use std::thread::{self, JoinHandle};
 
@@ -10,14 +10,14 @@ use crate::cli::style::{Style, Tone};
 use crate::client::{Events, EventsEnd};
 use crate::model::ProjectId;
 
-/// The line, while it is drawn.
+/// The line while it is shown.
 pub(crate) struct LiveLine {
     end: EventsEnd,
     thread: JoinHandle<()>,
 }
 
 impl LiveLine {
-    /// Begins to draw what is told of a project from here on.
+    /// Begins to show the events of a project; `None` if there are no events.
     pub(crate) fn begin(served: &Served, style: Style) -> Option<Self> {
         let (events, end) = served.client.events().ok()?;
         let project = served.project.id.clone();
@@ -26,7 +26,7 @@ impl LiveLine {
         Some(Self { end, thread })
     }
 
-    /// Ends it and takes the line away.
+    /// Removes the line.
     pub(crate) fn end(self) {
         self.end.end();
         let _panicked = self.thread.join();

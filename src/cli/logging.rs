@@ -1,14 +1,13 @@
-//! The operators' log: rolling files below the store, at most a week of them, never standard output (issue of the log's size: G7).
+//! The log for operators: daily files below the store, at most a week of them (G7). The log is never printed.
 
 use std::path::Path;
 
 use tracing_appender::rolling::{RollingFileAppender, Rotation};
 use tracing_subscriber::fmt::time::SystemTime;
 
-/// How many daily files are kept.
 const KEPT_FILES: usize = 7;
 
-/// Starts logging below `directory`. A log that cannot be opened is not worth failing for: the reason is returned.
+/// Starts logging to `directory`. The caller gets the reason if the log cannot be opened, and goes on without a log.
 pub(crate) fn start(directory: &Path) -> Result<(), String> {
     let appender = RollingFileAppender::builder()
         .rotation(Rotation::DAILY)

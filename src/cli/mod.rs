@@ -1,7 +1,7 @@
 //! The command line: arguments, one file per command, screens, error printing, exit codes (G5).
 //!
-//! Owns the only places that read the environment (`environment`), print (`render`) and touch the terminal (`terminal`).
-//! What a command does is elsewhere; a command here parses, calls and shows.
+//! Owns the only modules that read the environment (`environment`), print (`render`) and control the terminal (`terminal`). A
+//! command here parses its arguments, calls other modules and shows the result.
 
 mod anchor_arguments;
 mod arguments;
@@ -38,7 +38,7 @@ use crate::cli::environment::Environment;
 use crate::cli::error::CommandError;
 use crate::model::CommandExit;
 
-/// Runs the command the arguments name and returns the process's exit status.
+/// Runs the command that the arguments name, and returns the exit status.
 pub fn main() -> ExitCode {
     if environment::is_launcher() {
         return crate::process::launcher_main();

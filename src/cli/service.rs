@@ -1,4 +1,4 @@
-//! Whether the service watches a project, and what to do when it cannot be asked: then a command does its work itself.
+//! Finds out whether the service watches a project. If the service cannot be used, a command does the work itself.
 
 use std::path::Path;
 use std::time::Duration;
@@ -10,18 +10,18 @@ use crate::cli::render;
 use crate::client::{Client, ClientError};
 use crate::model::{CommandExit, Serving};
 
-/// How long the service may take for what it answers at once.
+/// The time limit for requests that the service answers at once.
 pub(crate) const AT_ONCE: Duration = Duration::from_secs(10);
-/// How much longer a command waits for an answer than the service waits for what it answers.
+/// How much longer a command waits for an answer than the service waits before it answers.
 pub(crate) const MARGIN: Duration = Duration::from_secs(10);
 
-/// The service, watching a project.
+/// The service's client, for a project that the service watches.
 pub(crate) struct Served {
     pub(crate) client: Client,
     pub(crate) project: ProjectV1,
 }
 
-/// Returns a client of the service, where one listens.
+/// Returns a client and the service's projects; `None` if no service listens.
 pub(crate) fn listening(environment: &Environment) -> Option<(Client, Vec<ProjectV1>)> {
     let client = Client::new(&environment.control_socket()?);
     match client.ask::<ProjectsV1>(MethodV1::Get, "/v1/projects", AT_ONCE) {
@@ -34,7 +34,7 @@ pub(crate) fn listening(environment: &Environment) -> Option<(Client, Vec<Projec
     }
 }
 
-/// Returns the service, where it watches the project at `root`.
+/// Returns the service if it watches the project at `root`.
 pub(crate) fn serving(environment: &Environment, root: &Path) -> Option<Served> {
     let (client, projects) = listening(environment)?;
     let root = root.to_string_lossy();
@@ -42,13 +42,13 @@ pub(crate) fn serving(environment: &Environment, root: &Path) -> Option<Served> 
     Some(Served { client, project })
 }
 
-/// Says that the service could not be used, before a command does its work itself.
+/// Prints a note that the service could not be used and the command does the work itself.
 pub(crate) fn say_unusable(error: &ClientError) {
     let cause = std::error::Error::source(error).map(|cause| format!(": {cause}")).unwrap_or_default();
     render::note(&format!("note: {error}{cause}; doing it here instead"));
 }
 
-/// Makes the command's error of the service's.
+/// Converts an error of the client into a command error.
 pub(crate) fn of_client(error: &ClientError) -> CommandError {
     let ClientError::Refused(refusal) = error else {
         return CommandError::of(CommandExit::OwnFault, error).hint("see `proctor status` and the service's log");

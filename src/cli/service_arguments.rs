@@ -242,7 +242,6 @@ pub(crate) enum TasksVerb {
 #[derive(Debug, Args)]
 pub(crate) struct ApiOptions {}
 
-/// The longest that can be waited for.
 const LONGEST_TIMEOUT: Duration = Duration::from_secs(3600);
 
 fn read_timeout(text: &str) -> Result<Duration, String> {

@@ -1,4 +1,4 @@
-//! What most commands begin with: the project's directory, its configuration, its plan.
+//! Loads what most commands need: the project's root, its configuration and its plan.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -9,20 +9,17 @@ use crate::config::{self, Configuration};
 use crate::model::{CommandExit, Plan, Problem};
 use crate::spec::{self, DiskFiles};
 
-/// The name of a project's configuration.
 pub(crate) const CONFIGURATION_FILE: &str = "proctor.toml";
 
-/// A project as its files describe it.
+/// A project's settings and plan.
 pub(crate) struct Loaded {
-    /// Its root, with every link resolved.
+    /// The root's path with all links resolved.
     pub(crate) root: PathBuf,
-    /// Its settings.
     pub(crate) configuration: Configuration,
-    /// What a run will do.
     pub(crate) plan: Plan,
 }
 
-/// Finds the project's root; its name for people is the directory's.
+/// Returns the project's root: the directory itself, with links resolved.
 pub(crate) fn project_root(environment: &Environment, directory: &Path) -> Result<PathBuf, CommandError> {
     let path = environment.absolute(directory);
     let shown = directory.display();
@@ -41,7 +38,7 @@ pub(crate) fn project_root(environment: &Environment, directory: &Path) -> Resul
         .hint("name the directory of a project, not a file in it"))
 }
 
-/// Reads the configuration, or the defaults when there is none.
+/// Reads the configuration, or the defaults if there is no file. Also returns whether there is one.
 pub(crate) fn configuration(root: &Path) -> Result<(Configuration, bool), CommandError> {
     let path = root.join(CONFIGURATION_FILE);
     let bytes = match std::fs::read(&path) {
@@ -64,19 +61,20 @@ pub(crate) fn configuration(root: &Path) -> Result<(Configuration, bool), Comman
     Ok((configuration, true))
 }
 
-/// Loads a project: root, configuration, plan.
+/// Loads a project's configuration and plan.
 pub(crate) fn load(environment: &Environment, directory: &Path) -> Result<Loaded, CommandError> {
     let root = project_root(environment, directory)?;
     reload(&root)
 }
 
-/// Loads a project again from its root, as before every run.
+/// Loads a project again from its root. This is done before every run.
 pub(crate) fn reload(root: &Path) -> Result<Loaded, CommandError> {
     let (configuration, plan) = describe(root)?;
     Ok(Loaded { root: root.to_owned(), configuration, plan: plan? })
 }
 
-/// Reads a project's configuration, and its own checks' plan as far as there is one: tasks of specifications need none.
+/// Reads a project's configuration and makes the plan of its own checks. A missing plan is returned as a separate error, because
+/// tasks of specifications do not need it.
 pub(crate) fn describe(root: &Path) -> Result<(Configuration, Result<Plan, CommandError>), CommandError> {
     let (configuration, _) = configuration(root)?;
     let files = DiskFiles::new(root);
@@ -84,15 +82,15 @@ pub(crate) fn describe(root: &Path) -> Result<(Configuration, Result<Plan, Comma
     Ok((configuration, plan))
 }
 
-/// Returns the name of a project's directory.
 pub(crate) fn directory_name(root: &Path) -> String {
     root.file_name().map_or_else(|| "project".to_owned(), |name| name.to_string_lossy().into_owned())
 }
 
-/// Makes one error of all problems of a configuration.
+/// Combines all problems of a configuration into one command error.
 pub(crate) fn of_problems(problems: &[Problem]) -> CommandError {
     const MORE: &str = "`proctor init --print` shows every setting with its default";
-    // Something that is absent altogether has no place in the file, and often there is no file.
+    // If something is missing altogether, the problem has no position, and often there is no file. Then only the message is
+    // shown.
     if let [Problem { position: None, message, pointer, hint: Some(hint), .. }] = problems
         && !pointer.is_empty()
     {

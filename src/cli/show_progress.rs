@@ -1,4 +1,4 @@
-//! A run while it goes on: on a terminal with a live line, elsewhere plain lines.
+//! Shows the progress of a run: with a live line on a terminal, otherwise as plain lines.
 
 use std::io::Write as _;
 
@@ -8,32 +8,30 @@ use crate::cli::style::{Style, Tone};
 use crate::model::ActionId;
 use crate::project::Progress;
 
-/// Shows a run's progress.
 pub(crate) struct ProgressScreen {
     style: Style,
     audience: Audience,
-    /// What goes on, by id and name, in the order it was started.
+    /// The actions that are running, with id and name, in the order in which they were started.
     under_way: Vec<(ActionId, String)>,
 }
 
-/// For whom progress is shown.
+/// Who reads the progress.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Audience {
-    /// A person at a terminal: the action under way has a line that its result replaces.
+    /// A person at a terminal. Running actions have a live line, which results replace.
     Terminal,
-    /// A file or pipe: one line for each action that is over.
+    /// A file or pipe. Each action that has ended gets one line.
     Plain,
-    /// A program that wants the report alone.
+    /// A program that wants only the report.
     Nobody,
 }
 
 impl ProgressScreen {
-    /// Returns a screen for an audience.
     pub(crate) fn new(style: Style, audience: Audience) -> Self {
         Self { style, audience, under_way: Vec::new() }
     }
 
-    /// Shows one thing.
+    /// Shows one step of the progress.
     pub(crate) fn show(&mut self, progress: &Progress) {
         match (self.audience, progress) {
             (
@@ -84,14 +82,14 @@ impl ProgressScreen {
         let _flushed = std::io::stdout().flush();
     }
 
-    /// Draws the line of what goes on, where something does and somebody looks.
+    /// Draws the live line if an action is running and a terminal is there.
     fn draw_live(&self) {
         if self.audience == Audience::Terminal && !self.under_way.is_empty() {
             render::live(&self.style.paint(Tone::Quiet, &live_line(&self.under_way)));
         }
     }
 
-    /// Wipes that line, for what is said of an action that goes on no more.
+    /// Removes an action from the running ones and clears the live line, so that the action's result can be printed.
     fn end_live(&mut self, over: &ActionId) {
         self.under_way.retain(|(id, _)| id != over);
         if self.audience == Audience::Terminal {
@@ -116,7 +114,7 @@ impl ProgressScreen {
     }
 }
 
-/// Returns the line of what goes on: one action with its name, of several the first with its name and the number of the others.
+/// Returns the live line: the name of the first running action and the number of the others.
 fn live_line(under_way: &[(ActionId, String)]) -> String {
     let Some(((id, name), others)) = under_way.split_first() else { return String::new() };
     let first = format!("  … {:<9} {name}", id.as_str());

@@ -1,4 +1,4 @@
-//! The test specifications of a project: loading it for one of their tasks.
+//! Loads a project for a task of a test specification.
 
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
@@ -14,38 +14,35 @@ use crate::project::{RunError, Specifications, TaskError};
 use crate::spec::specification::SPECIFICATION_SUFFIX;
 use crate::tree::TreeIndex;
 
-/// What came of looking for the plan of a task.
+/// The result of looking for a task's plan.
 pub(crate) enum Found {
-    /// It has one.
     Planned(Box<Loaded>),
-    /// Its specification has errors.
+    /// The task's specification has errors.
     Wrong(Box<WrongSpecification>),
 }
 
-/// A task whose specification has errors, in its project.
+/// A task whose specification has errors.
 pub(crate) struct WrongSpecification {
-    /// The project's root, with every link resolved.
+    /// The root's path with all links resolved.
     pub(crate) root: PathBuf,
-    /// The project's settings.
     pub(crate) configuration: Configuration,
-    /// The task.
     pub(crate) task: TaskId,
-    /// What is wrong, as every command says it.
+    /// The error that commands show.
     pub(crate) error: CommandError,
 }
 
-/// Loads a project for a task that is named, or for its checks where none is: root, configuration, plan.
+/// Loads a project for a task, or for the project's own checks if no task is named.
 pub(crate) fn load(environment: &Environment, directory: &Path, task: Option<&str>) -> Result<Loaded, CommandError> {
     found(find(environment, directory, task)?)
 }
 
-/// Looks for the plan of a task that is named, or for that of the checks where none is.
+/// Finds the plan of a task, or of the project's own checks if no task is named.
 pub(crate) fn find(environment: &Environment, directory: &Path, task: Option<&str>) -> Result<Found, CommandError> {
     let root = setup::project_root(environment, directory)?;
     find_in(&root, &task.map_or_else(|| Ok(TaskId::default_task()), read_task)?)
 }
 
-/// Loads a project again for a task, as before every run.
+/// Loads a project again for a task. This is done before every run.
 pub(crate) fn reload(root: &Path, task: &TaskId) -> Result<Loaded, CommandError> {
     found(find_in(root, task)?)
 }
@@ -75,13 +72,13 @@ fn find_in(root: &Path, task: &TaskId) -> Result<Found, CommandError> {
     }
 }
 
-/// Reads a task's id as it was typed.
+/// Parses a task's id from the command line.
 pub(crate) fn read_task(text: &str) -> Result<TaskId, CommandError> {
     TaskId::try_from(text)
         .map_err(|error| CommandError::of(CommandExit::Usage, &error).hint("tasks have ids such as `T117`, or `default`"))
 }
 
-/// Returns the names of the specifications that belong to a project's tree, sorted.
+/// Returns the paths of the specifications in a project's tree, sorted.
 pub(crate) fn names(root: &Path, configuration: &Configuration) -> Result<Vec<String>, CommandError> {
     let index = scan(root, configuration)?;
     let mut names: Vec<String> = index
@@ -104,7 +101,7 @@ fn of_task(error: &TaskError) -> CommandError {
     error.hints().into_iter().fold(of, CommandError::hint)
 }
 
-/// Says why a file cannot be read, and what to do.
+/// Returns the error for a file that cannot be read.
 pub(crate) fn unreadable(path: &Path, error: &io::Error) -> CommandError {
     let hint = if error.kind() == ErrorKind::NotFound {
         "name a file that is there, or none for every one of the project"

@@ -1,15 +1,13 @@
-//! Colour for people: decided once, from the terminal and the usual variables (G6).
+//! Colours in output for people. The terminal and the usual variables decide whether they are used (G6).
 
-/// How text is marked up.
+/// Whether output is coloured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Style {
-    /// ANSI colours.
     Coloured,
-    /// None.
     Plain,
 }
 
-/// What a piece of text stands for.
+/// The meaning of a piece of text, which decides its colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Tone {
     Good,
@@ -20,12 +18,12 @@ pub(crate) enum Tone {
 }
 
 impl Style {
-    /// Decides: `NO_COLOR` wins, then `CLICOLOR_FORCE`, then whether the output is a terminal.
+    /// Decides whether output is coloured. `NO_COLOR` comes first, then `CLICOLOR_FORCE`, then whether the output is a terminal.
     pub(crate) fn decide(no_color: bool, force: bool, is_terminal: bool) -> Self {
         if !no_color && (force || is_terminal) { Self::Coloured } else { Self::Plain }
     }
 
-    /// Returns the text in a tone.
+    /// Returns the text in the colour of a tone.
     pub(crate) fn paint(self, tone: Tone, text: &str) -> String {
         let code = match tone {
             Tone::Good => "32",

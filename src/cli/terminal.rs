@@ -1,4 +1,4 @@
-//! The terminal: whether there is one, and its keys while `proctor watch` runs.
+//! The terminal: whether there is one, what is typed there, and single keys during `proctor watch`.
 
 use std::io::{BufRead as _, IsTerminal as _, Read as _};
 use std::os::fd::AsFd as _;
@@ -9,23 +9,22 @@ use nix::sys::termios::{FlushArg, LocalFlags, SetArg, SpecialCharacterIndices, T
 use crate::daemon::Key;
 use crate::process::{Control, WokenBy};
 
-/// Returns whether standard output is a terminal.
 pub(crate) fn is_output_terminal() -> bool {
     std::io::stdout().is_terminal()
 }
 
-/// Returns whether a person can be asked on standard input.
+/// Returns whether standard input is a terminal, so that a person can be asked.
 pub(crate) fn is_input_terminal() -> bool {
     std::io::stdin().is_terminal()
 }
 
-/// The terminal in a mode that gives keys at once and without echo; the old mode comes back on drop.
+/// Switches the terminal to a mode without echo in which every key is read at once. Dropping it restores the old mode.
 pub(crate) struct KeyMode {
     before: Termios,
 }
 
 impl KeyMode {
-    /// Switches the mode; none where standard input is no terminal.
+    /// Switches the mode; `None` if standard input is not a terminal.
     pub(crate) fn enter() -> Option<Self> {
         let input = std::io::stdin();
         let before = is_input_terminal().then(|| tcgetattr(input.as_fd()).ok())??;
@@ -44,7 +43,7 @@ impl Drop for KeyMode {
     }
 }
 
-/// Reads keys until standard input ends; blocks, so it has a thread of its own.
+/// Reads keys until standard input ends. It blocks, so it needs a thread of its own.
 pub(crate) fn read_keys(mut send: impl FnMut(Key) -> bool) {
     let mut input = std::io::stdin();
     let mut byte = [0_u8; 1];
@@ -68,12 +67,13 @@ fn key_of(byte: u8) -> Option<Key> {
     }
 }
 
-/// Forgets what was typed and not read.
+/// Discards input that was typed and not read.
 pub(crate) fn forget_input() {
     let _best_effort = tcflush(std::io::stdin().as_fd(), FlushArg::TCIFLUSH);
 }
 
-/// Reads what a person types or pastes: lines that come together are one answer. None when standard input ends or a stop is asked for.
+/// Reads what a person types or pastes. Lines that arrive together are one answer. Returns `None` when standard input ends or the
+/// program is asked to stop.
 pub(crate) fn read_answer(control: &Control) -> Option<String> {
     let input = std::io::stdin();
     let mut answer = Vec::new();
@@ -81,7 +81,8 @@ pub(crate) fn read_answer(control: &Control) -> Option<String> {
         if control.wait_beside(input.as_fd()) == WokenBy::Request {
             return None;
         }
-        // A terminal hands lines over one by one, so what is left of a paste is the terminal's and not the buffer's.
+        // A terminal returns one line per read, so the rest of a pasted text is still in the terminal and not in this process's
+        // buffer.
         let before = answer.len();
         let read = input.lock().read_until(b'\n', &mut answer);
         let has_ended = !matches!(read, Ok(1..));
@@ -94,14 +95,14 @@ pub(crate) fn read_answer(control: &Control) -> Option<String> {
     }
 }
 
-/// Returns whether a line is there that nobody has read.
+/// Returns whether a line is waiting to be read.
 fn has_input() -> bool {
     let input = std::io::stdin();
     let mut awaited = [PollFd::new(input.as_fd(), PollFlags::POLLIN)];
     matches!(poll(&mut awaited, PollTimeout::ZERO), Ok(1..)) && awaited[0].revents() == Some(PollFlags::POLLIN)
 }
 
-/// Reads a line a person types; none when standard input ends.
+/// Reads a line; `None` when standard input ends.
 pub(crate) fn read_line() -> Option<String> {
     let mut line = String::new();
     match std::io::stdin().read_line(&mut line) {

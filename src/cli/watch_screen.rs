@@ -1,4 +1,5 @@
-//! What a person sees of a watch: runs as `proctor run` shows them, notices between them, a bell when red and green change places.
+//! The screen of `proctor watch`. Runs are shown as `proctor run` shows them, with notices between them. The bell rings when the
+//! verdict changes.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -12,7 +13,7 @@ use crate::daemon::{Notice, Over, Screen, Standing, Trouble, notify_desktop};
 use crate::model::{OverallResult, TaskId, WatchProblem};
 use crate::project::{Carried, Progress, Sealed};
 
-/// How a watch is to look.
+/// The settings for the screen of a watch.
 pub(crate) struct WatchLook {
     pub(crate) style: Style,
     pub(crate) is_terminal: bool,
@@ -23,16 +24,13 @@ pub(crate) struct WatchLook {
     pub(crate) root: PathBuf,
 }
 
-/// The screen of a watch.
 pub(crate) struct WatchScreen {
     look: WatchLook,
     progress: ProgressScreen,
-    /// The last verdict of each task.
     last: BTreeMap<TaskId, OverallResult>,
 }
 
 impl WatchScreen {
-    /// Returns a screen that has shown nothing.
     pub(crate) fn new(look: WatchLook) -> Self {
         let audience = if look.is_terminal { Audience::Terminal } else { Audience::Plain };
         let progress = ProgressScreen::new(look.style, audience);
@@ -118,12 +116,12 @@ impl Screen for WatchScreen {
     }
 }
 
-/// Returns whether red and green change places: the first verdict and runs without one change nothing.
+/// Returns whether the verdict changed. The first verdict and runs without a verdict are no change.
 fn changes_places(last: Option<OverallResult>, now: Option<OverallResult>) -> bool {
     matches!((last, now), (Some(last), Some(now)) if last != now)
 }
 
-/// Returns what a notice says.
+/// Returns the lines of a notice.
 fn notice_lines(notice: &Notice, is_terminal: bool) -> Vec<String> {
     match notice {
         Notice::Restarting { path: Some(path) } => vec![format!("{path} was saved: stopping the checks and starting again")],

@@ -1,29 +1,26 @@
-//! Reading an answer: head, length, body. Pure.
+//! Parses an HTTP answer: head, length and body. Pure.
 
 /// The longest head of an answer, in bytes.
 const LONGEST_HEAD: usize = 64 * 1024;
 
-/// An answer as it came.
+/// An HTTP answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Answer {
-    /// Its status code.
     pub(super) status: u16,
-    /// Its body.
     pub(super) body: Vec<u8>,
 }
 
-/// How far an answer has come.
+/// What the bytes received so far amount to.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Parsed {
-    /// More is to come.
+    /// More bytes must be read.
     Unfinished,
-    /// It is whole.
     Whole(Answer),
-    /// It is no answer of a kind that is understood.
+    /// The bytes are not an HTTP/1.1 answer with a length; the text says why.
     Wrong(&'static str),
 }
 
-/// Reads what has come so far.
+/// Parses the bytes received so far.
 pub(super) fn parse_answer(bytes: &[u8]) -> Parsed {
     let Some(head_end) = bytes.windows(4).position(|window| window == b"\r\n\r\n") else {
         return if bytes.len() > LONGEST_HEAD { Parsed::Wrong("its head is too long") } else { Parsed::Unfinished };

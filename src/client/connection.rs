@@ -11,58 +11,54 @@ use serde::de::DeserializeOwned;
 use crate::api::{ErrorDocumentV1, ErrorV1, MethodV1};
 use crate::client::answer::{Answer, Parsed, parse_answer};
 
-/// The longest answer that is taken, in bytes.
+/// The longest answer that is read, in bytes.
 const LONGEST_ANSWER: usize = 16 * 1024 * 1024;
 /// How long a request may take to be written.
 const WRITING: Duration = Duration::from_secs(5);
 
-/// A way to the service, if there is one.
+/// A client of the service. It opens a new connection for each request.
 #[derive(Debug, Clone)]
 pub struct Client {
     socket: PathBuf,
 }
 
-/// Why the service did not answer, or what it answered instead.
+/// Why a request has no successful answer.
 #[derive(Debug, thiserror::Error)]
 pub enum ClientError {
-    /// Nobody listens.
+    /// No process listens on the socket.
     #[error("no service listens on `{}`", socket.display())]
-    Absent {
-        /// The socket.
-        socket: PathBuf,
-    },
+    Absent { socket: PathBuf },
     /// The connection broke or took too long.
     #[error("failed to ask the service")]
     Connection(#[source] io::Error),
-    /// It took longer than it may.
     #[error("the service did not answer within {} s", within.as_secs())]
     Late {
-        /// The bound.
+        /// The time limit.
         within: Duration,
     },
-    /// What came is no answer.
+    /// The bytes received are not a valid answer.
     #[error("the service's answer is not understood: {0}")]
     Answer(String),
-    /// The service refuses.
+    /// The service answered with an error.
     #[error("{}", .0.message)]
     Refused(ErrorV1),
 }
 
 impl Client {
-    /// Returns a client of the service that listens on this socket. Nothing is connected yet.
+    /// Returns a client for the service at this socket. It does not connect yet.
     pub fn new(socket: &Path) -> Self {
         Self { socket: socket.to_owned() }
     }
 
-    /// Asks and reads the answer.
+    /// Sends a request without a body and reads the answer.
     ///
     /// # Errors
-    /// When nobody listens, the answer does not come within the bound, or the service refuses.
+    /// When no process listens, the answer does not come in time, or the service answers with an error.
     pub fn ask<T: DeserializeOwned>(&self, method: MethodV1, path: &str, within: Duration) -> Result<T, ClientError> {
         self.exchange(method, path, &[], within)
     }
 
-    /// Asks with a body and reads the answer.
+    /// Sends a request with a body and reads the answer.
     ///
     /// # Errors
     /// As [`Client::ask`].
@@ -85,7 +81,7 @@ impl Client {
         within: Duration,
     ) -> Result<T, ClientError> {
         let mut stream = self.connect()?;
-        // A bound of nothing would mean none.
+        // A socket refuses a zero time-out as an error.
         let within = within.max(Duration::from_millis(1));
         stream.set_read_timeout(Some(within)).map_err(ClientError::Connection)?;
         stream.set_write_timeout(Some(WRITING)).map_err(ClientError::Connection)?;
@@ -100,7 +96,7 @@ impl Client {
 
     pub(super) fn connect(&self) -> Result<UnixStream, ClientError> {
         UnixStream::connect(&self.socket).map_err(|error| {
-            // A socket file that a dead process left behind refuses; one that is not there is not found.
+            // A dead process leaves its socket file behind: connecting to it is refused. Without the file, the error is "not found".
             if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::ConnectionRefused) {
                 ClientError::Absent { socket: self.socket.clone() }
             } else {
@@ -110,7 +106,8 @@ impl Client {
     }
 }
 
-/// The service writes an answer at once when it has it, so that the bound holds for the first byte.
+/// The service sends nothing before the answer is ready and then writes all of it. So the time limit of the socket, which is for one read,
+/// is in effect the limit for the whole answer.
 fn read_answer(stream: &mut UnixStream, within: Duration) -> Result<Answer, ClientError> {
     let mut bytes = Vec::new();
     let mut buffer = [0; 16 * 1024];

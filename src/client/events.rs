@@ -1,4 +1,4 @@
-//! Events as they come: server-sent events on a connection of their own.
+//! Reads server-sent events of the service on a connection of their own.
 
 use std::io::{BufRead as _, BufReader, ErrorKind, Write as _};
 use std::net::Shutdown;
@@ -8,30 +8,30 @@ use std::time::Duration;
 use crate::api::EventV1;
 use crate::client::connection::{Client, ClientError};
 
-/// How long the service may take to begin.
+/// How long the service may take to answer with the first line.
 const BEGINNING: Duration = Duration::from_secs(5);
 
-/// Events of the service from the moment this was made on. Ends when the service does, or whoever holds the [`EventsEnd`] says so.
+/// The events of the service since the connection was made. The iterator ends when the service stops, or when [`EventsEnd::end`] is called.
 #[derive(Debug)]
 pub struct Events {
     lines: BufReader<UnixStream>,
 }
 
-/// Ends events from another thread.
+/// Ends [`Events`] from another thread.
 #[derive(Debug)]
 pub struct EventsEnd {
     stream: UnixStream,
 }
 
 impl Client {
-    /// Listens to what the service tells. What happens after this call has returned is told.
+    /// Subscribes to the service's events. No event after the return of this call is missed.
     ///
     /// # Errors
-    /// When nobody listens, or the service does not begin to tell in time.
+    /// When no process listens, or the service does not answer in time.
     pub fn events(&self) -> Result<(Events, EventsEnd), ClientError> {
         let mut stream = self.connect()?;
         stream.set_read_timeout(Some(BEGINNING)).map_err(ClientError::Connection)?;
-        // By this version nothing stands between the events.
+        // With HTTP/1.0 the answer has no chunk lengths between the events.
         stream.write_all(b"GET /v1/events HTTP/1.0\r\nhost: proctor\r\n\r\n").map_err(ClientError::Connection)?;
         let end = EventsEnd { stream: stream.try_clone().map_err(ClientError::Connection)? };
         let mut lines = BufReader::new(stream);
@@ -46,7 +46,7 @@ impl Client {
                 return Err(ClientError::Answer("it was cut short".to_owned()));
             }
         }
-        // From here on nothing may come for as long as nothing happens; whoever waits ends it.
+        // From here on there is no time limit, because hours may pass between two events. `EventsEnd` ends the waiting.
         end.stream.set_read_timeout(None).map_err(ClientError::Connection)?;
         Ok((Events { lines }, end))
     }
@@ -55,7 +55,7 @@ impl Client {
 impl Iterator for Events {
     type Item = EventV1;
 
-    /// Returns the next event; those of kinds that are not known are passed over.
+    /// Returns the next event. Events of unknown kinds are skipped.
     fn next(&mut self) -> Option<EventV1> {
         let mut line = String::new();
         loop {
@@ -74,9 +74,9 @@ impl Iterator for Events {
 }
 
 impl EventsEnd {
-    /// Ends the events, also for a thread that waits for the next one.
+    /// Ends the events, even while another thread waits for the next one.
     pub fn end(self) {
-        // One that has ended already is as good.
+        // Shutting down a closed connection fails; then the events have ended already.
         let _ended = self.stream.shutdown(Shutdown::Both);
     }
 }

@@ -1,6 +1,6 @@
-//! Asks the service over its control socket: a small blocking HTTP/1.1 client, bounded in time and size.
+//! A small blocking HTTP/1.1 client for the service's control socket. Every request has a limit in time and size.
 //!
-//! Owns the client's side of the socket only; the shapes are `api/`'s. It knows no environment: the socket's path is handed in.
+//! Owns the client's side of the socket; the JSON types are in `api/`. It does not read the environment: callers pass the socket's path.
 
 mod answer;
 mod connection;

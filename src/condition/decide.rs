@@ -220,7 +220,7 @@ impl Variable {
     }
 
     fn integers(&self, least: f64, most: f64) -> Vec<ConditionValue> {
-        // Each stretch ends below a constant or at the end of the domain, and a constant may be a stretch of its own.
+        // Each stretch ends just below a constant or at the end of the domain, and each constant may be a stretch of its own.
         let beside = |number: f64| [number.ceil() - 1.0, number.ceil()];
         let mut integers: Vec<f64> = self.numbers().flat_map(beside).chain([least, most]).collect();
         integers.retain(|integer| (least..=most).contains(integer));

@@ -26,13 +26,13 @@ pub enum ConditionFault {
         "column {column}: `{field}` is a field of {}; {action}, of type {action_type}, has {}", types_with(.field), names(*.action_type)
     )]
     FieldOfOtherType { action: ActionId, action_type: ActionType, field: String, column: usize },
-    /// The value has no such part.
+    /// The field has no such part.
     #[error("column {column}: `{reference}` asks for a part of {what}; {advice}")]
     NoSuchPart {
         reference: String,
         /// The kind of the field.
         what: &'static str,
-        /// What can be asked of it.
+        /// What can be asked of the field instead.
         advice: &'static str,
         column: usize,
     },

@@ -9,7 +9,7 @@ use winnow::token::{any, one_of, take_while};
 use crate::condition::error::ConditionErrorKind;
 use crate::condition::syntax::{begins_word, continues_word};
 
-/// Numbers of at most so many digits are exact.
+/// Every number with at most this many digits can be represented exactly.
 const MOST_DIGITS: usize = 15;
 /// The possible operands, for people.
 pub(super) const OPERAND: &str =

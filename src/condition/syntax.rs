@@ -25,7 +25,7 @@ pub enum Expression {
         left: Box<Expression>,
         operator: Operator,
         right: Box<Expression>,
-        /// The operator's position.
+        /// The position of the operator.
         at: Offset,
     },
     /// A value of an action.

@@ -1,4 +1,4 @@
-//! `[[check]]`, `[[prerequisite]]` and `[[cleanup]]`.
+//! Reads `[[check]]`, `[[prerequisite]]`, `[[cleanup]]`, and the defaults of all actions.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -34,18 +34,17 @@ const TIMEOUT_MOST: Duration = Duration::from_secs(24 * 3600);
 const OUTPUT_LEAST: ByteSize = ByteSize(1 << 10);
 const OUTPUT_MOST: ByteSize = ByteSize(1 << 40);
 const GRACE_LEAST: Duration = Duration::from_millis(10);
-/// As specification 2.0.0 has it.
+/// The same limit as in specification schema 2.0.0.
 const MOST_RETRIES: i64 = 5;
 const GRACE_MOST: Duration = Duration::from_secs(10 * 60);
 
-/// Whether an action may leave its command to us.
+/// Whether an action must have a `command`, or may leave it out because proctor knows the tool's command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Command {
     Required,
     OursWithTool,
 }
 
-/// Reads `[defaults]`.
 pub(super) fn read_defaults(top: &Section<'_>, document: &mut Document<'_>) -> ActionDefaults {
     let section = top.table(document, "defaults");
     ActionDefaults {
@@ -57,7 +56,6 @@ pub(super) fn read_defaults(top: &Section<'_>, document: &mut Document<'_>) -> A
     }
 }
 
-/// Reads `[run]`.
 pub(super) fn read_run(top: &Section<'_>, document: &mut Document<'_>) -> RunSettings {
     let section = top.table(document, "run");
     RunSettings {
@@ -67,7 +65,6 @@ pub(super) fn read_run(top: &Section<'_>, document: &mut Document<'_>) -> RunSet
     }
 }
 
-/// Reads `[[check]]`.
 pub(super) fn read_checks(
     top: &Section<'_>,
     document: &mut Document<'_>,
@@ -78,22 +75,20 @@ pub(super) fn read_checks(
     sections.iter().filter_map(|section| read_check(section, document, defaults, run)).collect()
 }
 
-/// Reads `[[prerequisite]]`.
 pub(super) fn read_prerequisites(top: &Section<'_>, document: &mut Document<'_>, defaults: ActionDefaults) -> Vec<Prerequisite> {
     let sections = top.tables(document, "prerequisite");
     sections.iter().filter_map(|section| read_prerequisite(section, document, defaults)).collect()
 }
 
-/// Reads `[[cleanup]]`.
 pub(super) fn read_cleanup(top: &Section<'_>, document: &mut Document<'_>, defaults: ActionDefaults) -> Vec<ActionSettings> {
     let sections = top.tables(document, "cleanup");
     sections.iter().filter_map(|section| read_action(section, document, defaults, Command::Required)).collect()
 }
 
-/// Reports names that several actions have: reports and the ledger tell actions apart by them.
+/// Reports a name that several actions have. Names must be unique because reports and the ledger identify actions by them.
 pub(super) fn check_names<'s>(document: &mut Document<'_>, actions: impl Iterator<Item = &'s ActionSettings>) {
     let mut seen: BTreeMap<&str, &ActionSettings> = BTreeMap::new();
-    // The later one in the file is at fault, whichever list it is in.
+    // The later one in the file gets the error, whichever list it is in.
     let mut actions: Vec<&ActionSettings> = actions.collect();
     actions.sort_by_key(|action| action.name.place);
     for action in actions {
@@ -113,7 +108,7 @@ pub(super) fn check_names<'s>(document: &mut Document<'_>, actions: impl Iterato
 
 fn read_check(section: &Section<'_>, document: &mut Document<'_>, defaults: ActionDefaults, run: RunSettings) -> Option<Check> {
     let tool = section.optional(document, "tool", choice(TOOLS));
-    // A `tool` that is misspelt is one problem; that the command is missing would be a second one of the same cause.
+    // A misspelt `tool` is reported as one problem. Do not report the missing command as well, because the misspelling causes it.
     let ours = section.has("tool") && tool.as_ref().is_none_or(|tool| tool.value.judged_by() != JudgedBy::ExitCode);
     let action = read_action(section, document, defaults, if ours { Command::OursWithTool } else { Command::Required });
     let paths = section.optional(document, "paths", list(glob, "[\"src/**/*.py\"]"));

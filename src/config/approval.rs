@@ -1,4 +1,4 @@
-//! `[approval]`: how it is approved that less is asked for, and which files are protected.
+//! Reads `[approval]`: how people approve weaker checks, and which files are protected.
 
 use crate::config::paths::glob;
 use crate::config::section::{Document, Section};
@@ -9,7 +9,6 @@ use crate::model::{ApprovalTerms, OnProtectedChange};
 const ON_PROTECTED_CHANGE: &[(&str, OnProtectedChange)] =
     &[("show", OnProtectedChange::Show), ("human-review", OnProtectedChange::HumanReview)];
 
-/// Reads the section.
 pub(super) fn read_approval(section: &Section<'_>, document: &mut Document<'_>) -> ApprovalSettings {
     let mut require_signature = section.setting(document, "require_signature", boolean);
     let allowed_signers = section.setting(document, "allowed_signers", text("\"allowed_signers\""));

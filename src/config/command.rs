@@ -1,4 +1,5 @@
-//! Commands: argument vectors. A text is split into words here; one that needs a shell is refused unless the action asks for it (E9).
+//! Reads commands. A command written as one text is split into words here. If it needs a shell, it is refused unless the action
+//! has `shell = true` (E9).
 
 use toml::Spanned;
 use toml::de::DeValue;
@@ -9,16 +10,16 @@ use crate::shell::{hidden_failure_of_words, join_words, shell_construct, split_w
 
 const EXAMPLE: &str = "[\"pytest\", \"-q\"]";
 
-/// Whether an action asks for a shell.
+/// The shell that executes a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Shell {
-    /// It does not: the command is executed as it is.
+    /// The command is executed directly, without a shell.
     None,
-    /// `shell = true`: bash, with pipefail.
+    /// `shell = true`: bash with `pipefail`.
     Bash,
 }
 
-/// Reads a command, written as a list or as one text.
+/// Reads a command that is written as a list of words or as one text.
 pub(super) fn command(shell: Shell) -> impl Fn(&Spanned<DeValue<'_>>) -> Result<CommandLine, Wrong> {
     move |value| {
         let read = value.get_ref();

@@ -1,11 +1,11 @@
-//! Durations as people write them: `500ms`, `90s`, `5m`, `2h`, or a whole number of seconds.
+//! Durations in settings and arguments: `500ms`, `90s`, `5m`, `2h`, or a whole number of seconds.
 
 use std::time::Duration;
 
-/// The units a duration may have, with their length in milliseconds; the longest first.
+/// The units of a duration with their length in milliseconds, the longest first.
 const UNITS: &[(&str, u64)] = &[("h", 3_600_000), ("m", 60_000), ("s", 1_000), ("ms", 1)];
 
-/// Returns the duration a text names; none where it is not a whole number and one of the units `ms`, `s`, `m`, `h`.
+/// Parses a duration: a whole number and one of the units `ms`, `s`, `m`, `h`. Returns `None` for any other text.
 pub fn parse_duration(text: &str) -> Option<Duration> {
     let digits = text.find(|character: char| !character.is_ascii_digit())?;
     let (number, unit) = text.split_at(digits);
@@ -14,7 +14,7 @@ pub fn parse_duration(text: &str) -> Option<Duration> {
     number.checked_mul(*millis).map(Duration::from_millis)
 }
 
-/// Returns a duration as it is written in `proctor.toml`, in the longest unit that keeps it exact to the millisecond.
+/// Returns the text of a duration for `proctor.toml`, in the longest unit that is exact to the millisecond.
 pub fn duration_text(duration: Duration) -> String {
     let millis = u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
     if millis == 0 {

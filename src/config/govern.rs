@@ -1,4 +1,4 @@
-//! `[govern]`: who drafts, who reviews, with which editor and tracker, and within which limits.
+//! Reads `[govern]`: the models that draft and review, the editor, the tracker, and limits.
 
 use std::time::Duration;
 
@@ -12,10 +12,9 @@ use crate::config::section::{Document, Section};
 use crate::config::settings::{GovernSettings, ModelSettings};
 use crate::config::values::{Wrong, count, duration, filled_text, list, variable_name};
 
-/// Variables that open the tracker: no model gets them, whatever the settings say (requirement 11 of seed 002).
+/// Variables with the tracker's credentials. No model gets them, even if the settings pass them on (requirement 11 of seed 002).
 const OF_THE_TRACKER: &[&str] = &["GH_TOKEN", "GITHUB_TOKEN", "GH_ENTERPRISE_TOKEN", "GITHUB_ENTERPRISE_TOKEN", "GH_CONFIG_DIR"];
 
-/// Reads `[govern]`.
 pub(super) fn read_govern(section: &Section<'_>, document: &mut Document<'_>) -> GovernSettings {
     let millis = Duration::from_millis;
     GovernSettings {

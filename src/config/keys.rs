@@ -1,4 +1,5 @@
-//! Every key `proctor.toml` may have. The reader asks for no other, and the default text documents each.
+//! All keys that `proctor.toml` may have. A test checks that the reader uses exactly these and that the default text documents
+//! each.
 
 use std::cmp::Reverse;
 use std::sync::LazyLock;
@@ -6,25 +7,22 @@ use std::sync::LazyLock;
 use crate::config::values::Wrong;
 use crate::model::{PolicyCategory, PolicyOptions, Tool};
 
-/// A table of the file and the keys it may hold.
+/// A table of the file and its allowed keys.
 pub(super) struct KnownTable {
-    /// Its name with dots, without the position in a list: `check.coverage`.
+    /// The table's name with dots and without positions in lists: `check.coverage`.
     pub(super) name: String,
-    /// Its keys, sub-tables included.
+    /// Its keys, including the names of sub-tables.
     pub(super) keys: Vec<&'static str>,
 }
 
-/// A key that does not exist, with more to say about it than its nearest neighbour.
+/// An unknown key that people write often, with a better explanation than the general one.
 struct Stranger {
-    /// The table it is written in.
     table: &'static str,
-    /// The key.
     key: &'static str,
-    /// What is wrong with it; none: it is simply unknown.
+    /// What is wrong with the key. `None`: the message is "unknown key".
     message: Option<&'static str>,
-    /// What to write instead.
     nearest: Option<&'static str>,
-    /// What to do.
+    /// What the person can do about it.
     hint: Option<&'static str>,
 }
 
@@ -175,7 +173,7 @@ const MODEL_KEYS: &[&str] = &["name", "command", "pass_environment", "visible", 
 const NO_CATCH_ALL: Option<&str> = Some("is not known to this kind of action: its exit code alone decides");
 const USE_CHECK: Option<&str> = Some("make it a `[[check]]` if its output should be judged");
 
-/// Keys people write that are not there, beside those of the tools' policies.
+/// Unknown keys that people often write, beside those of the tools' policies.
 const STRANGERS: &[Stranger] = &[
     Stranger { table: "prerequisite", key: "tool", message: NO_CATCH_ALL, nearest: None, hint: USE_CHECK },
     Stranger { table: "prerequisite", key: "policy", message: NO_CATCH_ALL, nearest: None, hint: USE_CHECK },
@@ -200,7 +198,7 @@ fn policy_keys(tool: Tool) -> &'static [&'static str] {
     }
 }
 
-/// Returns what is wrong with a key that does not exist; none where nothing special is to be said of it.
+/// Returns the special explanation of an unknown key; `None` if only the general one applies.
 pub(super) fn strange_key(table: &str, key: &str) -> Option<Wrong> {
     let unknown = || Wrong::new(format!("unknown key `{key}`"));
     if let Some(row) = STRANGERS.iter().find(|row| row.table == table && row.key == key) {
@@ -219,19 +217,18 @@ pub(super) fn strange_key(table: &str, key: &str) -> Option<Wrong> {
     })
 }
 
-/// Returns the keys of a table.
 pub(super) fn keys_of(table: &str) -> &'static [&'static str] {
     let known = TABLES.iter().find(|known| known.name == table);
     known.map(|known| known.keys.as_slice()).expect("the reader opens listed tables only")
 }
 
-/// Returns the tables that have a key, as they are written in the file: `[watch]`, `[[check]]`.
+/// Returns the headers of the tables that have a key, such as `[watch]` and `[[check]]`.
 pub(super) fn homes_of(key: &str) -> Vec<String> {
     let homes = TABLES.iter().filter(|known| !known.name.is_empty() && known.keys.contains(&key));
     homes.map(|known| header(&known.name)).collect()
 }
 
-/// Returns a table's header as it is written.
+/// Returns a table's header with its brackets.
 pub(super) fn header(table: &str) -> String {
     match table {
         "check" | "prerequisite" | "cleanup" => format!("[[{table}]]"),

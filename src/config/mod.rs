@@ -1,7 +1,7 @@
-//! `proctor.toml`: text comes in, settings or problems go out; each value knows where it was written.
+//! Turns the text of `proctor.toml` into settings or a list of problems. Each value remembers where it was written.
 //!
-//! Owns the file's keys, their meaning and their defaults, which live in `default.toml` alone, but for the policies of tools: those follow from the tools' rows. May not open files or look at
-//! the environment. What the settings amount to as a plan is `spec/`'s.
+//! Owns the file's keys, their meaning and their defaults. The defaults come from `default.toml`; those of the tools' policies come
+//! from the tools' rows in `model/tool.rs`. It may not open files or read the environment. `spec/` makes a plan from the settings.
 
 mod actions;
 mod approval;

@@ -1,6 +1,7 @@
-//! The known word that is nearest to an unknown one, so that a typing error is answered with its correction (G4).
+//! Finds the known word that is nearest to an unknown one, so that an error message can suggest the correct spelling (G4).
 
-/// Returns the nearest of `known`, the first of equals; none where every one differs in more than half of the longer word.
+/// Returns the known word with the smallest edit distance, the first one of several. Returns `None` if the distance exceeds half
+/// the length of the longer word.
 pub fn nearest<'k>(word: &str, known: impl IntoIterator<Item = &'k str>) -> Option<&'k str> {
     let mut best: Option<(usize, &str)> = None;
     for candidate in known {
@@ -13,9 +14,10 @@ pub fn nearest<'k>(word: &str, known: impl IntoIterator<Item = &'k str>) -> Opti
     best.map(|(_, candidate)| candidate)
 }
 
-/// Returns how many insertions, deletions, replacements and swaps of neighbours lead from one word to the other.
+/// Returns the edit distance: how many insertions, deletions, replacements and swaps of neighbours turn one word into the other.
 fn edit_distance(left: &str, right: &str) -> usize {
-    // A word of a hostile file may be as long as the file, and the table has the product of both lengths.
+    // Limits the size of the table. A malicious file could hold very long words, and the table grows with the product of both
+    // lengths.
     const LONGEST: usize = 64;
     let left: Vec<char> = left.chars().take(LONGEST).collect();
     let right: Vec<char> = right.chars().take(LONGEST).collect();

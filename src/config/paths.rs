@@ -1,4 +1,4 @@
-//! Paths and patterns of the settings: relative to the project, and within it.
+//! Reads paths and patterns, which must be relative to the project and stay inside it.
 
 use std::path::{Component, Path};
 
@@ -7,7 +7,7 @@ use toml::de::DeValue;
 
 use crate::config::values::{Wrong, filled_text, text};
 
-/// Reads a path below the project's root. The result has neither `.` components nor a slash at its end.
+/// Reads the path of a file or directory below the project's root. The result has neither `.` components nor a slash at its end.
 pub(super) fn inner_path(example: &'static str) -> impl Fn(&Spanned<DeValue<'_>>) -> Result<String, Wrong> {
     move |value| filled_text(example)(value).and_then(|path| normalised(&path))
 }
@@ -20,7 +20,7 @@ pub(super) fn inner_file(example: &'static str) -> impl Fn(&Spanned<DeValue<'_>>
     }
 }
 
-/// Reads the name of the link in the project; empty: there is none.
+/// Reads the name of the link in the project. An empty name means that no link is made.
 pub(super) fn link_name(value: &Spanned<DeValue<'_>>) -> Result<String, Wrong> {
     const EXAMPLE: &str = "\"evidence\"";
     let name = text(EXAMPLE)(value)?;
@@ -31,7 +31,8 @@ pub(super) fn link_name(value: &Spanned<DeValue<'_>>) -> Result<String, Wrong> {
     if is_name { Ok(name) } else { Err(Wrong::new("the link is one visible name in the project's root").example(EXAMPLE)) }
 }
 
-/// Reads the path of the task list; empty: none is kept. It is no part of the tree, so nothing but Markdown may be one.
+/// Reads the path of the task list; empty means that there is none. Only Markdown files are allowed: the list does not belong to
+/// the tree, so source code could otherwise be hidden from the digest.
 pub(super) fn task_list(value: &Spanned<DeValue<'_>>) -> Result<String, Wrong> {
     const EXAMPLE: &str = "\"tasks.md\"";
     let path = text(EXAMPLE)(value)?;
@@ -46,7 +47,7 @@ pub(super) fn task_list(value: &Spanned<DeValue<'_>>) -> Result<String, Wrong> {
     Err(Wrong::new("the task list is a Markdown file below the project's root, with a name that ends in `.md`").example(EXAMPLE))
 }
 
-/// Reads a glob that is matched against paths relative to the project.
+/// Reads a glob for paths that are relative to the project.
 pub(super) fn glob(value: &Spanned<DeValue<'_>>) -> Result<String, Wrong> {
     let pattern = filled_text("\"src/**/*.py\"")(value)?;
     match globset::Glob::new(&pattern) {
@@ -55,7 +56,7 @@ pub(super) fn glob(value: &Spanned<DeValue<'_>>) -> Result<String, Wrong> {
     }
 }
 
-/// Reads a pattern as `.gitignore` has them.
+/// Reads a pattern in the syntax of `.gitignore`.
 pub(super) fn ignore_pattern(value: &Spanned<DeValue<'_>>) -> Result<String, Wrong> {
     let pattern = filled_text("\"*.log\"")(value)?;
     if pattern.contains('\n') {

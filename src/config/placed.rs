@@ -1,22 +1,23 @@
-//! A setting's value and where it was written.
+//! A setting's value together with the place where it is written.
 
 use crate::model::TextPosition;
 
-/// A value and where it was written. Equality is of the values alone: a comment line added above changes nothing that is set.
+/// A value and where it is written. Only the values are compared for equality: moving a setting to another line does not change
+/// it.
 #[derive(Debug, Clone)]
 pub struct Placed<T> {
     pub value: T,
-    /// Where it was written; none: nobody wrote it, it is the default.
+    /// Line and column. `None`: the value is a default and not written in the file.
     pub place: Option<TextPosition>,
 }
 
 impl<T> Placed<T> {
-    /// Returns a value nobody wrote.
+    /// Returns a default value, which has no place in the file.
     pub fn unwritten(value: T) -> Self {
         Self { value, place: None }
     }
 
-    /// Returns whether the value was written in the file, rather than being the default.
+    /// Returns whether the value is written in the file and is not a default.
     pub fn is_written(&self) -> bool {
         self.place.is_some()
     }

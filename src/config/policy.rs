@@ -1,11 +1,11 @@
-//! `[policy]` and the `policy` of one check.
+//! Reads `[policy]` and the `policy` of one check.
 
 use crate::config::section::{Document, Section};
 use crate::config::settings::{PolicyOverride, PolicySettings};
 use crate::config::values::{boolean, choice, count, filled_text, list};
 use crate::model::{BlockOn, PolicyOptions, Tool, ToolClass};
 
-/// The strategies of seed 004 by the words that stand in the file.
+/// The words for the strategies of seed 004.
 const STRATEGIES: &[(&str, BlockOn)] = &[
     ("errors-always", BlockOn::ErrorsAlways),
     ("errors-only", BlockOn::ErrorsOnly),
@@ -14,13 +14,12 @@ const STRATEGIES: &[(&str, BlockOn)] = &[
     ("never", BlockOn::Never),
 ];
 
-/// Returns the word a strategy is written with.
+/// Returns the word for a strategy.
 pub fn strategy_word(block_on: BlockOn) -> &'static str {
     let row = STRATEGIES.iter().find(|(_, strategy)| *strategy == block_on);
     row.map(|(word, _)| *word).expect("a test finds every strategy in the table")
 }
 
-/// Reads `[policy]`.
 pub(super) fn read_policy(top: &Section<'_>, document: &mut Document<'_>) -> PolicySettings {
     let section = top.table(document, "policy");
     let judged = Tool::ALL.into_iter().filter(|tool| tool.class() == ToolClass::Validation);
@@ -40,7 +39,8 @@ fn read_tool(tool: Tool, section: &Section<'_>, document: &mut Document<'_>) -> 
     }
 }
 
-/// Reads what is said about one tool or one check. Which keys suit a check's tool is known only once the tool is.
+/// Reads the policy of one tool or one check. It does not check which keys the tool supports, because the tool of a check is not
+/// known yet.
 pub(super) fn read_override(section: &Section<'_>, document: &mut Document<'_>) -> PolicyOverride {
     const RULES: &str = "[\"no-console\"]";
     let rules = || list(filled_text("\"no-console\""), RULES);

@@ -1,4 +1,4 @@
-//! From a text to a [`Configuration`], or to everything that is wrong with it at once (G4).
+//! Reads the text of `proctor.toml` into a [`Configuration`], or finds all of its problems at once (G4).
 
 use std::time::Duration;
 
@@ -23,10 +23,9 @@ use crate::model::{ByteSize, CollectionErrorPolicy, OnChange, Problem, Retention
 /// The name the defaults go by.
 const DEFAULT_FILE: &str = "proctor.toml";
 
-/// The longest text that is read, in bytes; nobody writes a longer one by hand.
+/// The longest text that is read, in bytes. No file written by hand is longer.
 const LONGEST_TEXT: usize = 1 << 20;
 
-/// The most problems that are returned.
 const MOST_PROBLEMS: usize = 100;
 
 const ON_CHANGE: &[(&str, OnChange)] = &[("restart", OnChange::Restart), ("queue", OnChange::Queue)];
@@ -37,11 +36,11 @@ const COLLECTION_ERROR: &[(&str, CollectionErrorPolicy)] = &[
     ("red-if-missing", CollectionErrorPolicy::RedIfMissing),
 ];
 
-/// Reads the text of a `proctor.toml`; `file_name` is how problems name it.
+/// Reads the text of a `proctor.toml`. Problems refer to the file as `file_name`.
 ///
 /// # Errors
 ///
-/// Every problem of the text, in the order of the file; never an empty list.
+/// Returns every problem of the text in the order of the file. The list is never empty.
 pub fn read(text: &str, file_name: &str) -> Result<Configuration, Vec<Problem>> {
     if text.len() > LONGEST_TEXT {
         let problem = Problem::new("", format!("the file is longer than {LONGEST_TEXT} bytes")).within(file_name, None);
@@ -95,7 +94,7 @@ fn read_top(document: &mut Document<'_>, top: &Section<'_>, file_name: &str) -> 
     configuration
 }
 
-/// Every task of every specification.
+/// Means every task of every specification.
 const EVERY_TASK: &str = "*";
 
 fn task_name(value: &Spanned<DeValue<'_>>) -> Result<String, Wrong> {
@@ -123,7 +122,7 @@ fn read_watch(section: &Section<'_>, document: &mut Document<'_>) -> WatchSettin
     let quiet = section.setting(document, "quiet", duration(millis(1)..=millis(10_000), "\"20ms\""));
     let mut longest_burst = section.setting(document, "longest_burst", duration(millis(1)..=millis(60_000), "\"500ms\""));
     if longest_burst.value < quiet.value {
-        // Whoever asks only for a longer quiet time means the burst to last at least as long.
+        // If only `quiet` is written, the default of `longest_burst` is raised to it without an error.
         if let Some(place) = longest_burst.place {
             let wrong = Wrong::new("a burst cannot be cut off before it has been quiet once");
             let hint = format!("make it at least as long as `quiet`, which is {}", duration_text(quiet.value));
@@ -204,7 +203,7 @@ fn read_routing(top: &Section<'_>, document: &mut Document<'_>) -> RoutingSettin
     }
 }
 
-/// Drops what only follows from a syntax error in the same line, and what is more than a person reads.
+/// Removes problems that a syntax error in the same line causes, and limits the number of problems.
 fn shown(mut problems: Vec<Problem>) -> Vec<Problem> {
     let line = |problem: &Problem| problem.position.map(|position| position.line);
     let mut broken: Vec<Option<usize>> = Vec::new();

@@ -1,4 +1,4 @@
-//! `[sandbox]`: reads what the settings say about isolation. What is there on disk is `run/`'s to see.
+//! Reads `[sandbox]`. Whether the paths exist is found out later, by `run/`.
 
 use toml::Spanned;
 use toml::de::DeValue;
@@ -12,11 +12,10 @@ const MODE: &[(&str, SandboxMode)] = &[("auto", SandboxMode::Auto), ("require", 
 
 const HOME: &[(&str, HomeAccess)] = &[("read-only", HomeAccess::ReadOnly), ("overlay", HomeAccess::Overlay)];
 
-/// With less, an interpreter does not even start.
+/// With less memory, an interpreter does not start.
 const MEMORY_LEAST: ByteSize = ByteSize(16 << 20);
 const MEMORY_MOST: ByteSize = ByteSize(1 << 40);
 
-/// Reads `[sandbox]`.
 pub(super) fn read_sandbox(section: &Section<'_>, document: &mut Document<'_>) -> SandboxSettings {
     const WRITABLE: &str = "[\"~/.cargo/git\"]";
     const SOCKETS: &str = "[\"/run/docker.sock\"]";
@@ -32,7 +31,7 @@ pub(super) fn read_sandbox(section: &Section<'_>, document: &mut Document<'_>) -
     }
 }
 
-/// Reads a path: relative to the project, absolute, or below HOME.
+/// Reads a path that is relative to the project, absolute, or below HOME (`~/…`).
 pub(super) fn place(example: &'static str) -> impl Fn(&Spanned<DeValue<'_>>) -> Result<String, Wrong> {
     move |value| {
         let path = filled_text(example)(value)?;
@@ -46,7 +45,7 @@ pub(super) fn place(example: &'static str) -> impl Fn(&Spanned<DeValue<'_>>) -> 
     }
 }
 
-/// Reads a path that does not depend on the project.
+/// Reads a path that is absolute or below HOME.
 pub(super) fn fixed_place(example: &'static str) -> impl Fn(&Spanned<DeValue<'_>>) -> Result<String, Wrong> {
     move |value| {
         let path = place(example)(value)?;

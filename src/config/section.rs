@@ -1,6 +1,6 @@
-//! Reading tables: what is written first, else what `default.toml` says, and every problem on the way.
+//! Reads tables of the file. A key that is not written gets its value from `default.toml`. Problems are collected.
 //!
-//! A value that is wrong is reported and then treated as not written, so that one problem never hides the next.
+//! A wrong value is reported and then treated as if it were not written, so reading goes on and finds further problems.
 
 use std::ops::Range;
 
@@ -13,7 +13,7 @@ use crate::config::placed::Placed;
 use crate::config::values::Wrong;
 use crate::model::{Problem, TextPosition};
 
-/// The text that is read and what was found wrong with it.
+/// The text that is being read, and the problems found in it so far.
 pub(super) struct Document<'t> {
     file: &'t str,
     text: &'t str,
@@ -21,52 +21,50 @@ pub(super) struct Document<'t> {
     problems: Vec<Problem>,
 }
 
-/// Whether a text is TOML at all.
+/// Whether a text is valid TOML.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum DocumentState {
-    /// It is.
     Whole,
-    /// It is not, and what the parser made of it may lack what was written.
+    /// The text has syntax errors. The parser's result may lack parts of it.
     Recovered,
 }
 
-/// A table of the text, with the same table of `default.toml` behind it.
+/// A table of the text. The same table of `default.toml` supplies the values that are not written.
 pub(super) struct Section<'d> {
-    /// Its name without positions: `check.coverage`.
+    /// The table's name without positions: `check.coverage`.
     pub(super) table: String,
-    /// Its name with positions, counted from 1: `check[2].coverage`.
+    /// The table's name with positions counted from 1: `check[2].coverage`.
     pub(super) path: String,
-    /// Where its header or its braces stand; none: it is not written.
+    /// The byte range of its header or its braces; `None` if the table is not written.
     pub(super) span: Option<Range<usize>>,
     written: Option<&'d DeTable<'d>>,
     fallback: Option<&'d DeTable<'d>>,
 }
 
 impl<'t> Document<'t> {
-    /// Returns a document without problems.
     pub(super) fn new(file: &'t str, text: &'t str, state: DocumentState) -> Self {
         Self { file, text, state, problems: Vec::new() }
     }
 
-    /// Returns the problems in the order of the file.
+    /// Returns the problems in the order of the file, without duplicates.
     pub(super) fn into_problems(mut self) -> Vec<Problem> {
         self.problems.sort_by_key(|problem| problem.position);
         self.problems.dedup();
         self.problems
     }
 
-    /// Returns the place of a byte offset.
+    /// Returns the line and column of a byte offset.
     pub(super) fn place(&self, offset: usize) -> TextPosition {
         TextPosition::of(self.text, offset)
     }
 
-    /// Reports a problem with a range of the text.
+    /// Reports a problem with a byte range of the text.
     pub(super) fn report(&mut self, key_path: &str, span: &Range<usize>, wrong: Wrong) {
         let span = wrong.element.as_ref().map_or(span, |(_, span)| span).clone();
         self.report_at(self.place(span.start), key_path, wrong);
     }
 
-    /// Reports a problem at a place that is known already.
+    /// Reports a problem at a line and column.
     pub(super) fn report_at(&mut self, place: TextPosition, key_path: &str, wrong: Wrong) {
         let pointer = match wrong.element {
             Some((element, _)) => format!("{key_path}[{element}]"),
@@ -75,7 +73,7 @@ impl<'t> Document<'t> {
         self.problems.push(Problem { pointer, ..*wrong.problem }.within(self.file, Some(place)));
     }
 
-    /// Reports that something is absent; said only of a whole text, since a broken one may have lost it.
+    /// Reports that something is missing. Does nothing if the text has syntax errors, because the parser may have lost it.
     pub(super) fn report_absent(&mut self, section: &Section<'_>, key: &str, wrong: Wrong) {
         if self.state == DocumentState::Whole {
             let span = section.span.clone().unwrap_or(0..0);
@@ -85,27 +83,27 @@ impl<'t> Document<'t> {
 }
 
 impl<'d> Section<'d> {
-    /// Returns the top of a document.
+    /// Returns the top level of a document.
     pub(super) fn top(written: Option<&'d DeTable<'d>>, fallback: &'d DeTable<'d>) -> Self {
         Self { table: String::new(), path: String::new(), span: None, written, fallback: Some(fallback) }
     }
 
-    /// Returns the path of one of the section's keys.
+    /// Returns the path of a key in this section: `check[2].timeout`.
     pub(super) fn key_path(&self, key: &str) -> String {
         joined(&self.path, key)
     }
 
-    /// Returns whether it is written, as a table.
+    /// Returns whether the section is written in the text, as a table.
     pub(super) fn is_written(&self) -> bool {
         self.written.is_some()
     }
 
-    /// Returns whether a key is written.
+    /// Returns whether the text has this key in this section.
     pub(super) fn has(&self, key: &str) -> bool {
         self.written_value(key).is_some()
     }
 
-    /// Reports the keys that do not exist.
+    /// Reports the unknown keys of this section.
     pub(super) fn check_keys(&self, document: &mut Document<'_>) {
         let Some(written) = self.written else { return };
         let known = keys::keys_of(&self.table);
@@ -133,7 +131,7 @@ impl<'d> Section<'d> {
         plain.hint(format!("the keys {here} are: {}", known.join(", ")))
     }
 
-    /// Reads a key that may be absent.
+    /// Reads a key that may be missing from the text and from the defaults.
     pub(super) fn optional<T>(
         &self,
         document: &mut Document<'_>,
@@ -150,7 +148,7 @@ impl<'d> Section<'d> {
         self.fallback.and_then(|fallback| fallback.get(key)).and_then(|value| read(value).ok()).map(Placed::unwritten)
     }
 
-    /// Reports a key that may not stand here, where it does.
+    /// Reports a key that is written but not allowed here.
     pub(super) fn refuse(&self, document: &mut Document<'_>, key: &str, wrong: Wrong) {
         if let Some(value) = self.written_value(key) {
             document.report(&self.key_path(key), &value.span(), wrong);
@@ -167,7 +165,7 @@ impl<'d> Section<'d> {
         self.optional(document, key, read).expect("a test reads every setting from default.toml")
     }
 
-    /// Opens a sub-table, whether or not it is written.
+    /// Opens a sub-table. If it is not written, the section has the defaults only.
     pub(super) fn table(&self, document: &mut Document<'_>, key: &'static str) -> Section<'d> {
         let fallback = self.fallback.and_then(|fallback| fallback.get(key)).and_then(|value| value.get_ref().as_table());
         let (table, path) = (joined(&self.table, key), self.key_path(key));
@@ -184,7 +182,7 @@ impl<'d> Section<'d> {
         section
     }
 
-    /// Opens the elements of a list of tables: `[[check]]`.
+    /// Opens the elements of an array of tables: `[[check]]`.
     pub(super) fn tables(&self, document: &mut Document<'_>, key: &'static str) -> Vec<Section<'d>> {
         let Some(value) = self.written_value(key) else { return Vec::new() };
         let header = keys::header(key);

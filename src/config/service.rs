@@ -1,4 +1,4 @@
-//! `service` and `ready` of a `[[prerequisite]]`.
+//! Reads `service` and `ready` of a `[[prerequisite]]`.
 
 use std::time::Duration;
 
@@ -9,14 +9,14 @@ use crate::model::{HealthUrl, ReadyCheck, Service};
 
 const EXAMPLE: &str = "ready = { port = 4173 }";
 
-/// What is looked at; one of them is said.
+/// The ways to find out whether a service is ready. Exactly one of these keys must be written.
 const LOOKS: &[&str] = &["url", "port", "command"];
 
 const TIMEOUT: Duration = Duration::from_secs(30);
 const INTERVAL: Duration = Duration::from_millis(100);
 const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Keys of a prerequisite that say nothing of one that goes on, and why.
+/// Keys of an ordinary prerequisite that a service may not have, each with the reason.
 const NOT_OF_A_SERVICE: &[(&str, &str)] = &[
     (
         "timeout",
@@ -29,12 +29,13 @@ const NOT_OF_A_SERVICE: &[(&str, &str)] = &[
     ("creates", "a service is started for every run: it cannot be skipped"),
 ];
 
-/// Reads what makes a prerequisite a service; none where it is an ordinary one.
+/// Reads the settings of a service; returns `None` for an ordinary prerequisite.
 pub(super) fn read_service(section: &Section<'_>, document: &mut Document<'_>) -> Option<Service> {
     let service = section.optional(document, "service", boolean);
     let ready = section.table(document, "ready");
     if !service.as_ref().is_some_and(|service| service.value) {
-        // A `service` that is misspelt is one problem; that it has a `ready` would be a second one of the same cause.
+        // A misspelt `service` is reported as one problem. Do not report `ready` as well, because the misspelling causes that
+        // error.
         if service.is_some() || !section.has("service") {
             let wrong = Wrong::new("only a service has a `ready`: an ordinary prerequisite is done when its command ends");
             section.refuse(document, "ready", wrong.hint("add `service = true`, or remove it"));

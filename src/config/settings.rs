@@ -1,4 +1,4 @@
-//! What `proctor.toml` says, with every default filled in.
+//! The settings of `proctor.toml`, with all defaults filled in.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -9,334 +9,311 @@ use crate::model::{
     RetentionLimits, Reuse, RoutingSettings, Service, TaskId, Tool,
 };
 
-/// Everything `proctor.toml` says. Equality is of values, not of the lines they stand on.
+/// All settings of `proctor.toml`. Two configurations are equal if their values are, whatever lines they are written on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Configuration {
-    /// The file as it was named to the reader; later problems and policies' sources name it.
+    /// The file's name as the caller gave it, for later problems and as the source of policies.
     pub file: String,
-    /// `project.name`.
     pub project_name: Option<String>,
-    /// `[[check]]`, in the order of the file. Empty: the checks are discovered.
+    /// `[[check]]`, in the order of the file. If it is empty, checks are discovered from the project's files.
     pub checks: Vec<Check>,
-    /// `[[prerequisite]]`, in the order of the file.
     pub prerequisites: Vec<Prerequisite>,
-    /// `[[cleanup]]`, in the order of the file.
     pub cleanup: Vec<ActionSettings>,
-    /// `[defaults]`.
     pub defaults: ActionDefaults,
-    /// `[run]`.
     pub run: RunSettings,
-    /// `[watch]`.
     pub watch: WatchSettings,
-    /// `[evidence]`.
     pub evidence: EvidenceSettings,
-    /// `[tasks]`.
     pub tasks: TaskSettings,
-    /// `[queue]`.
     pub queue: QueueSettings,
-    /// `[environment]`.
     pub environment: EnvironmentSettings,
-    /// `[sandbox]`.
     pub sandbox: SandboxSettings,
-    /// `[tdd]` and `[routing]`.
     pub routing: RoutingSettings,
-    /// `[policy]`.
     pub policy: PolicySettings,
-    /// `[govern]`.
     pub govern: GovernSettings,
-    /// `[approval]`.
     pub approval: ApprovalSettings,
 }
 
-/// `[approval]`: how it is approved that less is asked for, and which files are protected.
+/// `[approval]`: how people approve weaker checks, and which files are protected.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ApprovalSettings {
-    /// The signers are not read yet. Where only a signature approves there is a file of keys.
+    /// Its `signers` are empty here: the file of keys is read later. If only a signature may approve, `allowed_signers` is set.
     pub terms: ApprovalTerms,
-    /// The file of the keys whose owners may approve, relative to the project or absolute; none: there is none.
+    /// The file with the keys of the people who may approve, relative to the project or absolute; `None` if there is none.
     pub allowed_signers: Option<Placed<String>>,
 }
 
-/// What holds for every action that does not say otherwise.
+/// `[defaults]`: limits for every action that does not set its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ActionDefaults {
-    /// Wall-clock limit of one action.
+    /// The wall-clock limit of one action.
     pub timeout: Duration,
-    /// Longest time without output; none: as long as it likes.
+    /// The longest time without output; `None` means no limit.
     pub idle_timeout: Option<Duration>,
-    /// Most output of both streams together; none: as much as it likes.
+    /// The most output of both streams together; `None` means no limit.
     pub max_output: Option<ByteSize>,
-    /// Bound of the whole stop ladder (G7).
+    /// The time limit for stopping an action: from the first signal until its last process is killed (G7).
     pub grace: Duration,
-    /// What processes left behind mean (E14).
+    /// Whether processes that an action leaves behind make it fail (E14).
     pub on_survivors: OnSurvivors,
 }
 
-/// What every kind of action can say.
+/// The settings that checks, prerequisites and cleanups have in common.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ActionSettings {
-    /// Its position in its list, from 1: `check[2]`.
+    /// The action's list and its position from 1: `check[2]`.
     pub key_path: String,
-    /// Its name, unique in the file. Its place stands for the action's.
+    /// The name, unique in the file. Problems with the whole action point to the name's place.
     pub name: Placed<String>,
-    /// What it runs. None: a check with a `tool`, whose command is ours to find.
+    /// `None` for a check with a `tool`: proctor then uses the tool's own command.
     pub command: Option<Placed<CommandLine>>,
-    /// Where, relative to the project; none: not said.
+    /// The working directory, relative to the project; `None` if it is not written.
     pub directory: Option<Placed<String>>,
-    /// Variables for this action alone.
+    /// Environment variables for this action only.
     pub environment: BTreeMap<String, String>,
-    /// Wall-clock limit.
+    /// The wall-clock limit.
     pub timeout: Duration,
-    /// Longest time without output; none: as long as it likes.
+    /// The longest time without output; `None` means no limit.
     pub idle_timeout: Option<Duration>,
-    /// Most output of both streams together; none: as much as it likes.
+    /// The most output of both streams together; `None` means no limit.
     pub max_output: Option<ByteSize>,
-    /// Bound of the whole stop ladder. It may be longer than the time-out: it begins when that ends.
+    /// The time limit for stopping the action. It may exceed `timeout`, because it starts when that has passed.
     pub grace: Duration,
-    /// Exit codes that count as success for a generic command; none: not said, which means 0 alone.
+    /// Exit codes that count as success for a generic command. `None` if not written, which means only 0.
     pub expected_exit_codes: Option<Placed<Vec<i32>>>,
-    /// What processes left behind mean.
+    /// Whether processes that the action leaves behind make it fail.
     pub on_survivors: OnSurvivors,
 }
 
-/// A check.
+/// A `[[check]]`: an action whose result decides the verdict.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Check {
-    /// What every action has.
     pub action: ActionSettings,
-    /// The tool it says it is; none: recognised from the command.
+    /// `None`: the tool is recognised from the command.
     pub tool: Option<Placed<Tool>>,
-    /// Globs that limit what triggers it; empty: everything.
+    /// Globs of the files that trigger the check; empty means every file.
     pub paths: Vec<String>,
-    /// The names of the checks it comes after.
+    /// The names of the checks that must have ended before this one starts.
     pub after: Placed<Vec<String>>,
-    /// How often it is carried out again after an attempt that did not succeed.
+    /// How often the check is repeated if an attempt does not succeed.
     pub retries: u8,
-    /// When an earlier verdict may stand for it.
+    /// When the result of an earlier run may be used instead of running the check.
     pub reuse: Reuse,
-    /// What a review's reviewer is given: a file of the project; none: nothing.
+    /// The file with the prompt for the reviewer of a review; `None` for no prompt.
     pub prompt: Option<Placed<String>>,
-    /// Whether emphasis around the label of a review's verdict alone is accepted; none: not said, which means it is.
+    /// Whether a review's verdict line may have emphasis around its label alone. `None` if not written, which means yes.
     pub accept_split_emphasis: Option<Placed<bool>>,
-    /// The coverage that is required.
     pub coverage: Option<Placed<CoverageTarget>>,
-    /// Whether tests that must fail are run before.
+    /// Whether control tests, which must fail, are run before the check.
     pub control: bool,
-    /// What differs from the tool's policy.
+    /// Where the policy differs from the tool's policy.
     pub policy: Placed<PolicyOverride>,
 }
 
-/// A prerequisite.
+/// A `[[prerequisite]]`: an action that must succeed before the checks start.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Prerequisite {
-    /// What every action has.
     pub action: ActionSettings,
-    /// When it need not run again.
+    /// When the prerequisite may be skipped because it was done earlier.
     pub once: Once,
-    /// What makes it a service; none: it is done when its command ends.
+    /// The settings of a service. `None`: the prerequisite is done when its command ends.
     pub service: Option<Service>,
 }
 
-/// `[run]`: which checks a run carries out, in which order, and whether side by side.
+/// `[run]`: the order of the checks, whether they run at the same time, and when earlier results are used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RunSettings {
-    /// The order of the checks.
     pub order: CheckOrder,
-    /// When an earlier verdict may stand for a check that does not say otherwise.
+    /// When an earlier result may be used for a check that has no `reuse` of its own.
     pub reuse: Reuse,
-    /// Whether checks that do not come after each other go on at the same time.
+    /// Whether checks that do not depend on each other by `after` run at the same time.
     pub parallel: bool,
 }
 
-/// The tasks that are run on a save, one after the other.
+/// The tasks that run after a save, one after the other.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WatchedTasks {
-    /// Those that are named, in this order.
+    /// The tasks named in the settings, in this order.
     pub named: Vec<TaskId>,
-    /// Whether every task of every test specification is run after them.
+    /// Whether the tasks of all test specifications run after the named ones.
     pub every_specified: bool,
 }
 
 impl WatchedTasks {
-    /// Returns the tasks that are run, given those of all specifications; where there is none, the project's own checks.
+    /// Returns the tasks to run. `specified` are the tasks of all specifications. If there is no task at all, the result is the task
+    /// `default`, which is the project's own checks.
     pub fn among(&self, specified: &[TaskId]) -> Vec<TaskId> {
         let every = specified.iter().filter(|task| self.every_specified && !self.named.contains(task));
         let tasks: Vec<TaskId> = self.named.iter().chain(every).cloned().collect();
         if tasks.is_empty() { vec![TaskId::default_task()] } else { tasks }
     }
 
-    /// Returns whether the tasks of the specifications have to be known.
+    /// Returns whether the caller must read all specifications to know the tasks.
     pub fn asks_for_specifications(&self) -> bool {
         self.every_specified
     }
 }
 
-/// `[watch]`: what a save is and what it does.
+/// `[watch]`: which files count as saves, when a burst of saves is over, and what a save starts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WatchSettings {
-    /// Patterns as in `.gitignore`: not part of the tree (S5).
+    /// Patterns in `.gitignore` syntax for files that do not belong to the tree (S5).
     pub ignore: Vec<String>,
-    /// Patterns that put ignored files back (S5).
+    /// Patterns for ignored files that belong to the tree nevertheless (S5).
     pub include: Vec<String>,
-    /// A burst is over when nothing was saved for this long.
+    /// A burst of saves is over after this time without a save.
     pub quiet: Duration,
-    /// A burst that goes on is cut off after this long.
+    /// A burst ends after this time even if saves go on.
     pub longest_burst: Duration,
-    /// The longest an operation of git (a lock, a rebase, a merge) is waited for; zero: not at all.
+    /// The longest wait for a git operation (a lock, a rebase, a merge) to end; zero means no wait.
     pub git_wait: Duration,
-    /// How often what cannot be watched is looked at.
+    /// The interval between two polls of directories that cannot be watched.
     pub poll: Duration,
-    /// How often the whole tree is looked at, whatever the events say; none: never.
+    /// The interval between two scans of the whole tree, which find changes without events; `None` for no scans.
     pub sweep: Option<Duration>,
-    /// The tasks that are run on a save.
     pub tasks: WatchedTasks,
-    /// What a save during a run does.
+    /// What happens to the present run when a file is saved.
     pub on_change: OnChange,
-    /// So many restarts in a row; then one run is let finish.
+    /// After this number of restarts in a row, the next run is allowed to finish.
     pub max_restarts: u32,
     /// Whether the screen is cleared before each run.
     pub clear: bool,
-    /// Whether the bell rings at a verdict that changed.
+    /// Whether the terminal's bell rings when the verdict changes.
     pub bell: bool,
-    /// Whether `notify-send` is called at a verdict that changed.
+    /// Whether `notify-send` is called when the verdict changes.
     pub notify: bool,
 }
 
-/// `[evidence]`.
+/// `[evidence]`: the link to the evidence, the project's lock, and how much is kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EvidenceSettings {
-    /// The name of the link in the project; empty: none (S1).
+    /// The name of the link in the project; empty means no link (S1).
     pub link: String,
     /// How long a run waits for the project's lock (S2).
     pub lock_wait: Duration,
-    /// How much is kept.
     pub limits: RetentionLimits,
 }
 
-/// `[tasks]`: the list of tasks that is kept in the project.
+/// `[tasks]`: the Markdown file in which proctor keeps the list of tasks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TaskSettings {
-    /// The file, relative to the project; none: no list is kept.
+    /// The file, relative to the project; `None` if there is no list.
     pub file: Option<String>,
 }
 
-/// `[queue]`: how many actions go on at once on the machine.
+/// `[queue]`: how many actions run at the same time on this machine, over all projects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct QueueSettings {
-    /// So many at most; none: as many as there are CPUs.
+    /// The most actions at the same time; `None` means the number of CPUs.
     pub max_parallel: Option<u32>,
-    /// How long an action waits for its turn.
+    /// The longest time that an action waits for its turn.
     pub wait: Duration,
 }
 
-/// `[environment]`: what checks see beside the allow-list (E12).
+/// `[environment]`: the variables that checks get in addition to the standard list (E12).
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct EnvironmentSettings {
-    /// Names of variables that are passed on.
+    /// Names of variables that are passed on from proctor's environment.
     pub pass_environment: Vec<String>,
-    /// A file of `NAME=value` lines, relative to the project or absolute; none: no file.
+    /// A file of `NAME=value` lines, relative to the project or absolute; `None` for no file.
     pub env_file: Option<String>,
 }
 
-/// `[sandbox]`: how actions are kept apart, and what they can reach nevertheless.
+/// `[sandbox]`: how actions are isolated, and what they may still reach.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SandboxSettings {
-    /// Whether actions are isolated.
     pub mode: SandboxMode,
     /// Paths that may be written to: relative to the project, absolute, or below HOME (`~/…`).
     pub writable: Vec<String>,
-    /// Sockets and files of hidden run-time directories that stay reachable: absolute, or below HOME.
+    /// Sockets and files in hidden run-time directories that stay reachable: absolute, or below HOME.
     pub sockets: Vec<String>,
     /// Credentials that stay visible: absolute, or below HOME.
     pub visible: Vec<String>,
-    /// What becomes of writes to HOME.
     pub home: HomeAccess,
-    /// The most memory an action's processes may use together; none: as much as there is.
+    /// The most memory for all processes of an action together; `None` means no limit.
     pub memory: Option<ByteSize>,
-    /// The most processes and threads an action may have at a time; none: as many as the user may.
+    /// The most processes and threads of an action at the same time; `None` means the user's own limit.
     pub processes: Option<u32>,
 }
 
-/// `[govern]`: the governance workflow.
+/// `[govern]`: the settings of the issue workflow.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GovernSettings {
-    /// The editor: program and arguments, the files follow.
+    /// The editor's program and arguments. The names of the files are appended.
     pub editor: Vec<String>,
-    /// The tracker's command line.
+    /// The program and arguments of the tracker's command-line tool.
     pub tracker: Vec<String>,
-    /// Where issues are filed; none: where the tracker's command line says.
+    /// The repository for new issues; `None` means the default of the tracker's tool.
     pub repo: Option<String>,
-    /// The directory of the trails, relative to the project.
+    /// The directory of the workflow's records, relative to the project.
     pub trail: String,
-    /// Drafts that a person sees before being asked whether to go on.
+    /// The number of drafts after which a person is asked whether to go on.
     pub max_iterations: u32,
-    /// Refusals of the tracker, likewise.
+    /// The number of refusals by the tracker after which a person is asked whether to go on.
     pub max_attempts: u32,
-    /// How long one call of the tracker or of git may take.
+    /// The time limit for one call of the tracker or of git.
     pub tool_timeout: Duration,
-    /// Who drafts.
+    /// The model that writes drafts.
     pub drafter: ModelSettings,
-    /// Who reviews.
+    /// The model that reviews drafts.
     pub reviewer: ModelSettings,
 }
 
-/// `[govern.drafter]` and `[govern.reviewer]`: a model's command, and what it is let have.
+/// `[govern.drafter]` and `[govern.reviewer]`: a model's command and what it has access to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ModelSettings {
-    /// What people read.
+    /// The model's name for people.
     pub name: String,
-    /// Program and arguments; none: not said.
+    /// Program and arguments; `None` if not written.
     pub command: Option<Vec<String>>,
     /// Names of variables that are passed on.
     pub pass_environment: Vec<String>,
     /// Credentials that stay visible: absolute, or below HOME.
     pub visible: Vec<String>,
-    /// Paths that may be written to, beside its own copy of the project.
+    /// Paths that may be written to, in addition to the model's own copy of the project.
     pub writable: Vec<String>,
-    /// How long one answer may take.
+    /// The time limit for one answer.
     pub timeout: Duration,
 }
 
 /// Whether actions are isolated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SandboxMode {
-    /// As well as the machine can; the report says how.
+    /// With the strongest isolation that the machine offers; the report names it.
     Auto,
-    /// By namespaces; where they cannot be had, nothing is run.
+    /// With namespaces only. If they are not available, nothing is run.
     Require,
-    /// Not at all.
     Off,
 }
 
-/// What becomes of writes to HOME.
+/// What happens when an action writes to HOME.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HomeAccess {
-    /// They fail.
+    /// The write fails.
     ReadOnly,
-    /// They go to a copy that goes with the action.
+    /// The write goes to a copy, which is deleted after the action.
     Overlay,
 }
 
-/// `[policy]`.
+/// `[policy]`: when the findings of tools block, for categories and for single tools.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PolicySettings {
-    /// The strategy of linters that do not say their own (C23).
+    /// The strategy for linters without a strategy of their own (C23).
     pub linting: Option<Placed<BlockOn>>,
-    /// The strategy of type checkers that do not say their own (C23).
+    /// The strategy for type checkers without a strategy of their own (C23).
     pub type_checking: Option<Placed<BlockOn>>,
-    /// The strategy of compilers and builds that do not say their own (C23).
+    /// The strategy for compilers and builds without a strategy of their own (C23).
     pub compilation: Option<Placed<BlockOn>>,
-    /// `[policy.eslint]` and its like, for every tool that a policy judges.
+    /// `[policy.eslint]` and the like, for every tool that has a policy.
     pub tools: BTreeMap<Tool, PolicyOverride>,
 }
 
 impl PolicySettings {
-    /// Returns what is said of a tool; none for tools that no policy judges.
+    /// Returns the policy settings of a tool; `None` if the tool has no policy.
     pub fn of(&self, tool: Tool) -> Option<&PolicyOverride> {
         self.tools.get(&tool)
     }
 
-    /// Returns the strategy of a category, where it is said.
+    /// Returns the strategy for a category; `None` if it is not written.
     pub fn of_category(&self, category: PolicyCategory) -> Option<&Placed<BlockOn>> {
         match category {
             PolicyCategory::Linting => self.linting.as_ref(),
@@ -346,25 +323,23 @@ impl PolicySettings {
     }
 }
 
-/// What is said about one tool's policy, for all its checks or for one. Unsaid in both: see [`PolicySettings`] and C20.
+/// The policy settings of one tool, for all its checks or for one check. C20 and [`PolicySettings`] say what holds if neither
+/// sets a key.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct PolicyOverride {
-    /// Whether the tool's findings count at all; `false` equals `block_on = "never"` (C22).
+    /// Whether the tool's findings count. `false` is the same as `block_on = "never"` (C22).
     pub enabled: Option<Placed<bool>>,
-    /// When findings block.
     pub block_on: Option<Placed<BlockOn>>,
-    /// Whether warnings count as errors.
     pub treat_warnings_as_errors: Option<Placed<bool>>,
-    /// More warnings than this block.
+    /// The number of warnings that do not block; one more does.
     pub max_warnings: Option<Placed<u32>>,
-    /// Rules whose findings are dropped.
+    /// Rules whose findings are ignored.
     pub ignored_rules: Option<Placed<Vec<String>>>,
-    /// Rules whose findings count as errors.
     pub error_on_rules: Option<Placed<Vec<String>>>,
 }
 
 impl Configuration {
-    /// Returns every action's settings in the order prerequisites, checks, cleanup.
+    /// Returns the settings of all actions: prerequisites, checks, cleanups.
     pub fn actions(&self) -> impl Iterator<Item = &ActionSettings> {
         let prerequisites = self.prerequisites.iter().map(|prerequisite| &prerequisite.action);
         prerequisites.chain(self.checks.iter().map(|check| &check.action)).chain(&self.cleanup)
@@ -372,7 +347,7 @@ impl Configuration {
 }
 
 impl PolicyOverride {
-    /// Returns the written keys that only a linter with named rules understands.
+    /// Returns the keys that are written here but work only for linters with named rules.
     pub fn linter_keys(&self) -> Vec<&'static str> {
         let rows = [
             ("treat_warnings_as_errors", self.treat_warnings_as_errors.as_ref().is_some_and(Placed::is_written)),

@@ -1,4 +1,4 @@
-//! The reader as a whole: its messages, its defaults, and that no text is too strange for it.
+//! Tests of the whole reader: messages, defaults, and arbitrary texts as input.
 
 use std::time::Duration;
 
@@ -21,7 +21,7 @@ fn configuration(text: &str) -> Configuration {
     read(text, "proctor.toml").unwrap_or_else(|problems| panic!("{problems:#?}"))
 }
 
-/// The default file with every line that is a key behind a `#` brought to life.
+/// Returns the default file with every commented-out key made active.
 fn sample() -> String {
     let is_key =
         |line: &&str| line.starts_with('#') && line[1..].starts_with(|first: char| first.is_ascii_lowercase() || first == '[');
@@ -460,7 +460,7 @@ fn a_text_nobody_wrote_by_hand_is_refused_and_problems_are_not_endless() {
     assert_eq!(read(&many, "proctor.toml").expect_err("unknown keys").len(), 100);
 }
 
-/// Any TOML value, as text.
+/// Generates the text of an arbitrary TOML value.
 fn value() -> impl Strategy<Value = String> {
     let leaf = prop_oneof![
         any::<i64>().prop_map(|number| number.to_string()),

@@ -1,4 +1,4 @@
-//! Readers of single values: each returns the value or what is wrong with it, and knows an example of a right one.
+//! Readers of single values. Each returns the value, or the error with an example of a correct value.
 
 use std::collections::BTreeMap;
 use std::ops::{Range, RangeInclusive};
@@ -11,26 +11,26 @@ use crate::config::duration::{duration_text, parse_duration};
 use crate::config::nearest::nearest;
 use crate::model::{ByteSize, Problem};
 
-/// What is wrong with a value, before it is known where it stands.
+/// An error in a value, before its place in the file is known.
 #[derive(Debug, Default)]
 pub(super) struct Wrong {
-    /// Boxed, so that a `Result` of a value stays small.
+    /// Boxed to keep `Result<T, Wrong>` small.
     pub(super) problem: Box<Problem>,
-    /// An example of a right value, to be shown behind the key.
+    /// An example of a correct value, without the key.
     pub(super) example: Option<&'static str>,
-    /// The element of a list it is about, by its position from 1 or its key, and where that stands.
+    /// For an error in one element of a list or table: the element's position from 1 or its key, and its byte range.
     pub(super) element: Option<(String, Range<usize>)>,
 }
 
 type Value<'i> = Spanned<DeValue<'i>>;
 
 impl Wrong {
-    /// Returns what is wrong, and nothing more.
+    /// Returns an error with a message only.
     pub(super) fn new(message: impl Into<String>) -> Self {
         Self { problem: Box::new(Problem::new("", message)), ..Self::default() }
     }
 
-    /// Returns that a value is of another kind than expected.
+    /// Returns the error that a value has the wrong type.
     pub(super) fn kind(expected: &str, found: &DeValue<'_>) -> Self {
         let found = match found.type_str() {
             "integer" => "an integer".to_owned(),
@@ -40,22 +40,22 @@ impl Wrong {
         Self::new(format!("expected {expected}, found {found}"))
     }
 
-    /// Adds what to do.
+    /// Adds a hint for the person.
     pub(super) fn hint(self, hint: impl Into<String>) -> Self {
         Self { problem: Box::new(self.problem.hint(hint)), ..self }
     }
 
-    /// Adds the nearest right word, where there is one.
+    /// Adds the nearest correct word, if there is one.
     pub(super) fn nearest(self, nearest: Option<&str>) -> Self {
         Self { problem: Box::new(self.problem.nearest(nearest)), ..self }
     }
 
-    /// Adds an example.
+    /// Adds an example of a correct value.
     pub(super) fn example(self, example: &'static str) -> Self {
         Self { example: Some(example), ..self }
     }
 
-    /// Turns an example into a hint, now that the key is known.
+    /// Turns the example into a hint with the key.
     pub(super) fn with_key(mut self, key: &str) -> Self {
         if let Some(example) = self.example
             && self.problem.hint.is_none()
@@ -71,7 +71,7 @@ impl Wrong {
     }
 }
 
-/// Reads a text.
+/// Reads a text, which may be empty.
 pub(super) fn text(example: &'static str) -> impl Fn(&Value<'_>) -> Result<String, Wrong> {
     move |value| {
         let value = value.get_ref();
@@ -83,7 +83,7 @@ pub(super) fn text(example: &'static str) -> impl Fn(&Value<'_>) -> Result<Strin
     }
 }
 
-/// Reads a text that says something.
+/// Reads a text that is not blank.
 pub(super) fn filled_text(example: &'static str) -> impl Fn(&Value<'_>) -> Result<String, Wrong> {
     move |value| {
         let read = text(example)(value)?;
@@ -91,7 +91,6 @@ pub(super) fn filled_text(example: &'static str) -> impl Fn(&Value<'_>) -> Resul
     }
 }
 
-/// Reads `true` or `false`.
 pub(super) fn boolean(value: &Value<'_>) -> Result<bool, Wrong> {
     let value = value.get_ref();
     value.as_bool().ok_or_else(|| Wrong::kind("`true` or `false`", value).example("true"))
@@ -108,13 +107,12 @@ pub(super) fn number(range: RangeInclusive<i64>, example: &'static str) -> impl 
     }
 }
 
-/// Reads a number that fits `u32`.
+/// Reads a number that fits into `u32`.
 pub(super) fn count(range: RangeInclusive<u32>, example: &'static str) -> impl Fn(&Value<'_>) -> Result<u32, Wrong> {
     let read = number(i64::from(*range.start())..=i64::from(*range.end()), example);
     move |value| read(value).map(|number| u32::try_from(number).expect("the range is one of u32"))
 }
 
-/// Reads a duration: a text such as `"90s"`, or whole seconds.
 pub(super) fn duration(range: RangeInclusive<Duration>, example: &'static str) -> impl Fn(&Value<'_>) -> Result<Duration, Wrong> {
     move |value| {
         let value = value.get_ref();
@@ -137,7 +135,6 @@ pub(super) fn duration(range: RangeInclusive<Duration>, example: &'static str) -
     }
 }
 
-/// Reads a number of bytes: a text such as `"500MB"`.
 pub(super) fn size(range: RangeInclusive<ByteSize>, example: &'static str) -> impl Fn(&Value<'_>) -> Result<ByteSize, Wrong> {
     move |value| {
         let value = value.get_ref();
@@ -149,7 +146,7 @@ pub(super) fn size(range: RangeInclusive<ByteSize>, example: &'static str) -> im
     }
 }
 
-/// Reads what can be switched off by the word `"off"`.
+/// Reads a value that may also be `"off"`, which gives `None`.
 pub(super) fn or_off<T>(read: impl Fn(&Value<'_>) -> Result<T, Wrong>) -> impl Fn(&Value<'_>) -> Result<Option<T>, Wrong> {
     move |value| {
         if value.get_ref().as_str() == Some("off") {
@@ -162,7 +159,7 @@ pub(super) fn or_off<T>(read: impl Fn(&Value<'_>) -> Result<T, Wrong>) -> impl F
     }
 }
 
-/// Reads one of a few words.
+/// Reads one word of a fixed list.
 pub(super) fn choice<T: Copy>(words: &'static [(&'static str, T)]) -> impl Fn(&Value<'_>) -> Result<T, Wrong> {
     move |value| {
         let value = value.get_ref();
@@ -176,7 +173,7 @@ pub(super) fn choice<T: Copy>(words: &'static [(&'static str, T)]) -> impl Fn(&V
     }
 }
 
-/// Reads a list.
+/// Reads a list with a reader for its elements.
 pub(super) fn list<T>(
     read: impl Fn(&Value<'_>) -> Result<T, Wrong>,
     example: &'static str,
@@ -191,7 +188,6 @@ pub(super) fn list<T>(
     }
 }
 
-/// Reads a table of environment variables.
 pub(super) fn variables(value: &Value<'_>) -> Result<BTreeMap<String, String>, Wrong> {
     const EXAMPLE: &str = "{ DATABASE = \"test\" }";
     let table = value.get_ref().as_table().ok_or_else(|| Wrong::kind("a table", value.get_ref()).example(EXAMPLE))?;
@@ -206,7 +202,7 @@ pub(super) fn variables(value: &Value<'_>) -> Result<BTreeMap<String, String>, W
     Ok(variables)
 }
 
-/// Checks the name of an environment variable.
+/// Checks that a text can be the name of an environment variable.
 pub(super) fn variable_name(name: &str) -> Result<(), Wrong> {
     let is_name = !name.is_empty()
         && !name.as_bytes()[0].is_ascii_digit()
@@ -217,7 +213,7 @@ pub(super) fn variable_name(name: &str) -> Result<(), Wrong> {
     Err(Wrong::new(format!("{name:?} is not the name of a variable")).hint("use letters, digits and `_`, not a digit first"))
 }
 
-/// Reads a percentage into hundredths of a per cent.
+/// Reads a percentage as basis points (hundredths of a per cent).
 pub(super) fn basis_points(value: &Value<'_>) -> Result<u32, Wrong> {
     const EXAMPLE: &str = "85.5";
     let value = value.get_ref();

@@ -19,7 +19,7 @@ pub enum PersonAnswer {
 /// Something that happened, mostly the result of the effect that was performed last.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum WorkflowEvent {
-    /// The brief's text was read.
+    /// The brief was read; this is its text.
     BriefRead(String),
     /// The brief could not be read; the text says why.
     BriefUnreadable(String),
@@ -45,7 +45,7 @@ pub enum WorkflowEvent {
     Edited {
         /// The draft as it is now.
         draft: String,
-        /// The review as it is now; none at N3.
+        /// The review as it is now; `None` at N3, where there is no review yet.
         verdict: Option<String>,
     },
     /// The question was answered, or nobody was there to answer it.
@@ -103,7 +103,7 @@ pub enum WorkflowEffect {
     /// Open the editor on files of the trail and wait until it is closed. A file that exists is opened as it is.
     Edit {
         draft: EditorFile,
-        /// None at N3.
+        /// The review; `None` at N3, where there is no review yet.
         verdict: Option<EditorFile>,
     },
     /// Ask the person at the terminal.
@@ -131,7 +131,7 @@ pub enum WorkflowEffect {
     },
     /// Remove the models' copy of the project.
     RemoveSandbox,
-    /// Stop here.
+    /// Stop working on the workflow, for this reason.
     End(WorkflowEnding),
 }
 
@@ -147,7 +147,7 @@ pub struct EditorFile {
 /// A question to a person.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PersonQuestion {
-    /// None: any text is an answer, such as feedback or a new slug.
+    /// The gate that limits the answers. `None`: any text is an answer, such as feedback or a new slug.
     pub gate: Option<WorkflowGate>,
     /// Lines that are shown above the question.
     pub display: Vec<String>,
@@ -174,7 +174,7 @@ pub enum WorkflowEnding {
 /// Why a workflow is paused.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PauseReason {
-    /// A question was to be asked and nobody is at a terminal.
+    /// A question has to be asked, but no person is at a terminal.
     Nobody,
     /// The person chose `manual`: to continue by hand.
     Manual,

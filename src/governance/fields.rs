@@ -17,7 +17,7 @@ const LABELS: &str = "**Labels:**";
 pub struct IssueFields {
     /// The first heading of the first level.
     pub title: String,
-    /// In the draft's order. A label that stands there twice is listed once.
+    /// The labels in the draft's order, without duplicates.
     pub labels: Vec<String>,
 }
 

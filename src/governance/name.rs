@@ -30,19 +30,18 @@ pub enum NameError {
 }
 
 impl Slug {
-    /// Returns the name as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 }
 
 impl WorkflowId {
-    /// Returns the name as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// Returns the line that is added to the issue's text so that the issue can be found by it. It is an HTML comment: readers do not see it.
+    /// Returns the line that is added to the issue's text so that the issue can be found by it. It is an HTML comment: readers do not
+    /// see it.
     pub fn marker(&self) -> String {
         format!("<!-- proctor-workflow: {} -->", self.0)
     }

@@ -53,14 +53,15 @@ pub struct ConsultationRecord {
     pub obstacles: Vec<String>,
     /// How many processes were still running when the command had ended. They were killed.
     pub survivors: u32,
-    /// The whole prompt.
+    /// The digest of the whole prompt.
     pub prompt_sha256: Digest,
-    /// The pinned text that the prompt contains: the issue template or the review prompt.
+    /// The digest of the pinned text in the prompt: the issue template or the review prompt.
     pub pinned_sha256: Digest,
-    /// The command's standard output.
+    /// The digest of the command's standard output.
     pub output_sha256: Digest,
     pub output_bytes: u64,
-    /// The command's standard error. Only its digest is kept: the text may name paths of this machine, and the trail is committed.
+    /// The digest of the command's standard error. The text itself is not kept: it may contain paths of this machine, and the
+    /// trail is committed.
     pub complaint_sha256: Digest,
     pub complaint_bytes: u64,
     pub started: Timestamp,
@@ -68,11 +69,11 @@ pub struct ConsultationRecord {
     pub duration: DurationMs,
 }
 
-/// An issue that the tracker has.
+/// An issue that the tracker has accepted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct FiledIssue {
-    /// Never 0.
+    /// The issue's number, which is never 0.
     pub number: u64,
     pub url: String,
 }

@@ -12,7 +12,7 @@ use crate::governance::verdict::{IssueVerdict, parse_verdict};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct WorkflowState {
-    /// A marker with this id stands in the text of the issue. The tracker is searched for it before an issue is filed.
+    /// The text of the issue has a marker with this id. Before an issue is filed, the tracker is searched for the marker.
     pub id: WorkflowId,
     pub slug: Slug,
     /// The name of the brief's file, without a directory.
@@ -159,7 +159,7 @@ pub struct DecisionSubject {
     pub draft_file: String,
     /// The draft as the person left it in the editor.
     pub draft: String,
-    /// None at N3, where the draft has not been reviewed yet.
+    /// The review; `None` at N3, where the draft has not been reviewed yet.
     pub review: Option<DraftReview>,
 }
 
@@ -236,11 +236,11 @@ pub struct IssueToFile {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub enum FilingRetry {
-    /// With reading title and labels from the draft.
+    /// Filing begins again with reading title and labels from the draft.
     Fields,
-    /// With the missing labels.
+    /// Filing begins again with creating the missing labels.
     Labels(IssueToFile),
-    /// With the issue.
+    /// Filing begins again with creating the issue.
     Creating(IssueToFile),
 }
 

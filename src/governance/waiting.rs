@@ -16,7 +16,7 @@ pub enum WorkflowTurn {
 }
 
 impl WorkflowState {
-    /// Returns who has to act. A person who edits the texts or types feedback counts as being at the gate that comes next.
+    /// Returns who has to act. While a person edits the texts or types feedback, this is the gate that comes next.
     pub fn turn(&self) -> WorkflowTurn {
         match &self.node {
             WorkflowNode::LoadBrief(LoadingStep::Collision) => WorkflowTurn::Person(WorkflowGate::Collision),

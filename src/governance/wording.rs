@@ -1,4 +1,4 @@
-//! The questions and lines that people see: seed 002's words, with the models' names from the configuration.
+//! The questions and lines that people see. The words are those of seed 002; the models' names come from the configuration.
 
 use crate::governance::event::PersonQuestion;
 use crate::governance::gate::WorkflowGate;

@@ -13,7 +13,6 @@ pub enum Verdict {
 /// Whether a path belongs to the tree, and which rule decided it: what `proctor why` prints.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Decision {
-    /// Whether the path belongs to the tree.
     pub verdict: Verdict,
     /// The rule that decided; `None` if no rule matches the path, which then belongs to the tree.
     pub rule: Option<IgnoreRule>,

@@ -147,7 +147,8 @@ impl Matcher {
         self.judge(scope, path.as_bytes(), is_directory).0
     }
 
-    /// Returns the rules that apply at the root for a walk that reads rules files itself: those that were set here are left out.
+    /// Returns the rules that apply at the root, without the rules files that were set here. For a walk that reads rules files
+    /// itself.
     pub fn bare_scope(&self) -> RulesScope {
         RulesScope { ground: SurroundingTree::Inside, rules: Vec::new() }
     }
@@ -295,8 +296,8 @@ impl Matcher {
 fn narrow(scope: &mut RulesScope, standing: TreeMembership, rules: Option<&Arc<DirectoryRules>>) {
     scope.ground = if standing.belongs() { SurroundingTree::Inside } else { SurroundingTree::Leading };
     if standing == TreeMembership::PutBack {
-        // The pattern that excluded the directory may match its contents too (`build/**`), but who puts the directory back wants
-        // the contents.
+        // The pattern that excluded the directory may also match its contents (`build/**`). Putting the directory back must
+        // include them.
         scope.rules.clear();
     }
     if standing.reads_rules() {

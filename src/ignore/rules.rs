@@ -6,7 +6,6 @@ use crate::model::{Digest, TreePath};
 /// A file whose lines say which paths do not belong to the tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum RulesFile {
-    /// `.gitignore`.
     GitIgnore,
     /// `.ignore`, which overrides `.gitignore` of the same directory.
     DotIgnore,

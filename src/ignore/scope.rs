@@ -7,13 +7,13 @@ use crate::ignore::rules::DirectoryRules;
 /// Whether an entry belongs to the tree, and whether a walk enters it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TreeMembership {
-    /// It belongs to the tree.
+    /// The entry belongs to the tree.
     In,
-    /// It belongs to the tree because `watch.include` puts it back although a rule excludes it.
+    /// The entry belongs to the tree because `watch.include` puts it back although a rule excludes it.
     PutBack,
     /// An excluded directory that a walk must enter, because a pattern of `watch.include` may match something in it.
     Leads,
-    /// It does not belong to the tree, and a walk does not enter it.
+    /// The entry does not belong to the tree, and a walk does not enter it.
     Out,
 }
 

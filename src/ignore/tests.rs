@@ -1,4 +1,4 @@
-//! What the matcher answers, rule by rule.
+//! Tests of the matcher, rule by rule.
 
 use proptest::prelude::{Strategy, prop_assert_eq, proptest};
 

@@ -9,7 +9,6 @@ use crate::model::TreePath;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Explanation {
     pub path: TreePath,
-    /// Whether it belongs to the tree.
     pub verdict: Verdict,
     /// The path that was decided about: the topmost directory above it that does not belong to the tree, otherwise the path
     /// itself.

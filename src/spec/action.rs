@@ -1,4 +1,4 @@
-//! Filling in an action: what every one has, whoever it comes from.
+//! Makes actions for plans. Checks from `proctor.toml`, discovered checks and actions of specifications all begin here.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -7,7 +7,7 @@ use crate::config::{ActionDefaults, ActionSettings};
 use crate::model::{Action, ActionId, ActionKind, ActionPhase, CommandLine, EvidenceCapture, Reuse, Tool};
 use crate::tools::{FoundCheck, command_text};
 
-/// Returns an action of which nothing is said but its name and its command.
+/// Returns an action with this name and command and with default values for everything else.
 pub(super) fn plain_action(
     phase: ActionPhase,
     number: usize,
@@ -36,7 +36,7 @@ pub(super) fn plain_action(
         service: None,
         policy: None,
         coverage: None,
-        // Success without a word about exit codes is zero alone.
+        // Without `expected_exit_codes`, only exit code 0 is success.
         expected_exit_codes: vec![0],
         on_survivors: defaults.on_survivors,
         kind: ActionKind::TerminalCommand,
@@ -48,7 +48,7 @@ pub(super) fn plain_action(
     }
 }
 
-/// Returns an action as its settings say.
+/// Returns an action with the settings from `proctor.toml`.
 pub(super) fn configured_action(
     phase: ActionPhase,
     number: usize,
@@ -73,7 +73,7 @@ pub(super) fn configured_action(
     }
 }
 
-/// Returns the command of a check that was found.
+/// Returns the command of a discovered check.
 pub(super) fn found_command(found: &FoundCheck) -> CommandLine {
     CommandLine { argv: found.argv.clone(), display: command_text(&found.argv), shell: false }
 }

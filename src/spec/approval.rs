@@ -1,14 +1,14 @@
-//! What `[approval]` comes to for a project: its settings, and the keys of the file they name.
+//! Resolves `[approval]`: the settings together with the keys from the file that they name.
 
 use crate::config::Configuration;
 use crate::model::{ApprovalTerms, Problem};
 use crate::spec::signers::parse_signers;
 use crate::tools::ProjectFiles;
 
-/// Returns how it is approved that a plan of the project asks for less.
+/// Returns the terms under which people approve weaker plans of the project.
 ///
 /// # Errors
-/// When the file of keys cannot be read, is none, or has no key that could approve.
+/// When the file of keys cannot be read or parsed, or has no key that may approve.
 pub fn approval_terms(configuration: &Configuration, files: &dyn ProjectFiles) -> Result<ApprovalTerms, Box<Problem>> {
     let settings = &configuration.approval;
     let terms = settings.terms.clone();

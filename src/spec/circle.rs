@@ -1,10 +1,11 @@
-//! Which of those that wait for each other wait for themselves: tasks for tasks, steps for steps, checks for checks.
+//! Finds cycles in dependencies between tasks, steps or checks.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Returns the nodes that wait for themselves, over however many others.
+/// Returns the nodes that depend on themselves, directly or through other nodes.
 pub(super) fn circular<'e>(mut edges: BTreeMap<&'e str, Vec<&'e str>>) -> BTreeSet<&'e str> {
-    // Whoever waits for nobody that is left is in no circle. Of most files nothing is left then, and each node was looked at once.
+    // First remove all nodes without remaining dependencies, again and again: they are in no cycle. Usually that removes all
+    // nodes, and the slower search below has nothing to do.
     let mut waiters: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for (node, targets) in &mut edges {
         targets.sort_unstable();
@@ -57,7 +58,7 @@ mod tests {
             ("g", vec![]),
         ]);
         assert_eq!(circular(edges), BTreeSet::from(["b", "c", "e"]));
-        // Whoever waits for one that is done, too, is still in the circle.
+        // A node with a second dependency that is in no cycle is still in its own cycle.
         let edges = BTreeMap::from([("a", vec!["b", "c"]), ("b", vec![]), ("c", vec!["a"])]);
         assert_eq!(circular(edges), BTreeSet::from(["a", "c"]));
         assert_eq!(circular(BTreeMap::from([("a", vec!["b"]), ("b", vec!["c"]), ("c", vec![])])), BTreeSet::new());

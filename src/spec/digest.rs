@@ -1,15 +1,16 @@
-//! What a plan amounts to, as one digest: the thing that is approved (S7); and the same of one of its checks.
+//! Computes the digest of a plan, which people approve (S7), and of a single check.
 
 use serde::Serialize;
 
 use crate::model::{Action, Digest, Plan, PolicySource};
 
-/// Returns the digest of what a plan runs and how it judges it.
+/// Returns the digest of the plan's actions and of the rules by which it judges them.
 ///
-/// Notes, descriptions, the project's name, and where something was written are left out: a comment line added to
-/// `proctor.toml` changes no plan. The text is RFC 8785 canonical JSON.
+/// Notes, descriptions, the project's name and positions in files are left out, so adding a comment line to `proctor.toml` does
+/// not change the digest. The hashed text is RFC 8785 canonical JSON.
 ///
-/// A plan without terms of approval, or of strictness, has the digest it had before there were any.
+/// Terms of approval and strictness were added later. A plan without them keeps the digest that it had before, so earlier
+/// approvals stay valid.
 pub fn plan_digest(plan: &Plan) -> Digest {
     let digest = digest_without_approval(plan);
     let strictness = plan.specification.as_ref().map(|source| &source.strictness).filter(|said| !said.is_empty());
@@ -23,7 +24,8 @@ fn digest_without_approval(plan: &Plan) -> Digest {
     match (&plan.criteria, &plan.specification) {
         (None, None) if plan.order.is_empty() && !plan.parallel && plan.timeout.is_none() => canonical(&all),
         (None, None) => canonical(&(all, &plan.order, plan.parallel, plan.timeout)),
-        // A condition, a dependency or a kind of debt less is a weakening as much as a check less is. Titles are for people.
+        // Conditions, dependencies and debt settings are included, because removing one of them weakens the plan as removing a
+        // check does. Titles are left out.
         (criteria, source) => {
             let debt = plan.debt.as_ref();
             let debt = debt.map(|it| (it.enabled, it.routing, it.sprint_max_items, it.sprint_max_critical, &it.severities));
@@ -32,8 +34,8 @@ fn digest_without_approval(plan: &Plan) -> Digest {
     }
 }
 
-/// Returns the digest of what one check of a plan runs and how it is judged, likewise; with the plan's prerequisites, which
-/// prepare what it runs in.
+/// Returns the digest of one check: what it runs and how it is judged. The plan's prerequisites are included, because they
+/// prepare what the check runs in.
 pub fn check_digest(plan: &Plan, check: &Action) -> Digest {
     canonical(&(&plan.task, essence(&plan.prerequisites), essence(std::slice::from_ref(check))))
 }
@@ -62,7 +64,7 @@ mod tests {
     use crate::config::Configuration;
     use crate::spec::{DiskFiles, plan_command};
 
-    /// What was approved stays approved when plans can say more: what they do not say is no part of the digest.
+    /// New features of plans must not invalidate earlier approvals: a feature that a plan does not use is not part of its digest.
     #[test]
     fn a_plan_that_says_nothing_of_its_flow_has_the_digest_of_its_actions() {
         let files = DiskFiles::new(Path::new("/nowhere"));

@@ -1,4 +1,4 @@
-//! A project's files as they are on disk.
+//! Read-only access to a project's files on disk, as far as making a plan needs it.
 
 use std::fs::{self, OpenOptions};
 use std::io::Read;
@@ -9,7 +9,7 @@ use nix::fcntl::OFlag;
 
 use crate::tools::ProjectFiles;
 
-/// The files below a directory. Reads are bounded in size and never wait; nothing is written or executed.
+/// The files below a directory on disk. Reading is limited in size and never blocks; nothing is written or executed.
 #[derive(Debug, Clone)]
 pub struct DiskFiles {
     root: PathBuf,
@@ -18,11 +18,10 @@ pub struct DiskFiles {
 /// The largest file that is read, in bytes.
 const LARGEST_FILE: u64 = 1 << 20;
 
-/// The most names of one directory that are looked at.
+/// The most names that are listed of one directory.
 const MOST_NAMES: usize = 4096;
 
 impl DiskFiles {
-    /// Returns the files below `root`.
     pub fn new(root: impl Into<PathBuf>) -> Self {
         Self { root: root.into() }
     }
@@ -30,7 +29,7 @@ impl DiskFiles {
 
 impl ProjectFiles for DiskFiles {
     fn read(&self, path: &str) -> Option<Vec<u8>> {
-        // Opening a FIFO without this flag waits for a writer, possibly forever.
+        // Without this flag, opening a FIFO waits for a writer, possibly forever.
         let file = OpenOptions::new().read(true).custom_flags(OFlag::O_NONBLOCK.bits()).open(self.root.join(path)).ok()?;
         let metadata = file.metadata().ok()?;
         if !metadata.is_file() || metadata.len() > LARGEST_FILE {

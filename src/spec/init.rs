@@ -1,4 +1,4 @@
-//! The `proctor.toml` that `proctor init` writes: what was found, spelt out, with the reasons beside it.
+//! Makes the `proctor.toml` that `proctor init` writes: the discovered checks with the reasons as comments.
 
 use std::time::Duration;
 
@@ -8,9 +8,10 @@ use crate::model::{
     Tool, ToolPolicy,
 };
 
-/// Returns the text of a `proctor.toml` that says what a plan does; `notes` stand at its top as comments.
+/// Returns the text of a `proctor.toml` with the actions of a plan. `notes` are written at its top as comments.
 ///
-/// Read back and resolved against the same files it makes the same actions. Settings that are not of an action are not in it.
+/// Reading this text and resolving it with the same project files gives the same actions. It has no settings other than those of
+/// actions.
 pub fn init_text(plan: &Plan, notes: &[PlanNote]) -> String {
     let mut text = String::from(
         "# What proctor runs when a file is saved, as `proctor init` found it.\n\
@@ -87,7 +88,7 @@ fn action_lines(text: &mut String, action: &Action, is_check: bool) {
     }
 }
 
-/// Writes what comes before a check, and how often it may be carried out.
+/// Writes the lines for the order, the control tests and the retries of a check.
 fn flow_lines(text: &mut String, plan: &Plan, action: &Action) {
     let named = |id: &ActionId| plan.steps.iter().find(|step| step.id == *id).map(|step| step.name.clone());
     list_line(text, "after", &action.after.iter().filter_map(named).collect::<Vec<_>>());
@@ -161,12 +162,12 @@ fn quoted_list(items: &[String]) -> String {
     format!("[{}]", items.iter().map(|item| quoted(item)).collect::<Vec<_>>().join(", "))
 }
 
-/// Returns a text as a TOML string. JSON's escapes are TOML's as well, but JSON leaves DEL as it is and TOML does not.
+/// Returns a TOML string. JSON's escapes are valid in TOML, but JSON does not escape DEL and TOML requires it.
 fn quoted(text: &str) -> String {
     serde_json::to_string(text).expect("a text is JSON").replace('\u{7f}', "\\u007f")
 }
 
-/// Comments cannot hold control characters.
+/// Replaces control characters, which TOML does not allow in comments.
 fn uncontrolled(text: &str) -> String {
     text.chars().map(|character| if character.is_control() { ' ' } else { character }).collect()
 }

@@ -1,17 +1,17 @@
-//! The project's files as they are once the prerequisites have run: what they make counts as being there, so that a check can be
-//! found before its tool is installed.
+//! A view of the project's files in which everything that prerequisites create already exists. With it, a check can be found
+//! before a prerequisite installs its tool.
 
 use crate::config::Configuration;
 use crate::spec::ProjectFiles;
 
-/// A project's files, and what its prerequisites make.
+/// A project's files, and the paths that its prerequisites create.
 pub(super) struct WithPrerequisites<'a> {
     files: &'a dyn ProjectFiles,
     made: Vec<&'a str>,
 }
 
 impl<'a> WithPrerequisites<'a> {
-    /// Returns the files beside what the configured prerequisites make.
+    /// Returns the files together with the `creates` paths of the configured prerequisites.
     pub(super) fn of(configuration: &'a Configuration, files: &'a dyn ProjectFiles) -> Self {
         let made = configuration.prerequisites.iter().flat_map(|prerequisite| &prerequisite.once.creates);
         Self { files, made: made.map(String::as_str).collect() }

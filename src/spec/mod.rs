@@ -1,7 +1,7 @@
-//! The plan: from the configuration, or found from the project's own files.
+//! Makes the plan of a run from the configuration, from the project's own files, or from a test specification.
 //!
-//! Owns the way from settings to actions: ids, tools, policies, commands that are ours, the text of `proctor init`, and the
-//! digest that is approved. It looks at files through [`ProjectFiles`] only, and runs nothing.
+//! Owns the steps from settings to actions: ids, tools, policies, discovered commands, the text of `proctor init`, and the digest
+//! that people approve. It reads files only through [`ProjectFiles`] and runs nothing.
 
 mod action;
 mod approval;

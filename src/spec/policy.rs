@@ -1,13 +1,13 @@
-//! Which policy a check is judged by, and where that comes from (C20–C25, C30).
+//! Decides the policy of a check, and records where each part comes from (C20–C25, C30).
 
 use crate::config::{Configuration, Placed, PolicyOverride};
 use crate::model::{BlockOn, PlanNote, PolicySource, Tool, ToolPolicy};
 use crate::tools::FoundPolicy;
 
-/// Resolves the policy of a check; none for tools without one.
+/// Returns the policy of a check; `None` for tools without a policy.
 ///
-/// The nearest word wins: the check's own, the tool's, its category's (C23), what the project's scripts say (C30), the default
-/// of the tool (C20).
+/// The most specific setting wins, in this order: the check's own, the tool's, the category's (C23), the project's scripts (C30),
+/// the tool's default (C20).
 pub(super) fn resolve_policy(
     tool: Tool,
     configuration: &Configuration,
@@ -29,7 +29,7 @@ pub(super) fn resolve_policy(
     })
 }
 
-/// Returns what a person should know about the settings of a policy that have no effect (C23, C25).
+/// Returns notes about policy settings that have no effect (C23, C25).
 pub(super) fn policy_notes(tool: Tool, configuration: &Configuration, name: &str, policy: &ToolPolicy) -> Vec<PlanNote> {
     let settings = &configuration.policy;
     let (Some(own), Some(category)) = (settings.of(tool), tool.policy_category()) else { return Vec::new() };

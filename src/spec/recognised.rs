@@ -1,22 +1,21 @@
-//! What a command is taken for, scripts of `package.json` looked up (E2).
+//! Recognises the tool of a command, also through scripts of `package.json` (E2).
 
 use crate::model::{CommandLine, Tool};
 use crate::tools::{
     FoundPolicy, ProjectFiles, policy_of_command, policy_of_script, recognise, recognise_script, script_name, scripts,
 };
 
-/// What a command is taken for.
+/// The recognised tool of a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Recognised {
-    /// The tool.
     pub(super) tool: Tool,
-    /// What a person should know about it.
+    /// A note for people about the command.
     pub(super) note: Option<String>,
-    /// What the command itself, or the script it runs, says about blocking.
+    /// The policy that the command or its script implies.
     pub(super) policy: Option<FoundPolicy>,
 }
 
-/// Recognises a command that runs in a directory; `place` is where it is written.
+/// Recognises a command that runs in `directory`. `place` says where the command is written.
 pub(super) fn recognised(command: &CommandLine, files: &dyn ProjectFiles, directory: &str, place: &str) -> Recognised {
     let found = recognise(&command.argv);
     let script = script_name(&command.argv).and_then(|name| Some((name, scripts(files, directory).remove(name)?)));

@@ -1,4 +1,4 @@
-//! From settings to a plan: every action with its id, its tool, its command and its policy (E2).
+//! Turns settings into a plan: every action gets its id, tool, command and policy (E2).
 
 use std::cell::LazyCell;
 use std::ops::Deref;
@@ -12,21 +12,20 @@ use crate::model::{
 use crate::spec::action::{configured_action, found_command, plain_action};
 use crate::spec::approval::approval_terms;
 use crate::spec::circle::circular;
-
 use crate::spec::made::WithPrerequisites;
 use crate::spec::policy::{policy_notes, resolve_policy};
 use crate::spec::recognised::recognised;
 use crate::spec::review::{hold_behind_reviews, review};
 use crate::tools::{FoundCheck, FoundChecks, FoundPolicy, ProjectFiles, command_text, find_checks, may_have_control};
 
-/// Makes the plan of a configuration that has checks.
+/// Makes the plan for the checks of a configuration.
 ///
 /// # Errors
 ///
-/// Every problem of the configuration that shows only with the project's files at hand, and a configuration without checks.
+/// Returns every problem of the configuration that only the project's files show. It is also an error if there are no checks.
 pub fn resolve(configuration: &Configuration, files: &dyn ProjectFiles, project_name: &str) -> Result<Plan, Vec<Problem>> {
     let mut resolver = Resolver::new(configuration, files);
-    // Most checks say all about themselves: then nobody has to look.
+    // The project is searched only if a check leaves out its command; most checks do not.
     let found = LazyCell::new(|| find_checks(files));
     let checks = configuration.checks.iter().enumerate();
     let mut steps: Vec<Action> = checks.filter_map(|(index, check)| resolver.step(index + 1, check, &found)).collect();
@@ -37,11 +36,11 @@ pub fn resolve(configuration: &Configuration, files: &dyn ProjectFiles, project_
     resolver.finish(PlanOrigin::Configured, steps, project_name)
 }
 
-/// Makes the plan of a project that says nothing about its checks, from its files; all other settings hold.
+/// Makes the plan from the project's files, for a configuration without checks. Its other settings apply.
 ///
 /// # Errors
 ///
-/// A project in which nothing was found; what is missing is in the problem's hint.
+/// When no checks are found. The problem's hint says what is missing.
 pub fn discover(configuration: &Configuration, files: &dyn ProjectFiles, project_name: &str) -> Result<Plan, Vec<Problem>> {
     let mut resolver = Resolver::new(configuration, files);
     let FoundChecks { found, notes } = find_checks(files);
@@ -60,7 +59,7 @@ pub fn discover(configuration: &Configuration, files: &dyn ProjectFiles, project
     resolver.finish(PlanOrigin::Discovered, steps, project_name)
 }
 
-/// Makes the plan of a project: its configured checks, or the discovered ones where none are configured.
+/// Makes the plan of a project: from its configured checks, or from discovered checks if none are configured.
 ///
 /// # Errors
 ///
@@ -74,11 +73,11 @@ pub fn plan(configuration: &Configuration, files: &dyn ProjectFiles, project_nam
     }
 }
 
-/// Makes the plan of one command given on the command line; configured checks do not run, all other settings hold.
+/// Makes the plan for one command that is given on the command line. Configured checks do not run; all other settings apply.
 ///
 /// # Errors
 ///
-/// An empty command.
+/// When the command is empty.
 pub fn plan_command(
     argv: &[String],
     configuration: &Configuration,
@@ -135,7 +134,7 @@ impl<'c> Resolver<'c> {
         let line = command.place.map_or(0, |place| place.line);
         let place = format!("{}:{line}", self.configuration.file);
         let recognised = recognised(&command.value, self.files, directory, &place);
-        // What is said of exit codes holds for a build too: it was not asked to be judged as a compilation.
+        // With `expected_exit_codes`, a build is judged by its exit code and not as a compilation.
         let is_plain = recognised.tool.gives_way() && settings.expected_exit_codes.is_some();
         let seen = if is_plain { Tool::default() } else { recognised.tool };
         let tool = said.unwrap_or(seen);
@@ -148,7 +147,8 @@ impl<'c> Resolver<'c> {
         if !self.files.exists(directory) {
             self.note(&settings.name.value, Some(format!("the directory `{directory}` is not there yet")));
         }
-        // A command that is word for word the one we would run is ours: this is how `proctor init` writes it down.
+        // A command that equals the discovered one is marked as discovered. `proctor init` writes discovered commands into the
+        // file, and that must not change the plan.
         let same = |found: &&FoundCheck| found.tool == tool && found.argv == command.value.argv && found.directory == directory;
         let ours = if tool.judged_by() == JudgedBy::ExitCode { None } else { findings.found.iter().find(same) };
         let policy = recognised.policy.as_ref().or_else(|| ours.and_then(|found| found.policy.as_ref()));
@@ -156,7 +156,7 @@ impl<'c> Resolver<'c> {
         Some(self.completed(Action { command_is_ours: ours.is_some(), ..action }, check, policy))
     }
 
-    /// Finds the command of a check that names its tool only.
+    /// Finds the command of a check that names only its tool.
     fn ours<'f>(&mut self, check: &Check, tool: Tool, findings: &'f FoundChecks) -> Option<&'f FoundCheck> {
         let word = tool.word();
         let directory = check.action.directory.as_ref().map(|directory| directory.value.as_str());
@@ -181,7 +181,7 @@ impl<'c> Resolver<'c> {
         }
     }
 
-    /// Adds what only a check has, and refuses what its tool cannot use.
+    /// Adds the settings that only checks have, and reports settings that the check's tool cannot use.
     fn completed(&mut self, action: Action, check: &Check, found: Option<&FoundPolicy>) -> Action {
         let word = action.tool.word();
         if check.policy.is_written() && action.class != ToolClass::Validation {
@@ -216,11 +216,12 @@ impl<'c> Resolver<'c> {
         }
         let accept_split_emphasis = check.accept_split_emphasis.as_ref().is_none_or(|accept| accept.value);
         let kind = review(check.prompt.as_ref().map(|prompt| prompt.value.clone()), accept_split_emphasis);
-        // An approval is one of what it was asked about: it is never taken from an earlier run.
+        // A review's verdict is never reused, because it is about what was reviewed then.
         Action { kind, reuse: Reuse::Off, ..action }
     }
 
-    /// Refuses what only a review has of other checks, and of a review what would ask it more often or take a failure for a verdict.
+    /// Reports settings of reviews on other checks. On reviews, reports settings that would ask the reviewer more often or turn a
+    /// failure into a verdict.
     fn refuse_of_reviews(&mut self, check: &Check, tool: Tool) {
         let word = tool.word();
         if tool.judged_by() == JudgedBy::Grammar {
@@ -244,7 +245,7 @@ impl<'c> Resolver<'c> {
         }
     }
 
-    /// Returns the ids of the checks a check comes after. Checks are numbered as they are written.
+    /// Returns the ids of the checks that must end before a check. Checks are numbered in the order of the file.
     fn needed(&mut self, check: &Check) -> Vec<ActionId> {
         let checks = &self.configuration.checks;
         let position = |name: &str| checks.iter().position(|other| other.action.name.value == name);
@@ -321,7 +322,7 @@ fn texts(names: &[String]) -> Vec<&str> {
     names.iter().map(String::as_str).collect()
 }
 
-/// Adds when a prerequisite need not run again, or what makes it a service: such a one goes on as long as the run.
+/// Adds the conditions for skipping a prerequisite, or the settings of a service, which keeps running during the checks.
 fn as_said(plain: Action, prerequisite: &Prerequisite) -> Action {
     match &prerequisite.service {
         None => Action { once: Some(prerequisite.once.clone()), ..plain },

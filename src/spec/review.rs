@@ -1,4 +1,4 @@
-//! Reviews in plans: nothing that stands behind one starts without its approval, and a plan of one review alone.
+//! Reviews in plans. No action after a review starts without its approval. A plan may also consist of one review alone.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,14 +10,14 @@ use crate::model::{
 use crate::spec::action::plain_action;
 use crate::tools::command_text;
 
-/// The task of reviews that are asked for on the command line.
+/// The task of reviews that are started on the command line.
 const TASK: &str = "review";
 
-/// Makes the plan of one review: its reviewer's command, what that is given, and nothing before or after.
+/// Makes a plan with one review and no other actions.
 ///
 /// # Errors
 ///
-/// An empty command.
+/// When the command is empty.
 pub fn plan_review(
     argv: &[String],
     review: Review,
@@ -48,16 +48,15 @@ pub fn plan_review(
     })
 }
 
-/// Returns a review of a plan.
 pub(super) fn review(prompt: Option<String>, accept_split_emphasis: bool) -> ActionKind {
     let prompt = prompt.map_or(Prompt::Nothing, Prompt::File);
     ActionKind::Review(Review { prompt, accept_split_emphasis })
 }
 
-/// Lets every step come after the reviews that stand before it, by `order` and then as the steps are written, unless the review itself
-/// comes after the step. What comes after a step is skipped where that did not succeed, was skipped, or was never reached.
+/// Makes every step depend on the reviews before it, in the order of `order` and then of the list. A review that itself depends
+/// on a step does not hold that step back. A step is skipped unless everything that it depends on has succeeded.
 pub(super) fn hold_behind_reviews(steps: &mut [Action], order: &[ActionId]) {
-    // The first place counts where a step is named twice.
+    // If a step is listed twice, its first place counts.
     let places: BTreeMap<&ActionId, usize> = order.iter().enumerate().rev().map(|(place, id)| (id, place)).collect();
     let mut sequence: Vec<usize> = (0..steps.len()).collect();
     sequence.sort_by_key(|index| places.get(&steps[*index].id).copied().unwrap_or(usize::MAX));
@@ -75,7 +74,7 @@ pub(super) fn hold_behind_reviews(steps: &mut [Action], order: &[ActionId]) {
     }
 }
 
-/// Returns the steps that a step comes after, by way of others too.
+/// Returns all steps on which a step depends, directly or indirectly.
 fn before(steps: &[Action], step: usize) -> BTreeSet<usize> {
     let indices: BTreeMap<&ActionId, usize> = steps.iter().map(|step| &step.id).zip(0..).collect();
     let mut reached = BTreeSet::new();

@@ -1,29 +1,30 @@
-//! `allowed_signers`: the keys whose owners may approve, as `ssh-keygen(1)` has them. Pure.
+//! Parses the file of `allowed_signers`: the keys of people who may approve, in the format of `ssh-keygen(1)`. Pure.
 //!
-//! Only keys whose signatures can be checked here are taken, and only options that are obeyed: a line that means more than is understood
-//! is refused, never half obeyed.
+//! Only key types whose signatures proctor can check are accepted, and only options that proctor obeys. A line with anything else
+//! is an error, because ignoring an option could let a key approve that must not.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
 use crate::model::AllowedSigner;
 
-/// The namespace of approvals: a signature for another purpose approves nothing, and a key that is for others only is passed over.
+/// The namespace of approval signatures. Signatures for other namespaces approve nothing, and keys for other namespaces only are
+/// skipped.
 const NAMESPACE: &str = "proctor-approval";
 
-/// The kinds of keys whose signatures can be checked, and how many fields each has.
+/// The types of keys whose signatures can be checked, with the number of fields in the key.
 const KINDS: &[(&str, usize)] = &[("ssh-ed25519", 2), ("sk-ssh-ed25519@openssh.com", 3)];
 
-/// How the names of kinds of keys begin.
+/// The beginnings of the names of all key types.
 const KIND_STARTS: &[&str] = &["ssh-", "sk-", "ecdsa-"];
 
-/// So many bytes has an Ed25519 key.
+/// The length of an Ed25519 key.
 const KEY_BYTES: usize = 32;
 
-/// Reads the file.
+/// Parses the whole file.
 ///
 /// # Errors
-/// The number of the first line that is none, from 1, and why.
+/// Returns the number of the first wrong line, counted from 1, and what is wrong.
 pub(super) fn parse_signers(text: &str) -> Result<Vec<AllowedSigner>, (usize, String)> {
     let mut signers: Vec<AllowedSigner> = Vec::new();
     for (line, number) in text.lines().zip(1..) {
@@ -37,7 +38,7 @@ pub(super) fn parse_signers(text: &str) -> Result<Vec<AllowedSigner>, (usize, St
     Ok(signers)
 }
 
-/// Reads one line; none: its key is for other purposes.
+/// Parses one line; `None` if its key is for other namespaces.
 fn parse_line(line: &str) -> Result<Option<AllowedSigner>, String> {
     let (principals, rest) = line.split_once(char::is_whitespace).ok_or("it names no key")?;
     let rest = rest.trim_start();
@@ -56,7 +57,7 @@ fn parse_line(line: &str) -> Result<Option<AllowedSigner>, String> {
     Ok(is_for_us.then(|| AllowedSigner { principals: principals.to_owned(), key: format!("{kind} {blob}") }))
 }
 
-/// Splits options off, which may hold quoted white space.
+/// Splits off the options, which may contain quoted white space.
 fn split_options(text: &str) -> (&str, &str) {
     let mut quoted = false;
     let end = text.find(|character: char| {
@@ -78,7 +79,8 @@ fn obey(options: &str) -> Result<bool, String> {
     Ok(names.split(',').any(|name| name == NAMESPACE))
 }
 
-/// Returns whether a text is a key of a kind: its name, the key itself, and what else such a key has, each with its length before it.
+/// Returns whether a text is a key of a type in SSH's encoding: fields with their lengths before them, first the type's name,
+/// then the key.
 fn is_key(blob: &str, kind: &str, fields: usize) -> bool {
     let Ok(bytes) = STANDARD.decode(blob) else { return false };
     let (mut rest, mut found) = (bytes.as_slice(), Vec::new());

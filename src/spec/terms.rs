@@ -1,16 +1,16 @@
-//! What a plan asks for, in the terms an approval is written down in.
+//! Lists what a plan demands, in the form that approvals record.
 
 use crate::model::{
     Action, ActionId, ActionTerms, Digest, EvidenceCapture, OnSurvivors, Plan, PlanTerms, PolicySource, TaskCriteria, ToolPolicy,
 };
 use crate::spec::digest::canonical;
 
-/// The most characters of what an action does that are kept for people.
+/// The most characters of an action's description that are recorded for people.
 const SHOWN: usize = 120;
-/// Every step.
+/// A pass rate of 100 %, in basis points.
 const ALL: u32 = 10_000;
 
-/// Returns what a plan asks for.
+/// Returns the demands of a plan.
 pub fn plan_terms(plan: &Plan) -> PlanTerms {
     let criteria = plan.criteria.as_ref();
     let conditions = |conditions: Option<&Vec<crate::model::TaskCondition>>| -> Vec<String> {
@@ -40,7 +40,7 @@ pub fn plan_terms(plan: &Plan) -> PlanTerms {
     }
 }
 
-/// Returns the digest of every criterion that has no term of its own.
+/// Returns the digest of all criteria that are not recorded separately.
 fn judged(criteria: &TaskCriteria) -> Digest {
     let mut rest = criteria.clone();
     rest.success.clear();
@@ -51,12 +51,12 @@ fn judged(criteria: &TaskCriteria) -> Digest {
     canonical(&rest)
 }
 
-/// What tells the actions of a plan from each other.
+/// How the actions of a plan are identified.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Naming {
-    /// Their ids, which a test specification gives.
+    /// By their ids, which come from a test specification.
     Ids,
-    /// Their names: a check that is added before others moves their numbers and nothing else.
+    /// By their names. The ids of configured checks are numbers, which change when a check is inserted before them.
     Names,
 }
 
@@ -69,7 +69,8 @@ fn action_terms(action: &Action, naming: Naming) -> ActionTerms {
         name: (naming == Naming::Names).then(|| action.name.clone()),
         does: does(action, naming),
         does_with_found: (naming == Naming::Names && action.command_is_ours).then(|| {
-            // Which interpreter of the project is there is found anew each time: making `.venv` weakens nothing.
+            // The path of the discovered interpreter may change, for example when `.venv` is created. That must not count as a
+            // weakening.
             let mut found = action.clone();
             found.command.argv.first_mut().into_iter().for_each(String::clear);
             does(&found, naming)
@@ -89,13 +90,13 @@ fn action_terms(action: &Action, naming: Naming) -> ActionTerms {
     }
 }
 
-/// Returns the digest of everything of an action that has no term of its own, but for what is for people, what is shown of it, and
-/// when it takes its turn: these make no verdict easier.
+/// Returns the digest of the parts of an action that are not recorded separately. Texts for people and the order of actions are
+/// left out, because they do not make a verdict easier.
 fn does(action: &Action, naming: Naming) -> Digest {
     let mut rest = action.clone();
     if naming == Naming::Names {
         rest.id = ActionId::numbered(rest.phase.prefix(), 0);
-        // Writing down the command that was found, as `proctor init` does, changes nothing that is done.
+        // `proctor init` writes down discovered commands. That does not change what is run.
         rest.command_is_ours = false;
     }
     rest.name.clear();

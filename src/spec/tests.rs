@@ -1,4 +1,4 @@
-//! Plans as a whole: what is found in which project, what resolving refuses, and what `proctor init` writes down.
+//! Tests of whole plans: discovered checks in various projects, refused configurations, and the text of `proctor init`.
 
 use std::time::Duration;
 
@@ -14,10 +14,9 @@ fn found(files: &FakeFiles) -> Plan {
     discover(&Configuration::default(), files, "quotes").expect("something is there")
 }
 
-/// Paths and contents.
 type Files = &'static [(&'static str, &'static str)];
 
-/// One line for each step: directory and command, `*` for one that is ours.
+/// Returns one line for each step: directory and command, with `*` for a discovered command.
 fn commands(plan: &Plan) -> Vec<String> {
     let ours = |action: &Action| if action.command_is_ours { "*" } else { "" };
     let line = |action: &Action| format!("{}{}$ {}", action.directory.display(), ours(action), action.command.display);
@@ -41,7 +40,7 @@ fn refused(text: &str, files: &FakeFiles) -> String {
 
 const WEB_SCRIPTS: &str = r#"{"scripts": {"lint": "eslint src --ext .ts --max-warnings 0 --fix"}}"#;
 
-/// A project of Python at the root and TypeScript below it.
+/// A project with Python at the root and TypeScript in a directory below.
 fn quotes() -> FakeFiles {
     FakeFiles::of(&[
         ("pyproject.toml", "[tool.pytest.ini_options]\ntestpaths = ['tests']\n"),
@@ -55,7 +54,7 @@ fn quotes() -> FakeFiles {
     ])
 }
 
-/// Test files are looked for in the directories of tests and in those below them, and no deeper.
+/// Test files are searched for in the test directories and in the directories directly below them.
 #[test]
 fn test_files_are_looked_for_two_levels_deep() {
     for (path, expected) in [("tests/test_a.py", true), ("tests/unit/test_a.py", true), ("tests/unit/deep/test_a.py", false)] {
@@ -141,7 +140,7 @@ fn each_kind_of_project_is_found() {
             &[("package.json", r#"{"scripts": {"test": "vitest related src/a.ts"}}"#), ("node_modules/.bin/vitest", "")],
             &["*$ ./node_modules/.bin/vitest related src/a.ts"],
         ),
-        // The script called `test` is the one that runs the tests, then one whose name says so.
+        // The script named `test` comes first, then scripts with `test` in their names.
         (
             &[("package.json", r#"{"scripts": {"all": "jest --all", "test": "jest --ci"}}"#), ("node_modules/.bin/jest", "")],
             &["*$ ./node_modules/.bin/jest --ci"],
@@ -153,12 +152,12 @@ fn each_kind_of_project_is_found() {
             ],
             &["*$ ./node_modules/.bin/jest --ci"],
         ),
-        // A redirection is the shell's.
+        // A redirection needs a shell.
         (
             &[("package.json", r#"{"scripts": {"test": "jest --ci > log"}}"#), ("node_modules/.bin/jest", "")],
             &["*$ npm run test"],
         ),
-        // What has files of its own is no solution, whatever it refers to.
+        // A configuration with files of its own is not a solution file, whatever it refers to.
         (
             &[("tsconfig.json", r#"{"files": ["a.ts"], "references": [{"path": "lib"}]}"#), ("node_modules/.bin/tsc", "")],
             &["*$ ./node_modules/.bin/tsc --noEmit -p ."],
@@ -389,7 +388,7 @@ fn a_digest_is_of_what_runs_and_how_it_is_judged() {
     ] {
         assert_ne!(digest, plan_digest(&resolved(&text.replace(old, new), &quotes())), "{new}");
     }
-    // What only a specification can say of the whole.
+    // Only a specification can set these values for the whole plan.
     let plan = resolved(text, &quotes());
     let others = [
         Plan { order: vec![plan.steps[1].id.clone(), plan.steps[0].id.clone()], ..plan.clone() },
@@ -409,7 +408,7 @@ fn a_check_keeps_what_is_said_of_it_and_says_what_it_does() {
     assert!(plan.steps[0].control && !plan.steps[1].control);
     assert_eq!((plan.steps[0].idle_timeout, plan.prerequisites[0].idle_timeout), (Some(Duration::from_secs(3)), None));
     assert_eq!(plan.prerequisites[0].service.as_ref().map(|service| service.timeout), Some(plan.prerequisites[0].timeout));
-    // What a service leaves behind is named and killed, whatever is said of actions that end by themselves.
+    // Processes that a service leaves behind are only reported and killed, whatever the setting is for other actions.
     assert_eq!((plan.steps[0].on_survivors, plan.prerequisites[0].on_survivors), (OnSurvivors::Fail, OnSurvivors::Report));
     let does: Vec<&str> = plan.prerequisites.iter().chain(&plan.steps).map(|action| action.description.as_str()).collect();
     assert_eq!(does, ["goes on while the checks run: `serve`", "runs the tests: `pytest -q`", "runs: `make b`"]);
@@ -442,7 +441,7 @@ fn a_check_comes_after_others_by_their_names_and_never_after_itself() {
     ");
 }
 
-/// The files a project may be made of, each there or not.
+/// The files of which a project may consist; each may be missing.
 const PIECES: &[(&str, &str)] = &[
     ("pytest.ini", ""),
     ("tests/test_a.py", ""),
@@ -461,7 +460,7 @@ const PIECES: &[(&str, &str)] = &[
     ("node_modules/.bin/eslint", ""),
 ];
 
-/// An action without where its policy came from.
+/// Returns an action without the source of its policy.
 fn essence(action: &Action) -> Action {
     let mut action = action.clone();
     if let Some(policy) = &mut action.policy {
@@ -470,7 +469,7 @@ fn essence(action: &Action) -> Action {
     action
 }
 
-/// What only some checks have is in their actions; a verdict of a review is never taken from an earlier run, whatever is said of the others.
+/// Coverage and reuse apply only to the check that sets them. A review's verdict is never reused, whatever the settings say.
 #[test]
 fn coverage_and_reuse_are_those_of_the_check() {
     let text = "[run]\nreuse = \"always\"\n\
@@ -482,7 +481,7 @@ fn coverage_and_reuse_are_those_of_the_check() {
     assert_eq!((plan.steps[0].reuse, plan.steps[1].reuse), (Reuse::Always, Reuse::Off));
 }
 
-/// A tool that a check names and that its command does not look like is told, and only then.
+/// A note tells if the command does not look like the tool that the check names.
 #[test]
 fn a_tool_that_differs_from_what_the_command_looks_like_is_noted() {
     for (command, said, expected) in [("tsc", "tsc", 0), ("tsc", "eslint", 1), ("true", "tsc", 0)] {
@@ -501,7 +500,7 @@ fn a_directory_that_is_not_there_yet_is_noted() {
     }
 }
 
-/// Settings of one check as text; each line there or not.
+/// Generates the settings of a check; each line may be missing.
 fn settings() -> impl Strategy<Value = String> {
     let lines = [
         "environment = { A = \"x \\\"y\\\" \\u007f\", B = \"\" }",

@@ -1,18 +1,20 @@
-//! What one plan weakens of another: compared by meaning, not by line (S7, C80). Pure.
+//! Finds where one plan is weaker than another, by comparing their meaning (S7, C80). Pure.
 //!
-//! Each rule is a row of [`ACTION_RULES`] or [`PLAN_RULES`]. What no rule speaks of (titles, the order of steps, what is shown) makes
-//! no verdict easier. That an action does something else is a weakening whatever it does: nobody can tell from outside.
+//! Each rule is a row of [`ACTION_RULES`] or [`PLAN_RULES`]. What no rule covers (titles, the order of steps, texts for people)
+//! does not make a verdict easier. An action that does something different always counts as weaker, because proctor cannot know
+//! whether the new command tests as much.
 
 use std::fmt::Display;
 
 use crate::model::{ActionId, ActionTerms, ApprovalTerms, BlockOn, OnProtectedChange, OnSurvivors, PlanTerms, Reuse, ToolPolicy};
 
-/// One rule about an action that both plans have: what it says of a change, where that is a weakening.
+/// Compares an action in two plans and returns, in words, where the second one is weaker.
 type ActionRule = fn(&ActionTerms, &ActionTerms) -> Vec<String>;
-/// One rule about a plan as a whole.
+/// Compares two plans as a whole and returns, in words, where the second one is weaker.
 type PlanRule = fn(&PlanTerms, &PlanTerms) -> Vec<String>;
 
-/// Those of which each has a direction. That an action does something else is the same in both.
+/// The settings of an action that can become stricter or weaker. A changed command is judged separately, because it has no such
+/// direction.
 const ACTION_RULES: &[ActionRule] = &[
     more_exit_codes,
     longer_time_outs,
@@ -42,7 +44,7 @@ const PLAN_RULES: &[PlanRule] = &[
     no_signature,
 ];
 
-/// Returns what `now` weakens of `before`, in words; empty: nothing.
+/// Returns, in words, where `now` is weaker than `before`; empty if it is nowhere weaker.
 pub fn weakenings(before: &PlanTerms, now: &PlanTerms) -> Vec<String> {
     let mut found = Vec::new();
     for (id, old) in &before.actions {
@@ -57,7 +59,7 @@ pub fn weakenings(before: &PlanTerms, now: &PlanTerms) -> Vec<String> {
     found
 }
 
-/// Returns what `now` asks for beyond `before`, in words: what is added, and what going back would weaken.
+/// Returns, in words, where `now` is stricter than `before`: what was added, and what would be weaker after going back.
 pub fn strengthenings(before: &PlanTerms, now: &PlanTerms) -> Vec<String> {
     let mut found = Vec::new();
     for (id, new) in &now.actions {
@@ -73,7 +75,7 @@ pub fn strengthenings(before: &PlanTerms, now: &PlanTerms) -> Vec<String> {
     found
 }
 
-/// Returns what changed and makes no verdict easier, in words.
+/// Returns, in words, the changes that do not make a verdict easier.
 pub fn renamings(before: &PlanTerms, now: &PlanTerms) -> Vec<String> {
     let renamed = |(id, old): (&ActionId, &ActionTerms)| {
         let new = counterpart(id, old, before, now)?.name.as_ref()?;
@@ -82,8 +84,8 @@ pub fn renamings(before: &PlanTerms, now: &PlanTerms) -> Vec<String> {
     before.actions.iter().filter_map(renamed).collect()
 }
 
-/// Returns the action of the other plan that stands in the place of one: that of its name, else, with another name, one that does
-/// the same; of plans whose actions are told apart by ids, that of its id.
+/// Returns the action of the other plan that corresponds to an action. Actions of specifications correspond by id. Other actions
+/// correspond by name, or, if the name is new, by doing the same.
 fn counterpart<'a>(id: &ActionId, one: &ActionTerms, its: &PlanTerms, other: &'a PlanTerms) -> Option<&'a ActionTerms> {
     let Some(name) = &one.name else { return other.actions.get(id) };
     let named = || other.actions.values().filter(|action| action.name.as_ref() == Some(name));
@@ -162,7 +164,7 @@ fn changed_rules(old: &ToolPolicy, new: &ToolPolicy) -> Vec<String> {
     found
 }
 
-/// How much a policy blocks: errors and warnings, errors, nothing but reporting, nothing.
+/// Returns the strictness of a policy; a higher number blocks more.
 fn strictness(block_on: BlockOn) -> u8 {
     match block_on {
         BlockOn::Never => 0,
@@ -255,7 +257,8 @@ fn lower_pass_rate(old: &PlanTerms, new: &PlanTerms) -> Vec<String> {
     }
 }
 
-/// What is expected of the steps together may be what a new one prints, or how it ends. Terms do not say which actions are steps.
+/// Reports new actions if an output or exit code is expected of all steps together, because a new step may produce it. Terms do
+/// not record which actions are steps, so every new action is reported.
 fn output_of_others(old: &PlanTerms, new: &PlanTerms) -> Vec<String> {
     let expected = &old.expected_output;
     let counts = !expected.stdout_contains.is_empty() || expected.exit_code.is_some();
@@ -267,13 +270,13 @@ fn output_of_others(old: &PlanTerms, new: &PlanTerms) -> Vec<String> {
     }
 }
 
-/// What a project is held to no longer, whichever way it was said.
+/// Reports strictness settings that were removed or changed.
 fn less_strictness(old: &PlanTerms, new: &PlanTerms) -> Vec<String> {
     let gone = missing(&old.strictness, &new.strictness);
     said(&gone, |words| format!("the project is not held to this any more: {words}"))
 }
 
-/// To be declared as failing no longer, as when RED becomes GREEN, asks for more.
+/// Reports tests that are newly declared as failing. Removing such a declaration, as when RED becomes GREEN, is stricter.
 fn more_expected_failures(old: &PlanTerms, new: &PlanTerms) -> Vec<String> {
     let tests = missing(&new.expected_failing_tests, &old.expected_failing_tests);
     said(&tests, |tests| format!("these tests may fail: {tests}"))
@@ -320,8 +323,8 @@ fn no_signature(old: &PlanTerms, new: &PlanTerms) -> Vec<String> {
     is_weaker.then(|| "approvals need no signature any more".to_owned()).into_iter().collect()
 }
 
-/// Who may approve has no direction: whoever could take the others out would decide alone. Only the first keys, where approvals begin to
-/// need one, are no weakening.
+/// Reports changes of the keys that may approve. Every added or removed key counts as weaker: a person who could remove the
+/// others could then approve alone. The exception is the first list of keys, when approvals begin to need a signature.
 fn other_signers(old: &PlanTerms, new: &PlanTerms) -> Vec<String> {
     let (old, new) = (&old.approval, &new.approval);
     if old.signers.is_empty() && !old.require_signature && new.require_signature {
@@ -335,7 +338,7 @@ fn other_signers(old: &PlanTerms, new: &PlanTerms) -> Vec<String> {
     added.into_iter().chain(said(&fewer, |signers| format!("these keys may not approve any more: {signers}"))).collect()
 }
 
-/// Returns what of `all` is not in `there`.
+/// Returns the elements of `all` that `there` lacks.
 fn missing<'a, T: PartialEq>(all: &'a [T], there: &[T]) -> Vec<&'a T> {
     all.iter().filter(|one| !there.contains(one)).collect()
 }
@@ -345,7 +348,7 @@ fn said<T: Display>(what: &[T], text: impl Fn(&str) -> String) -> Vec<String> {
     (!what.is_empty()).then(|| text(&listed)).into_iter().collect()
 }
 
-/// Returns whether a limit lets more through; none: there is no limit.
+/// Returns whether the new limit allows more; `None` means no limit.
 fn is_wider(old: Option<u64>, new: Option<u64>) -> bool {
     match (old, new) {
         (Some(old), Some(new)) => new > old,

@@ -112,7 +112,7 @@ fn apply_line(connection: &Connection, project: &ProjectId, line: &LedgerLine, j
         LedgerBody::Governance(_) => Ok(()),
         LedgerBody::TaskList(record) => write_task_list(connection, project, record, sequence),
         LedgerBody::Pruned(record) => record.runs.iter().try_for_each(|run| write_pruned(connection, project, run, sequence)),
-        // Where an archived run is stored is found in the archive.
+        // The archive itself knows where an archived run is stored.
         LedgerBody::Archived(_) => Ok(()),
         LedgerBody::Violation(record) => write_violation(connection, project, record, sequence),
         LedgerBody::Approval(record) => {

@@ -1,5 +1,5 @@
-//! Keeps the valid approval of each task: the newest one that counts. Whoever opens the index provides the function that decides
-//! whether an approval counts.
+//! Keeps the valid approval of each task: the newest one that counts. The caller that opens the index provides the function that
+//! decides whether an approval counts.
 
 use rusqlite::{Connection, OptionalExtension as _, params};
 
@@ -48,7 +48,7 @@ pub(super) fn write_approval(
     let statement = "INSERT OR REPLACE INTO approvals (project, task, plan_digest, terms, sequence, protected) \
                      VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
     let Approved { task, approval } = approved;
-    // A line that nobody looked at the files for leaves them approved as they were.
+    // If the line has no protected files, those of the earlier approval stay approved.
     let protected = approval.protected.as_ref().or_else(|| held.as_ref()?.protected.as_ref());
     let (digest, terms, protected) = (approval.plan_digest.hex(), to_json(&approval.terms), protected.map(to_json));
     let sequence = to_integer(approval.sequence.0);

@@ -39,7 +39,7 @@ pub enum RowDifference {
     Missing,
 }
 
-/// An index that is open for reading only, as it is at one moment.
+/// An index that is open for reading only. All of its queries see the state at one moment.
 #[derive(Debug)]
 pub struct IndexReader {
     index: Tables,

@@ -22,7 +22,7 @@ pub type AllLedgerLines = Vec<(ProjectId, Vec<(u64, LedgerLine)>)>;
 
 /// How a damaged index is rebuilt.
 pub struct IndexRepair {
-    /// Reads every ledger. A ledger that cannot be read is left out; whoever needs it meets the error.
+    /// Reads every ledger. A ledger that cannot be read is left out; the error is reported when that ledger is used.
     pub lines: Box<dyn Fn() -> AllLedgerLines + Send>,
     /// Called with the path to which the damaged file was moved.
     pub done: Box<dyn Fn(&Path) + Send>,

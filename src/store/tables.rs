@@ -125,7 +125,8 @@ impl Drop for Tables {
 }
 
 impl ColumnReader {
-    /// Turns an error of SQLite into ours, with the operation that failed. Damage is told apart, because it can be repaired.
+    /// Turns an error of SQLite into an [`IndexError`] with the operation that failed. Damage has a kind of its own, because it
+    /// can be repaired.
     pub(super) fn refused(&self, operation: &'static str, source: rusqlite::Error) -> IndexError {
         let path = self.path.clone();
         if matches!(source.sqlite_error_code(), Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase)) {

@@ -1,4 +1,4 @@
-//! Shared by the tests of this folder: an index and ledger lines for it.
+//! Helpers for the tests of this folder: an index and ledger lines.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

@@ -1,7 +1,8 @@
-//! The arguments a command hands to a type checker: itself, or by a script of a shell or of `package.json`.
+//! Finds the arguments with which a command calls a type checker, directly or through a shell script or a script of
+//! `package.json`.
 //!
-//! Only one lone call in the command's own directory can be compared with the project's files. Whatever may be more than that, or
-//! somewhere else, is not to be seen: a call that is overlooked would be one that nobody compares (C24).
+//! Only a command with exactly one call in its own directory can be compared with the project's files. If there may be further
+//! calls or another directory, the result is "unclear": an overlooked call would never be compared (C24).
 
 use std::collections::BTreeMap;
 
@@ -10,22 +11,22 @@ use crate::shell::{command_row, is_assignment, join_words, script_of};
 use crate::tools::package_json::{LAUNCHERS, RUNNERS, handed_on, script_name, scripts};
 use crate::tools::project_files::ProjectFiles;
 
-/// The arguments of one call.
+/// The arguments of a type checker's call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct CheckerCall(pub(super) Vec<String>);
 
-/// So many scripts that run each other are read.
+/// The most scripts that are followed when scripts run each other.
 const MOST_SCRIPTS: u32 = 16;
 
-/// Words that may stand before a program beside those in scripts of `package.json`. What `hatch run` and its like are given may be the
-/// name of a script that is written elsewhere.
+/// Further words that may come before a program in a call of it, beside those for `package.json`. `hatch run` is left out,
+/// because its argument may be the name of a script in another file.
 const MORE_LAUNCHERS: &[&str] =
     &["command", "coverage", "nice", "node", "nohup", "poetry", "python", "timeout", "tool", "uv", "uvx"];
 
 /// Options of launchers whose value is the next word.
 const VALUED: &[&str] = &["--extra", "--group", "--package", "--python", "--with", "-W", "-X", "-p"];
 
-/// Options of launchers with which the program runs in another directory, or in several.
+/// Options of launchers by which the program runs in another directory or in several.
 const MOVING: &[&str] = &[
     "--chdir",
     "--cwd",
@@ -44,23 +45,23 @@ const MOVING: &[&str] = &[
     "-ws",
 ];
 
-/// Words that may stand before a command that is another one: it runs in the same directory.
+/// Words that may come before another command, which then runs in the same directory.
 const PREFIXES: &[&str] = &["builtin", "command", "cross-env", "env", "exec", "nice", "nohup", "time"];
 
-/// Commands of a shell after which the directory may be another one.
+/// Shell commands after which the working directory may be another one.
 const GOING: &[&str] = &[".", "cd", "chdir", "eval", "popd", "pushd", "source"];
 
-/// Programs that run scripts which their words need not name.
+/// Programs that run scripts without naming them as arguments.
 const SCRIPT_RUNNERS: &[&str] = &["lerna", "npm-run-all", "nx", "run-p", "run-s", "turbo"];
 
-/// Commands that run nothing, whatever their words.
+/// Commands that never run another program, whatever their arguments.
 const IDLE: &[&str] = &["echo", "mkdir", "pip", "pip3", "printf", "rm"];
 
-/// What a runner of scripts can do beside running one.
+/// Subcommands of script runners that run no script.
 const INSTALLING: &[&str] = &["add", "ci", "i", "install"];
 
-/// Returns the call of a program that a command makes; none where it is not to be seen that it makes one, in its own directory, and no
-/// other.
+/// Returns the only call of a program that a command makes in its own directory. Returns `None` if there is no call, more than
+/// one, or if that is unclear.
 pub(crate) fn call_of(command: &CommandLine, files: &dyn ProjectFiles, directory: &str, program: &str) -> Option<CheckerCall> {
     let mut followed = Followed { scripts: scripts(files, directory), left: MOST_SCRIPTS, commands: Vec::new() };
     followed.command(command.argv.clone())?;
@@ -76,7 +77,7 @@ pub(crate) fn call_of(command: &CommandLine, files: &dyn ProjectFiles, directory
     calls.is_empty().then_some(call)
 }
 
-/// Every command that a command comes to: scripts stand in the place of what runs them.
+/// All commands that a command leads to, with calls of scripts replaced by the commands in the scripts.
 struct Followed {
     scripts: BTreeMap<String, String>,
     left: u32,
@@ -97,7 +98,7 @@ impl Followed {
             return None;
         }
         let more = join_words(handed_on(own).iter().map(String::as_str))?;
-        // npm runs the scripts beside it, too.
+        // npm also runs the scripts with the prefixes `pre` and `post`.
         for (name, more) in [(format!("pre{name}"), ""), (name.to_owned(), more.as_str()), (format!("post{name}"), "")] {
             if let Some(text) = self.scripts.get(&name).map(|text| format!("{text} {more}")) {
                 self.script(&text)?;
@@ -112,14 +113,14 @@ impl Followed {
     }
 }
 
-/// What a command has to do with a program.
+/// Whether a command calls a given program.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Role {
-    /// It calls it, with these arguments.
+    /// The command calls the program with these arguments.
     Calls(Vec<String>),
-    /// Nothing.
+    /// The command does not call the program.
     Other,
-    /// It is not to be seen.
+    /// It cannot be told.
     Unclear,
 }
 
@@ -141,7 +142,7 @@ fn role_of(words: &[String], program: &str) -> Role {
     }
 }
 
-/// Judges a command that is no call by whether it names the program all the same: `xargs tsc`, `sh run 'tsc -b'`.
+/// Judges a command that does not clearly call the program but may mention it: `xargs tsc`, `sh run 'tsc -b'`.
 fn of_mention(words: &[String], program: &str, is_idle: bool) -> Role {
     let names_it = |word: &String| word.split(|part: char| !part.is_alphanumeric() && part != '_').any(|part| part == program);
     let runs_more = |word: &String| word.contains("$(") || word.contains('`');
@@ -149,14 +150,14 @@ fn of_mention(words: &[String], program: &str, is_idle: bool) -> Role {
     if is_unclear { Role::Unclear } else { Role::Other }
 }
 
-/// Returns a command without the variables that are set for it and without what only starts it.
+/// Returns a command without leading assignments of variables and without words that only start another command.
 fn without_prefix(words: &[String]) -> &[String] {
     let is_prefix = |word: &String| is_assignment(word) || PREFIXES.contains(&name_of(word));
     let start = words.iter().position(|word| !is_prefix(word)).unwrap_or(words.len());
     &words[start..]
 }
 
-/// Returns whether words only start the program behind them, in the directory they are in.
+/// Returns whether words only start the program after them, in the present directory.
 fn launches(words: &[String]) -> bool {
     words.iter().enumerate().all(|(at, word)| {
         let name = name_of(word);
@@ -164,7 +165,7 @@ fn launches(words: &[String]) -> bool {
         let is_time = word.bytes().all(|byte| byte.is_ascii_digit() || b".smh".contains(&byte)) && !word.is_empty();
         let is_python = name.strip_prefix("python").is_some_and(|version| version.starts_with('3'));
         let is_launcher = LAUNCHERS.contains(&name) || MORE_LAUNCHERS.contains(&name) || is_python;
-        // A version that is named is another one than the project's.
+        // A word with a version, such as `typescript@5`, selects another program than the project's.
         let is_known = is_launcher || is_assignment(word) || is_time || (is_value && !word.contains('@'));
         is_known || (word.starts_with('-') && !is_moving(word))
     })
@@ -175,7 +176,7 @@ fn is_moving(word: &str) -> bool {
     MOVING.iter().any(is_option) || word.starts_with("-C")
 }
 
-/// Returns whether a word may come to any words at all: a variable alone, or what a command prints.
+/// Returns whether a word may expand to arbitrary words: a variable or a command substitution.
 fn is_open(word: &str) -> bool {
     let is_variable = word.starts_with('$') && (word.ends_with('}') || !word.contains('/'));
     is_variable || word.contains("$(") || word.contains('`')
@@ -186,7 +187,7 @@ fn name_of(word: &str) -> &str {
 }
 
 impl CheckerCall {
-    /// Returns the value of an option that takes one, whatever its case; the last one holds.
+    /// Returns the value of an option in any letter case. If the option is repeated, the last one counts.
     pub(super) fn value(&self, names: &[&str]) -> Option<&str> {
         let joined = |word: &str| names.iter().find_map(|name| word.strip_prefix(name)?.strip_prefix('=').map(str::len));
         let mut found = None;
@@ -200,13 +201,13 @@ impl CheckerCall {
         found
     }
 
-    /// Returns what an option is set to that may stand alone, for true, or before `true` or `false`; the last one holds.
+    /// Returns the value of a flag: true if it stands alone, or the `true` or `false` after it. If the flag is repeated, the last
+    /// one counts.
     pub(super) fn flag(&self, name: &str) -> Option<bool> {
         let position = self.0.iter().rposition(|word| word.eq_ignore_ascii_case(name))?;
         Some(self.0.get(position + 1).is_none_or(|value| value != "false"))
     }
 
-    /// Returns whether a word is among the arguments.
     pub(super) fn has(&self, word: &str) -> bool {
         self.0.iter().any(|other| other == word)
     }

@@ -1,8 +1,8 @@
-//! JSON with comments and trailing commas, as `tsconfig.json` has them.
+//! Parses JSON with comments and trailing commas, the format of `tsconfig.json`.
 
 use serde_json::Value;
 
-/// Parses a text; none where it is not JSON even without its comments and trailing commas.
+/// Parses a text; `None` if it is not JSON even without comments and trailing commas.
 pub(super) fn parse_jsonc(text: &str) -> Option<Value> {
     serde_json::from_str(&plain_json(text.trim_start_matches('\u{feff}'))).ok()
 }
@@ -33,7 +33,7 @@ fn plain_json(text: &str) -> String {
     plain
 }
 
-/// Returns the length of the string a text begins with, its quotes included.
+/// Returns the length of the string at the beginning of a text, including its quotes.
 fn string_length(text: &str) -> usize {
     let mut escaped = false;
     for (offset, character) in text.char_indices().skip(1) {

@@ -1,20 +1,20 @@
-//! What a `package.json` says: its scripts, and what a command has to do with them.
+//! Reads `package.json`: its scripts, and which of them a command runs.
 
 use std::collections::BTreeMap;
 
 use crate::tools::jsonc::parse_jsonc;
 use crate::tools::project_files::{ProjectFiles, within};
 
-/// Programs whose `run NAME` runs a script of `package.json`.
+/// Programs that run a script of `package.json` by `run NAME`.
 pub(super) const RUNNERS: &[&str] = &["npm", "pnpm", "yarn", "bun"];
 
-/// Verbs of a runner that are followed by the script's name.
+/// Subcommands of these programs that are followed by a script's name.
 const RUN_VERBS: &[&str] = &["run", "run-script"];
 
-/// Verbs that are scripts of the same name.
+/// Subcommands that run the script with the same name.
 const SCRIPT_VERBS: &[&str] = &["test", "start", "stop", "restart"];
 
-/// Returns the scripts of the `package.json` in a directory; empty where there is none that can be read.
+/// Returns the scripts in a directory's `package.json`; empty if it cannot be read.
 pub(crate) fn scripts(files: &dyn ProjectFiles, directory: &str) -> BTreeMap<String, String> {
     let package = files.read(&within(directory, "package.json")).and_then(|bytes| String::from_utf8(bytes).ok());
     let package = package.and_then(|text| parse_jsonc(&text)).unwrap_or_default();
@@ -22,7 +22,7 @@ pub(crate) fn scripts(files: &dyn ProjectFiles, directory: &str) -> BTreeMap<Str
     scripts.into_iter().filter_map(|(name, text)| Some((name, text.as_str()?.to_owned()))).collect()
 }
 
-/// Returns whether the `package.json` in a directory has a key.
+/// Returns whether a directory's `package.json` has a key.
 pub(super) fn package_has(files: &dyn ProjectFiles, directory: &str, key: &str) -> bool {
     let package = files.read(&within(directory, "package.json")).and_then(|bytes| String::from_utf8(bytes).ok());
     package.and_then(|text| parse_jsonc(&text)).is_some_and(|package| package.get(key).is_some())
@@ -37,13 +37,13 @@ pub(crate) fn script_name(argv: &[String]) -> Option<&str> {
     }
     let verb = words.next()?;
     let name = if RUN_VERBS.contains(&verb) { words.next()? } else { verb };
-    // npm knows no script by a bare name but these; the others take any.
+    // npm runs only these scripts without `run`; the other programs run any script.
     let is_script = RUN_VERBS.contains(&verb) || SCRIPT_VERBS.contains(&verb) || program != "npm";
     (is_script && !name.starts_with('-')).then_some(name)
 }
 
-/// Returns the words that a command hands on to the script it runs: of npm those behind `--` and any others that are no options, of the
-/// other runners all.
+/// Returns the words that a command passes on to the script. For npm these are the words after `--` and any others that are not
+/// options. For the other programs they are all words after the script's name.
 pub(super) fn handed_on(argv: &[String]) -> Vec<String> {
     let from = if argv.get(1).is_some_and(|verb| RUN_VERBS.contains(&verb.as_str())) { 3 } else { 2 };
     let behind = argv.get(from..).unwrap_or_default();
@@ -54,7 +54,7 @@ pub(super) fn handed_on(argv: &[String]) -> Vec<String> {
     kept.chain(after).cloned().collect()
 }
 
-/// Words that may stand before a program in a call of it.
+/// Words that may come before a program in a call of it.
 pub(super) const LAUNCHERS: &[&str] =
     &["npx", "yarn", "pnpm", "npm", "bunx", "bun", "exec", "run", "dlx", "x", "cross-env", "env", "dotenv", "time"];
 

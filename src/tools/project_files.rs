@@ -1,14 +1,14 @@
-//! Looking at a project's files: the little that finding its checks needs.
+//! Read-only access to a project's files, as far as making a plan needs it.
 
-/// A project's files. Paths are relative to its root, with `/`; an empty one is the root.
+/// A project's files. Paths are relative to its root and use `/`; the empty path is the root.
 pub trait ProjectFiles {
-    /// Returns the content of a regular file; none where there is no such file, or one too large to be a configuration.
+    /// Returns the content of a regular file; `None` if there is no such file or it is too large for a configuration.
     fn read(&self, path: &str) -> Option<Vec<u8>>;
-    /// Returns whether something is there, links followed.
+    /// Returns whether a path exists. Links are followed.
     fn exists(&self, path: &str) -> bool;
-    /// Returns whether a directory is there, links followed.
+    /// Returns whether a path is a directory. Links are followed.
     fn is_directory(&self, path: &str) -> bool;
-    /// Returns the names in a directory, sorted; empty where it is none.
+    /// Returns the sorted names in a directory; empty if the path is not a directory.
     fn names(&self, directory: &str) -> Vec<String>;
 }
 
@@ -19,23 +19,21 @@ pub(super) fn within(directory: &str, name: &str) -> String {
 
 #[cfg(test)]
 pub(super) mod fake {
-    //! Files that are only said to be there.
+    //! A project in memory, for tests.
 
     use std::collections::{BTreeMap, BTreeSet};
 
     use super::ProjectFiles;
 
-    /// A project made of paths and contents.
+    /// The paths and contents of the files.
     #[derive(Debug, Clone, Default)]
     pub(crate) struct FakeFiles(BTreeMap<String, String>);
 
     impl FakeFiles {
-        /// Returns a project with these files.
         pub(crate) fn of(files: &[(&str, &str)]) -> Self {
             Self(files.iter().map(|(path, content)| ((*path).to_owned(), (*content).to_owned())).collect())
         }
 
-        /// Returns the project with one more file.
         pub(crate) fn and(mut self, path: &str, content: &str) -> Self {
             self.0.insert(path.to_owned(), content.to_owned());
             self

@@ -9,7 +9,7 @@ use crate::tree::node::{Content, Directory, Node};
 
 /// Returns every path whose content, kind, existence or change time differs between two indexes.
 ///
-/// A file that was written again with the same bytes counts too: whoever read it in between may have seen other bytes. A
+/// A file that was written again with the same bytes counts too: a process that read it in between may have seen other bytes. A
 /// directory counts only by its entries.
 pub fn compare(before: &TreeIndex, after: &TreeIndex) -> TreeComparison {
     let mut moved = Vec::new();

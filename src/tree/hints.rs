@@ -10,8 +10,8 @@ pub enum TreeHints {
     /// Any path: the whole tree is checked.
     #[default]
     Everything,
-    /// Only these paths and, for directories, everything below them. A path too many costs time to check it; a missing one leaves
-    /// the digest wrong until everything is checked again.
+    /// Only these paths and, for directories, everything below them. An unnecessary path only costs time. A missing path leaves
+    /// the digest wrong until the whole tree is checked again.
     Only(BTreeSet<TreePath>),
 }
 

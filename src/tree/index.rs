@@ -37,7 +37,7 @@ impl TreeIndex {
         self.top.files
     }
 
-    /// Returns what is not represented in the digest as it should be; directories come before their contents.
+    /// Returns the issues: the entries that are not fully represented in the digest. Directories come before their contents.
     pub fn issues(&self) -> Vec<TreeIssue> {
         let mut issues = Vec::new();
         collect_issues(&self.top, &TreePath::root(), &mut issues);

@@ -1,7 +1,7 @@
 //! Computes the digest of a working tree, keeps an incremental index of it, and says whether the tree moved (S5, S6).
 //!
-//! Owns the format `proctor-tree-v1` ([`compute_directory_digest`]), the [`TreeIndex`] of a tree, and [`compare()`]. Only the matcher
-//! ([`crate::ignore`]) decides what belongs to the tree.
+//! Owns the format `proctor-tree-v1` ([`compute_directory_digest`]), the [`TreeIndex`] of a tree, and [`compare()`]. Only the
+//! matcher ([`crate::ignore`]) decides what belongs to the tree.
 //!
 //! This module may not write, follow links, or read a clock: `now` is an argument. A link is digested by its target's name,
 //! whatever is there.
@@ -25,16 +25,16 @@
 //! | `u` | file, link or directory that could not be read; a directory with more than 256 above it | 64 zeros |
 //!
 //! A directory in which nothing belongs to the tree is left out, as git does: a tool's cache that ignores itself by its own
-//! `.gitignore` leaves no trace. The root alone may be empty. Sockets, pipes and devices contribute nothing; they and what
-//! could not be read are named in [`TreeIndex::issues`]. Owners, times, other mode bits and extended attributes do not count.
+//! `.gitignore` leaves no trace. The root alone may be empty. Sockets, pipes and devices contribute nothing; they and what could
+//! not be read are named in [`TreeIndex::issues`]. Owners, times, other mode bits and extended attributes do not count.
 //!
 //! docs/reference/tree-digest.md has an independent implementation in Python, which the tests run against this one.
 //!
 //! # What a rescan trusts
 //!
-//! A file whose device, inode, size, mtime and ctime are as they were is taken to have the content it had, unless it was
-//! changed so shortly before it was read that another write could have got the same times: such a file is *racy*, as in git's
-//! index, and is read again. Not noticed: writes to a shared memory mapping before the kernel updates the file's times.
+//! A file whose device, inode, size, mtime and ctime are unchanged is assumed to have the same content. The exception is a *racy*
+//! file, as in git's index: it was changed so shortly before it was read that another write could have the same times, so it is
+//! read again. A write to a shared memory mapping is missed until the kernel updates the file's times.
 
 mod apply;
 mod compare;

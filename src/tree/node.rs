@@ -37,7 +37,7 @@ pub(super) enum Content {
     Leaf(Leaf),
     /// A directory. It is kept even if nothing in it belongs to the tree: its rules are needed, and files may appear in it.
     Directory(Arc<Directory>),
-    /// An entry that could not be read; a file has a stamp.
+    /// An entry that could not be read, with its kind; for a file also with its stamp.
     Unreadable(EntryKind, Option<EntryStamp>),
 }
 

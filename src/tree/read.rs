@@ -58,13 +58,13 @@ pub(super) enum FoundEntry {
 
 /// The outcome of reading one entry.
 pub(super) enum EntryRead {
-    /// It belongs to the tree and has this content.
+    /// The entry belongs to the tree and has this content.
     Content(Content),
-    /// It is unchanged since the previous index.
+    /// The entry has not changed since the previous index.
     AsKnown,
-    /// It is reported as an issue and is not part of the digest.
+    /// The entry is reported as an issue and is not part of the digest.
     Issue(TreeIssueKind),
-    /// It is gone, or became something else while it was read. The next update will find it as it is then.
+    /// The entry was removed, or replaced by something else while it was read. The next update will read it again.
     Nothing,
 }
 

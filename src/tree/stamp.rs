@@ -10,7 +10,7 @@ const NANOS_PER_MILLI: i128 = 1_000_000;
 /// How far the kernel's file times may lag behind the clock: two ticks of the slowest configuration (`CONFIG_HZ=100`).
 const TICK: i128 = 20 * NANOS_PER_MILLI;
 
-/// The same for file systems that store whole seconds (ext4 with small inodes) or every second one (FAT).
+/// The same lag for file systems that store times in whole seconds (ext4 with small inodes) or in steps of two seconds (FAT).
 const COARSE_TICK: i128 = 2 * NANOS_PER_SECOND as i128;
 
 /// What `stat` says about a file's identity and content. Times are nanoseconds since the epoch, modulo 2^64, to keep stamps
@@ -27,9 +27,10 @@ pub(super) struct EntryStamp {
 /// Whether an equal stamp proves equal content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Trust {
-    /// It does: any later write has other times.
+    /// An equal stamp proves equal content: any later write gets other times.
     Settled,
-    /// It does not: the file was written so shortly before it was read that a later write may have the same times.
+    /// An equal stamp proves nothing: the file was written so shortly before it was read that a later write may get the same
+    /// times.
     Racy,
 }
 

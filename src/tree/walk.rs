@@ -11,10 +11,10 @@ use std::thread::{self, Scope};
 use crate::tree::node::{Directory, Node};
 use crate::tree::read::{DirectoryRead, DirectoryToRead, FoundEntry, TreeReader, to_content};
 
-/// So many waiting directories justify starting more threads, which costs some tens of microseconds each.
+/// The number of waiting directories from which more threads are started. Starting a thread costs some tens of microseconds.
 const HELP_FROM: usize = 8;
 
-/// More threads would mostly wait for the same kernel locks.
+/// The most threads. More would mostly wait for the same kernel locks.
 const MAX_THREADS: usize = 8;
 
 /// Reads a directory and everything below it.
@@ -55,7 +55,7 @@ struct Queue {
 type Helper<'scope> = thread::ScopedJoinHandle<'scope, Vec<(usize, Numbered)>>;
 
 impl<'crew> Crew<'crew, '_> {
-    /// Reads one directory after another until none is left. `meet` is told how many are waiting.
+    /// Reads one directory after another until none is left. Calls `meet` with the number of waiting directories.
     fn work(&self, mut meet: impl FnMut(usize)) -> Vec<(usize, Numbered)> {
         let (mut found, mut buffer) = (Vec::new(), Vec::new());
         while let Some((number, place)) = self.next() {

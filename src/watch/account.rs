@@ -1,30 +1,30 @@
-//! What became of the last events: which path, what was heard, and which rule kept or dropped it. Pure and bounded.
+//! Remembers the last event for each path, and which rule decided about it. Pure, and limited in size.
 
 use std::collections::VecDeque;
 
 use crate::ignore::Decision;
 use crate::model::TreePath;
 
-/// So many paths are remembered.
+/// The most paths that are remembered.
 const REMEMBERED: usize = 512;
 
-/// What was heard of a path last.
+/// The last event for a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Account {
-    /// What was heard, in words for people.
+    /// What happened, in words for people.
     pub event: &'static str,
-    /// Whether the path belonged to the tree, and the rule that decided.
+    /// Whether the path belonged to the tree, and which rule decided.
     pub decision: Decision,
 }
 
-/// The last events, one for a path.
+/// The last event for each path.
 #[derive(Debug, Default)]
 pub(super) struct Recent {
     accounts: VecDeque<(TreePath, Account)>,
 }
 
 impl Recent {
-    /// Remembers what was heard of a path, and forgets the oldest path if there are too many.
+    /// Remembers the event of a path. If there are too many paths, the oldest one is forgotten.
     pub(super) fn note(&mut self, path: &TreePath, account: Account) {
         match self.accounts.back_mut() {
             Some((last, known)) if last == path => *known = account,
@@ -37,7 +37,7 @@ impl Recent {
         }
     }
 
-    /// Returns what was heard of a path last, unless it is too long ago.
+    /// Returns the last event of a path; `None` if there was none or it has been forgotten.
     pub(super) fn explain(&self, path: &TreePath) -> Option<Account> {
         self.accounts.iter().rev().find(|(known, _)| known == path).map(|(_, account)| account.clone())
     }

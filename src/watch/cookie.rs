@@ -1,4 +1,5 @@
-//! A file that is made only to be heard of: events keep their order, so whoever hears of it has heard of all that was before.
+//! A file is created only to see its event. The kernel keeps events in order, so when this event arrives, all earlier ones have
+//! arrived.
 
 use std::fs::{self, OpenOptions};
 use std::io;
@@ -11,29 +12,29 @@ use nix::libc;
 
 use crate::model::SyncId;
 
-/// What the name of every such file begins with; the table of what is always out has it too.
+/// The first part of the file's name. The table of paths that never belong to the tree has the same prefix.
 pub(super) const COOKIE_PREFIX: &str = ".proctor-cookie-";
 
-/// Counts the files of this process: several watchers may watch the same root.
+/// Makes the names unique in this process: several watchers may watch the same root.
 static MADE: AtomicU64 = AtomicU64::new(0);
 
-/// What a file was made for.
+/// Why a cookie file was made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Purpose {
-    /// To see whether anything is heard of here at all.
+    /// To find out whether events arrive at all.
     Probe,
     /// To answer this request.
     Sync(SyncId),
 }
 
-/// The files that were made and not heard of yet.
+/// The cookie files whose events have not arrived yet.
 #[derive(Debug, Default)]
 pub(super) struct Cookies {
     waiting: Vec<(String, Purpose)>,
 }
 
 impl Cookies {
-    /// Makes a file in the root and removes it at once.
+    /// Creates a cookie file in the root and removes it at once.
     pub(super) fn bake(&mut self, root: &Path, purpose: Purpose) -> io::Result<()> {
         let name = format!("{COOKIE_PREFIX}{}-{}", std::process::id(), MADE.fetch_add(1, Ordering::Relaxed));
         let path = root.join(&name);
@@ -44,30 +45,29 @@ impl Cookies {
         fs::remove_file(&path)
     }
 
-    /// Returns what a file was made for that is heard of now, and forgets it.
+    /// Called for the event of a cookie file: returns its purpose and forgets it.
     pub(super) fn heard(&mut self, name: &[u8]) -> Option<Purpose> {
         let place = self.waiting.iter().position(|(made, _)| made.as_bytes() == name)?;
         Some(self.waiting.swap_remove(place).1)
     }
 
-    /// Gives up waiting.
+    /// Forgets all cookies and returns their purposes.
     pub(super) fn forget_all(&mut self) -> Vec<Purpose> {
         self.waiting.drain(..).map(|(_, purpose)| purpose).collect()
     }
 
-    /// Returns whether one is waited for.
     pub(super) fn is_waiting(&self) -> bool {
         !self.waiting.is_empty()
     }
 }
 
-/// Removes what a process left that was killed between making a file and removing it. One that another watcher is just making may
-/// go with it; that it was made has been heard of by then.
+/// Removes cookie files of a process that was killed before it could remove them. It may also remove a file that another watcher
+/// has just made. That does no harm, because the event of its creation is queued already.
 pub(super) fn sweep_up(root: &Path) {
     let Ok(entries) = fs::read_dir(root) else { return };
     for entry in entries.flatten() {
         if entry.file_name().as_bytes().starts_with(COOKIE_PREFIX.as_bytes()) {
-            // Whoever else removes it is as welcome.
+            // Another watcher may have removed the file first.
             let _gone = fs::remove_file(entry.path());
         }
     }

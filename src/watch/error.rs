@@ -5,50 +5,27 @@ use std::path::PathBuf;
 
 use notify::ErrorKind;
 
-/// A watcher that cannot be started, or a watch that cannot be placed.
+/// Errors of starting a watcher or placing a watch.
 #[derive(Debug, thiserror::Error)]
 pub enum WatchError {
-    /// The root is given relative to something.
+    /// The root's path is relative.
     #[error("`{}` is not an absolute path", path.display())]
-    Relative {
-        /// The root as it was given.
-        path: PathBuf,
-    },
-    /// The root is not there, or is no directory.
+    Relative { path: PathBuf },
+    /// The root does not exist or is not a directory.
     #[error("cannot watch the project's directory `{}`", path.display())]
-    Root {
-        /// The root.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
-    /// The kernel's limit on inotify instances is reached.
+    Root { path: PathBuf, source: io::Error },
     #[error("the kernel's limit on inotify instances is reached")]
     TooManyInstances,
-    /// The backend cannot be started.
     #[error("cannot start watching")]
-    Backend {
-        /// Why.
-        source: notify::Error,
-    },
-    /// A directory cannot be watched.
+    Backend { source: notify::Error },
     #[error("cannot watch `{}`", path.display())]
-    Watch {
-        /// The directory.
-        path: PathBuf,
-        /// Why.
-        source: notify::Error,
-    },
-    /// The watcher's thread cannot be started.
+    Watch { path: PathBuf, source: notify::Error },
     #[error("cannot start the watcher's thread")]
-    Thread {
-        /// Why.
-        source: io::Error,
-    },
+    Thread { source: io::Error },
 }
 
 impl WatchError {
-    /// Returns what to do next.
+    /// Returns a hint what to do next.
     pub fn hint(&self) -> &'static str {
         match self {
             Self::Relative { .. } => "give the project's whole path, from `/` on",
@@ -62,10 +39,10 @@ impl WatchError {
         }
     }
 
-    /// Sorts an error that came up while the backend was started.
+    /// Converts an error of starting the backend.
     pub(super) fn starting(source: notify::Error) -> Self {
         match &source.kind {
-            // inotify_init(2) says EMFILE for the limit on instances, and for that on open files.
+            // inotify_init(2) returns EMFILE for the limit on instances and also for the limit on open files.
             ErrorKind::Io(error) if error.raw_os_error() == Some(nix::libc::EMFILE) => Self::TooManyInstances,
             ErrorKind::MaxFilesWatch => Self::TooManyInstances,
             ErrorKind::Io(_)

@@ -1,4 +1,5 @@
-//! Which file systems may change without a word to inotify. A table; the reader only asks for the type.
+//! The file systems on which changes can happen without an inotify event. The table is pure; one function asks for a directory's
+//! file system.
 
 use std::path::Path;
 
@@ -7,9 +8,9 @@ use nix::sys::statfs::statfs;
 /// A row of [`EVENTLESS`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Eventless {
-    /// The type as `statfs(2)` gives it.
+    /// The file system's type in `statfs(2)`.
     pub magic: i64,
-    /// What it is called.
+    /// The name for people.
     pub name: &'static str,
 }
 
@@ -17,8 +18,8 @@ const fn row(magic: i64, name: &'static str) -> Eventless {
     Eventless { magic, name }
 }
 
-/// File systems that another machine, another kernel or a program can change. The kernel tells of what goes through it alone, so
-/// they are watched *and* polled. Numbers: `linux/magic.h` and the file systems' own headers.
+/// File systems that another machine, another kernel or a program can change. Linux reports only changes made through itself, so
+/// directories there are watched *and* polled. The numbers are from `linux/magic.h` and the file systems' own headers.
 pub const EVENTLESS: &[Eventless] = &[
     row(0x6969, "NFS"),
     row(0x517B, "SMB"),
@@ -43,16 +44,16 @@ pub const EVENTLESS: &[Eventless] = &[
     row(0x1983_0326, "BeeGFS"),
 ];
 
-/// Returns what a file system is called that does not tell of every change.
+/// Returns the name of a file system that does not report every change; `None` for all others.
 pub fn find_eventless(magic: i64) -> Option<&'static str> {
     EVENTLESS.iter().find(|row| row.magic == magic).map(|row| row.name)
 }
 
-/// Returns what the file system of a directory is called if it does not tell of every change. What cannot be asked is taken for one
-/// that does; the probe file finds out.
+/// Returns the name of a directory's file system if that does not report every change. If `statfs` fails, the file system is
+/// assumed to report every change; the cookie file will show if it does not.
 pub(super) fn read_eventless(directory: &Path) -> Option<&'static str> {
     let kind = statfs(directory).ok()?.filesystem_type();
-    // The kernel gives 32 bits; the sign is the word's, not the number's.
+    // The kernel returns 32 bits, which may have been sign-extended.
     find_eventless(kind.0 & 0xFFFF_FFFF)
 }
 

@@ -1,5 +1,5 @@
-//! What git is in the middle of, read from its files. Git itself is never run: it would take locks of its own, and would do what
-//! the project's configuration tells it.
+//! Finds out from git's files which operation git is in the middle of. The git program is never run: it would take locks itself,
+//! and it would execute commands that the project's configuration names.
 
 use std::fs;
 use std::io::Read as _;
@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 
 use crate::model::GitOperation;
 
-/// The files that say what git is in the middle of, the lasting ones first: during a rebase the index is locked again and again.
+/// The files that exist during a git operation. Those of long operations come first, because a rebase also locks the index again
+/// and again.
 pub const GIT_MARKS: &[(&str, GitOperation)] = &[
     ("rebase-merge", GitOperation::Rebase),
     ("rebase-apply", GitOperation::Apply),
@@ -18,24 +19,24 @@ pub const GIT_MARKS: &[(&str, GitOperation)] = &[
     ("index.lock", GitOperation::Index),
 ];
 
-/// The file of a worktree or submodule that names its git directory is never longer.
+/// The most bytes read of a `.git` file, which worktrees and submodules have instead of a directory.
 const MAX_POINTER_BYTES: u64 = 8192;
 
-/// Where the git directory of a project is looked for.
+/// Knows where a project's git directory is.
 #[derive(Debug, Clone)]
 pub struct GitFiles {
-    /// The project's root or the directory above it that has a `.git`.
+    /// The project's root, or the directory above it that has a `.git`.
     top: PathBuf,
 }
 
 impl GitFiles {
-    /// Looks for the repository a project lies in.
+    /// Finds the repository that contains a project.
     pub fn find(root: &Path) -> Self {
         let top = root.ancestors().find(|directory| fs::symlink_metadata(directory.join(".git")).is_ok());
         Self { top: top.unwrap_or(root).to_owned() }
     }
 
-    /// Reads what git is in the middle of. Nothing where there is no repository, or where its files cannot be read.
+    /// Returns the operation that git is in the middle of; `None` if there is none, no repository, or its files cannot be read.
     pub fn read(&self) -> Option<GitOperation> {
         let directory = git_directory(&self.top)?;
         let is_there = |name: &str| fs::symlink_metadata(directory.join(name)).is_ok();
@@ -43,7 +44,7 @@ impl GitFiles {
     }
 }
 
-/// Returns the directory with the files of this working tree; in a worktree or a submodule `.git` is a file that names it.
+/// Returns the git directory of this working tree. In a worktree or a submodule, `.git` is a file that holds its path.
 fn git_directory(top: &Path) -> Option<PathBuf> {
     let path = top.join(".git");
     let kind = fs::symlink_metadata(&path).ok()?;

@@ -1,4 +1,4 @@
-//! The queue between the backend's thread and the worker: it never blocks the one and has a bound for the other.
+//! The queue between the backend's thread and the worker. Adding to it never blocks, and the number of queued events is limited.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -12,29 +12,29 @@ use crate::watch::account::Account;
 use crate::watch::interpret::is_noise;
 use crate::watch::ticker::Ticket;
 
-/// How many events may wait for the worker. The kernel itself keeps 16,384; what is beyond both is an overflow.
+/// The most events that wait for the worker. The kernel queues another 16,384. Beyond both, events are lost, which is reported as
+/// an overflow.
 const MAX_QUEUED: usize = 65_536;
 
-/// What the worker is told.
+/// A message to the worker.
 #[derive(Debug)]
 pub(super) enum Message {
-    /// An event of the backend, or its error.
+    /// An event or an error of the backend.
     Event(notify::Result<Event>),
-    /// Place all watches anew.
+    /// Place all watches again.
     Rearm,
-    /// Say when everything before this has been hinted at.
+    /// Report when hints have been sent for everything before this message.
     Sync(SyncId),
-    /// Look at what cannot be watched.
+    /// Poll the directories that cannot be watched.
     Poll(Ticket),
-    /// Ask for a look at everything.
+    /// Ask for a scan of the whole tree.
     Sweep(Ticket),
-    /// Say what was heard of a path last.
+    /// Reply with the last event of a path.
     Explain(TreePath, Sender<Option<Account>>),
-    /// End.
     Stop,
 }
 
-/// The sending side, one for the backend and one for the handle.
+/// The sending side; the backend has one and the watcher's handle has one.
 #[derive(Debug, Clone)]
 pub(super) struct InboxHandle {
     sender: Sender<Message>,
@@ -54,20 +54,19 @@ struct State {
     has_lost: AtomicBool,
 }
 
-/// What waiting came to.
+/// The result of waiting for a message.
 #[derive(Debug)]
 pub(super) enum Received {
-    /// A message.
     Message(Message),
-    /// Events were dropped because too many waited. Said once, before the next message.
+    /// Events were dropped because too many waited. This is returned once, before the next message.
     Lost,
-    /// Nothing came in time.
+    /// The time limit passed.
     Nothing,
-    /// Nobody can send any more.
+    /// All senders are gone.
     Closed,
 }
 
-/// Makes a queue.
+/// Creates a queue.
 pub(super) fn open_inbox() -> (InboxHandle, Inbox) {
     let (sender, receiver) = channel();
     let state = Arc::new(State::default());
@@ -75,7 +74,7 @@ pub(super) fn open_inbox() -> (InboxHandle, Inbox) {
 }
 
 impl InboxHandle {
-    /// Passes an event on, unless it says nothing or too many wait already. Called by the backend's thread.
+    /// Adds an event, unless it is noise or too many events wait. The backend's thread calls this.
     pub(super) fn push_event(&self, event: notify::Result<Event>) {
         if event.as_ref().is_ok_and(is_noise) {
             return;
@@ -87,16 +86,16 @@ impl InboxHandle {
         self.push(Message::Event(event));
     }
 
-    /// Passes an order on.
+    /// Adds a message that is not an event.
     pub(super) fn push(&self, message: Message) {
         self.state.queued.fetch_add(1, Ordering::Relaxed);
-        // A worker that has ended needs no more messages.
+        // Sending fails only if the worker has ended.
         let _ended = self.sender.send(message);
     }
 }
 
 impl Inbox {
-    /// Waits for the next message, for at most `timeout`.
+    /// Waits at most `timeout` for the next message.
     pub(super) fn receive(&self, timeout: Duration) -> Received {
         if self.state.has_lost.swap(false, Ordering::Acquire) {
             return Received::Lost;

@@ -1,32 +1,32 @@
-//! What an event of the backend means. Pure: nothing is looked up here.
+//! Turns events of the backend into raw hints. Pure: it does not ask the file system.
 
 use std::path::{Path, PathBuf};
 
 use notify::event::{AccessKind, AccessMode, CreateKind, ModifyKind, RenameMode};
 use notify::{Event, EventKind};
 
-/// What an event says, before the file system and the matcher are asked about it.
+/// The meaning of an event, before the file system and the matcher are asked about its path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RawHint {
-    /// Events were lost: everything has to be looked at.
+    /// Events were lost, so the whole tree must be examined.
     Overflow,
-    /// The backend reported an error, in its words.
+    /// The backend's error message.
     Backend(String),
     /// A file was closed after writing.
     Saved(PathBuf),
     /// A file was written or truncated and may still be open.
     Writing(PathBuf),
-    /// A name came to be that was created in place: a file that will be written, a link, a directory.
+    /// A name was created: a file that will be written to, a link or a directory.
     Created(PathBuf),
-    /// Something came to stand under a name with its content: it was moved there.
+    /// A file or directory was moved to this path, complete with its content.
     Appeared(PathBuf),
-    /// What stood under a name was removed or moved away.
+    /// The path was removed or moved away.
     Vanished(PathBuf),
     /// Mode, owner, times or extended attributes changed.
     Touched(PathBuf),
 }
 
-/// Returns whether an event says nothing to anybody here: reading. Such events are the most, and are dropped before all else.
+/// Returns whether an event is only about reading. Most events are, so they are dropped before they are queued.
 pub fn is_noise(event: &Event) -> bool {
     match event.kind {
         EventKind::Access(AccessKind::Close(AccessMode::Write)) => false,
@@ -35,11 +35,11 @@ pub fn is_noise(event: &Event) -> bool {
     }
 }
 
-/// Returns what an event says about the paths it names.
+/// Returns the raw hints of an event, one for each of its paths.
 ///
-/// With inotify, a rename inside the watched tree comes as `From`, `To` and once more as `Both`; the third repeats the others. A
-/// hard link, a link and a special file come as `Create(File)` and nothing after it, so a created name has to be looked at. A
-/// changed mode comes as a change of any metadata.
+/// With inotify, a rename inside the watched tree gives the events `From`, `To` and `Both`; the third only repeats the others. A
+/// hard link, a symbolic link or a special file gives `Create(File)` and no event after it, so a created path must be examined. A
+/// change of mode gives a `Metadata` event.
 pub fn interpret(event: &Event) -> Vec<RawHint> {
     if event.need_rescan() {
         return vec![RawHint::Overflow];
@@ -52,19 +52,19 @@ pub fn interpret(event: &Event) -> Vec<RawHint> {
         EventKind::Modify(ModifyKind::Metadata(_)) => RawHint::Touched,
         EventKind::Modify(ModifyKind::Name(RenameMode::From)) | EventKind::Remove(_) => RawHint::Vanished,
         EventKind::Modify(ModifyKind::Name(RenameMode::To | RenameMode::Any | RenameMode::Other)) => RawHint::Appeared,
-        // Said by no event of inotify; whatever it is, the path is worth a look.
+        // The inotify backend never sends these. For any other backend, the safe answer is to examine the path.
         EventKind::Modify(ModifyKind::Any | ModifyKind::Other) | EventKind::Any | EventKind::Other => RawHint::Appeared,
     };
     event.paths.iter().cloned().map(meaning).collect()
 }
 
-/// Returns what an error of the backend says. That the limit on watches is reached is said when one is placed, by whoever places it.
+/// Returns the raw hint for an error of the backend. The limit on watches never arrives here: placing a watch returns that error.
 pub fn interpret_error(error: &notify::Error) -> RawHint {
     RawHint::Backend(error.to_string())
 }
 
 impl RawHint {
-    /// Returns what happened and to which path, in words for people; nothing where it is about no path.
+    /// Returns the event in words for people, and its path; `None` if it has no path.
     pub(super) fn told(&self) -> Option<(&'static str, &Path)> {
         match self {
             Self::Overflow | Self::Backend(_) => None,

@@ -1,30 +1,40 @@
-//! From the kernel's events to hints: something may have changed, look again.
+//! Turns the kernel's file events into hints: "this path may have changed".
 //!
-//! Owns the watches of one project and what its events mean. Events are hints, the digest is the truth: a missed, doubled or
-//! late event costs time, never a wrong verdict. So every doubt (an overflow, a changed rules file, a watch that could not be
-//! placed) becomes [`crate::model::WatchHint::LookAgain`], and a path may be named twice, but nothing in the tree goes unnamed.
+//! Owns the watches of one project and the meaning of their events. Verdicts depend on the tree digest and never on events, so a
+//! missed, doubled or late event costs time but cannot make a verdict wrong. Every doubt (an overflow, a changed rules file, a
+//! watch that could not be placed) becomes [`crate::model::WatchHint::LookAgain`], which asks for a scan of the whole tree. A
+//! path may be reported twice, but a change inside the tree is always reported, except in the cases at the end of this page.
 //!
-//! It may not decide anything about running, and may not read a file other than the rules files. Which paths are worth a hint
-//! is the matcher's word ([`crate::ignore`]).
+//! This module does not decide what to run, and of the files in the tree it reads only the rules files. The matcher ([`crate::ignore`])
+//! decides which paths get a hint.
 //!
-//! # What the backend leaves to us
+//! # Limits of the backend
 //!
-//! | fact of `notify` 8.2 with inotify | answer |
-//! |---|---|
-//! | recursive watches miss files written into a directory before its watch is placed | one watch per directory, placed by us; then the directory is listed and what lies in it is reported |
-//! | a slow handler makes the queue overflow | the handler only counts and pushes; a worker thread does the rest |
-//! | an overflow comes as an event without paths | [`interpret()`] asks `need_rescan` first; all watches are placed anew |
-//! | watches below a renamed or removed path are dropped by path, also a new one that was just placed there | after every such event the path is looked at again, and a directory that is known by another path is placed again |
-//! | a file with several names is named by the one it was written by | its link count is asked for, and everything is compared |
-//! | links are followed | directories are told from links by `lstat`, before and after placing |
-//! | a removed root stays deaf for ever | it is looked for until it is back |
-//! | the mask has `IN_OPEN` and cannot be changed | opening is dropped before it is queued; a pytest run over 1,000 files gives 1,400 such events, the kernel's queue holds 16,384 |
-//! | the limit on watches, or on instances, ends the watching | what has no watch is polled, until one can be had |
-//! | file systems that others change say nothing | the type is looked up ([`EVENTLESS`]) and a probe file is made: such directories are watched and polled |
+//! The behaviour of `notify` 8.2 with inotify, and what this module does about it:
 //!
-//! Not covered by events: stores through a mapping, a parent of the root that is renamed, something mounted over a directory, a write to
-//! a file by a name of it that does not belong to the tree. The sweep sees those. So an answer that is made of what was heard before
-//! [`WatchHint::Synced`](crate::model::WatchHint::Synced) is one for the tree at that moment but for those, and a verdict is never made of it.
+//! * Recursive watches miss files that are written into a new directory before its watch is placed. So this module places one
+//!   watch per directory itself, then lists the directory and reports its files.
+//! * The queue overflows if the event handler is slow. So the handler only puts events into a queue, and a worker thread does the
+//!   rest.
+//! * An overflow is an event without paths. So [`interpret()`] checks `need_rescan` first, and after an overflow all watches are
+//!   placed again.
+//! * After a rename or removal, the backend drops all watches below the old path, even one that was just placed there. So the
+//!   path is examined again after every such event, and a directory that is also known by another path gets a new watch.
+//! * The event of a file with several hard links has only the path that was used for writing. So the link count is read, and if
+//!   it exceeds 1, the whole tree is scanned.
+//! * Placing a watch follows symbolic links. So `lstat` checks before and after placing that the path is a directory.
+//! * After the root was removed, no event ever arrives again. So this module checks at intervals whether the root exists again.
+//! * The event mask includes `IN_OPEN` and cannot be changed. A pytest run over 1,000 files causes 1,400 of these events, and the
+//!   kernel's queue holds 16,384. So they are dropped before they are queued.
+//! * Watching stops at the kernel's limit on watches or instances. So directories without a watch are polled until a watch can be
+//!   placed.
+//! * Network and shared file systems give no events for changes by others. So the file system's type is looked up ([`EVENTLESS`])
+//!   and a probe file is created; such directories are watched and polled.
+//!
+//! Four kinds of change give no event: writing through a memory mapping, renaming a parent of the root, mounting over a
+//! directory, and writing to a file through a hard link outside the tree. Only the periodic scan of the whole tree finds them. An
+//! answer that relies on the events before [`WatchHint::Synced`](crate::model::WatchHint::Synced) may miss these changes, so no
+//! verdict is ever based on it.
 
 mod account;
 mod cookie;

@@ -1,4 +1,4 @@
-//! The watches of a project: one per directory that a walk of the tree comes to; and what is polled where there is none.
+//! The watches of a project, one for each directory of the tree, and the directories that are polled instead.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs::{self, Metadata};
@@ -18,53 +18,53 @@ use crate::watch::filesystem::read_eventless;
 use crate::watch::inbox::InboxHandle;
 use crate::watch::stamps::Snapshot;
 
-/// How long the end of the backend's thread is waited for.
+/// How long to wait for the end of the backend's thread.
 const LAST_WORD: Duration = Duration::from_secs(5);
 
-/// Device and inode: what a watch is really about.
+/// Device and inode. A watch belongs to a directory's inode, whatever its path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Identity(u64, u64);
 
-/// What placing a watch came to.
+/// The result of placing a watch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Placed {
-    /// There is one now that was not there before.
+    /// The watch was placed.
     New,
-    /// There was one already.
+    /// The directory was watched already.
     Already,
-    /// The directory is not there, is none, or may not be read: the event of its parent will tell when that changes.
+    /// The path does not exist, is not a directory, or may not be read. When that changes, the parent directory gets an event.
     NotThere,
-    /// There is none, because the limit is reached.
+    /// The kernel's limit on watches is reached.
     LimitReached,
 }
 
-/// What tells of changes in a directory.
+/// How reliably events report the changes in a directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Ears {
-    /// Events, all of them.
+    /// Events report every change.
     Events,
-    /// Its file system, of this name, tells of some.
+    /// Events report only some changes, because of this file system.
     Some(&'static str),
 }
 
-/// The watches, as far as we know them.
+/// The watches as this module knows them. The backend may have dropped some.
 pub(super) struct Places {
     root: PathBuf,
-    /// None where the limit on instances is reached: everything is polled.
+    /// `None` if the limit on inotify instances is reached; then all directories are polled.
     backend: Option<Backend>,
     watched: BTreeMap<Vec<u8>, Identity>,
-    /// The path under which the backend knows a directory: it keeps one path for each.
+    /// The path of each directory in the backend, which keeps only one path per inode.
     paths: HashMap<Identity, Vec<u8>>,
-    /// What was seen last in the directories that are polled, and which directory that was.
+    /// For each polled directory: its identity and its content at the last poll.
     pub(super) polled: BTreeMap<Vec<u8>, (Identity, Snapshot)>,
-    /// What is known of the file systems.
+    /// The reliability of events for each device.
     ears: HashMap<u64, Ears>,
     count: Arc<AtomicUsize>,
 }
 
 struct Backend {
     watcher: INotifyWatcher,
-    /// Hung up when the backend's thread has ended.
+    /// Disconnected when the backend's thread has ended.
     ended: Receiver<()>,
 }
 
@@ -82,8 +82,8 @@ impl Backend {
 }
 
 impl Places {
-    /// Starts the backend; events go to the inbox from the first watch on. Without one, because the limit on instances is reached,
-    /// everything has to be polled.
+    /// Starts the backend; its events go to the inbox. If the limit on instances is reached, there is no backend and everything
+    /// must be polled.
     pub(super) fn start(root: &Path, inbox: InboxHandle, count: Arc<AtomicUsize>) -> Result<Self, WatchError> {
         let backend = match Backend::start(inbox) {
             Ok(backend) => Some(backend),
@@ -95,12 +95,11 @@ impl Places {
         Ok(Self { root: root.to_owned(), backend, watched, paths, polled, ears, count })
     }
 
-    /// Returns whether there is a backend.
     pub(super) fn has_backend(&self) -> bool {
         self.backend.is_some()
     }
 
-    /// Watches a directory.
+    /// Places a watch on a directory.
     pub(super) fn place(&mut self, directory: &TreePath) -> Result<Placed, WatchError> {
         let path = self.root.join(directory.as_path());
         let Some(identity) = read_identity(&path) else { return Ok(Placed::NotThere) };
@@ -113,7 +112,7 @@ impl Places {
             Ok(()) => {}
             Err(source) => return to_outcome(source, path),
         }
-        // inotify follows a link that took the directory's place between the look and the watch.
+        // The directory may have been replaced by a link just before the watch was placed, and inotify follows links.
         if read_identity(&path) != Some(identity) {
             let _gone = backend.watcher.unwatch(&path);
             return Ok(Placed::NotThere);
@@ -126,7 +125,8 @@ impl Places {
         Ok(Placed::New)
     }
 
-    /// Polls a directory from what is seen of it now; nothing if it is not there. Returns whether it was not polled before.
+    /// Begins to poll a directory, with its present content given as `seen`. Does nothing if the directory does not exist.
+    /// Returns whether it was not polled before.
     pub(super) fn poll(&mut self, directory: &TreePath, seen: Snapshot) -> bool {
         match read_identity(&self.root.join(directory.as_path())) {
             Some(identity) => self.polled.insert(directory.as_bytes().to_vec(), (identity, seen)).is_none(),
@@ -134,15 +134,15 @@ impl Places {
         }
     }
 
-    /// Returns what tells of changes in a directory: the type of each file system is asked for once.
+    /// Returns how reliably events report the changes in a directory. Each device is asked only once.
     pub(super) fn ears(&mut self, directory: &TreePath) -> Ears {
         let path = self.root.join(directory.as_path());
         let Some(Identity(device, _)) = read_identity(&path) else { return Ears::Events };
         *self.ears.entry(device).or_insert_with(|| read_eventless(&path).map_or(Ears::Events, Ears::Some))
     }
 
-    /// Forgets the watches of a directory and of everything below it, which the backend has dropped by itself. Returns other
-    /// paths of the same directories: their watches were the same, and are gone with them.
+    /// Forgets the watches of a directory and of everything below it, because the backend has dropped them. Returns the other
+    /// known paths of these directories: they shared the dropped watches and must be watched again.
     pub(super) fn forget(&mut self, directory: &TreePath) -> Vec<TreePath> {
         let mut orphans = Vec::new();
         for path in at_or_below(&self.watched, directory) {
@@ -161,42 +161,40 @@ impl Places {
         orphans
     }
 
-    /// Gives a watch back.
+    /// Removes the watch of a directory and stops polling it.
     pub(super) fn withdraw(&mut self, directory: &TreePath) {
         self.polled.remove(directory.as_bytes());
         if let Some(identity) = self.watched.remove(directory.as_bytes()) {
             self.paths.remove(&identity);
-            // It may be gone with its directory, which is as good.
+            // This fails if the directory was deleted; the watch is gone then, too.
             let path = self.root.join(directory.as_path());
             let _gone = self.backend.as_mut().map(|backend| backend.watcher.unwatch(&path));
             self.publish_count();
         }
     }
 
-    /// Returns the directories at or below one that are watched or polled.
+    /// Returns the watched or polled directories at or below a directory.
     pub(super) fn at_or_below(&self, directory: &TreePath) -> Vec<TreePath> {
         let (watched, polled) = (at_or_below(&self.watched, directory), at_or_below(&self.polled, directory));
         watched.iter().chain(&polled).filter_map(|path| TreePath::try_from(path.as_slice()).ok()).collect()
     }
 
-    /// Returns whether a directory is watched or polled.
     pub(super) fn is_watched(&self, directory: &TreePath) -> bool {
         self.has_watch(directory) || self.polled.contains_key(directory.as_bytes())
     }
 
-    /// Returns whether a directory is watched.
     pub(super) fn has_watch(&self, directory: &TreePath) -> bool {
         self.watched.contains_key(directory.as_bytes())
     }
 
-    /// Returns what stands at the root compared with what is watched or polled there.
+    /// Returns whether the root's path is still the directory that is watched or polled.
     pub(super) fn is_root_in_place(&self) -> bool {
         let polled = self.polled.get(&b""[..]).map(|(identity, _)| identity);
         let known = self.watched.get(&b""[..]).or(polled);
         known.is_some() && read_identity(&self.root).as_ref() == known
     }
 
-    /// Gives all watches back and waits for the end of the backend's thread.
+    /// Removes all watches and waits for the end of the backend's thread.
     pub(super) fn end(self) {
         if let Some(Backend { watcher, ended }) = self.backend {
             drop(watcher);
@@ -213,7 +211,7 @@ fn at_or_below<T>(known: &BTreeMap<Vec<u8>, T>, directory: &TreePath) -> Vec<Vec
     if directory.is_root() {
         return known.keys().cloned().collect();
     }
-    // In the order of bytes, `a/…` lies between `a/` and `a0`; `a-b` lies elsewhere.
+    // In byte order, all paths `a/…` lie between `a/` and `a0`, and `a-b` does not.
     let (mut first, mut end) = (directory.as_bytes().to_vec(), directory.as_bytes().to_vec());
     first.push(b'/');
     end.push(b'/' + 1);
@@ -221,7 +219,7 @@ fn at_or_below<T>(known: &BTreeMap<Vec<u8>, T>, directory: &TreePath) -> Vec<Vec
     known.get_key_value(directory.as_bytes()).map(|(path, _)| path.clone()).into_iter().chain(below).collect()
 }
 
-/// Returns which directory stands at a path; none for a link, a file or nothing.
+/// Returns the identity of the directory at a path; `None` for a link, a file or a missing path.
 fn read_identity(path: &Path) -> Option<Identity> {
     let metadata = fs::symlink_metadata(path).ok().filter(Metadata::is_dir)?;
     Some(Identity(metadata.dev(), metadata.ino()))

@@ -1,4 +1,4 @@
-//! The walk that places watches: first the watch, then the rules, then a look at what is there.
+//! Walks the tree to place watches. In each directory the watch comes first, then the rules files are read, then the entries.
 
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
@@ -9,17 +9,17 @@ use crate::watch::places::{Ears, Placed};
 use crate::watch::rules::{RulesNews, read_rules};
 use crate::watch::worker::Worker;
 
-/// What to say of the files found while watches are placed.
+/// Whether files that are found while placing watches are reported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Report {
-    /// Nothing: whoever asked looks at everything anyway.
+    /// They are not reported, because the caller asks for a scan of the whole tree anyway.
     Nothing,
-    /// Each is a save: it may have been written before the watch was placed.
+    /// Each is reported as a save, because it may have been written before the watch was placed.
     Saves,
 }
 
 impl Worker {
-    /// Gives the watches back that the rules do not want any more.
+    /// Removes the watches of directories that the rules now exclude.
     pub(super) fn withdraw_what_is_out(&mut self, directory: &TreePath) {
         for watched in self.places.at_or_below(directory) {
             if self.matcher.scope(&watched).is_none() {
@@ -28,15 +28,15 @@ impl Worker {
         }
     }
 
-    /// Places watches and hints at what kept one from being placed.
+    /// Places watches, and sends a hint if one could not be placed.
     pub(super) fn place_or_tell(&mut self, directory: &TreePath, report: Report) {
         if let Err(error) = self.place_below(directory, report) {
             self.tell(WatchHint::LookAgain(WatchProblem::Backend(error.to_string())));
         }
     }
 
-    /// Watches a directory and what a walk comes to below it: first the watch, then the rules, then the look at what is there,
-    /// so that nothing can come in between unseen. Goes on after a directory that cannot be watched.
+    /// Watches a directory and all directories of the tree below it. The watch is placed before the rules and entries are read,
+    /// so that no change in between is missed. It goes on after a directory that cannot be watched and returns the last error.
     pub(super) fn place_below(&mut self, top: &TreePath, report: Report) -> Result<(), WatchError> {
         let mut failure = Ok(());
         let mut waiting = vec![top.clone()];
@@ -54,7 +54,7 @@ impl Worker {
                 && let RulesNews::Changed(file) = read_rules(&self.root, &directory, &mut self.matcher)
                 && placed == Placed::Already
             {
-                // The event of the rules file is still to come, and will find nothing new.
+                // The event of the rules file arrives later and will find no difference, so the change is reported here.
                 self.withdraw_what_is_out(&directory);
                 let path = directory.join(file.name().as_bytes());
                 self.tell(WatchHint::LookAgain(WatchProblem::RulesChanged(path)));
@@ -65,7 +65,7 @@ impl Worker {
         failure
     }
 
-    /// Watches one directory; polls it where there is no watch to be had, or where a watch does not tell everything.
+    /// Watches one directory. Polls it if there is no watch or if events do not report every change.
     fn place_or_poll(&mut self, directory: &TreePath) -> Result<Placed, WatchError> {
         let placed = self.places.place(directory)?;
         let reason = match (placed, self.places.ears(directory)) {
@@ -96,7 +96,7 @@ impl Worker {
     fn look_into(&self, directory: &TreePath, report: Report, waiting: &mut Vec<TreePath>) {
         let Some(scope) = self.matcher.scope(directory) else { return };
         let Ok(entries) = fs::read_dir(self.root.join(directory.as_path())) else {
-            // A directory that cannot be listed is named by the digest.
+            // The digest reports a directory that cannot be listed.
             if report == Report::Saves {
                 self.tell_if_in(directory, WatchHint::Saved);
             }
@@ -115,7 +115,8 @@ impl Worker {
     }
 }
 
-/// Returns what a limit is best raised to: what desktop programs ask for, or twice what is there.
+/// Returns the value to which a person should raise a kernel limit: the usual value of desktop programs, or twice the present
+/// one.
 fn raised(limit: u64, name: &str) -> u64 {
     let usual = if name == "max_user_watches" { 524_288 } else { 512 };
     usual.max(limit.saturating_mul(2))

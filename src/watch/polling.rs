@@ -1,4 +1,4 @@
-//! Looking every so often at what cannot be watched: the same hints come of it as of events, only later.
+//! Polls the directories that cannot be watched. A poll gives the same hints as events would, only later.
 
 use std::mem::{Discriminant, discriminant};
 use std::path::PathBuf;
@@ -12,21 +12,20 @@ use crate::watch::stamps::{Change, Snapshot, compare, read_snapshot};
 use crate::watch::ticker::Ticker;
 use crate::watch::worker::Worker;
 
-/// A round is made so rarely that each entry may take this long without polling costing more than a twentieth of the time.
+/// For each polled entry, the next round is delayed by this time. That keeps the cost of polling below a twentieth of the time.
 const PATIENCE_PER_ENTRY: Duration = Duration::from_micros(40);
 
-/// The state of polling.
 #[derive(Debug, Default)]
 pub(super) struct Polling {
     ticker: Option<Ticker>,
-    /// The rounds that are left out before the next one.
+    /// The number of rounds to skip before the next one.
     to_skip: u32,
-    /// The reasons that were told.
+    /// The reasons for polling that were reported.
     kinds: Vec<Discriminant<PollReason>>,
 }
 
 impl Worker {
-    /// Says that something is polled, once for each reason.
+    /// Reports that something is polled, once for each reason.
     pub(super) fn tell_polling(&mut self, reason: PollReason) {
         let kind = discriminant(&reason);
         if !self.polling.kinds.contains(&kind) {
@@ -35,13 +34,13 @@ impl Worker {
         }
     }
 
-    /// Polls a directory from what is seen of it now.
+    /// Begins to poll a directory, starting from its present content.
     pub(super) fn start_polling(&mut self, directory: &TreePath) {
         let seen = self.snapshot(directory).unwrap_or_default();
         self.places.poll(directory, seen);
     }
 
-    /// Starts ticking if something is polled, and ends it if nothing is.
+    /// Starts the ticker if a directory is polled, and stops it otherwise.
     pub(super) fn poll_from_here(&mut self) {
         if self.places.polled.is_empty() {
             self.polling.ticker = None;
@@ -53,7 +52,7 @@ impl Worker {
         }
     }
 
-    /// Makes a round, unless the last one was so large that this one is left out.
+    /// Polls once, or skips this round because the last one was large.
     pub(super) fn poll_or_skip(&mut self) {
         if self.polling.to_skip > 0 {
             self.polling.to_skip -= 1;
@@ -64,7 +63,7 @@ impl Worker {
         self.polling.to_skip = rounds_to_skip(entries, self.pace.poll);
     }
 
-    /// Compares every directory that is polled with what was seen last, and hints at what changed.
+    /// Compares each polled directory with its last known content and sends hints for the differences.
     pub(super) fn poll_round(&mut self) {
         if !self.places.is_root_in_place() {
             return self.check_root();
@@ -79,7 +78,7 @@ impl Worker {
     }
 
     fn poll_directory(&mut self, directory: &TreePath) {
-        // One that is gone is hinted at by the round of its parent.
+        // If the directory is gone, polling its parent reports that.
         let Some(after) = self.snapshot(directory) else { return };
         let Some((_, before)) = self.places.polled.get_mut(directory.as_bytes()) else { return };
         let changes = compare(before, &after);
@@ -90,7 +89,7 @@ impl Worker {
         }
     }
 
-    /// Watches come free, and limits are raised: what is polled only because of them is watched as soon as that can be had.
+    /// Watches directories that were polled only because of a kernel limit, as soon as the limit allows it.
     fn watch_what_can_be(&mut self) {
         if self.is_deaf() {
             return;
@@ -123,17 +122,17 @@ impl Worker {
     }
 }
 
-/// Returns the event that would have told of a change.
+/// Returns the raw hint that an event for this change would have given.
 fn to_hint(path: PathBuf, change: Change) -> RawHint {
     match change {
-        // Whether it is still open is not to be seen.
+        // Polling cannot tell whether a writer still has the file open.
         Change::Came => RawHint::Appeared(path),
         Change::Changed => RawHint::Saved(path),
         Change::Went => RawHint::Vanished(path),
     }
 }
 
-/// Returns how many rounds are left out after one over so many entries.
+/// Returns how many rounds to skip after a round over this number of entries.
 fn rounds_to_skip(entries: usize, every: Duration) -> u32 {
     let patience = PATIENCE_PER_ENTRY.saturating_mul(u32::try_from(entries).unwrap_or(u32::MAX));
     u32::try_from(patience.as_nanos() / every.as_nanos().max(1)).unwrap_or(u32::MAX)

@@ -1,4 +1,4 @@
-//! Reading the rules files of a directory for the matcher.
+//! Reads the rules files of a directory for the matcher.
 
 use std::fs::OpenOptions;
 use std::io::{self, Read};
@@ -10,27 +10,27 @@ use nix::libc;
 use crate::ignore::{Matcher, RulesFile};
 use crate::model::TreePath;
 
-/// The same bound as the digest's (`tree/content.rs`): a larger file is no rules file.
+/// The same limit as for the digest (`tree/content.rs`): a larger file is not used as a rules file.
 const MAX_RULES_BYTES: u64 = 1024 * 1024;
 
-/// What a look at the rules files of a directory found.
+/// The result of reading the rules files of a directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum RulesNews {
-    /// They are as the matcher knows them.
+    /// The matcher has these rules already.
     Same,
-    /// The matcher has other rules now, from this file among others.
+    /// The matcher's rules changed. This file changed, and others may have too.
     Changed(RulesFile),
 }
 
-/// Makes the matcher know the rules files of a directory as they are now.
+/// Updates the matcher with the present rules files of a directory.
 pub(super) fn read_rules(root: &Path, directory: &TreePath, matcher: &mut Matcher) -> RulesNews {
     let mut news = RulesNews::Same;
     for file in RulesFile::ALL {
         let before = matcher.rules_digest(directory, file);
         match read_text(&root.join(directory.as_path()).join(file.name())) {
-            // A line that is no pattern changes nothing, as for git.
+            // Lines that are not valid patterns are ignored, as git does.
             Ok(text) => drop(matcher.add_rules(directory, file, &text)),
-            // Whatever keeps it from being read keeps the digest from reading it, and there it is named.
+            // The digest cannot read this file either, and reports that.
             Err(_) => matcher.remove_rules(directory, file),
         }
         if matcher.rules_digest(directory, file) != before {
@@ -40,7 +40,7 @@ pub(super) fn read_rules(root: &Path, directory: &TreePath, matcher: &mut Matche
     news
 }
 
-/// Makes the matcher know the rules files of every directory on the way to a path, as a walk would.
+/// Updates the matcher with the rules files of all directories above a path, as a walk of the tree would.
 pub fn learn_rules_on_the_way(root: &Path, path: &TreePath, matcher: &mut Matcher) {
     let mut way = Vec::new();
     let mut above = path.parent();
@@ -49,7 +49,7 @@ pub fn learn_rules_on_the_way(root: &Path, path: &TreePath, matcher: &mut Matche
         way.push(directory);
     }
     for directory in way.iter().rev() {
-        // A directory whose rules do not count is not read, nor is what a walk does not come to.
+        // A walk does not enter excluded directories and does not read their rules.
         if matcher.scope(directory).is_some_and(|scope| scope.reads_rules()) {
             read_rules(root, directory, matcher);
         }

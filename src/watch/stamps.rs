@@ -1,7 +1,8 @@
-//! What polling remembers of a directory, and what changed since. Comparing is pure; the reader only lists and asks for stamps.
+//! The stamps by which polling recognises changed files. Comparing is pure; reading lists a directory and calls `lstat` on its
+//! entries.
 //!
-//! A stamp does not guarantee that content is the same: whoever writes twice within one tick of the file system's clock, without
-//! changing size or inode, is not seen before the sweep.
+//! Equal stamps do not prove equal content. A second write within the same tick of the file system's clock is missed if size and
+//! inode stay the same; the next scan of the whole tree finds it.
 
 use std::collections::BTreeMap;
 use std::fs::{self, Metadata};
@@ -9,25 +10,26 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-/// What is remembered of an entry.
+/// The metadata of an entry that is compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Stamp {
     is_directory: bool,
-    /// Device and inode, mode; of what is no directory also size, times of change in nanoseconds.
+    /// Device and inode, mode. For entries that are not directories, also size and the times of modification and status change in
+    /// nanoseconds.
     numbers: [i128; 5],
 }
 
-/// The entries of a directory by name, without those that do not belong to the tree.
+/// The stamps of a directory's entries by name. Entries that do not belong to the tree are left out.
 pub(super) type Snapshot = BTreeMap<Vec<u8>, Stamp>;
 
-/// What became of a name.
+/// How an entry changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Change {
-    /// It came to be, or something of another kind stands there.
+    /// The entry is new, or a directory was replaced by a file or the other way round.
     Came,
-    /// Its content or mode changed.
+    /// Content or mode of the entry changed.
     Changed,
-    /// It is gone.
+    /// The entry was removed.
     Went,
 }
 
@@ -37,7 +39,8 @@ impl Stamp {
         let identity = [(i128::from(device) << 64) | i128::from(inode), i128::from(mode)];
         let nanoseconds = |seconds: i64, rest: i64| i128::from(seconds) * 1_000_000_000 + i128::from(rest);
         let is_directory = metadata.is_dir();
-        // A directory's own times say what its entries say better, also of entries that do not belong to the tree.
+        // Size and times of a directory are left out: its entries are compared anyway, and entries outside the tree change them
+        // as well.
         let [size, modified, changed] = if is_directory {
             [0; 3]
         } else {
@@ -48,19 +51,19 @@ impl Stamp {
     }
 }
 
-/// Reads a directory; none when it cannot be listed. `belongs` is asked for each name and whether it is a directory.
+/// Reads the stamps of a directory; `None` if it cannot be listed. `belongs` gets an entry's name and whether it is a directory.
 pub(super) fn read_snapshot(directory: &Path, belongs: impl Fn(&[u8], bool) -> bool) -> Option<Snapshot> {
     let entries = fs::read_dir(directory).ok()?.flatten();
     let stamped = entries.filter_map(|entry| {
         let name = entry.file_name();
         let is_directory = entry.file_type().ok()?.is_dir();
-        // What vanishes in between has gone.
+        // An entry that was removed after it was listed is left out.
         belongs(name.as_bytes(), is_directory).then(|| Some((name.as_bytes().to_vec(), Stamp::of(&entry.metadata().ok()?))))?
     });
     Some(stamped.collect())
 }
 
-/// Returns what changed, in the order of names.
+/// Returns the changed entries: first the removed ones, then the others, each group in the order of names.
 pub(super) fn compare(before: &Snapshot, after: &Snapshot) -> Vec<(Vec<u8>, Change)> {
     let gone = before.keys().filter(|name| !after.contains_key(*name)).map(|name| (name.clone(), Change::Went));
     let rest = after.iter().filter_map(|(name, stamp)| {
@@ -72,7 +75,7 @@ pub(super) fn compare(before: &Snapshot, after: &Snapshot) -> Vec<(Vec<u8>, Chan
         };
         Some((name.clone(), change))
     });
-    // What is gone is said first: a rename is one change, seen from both ends.
+    // Removed entries come first, so that a rename is reported as removal and then creation.
     gone.chain(rest).collect()
 }
 

@@ -1,5 +1,5 @@
-//! Answering "has everything before now been seen?", and finding out whether anything is heard of at all: a file of our own is made
-//! in the root, and events keep their order.
+//! Answers the question "have all earlier events been handled?" and finds out whether events arrive at all. For both, a cookie
+//! file is made in the root: events keep their order.
 
 use std::path::Path;
 use std::time::Duration;
@@ -10,10 +10,10 @@ use crate::watch::places::Ears;
 use crate::watch::placing::Report;
 use crate::watch::worker::Worker;
 
-/// How long an event of our own file may take when nothing else comes. Then nothing can be heard of here.
+/// How long to wait for the event of a cookie file while no other event arrives. After that, events are assumed not to work here.
 pub(super) const EAR_TEST: Duration = Duration::from_secs(2);
 
-/// What is known of our own files.
+/// The cookie files, and whether their events arrive.
 #[derive(Debug, Default)]
 pub(super) struct Syncing {
     cookies: Cookies,
@@ -24,31 +24,30 @@ pub(super) struct Syncing {
 enum Hearing {
     #[default]
     Good,
-    /// A file was made and not heard of.
+    /// The event of a cookie file did not arrive.
     Deaf,
 }
 
 impl Worker {
-    /// Returns whether nothing can be heard of.
+    /// Returns whether events do not arrive.
     pub(super) fn is_deaf(&self) -> bool {
         self.syncing.hearing == Hearing::Deaf
     }
 
-    /// Returns whether a file of ours is waited for.
     pub(super) fn awaits_cookie(&self) -> bool {
         self.syncing.cookies.is_waiting()
     }
 
-    /// Makes a file to see whether it is heard of. Where none can be made, the type of the file system has to do.
+    /// Makes a cookie file to find out whether events arrive. If it cannot be made, only the type of the file system tells.
     pub(super) fn probe(&mut self) {
         if self.places.has_watch(&TreePath::root()) && !self.is_deaf() {
             let _read_only = self.syncing.cookies.bake(&self.root, Purpose::Probe);
         }
     }
 
-    /// Answers a request when everything before it has been hinted at.
+    /// Sends [`WatchHint::Synced`] for a request as soon as hints have been sent for all earlier changes.
     pub(super) fn sync(&mut self, id: SyncId) {
-        // What is polled is looked at now; what is watched comes in its order.
+        // Polled directories are polled now. For watched directories, the cookie's event comes after all earlier events.
         if !self.places.polled.is_empty() {
             self.poll_round();
         }
@@ -59,12 +58,13 @@ impl Worker {
         if self.places.ears(&root) == Ears::Events && self.syncing.cookies.bake(&self.root, Purpose::Sync(id)).is_ok() {
             return;
         }
-        // A root that nothing can be made in, or that may hear of its own file before it hears of others': a full look is as good.
+        // No file can be made in the root, or changes by others may be reported later than the cookie. A scan of the whole tree
+        // answers the request as well.
         self.tell(WatchHint::LookAgain(WatchProblem::Unsynced));
         self.tell(WatchHint::Synced(id));
     }
 
-    /// Takes notice of a path if it is a file of ours.
+    /// Handles the event of a cookie file. Returns whether the path is one.
     pub(super) fn hear_cookie(&mut self, path: &Path) -> bool {
         let Ok(path) = TreePath::below(&self.root, path) else { return false };
         if !path.name().starts_with(COOKIE_PREFIX.as_bytes()) {
@@ -80,7 +80,7 @@ impl Worker {
         true
     }
 
-    /// Nothing came although a file was made: from here on everything is polled.
+    /// Switches to polling everything, because the event of a cookie file did not arrive.
     pub(super) fn go_deaf(&mut self) {
         self.syncing.hearing = Hearing::Deaf;
         self.tell_polling(PollReason::Deaf);
@@ -88,7 +88,7 @@ impl Worker {
         self.answer_all(WatchProblem::Unsynced);
     }
 
-    /// A file of ours is heard of after all: the machine was too busy to say so in time.
+    /// Switches back to events. The event of a cookie file arrived after all, because the machine was only busy.
     fn hear_again(&mut self) {
         self.syncing.hearing = Hearing::Good;
         self.places.polled.clear();
@@ -96,7 +96,7 @@ impl Worker {
         self.tell(WatchHint::LookAgain(WatchProblem::Unsynced));
     }
 
-    /// Answers everybody who waits, after a full look was asked for.
+    /// Asks for a scan of the whole tree, then answers all waiting requests.
     pub(super) fn answer_all(&mut self, problem: WatchProblem) {
         self.tell(WatchHint::LookAgain(problem));
         for purpose in self.syncing.cookies.forget_all() {

@@ -1,4 +1,5 @@
-//! What cannot be had from the kernel at will: events are handed to the worker as the backend would.
+//! Tests of situations that the kernel cannot be made to produce reliably. Events are handed to the worker as the backend would
+//! do it.
 
 use std::fs;
 use std::path::Path;
@@ -18,7 +19,7 @@ use crate::watch::interpret::RawHint;
 use crate::watch::worker::Worker;
 use crate::watch::{Pace, WatchError, Watcher};
 
-/// Nothing is polled or swept unless a test says so.
+/// Practically switches off polling and scans.
 const PACE: Pace = Pace { poll: Duration::from_secs(3600), sweep: None };
 
 fn start(root: &Path) -> (Watcher, Receiver<WatchHint>) {
@@ -29,7 +30,7 @@ fn start(root: &Path) -> (Watcher, Receiver<WatchHint>) {
     (watcher, hints)
 }
 
-/// Waits for a hint, and says what came instead.
+/// Waits for a hint; on failure it shows the hints that came instead.
 fn wait_for(hints: &Receiver<WatchHint>, expected: &WatchHint) {
     let mut seen = Vec::new();
     while let Ok(hint) = hints.recv_timeout(Duration::from_secs(10)) {
@@ -99,16 +100,16 @@ fn dropping_a_watcher_ends_its_threads() {
     fs::write(root.path().join("a"), "x").expect("a writable file");
     wait_for(&hints, &saved("a"));
     drop(watcher);
-    // The worker's end of the channel is gone when `drop` returns: nothing can come any more.
+    // When `drop` returns, the worker has dropped its end of the channel, so no further hint can arrive.
     let rest = std::iter::repeat_with(|| hints.try_recv()).take_while(Result::is_ok).count();
     assert!(rest < 10 && hints.try_recv() == Err(std::sync::mpsc::TryRecvError::Disconnected));
 }
 
-/// A worker that does nothing by itself, and what it said.
+/// Returns a worker that does nothing by itself, and the receiver of its hints.
 fn idle_worker(root: &Path) -> (Worker, Receiver<WatchHint>) {
     let (handle, inbox) = open_inbox();
     let (sender, hints) = channel();
-    // Nobody takes events: the inbox is kept by nobody.
+    // The tests call the worker directly and need no queue.
     drop(inbox);
     let matcher = Matcher::new(&MatcherSettings::default()).expect("no patterns");
     let send = Box::new(move |hint| drop(sender.send(hint)));
@@ -143,7 +144,7 @@ fn a_name_that_is_gone_when_its_creation_is_heard_of_came_to_be_all_the_same() {
     let root = TempDir::new().expect("a temporary directory");
     let (mut worker, hints) = idle_worker(root.path());
     let temporary = root.path().join(".a.tmp1");
-    // An editor has written it and renamed it long before the first of its events is read.
+    // An editor has written the file and renamed it before the worker reads the first event.
     fs::write(root.path().join("a"), "x").expect("a writable file");
     worker.follow(RawHint::Created(temporary.clone()));
     worker.follow(RawHint::Saved(temporary.clone()));

@@ -1,4 +1,4 @@
-//! A message every so often, from a thread that does nothing else.
+//! Sends a message at fixed intervals from a thread of its own.
 
 use std::io;
 use std::sync::Arc;
@@ -8,11 +8,11 @@ use std::time::Duration;
 
 use crate::watch::inbox::{InboxHandle, Message};
 
-/// What a tick carries: as long as it is not dropped, no other tick is sent, so that a slow worker is not buried in them.
+/// Travels with each message. While one exists, no further message is sent, so messages do not pile up before a slow worker.
 #[derive(Debug, Clone)]
 pub(super) struct Ticket(Arc<()>);
 
-/// Sends until it is dropped, which ends its thread.
+/// Sends messages until it is dropped; dropping it ends the thread.
 #[derive(Debug)]
 pub(super) struct Ticker {
     stop: Option<Sender<()>>,
@@ -20,7 +20,6 @@ pub(super) struct Ticker {
 }
 
 impl Ticker {
-    /// Starts the thread.
     pub(super) fn start(every: Duration, inbox: InboxHandle, message: fn(Ticket) -> Message) -> io::Result<Self> {
         let (stop, stopped) = channel::<()>();
         let work = move || {

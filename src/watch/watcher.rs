@@ -1,4 +1,4 @@
-//! The watcher of a project, as others hold it.
+//! The watcher of a project: the public interface of this module.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -14,10 +14,10 @@ use crate::watch::error::WatchError;
 use crate::watch::inbox::{InboxHandle, Message, open_inbox};
 use crate::watch::worker::Worker;
 
-/// How long an answer of the worker is waited for.
+/// How long to wait for an answer of the worker.
 const ANSWER: Duration = Duration::from_secs(2);
 
-/// Watches a project until it is dropped. Dropping it gives all watches back and ends its threads.
+/// Watches a project. Dropping it removes all watches and ends its threads.
 #[derive(Debug)]
 pub struct Watcher {
     inbox: InboxHandle,
@@ -25,31 +25,32 @@ pub struct Watcher {
     thread: Option<JoinHandle<()>>,
 }
 
-/// How often the watcher looks at what it is not told.
+/// How often the watcher polls and asks for scans.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pace {
-    /// How often what cannot be watched is looked at.
+    /// The interval for polling directories that cannot be watched.
     pub poll: Duration,
-    /// How often a look at everything is asked for, whatever the events say; none: never.
+    /// The interval for asking for a scan of the whole tree; `None` for no scans.
     pub sweep: Option<Duration>,
 }
 
-/// Speaks to a watcher from any thread. When the watcher is gone, nothing answers: who waits for an answer bounds that.
+/// Sends requests to a watcher from any thread. After the watcher is gone no answer comes, so callers must limit their waiting.
 #[derive(Debug, Clone)]
 pub struct WatcherHandle {
     inbox: InboxHandle,
 }
 
 impl WatcherHandle {
-    /// Asks for [`WatchHint::Synced`] with this number as soon as every save before this call has been hinted at.
+    /// Asks for [`WatchHint::Synced`] with this number, to be sent after the hints for all saves before this call.
     ///
-    /// A file with a name that is never part of a tree is made in the root and removed again. Where that cannot be done or heard
-    /// of, a full look is asked for before the answer, which is as good. The answer takes at most about two seconds.
+    /// For this, a file that never belongs to the tree is made in the root and removed again. If it cannot be made or its event
+    /// does not arrive, a scan of the whole tree is asked for before the answer, which serves the same purpose. The answer takes
+    /// at most about two seconds.
     pub fn sync(&self, id: SyncId) {
         self.inbox.push(Message::Sync(id));
     }
 
-    /// Returns what was heard of a path last, and which rule kept or dropped it; nothing if that was too long ago or never.
+    /// Returns the last event of a path and the rule that decided about it; `None` if there was none or it has been forgotten.
     pub fn explain(&self, path: &TreePath) -> Option<Account> {
         let (reply, answer) = channel();
         self.inbox.push(Message::Explain(path.clone(), reply));
@@ -58,15 +59,15 @@ impl WatcherHandle {
 }
 
 impl Watcher {
-    /// Places the watches of a project and begins to send hints from a thread of its own.
+    /// Places the watches of a project and starts a thread that sends hints.
     ///
-    /// `root` is absolute and has no link as its last component. The matcher learns the project's rules files here; one that
-    /// was made of the settings will do. What is changed after this call has returned is hinted at; `send` must not block.
+    /// `root` must be absolute, and its last component must not be a link. The matcher needs only the settings; the project's
+    /// rules files are read here. Every change after this call has returned gives a hint. `send` must not block.
     ///
     /// # Errors
     ///
-    /// When the root cannot be watched. A directory that may not be read is no error, and where a limit of the kernel is reached,
-    /// the rest is polled ([`WatchHint::Polling`]).
+    /// When the root cannot be watched. A directory that may not be read is not an error. After a limit of the kernel is reached,
+    /// the remaining directories are polled ([`WatchHint::Polling`]).
     pub fn start(
         root: &Path,
         matcher: Matcher,
@@ -81,17 +82,17 @@ impl Watcher {
         Ok(Self { inbox: handle, count, thread: Some(thread) })
     }
 
-    /// Returns a handle for other threads.
+    /// Returns a handle that can be used from other threads.
     pub fn handle(&self) -> WatcherHandle {
         WatcherHandle { inbox: self.inbox.clone() }
     }
 
-    /// Returns how many directories are watched.
+    /// Returns the number of watched directories.
     pub fn watches(&self) -> usize {
         self.count.load(Ordering::Relaxed)
     }
 
-    /// Asks for all watches to be placed anew, as after an overflow; an overflow is then hinted at.
+    /// Places all watches again as after an overflow, and sends the hint of an overflow.
     pub fn rearm(&self) {
         self.push(Message::Rearm);
     }
@@ -105,7 +106,7 @@ impl Drop for Watcher {
     fn drop(&mut self) {
         self.push(Message::Stop);
         if let Some(thread) = self.thread.take() {
-            // A worker that panicked has said so on its own; there is nothing left to end.
+            // A panic of the worker has been printed already, and there is nothing left to stop.
             let _panicked = thread.join();
         }
     }

@@ -1,4 +1,4 @@
-//! The worker: owns the matcher and the watches of a project, and turns what the backend says into hints.
+//! The worker owns the matcher and the watches of a project. It turns events of the backend into hints.
 
 use std::fs;
 use std::io;
@@ -23,10 +23,11 @@ use crate::watch::syncing::{EAR_TEST, Syncing};
 use crate::watch::ticker::Ticker;
 use crate::watch::watcher::Pace;
 
-/// How often a root that is gone is looked for.
+/// How often to check whether a removed root exists again.
 const ROOT_POLL: Duration = Duration::from_millis(500);
 
-/// How long the worker waits without looking up. Nothing depends on it; every wait has a bound (G7).
+/// The time limit for waiting when nothing is expected. No behaviour depends on it; it is there because every wait has a limit
+/// (G7).
 const IDLE: Duration = Duration::from_secs(3600);
 
 pub(super) struct Worker {
@@ -36,7 +37,7 @@ pub(super) struct Worker {
     pub(super) pace: Pace,
     pub(super) polling: Polling,
     pub(super) syncing: Syncing,
-    /// Held for its thread.
+    /// Kept because dropping it would end its thread.
     _sweeper: Option<Ticker>,
     recent: Recent,
     root_state: RootState,
@@ -51,7 +52,6 @@ enum RootState {
     Gone,
 }
 
-/// Whether the worker goes on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Next {
     GoOn,
@@ -59,7 +59,7 @@ enum Next {
 }
 
 impl Worker {
-    /// Places all watches.
+    /// Starts the backend and places all watches.
     pub(super) fn start(
         root: &Path,
         matcher: Matcher,
@@ -100,7 +100,7 @@ impl Worker {
         Ok(worker)
     }
 
-    /// Works until it is told to stop, and returns when the backend's thread has ended too.
+    /// Handles messages until it is stopped. Returns after the backend's thread has ended.
     pub(super) fn work(mut self, inbox: &Inbox) {
         while self.work_once(inbox) == Next::GoOn {
             if self.root_state == RootState::Gone && is_directory(&self.root) {
@@ -152,7 +152,7 @@ impl Worker {
                 Vec::new()
             }
             Message::Explain(path, reply) => {
-                // Who does not wait any longer does not want to know.
+                // Sending fails if the caller has stopped waiting.
                 let _gone = reply.send(self.recent.explain(&path));
                 Vec::new()
             }
@@ -165,7 +165,7 @@ impl Worker {
         Next::GoOn
     }
 
-    /// Asks the file system and the matcher what a raw hint amounts to.
+    /// Turns a raw hint into hints, by asking the file system and the matcher about its path.
     pub(super) fn follow(&mut self, hint: RawHint) {
         if let Some((event, path)) = hint.told() {
             if self.hear_cookie(path) {
@@ -193,7 +193,7 @@ impl Worker {
     }
 
     fn with_path(&mut self, path: &Path, follow: fn(&mut Self, &TreePath)) {
-        // The backend names only paths below what we watch.
+        // This never fails, because the backend reports only paths below the root.
         if let Ok(path) = TreePath::below(&self.root, path) {
             follow(self, &path);
         }
@@ -213,13 +213,14 @@ impl Worker {
 
     fn on_created(&mut self, path: &TreePath) {
         match fs::symlink_metadata(self.root.join(path.as_path())) {
-            // A hard link has its content already and is closed by nobody.
+            // A new hard link has its content already, and no close event follows.
             Ok(metadata) if metadata.is_file() && metadata.nlink() == 1 => {
                 if self.belongs(path, false) {
                     self.tell(WatchHint::Created(path.clone()));
                 }
             }
-            // It has gone again, or has another name by now: the event of that is still to come, and ends what is begun here.
+            // The file was removed or renamed in the meantime. The event of that is still to come and completes what this hint
+            // begins.
             Err(error) if error.kind() == io::ErrorKind::NotFound => self.tell_if_in(path, WatchHint::Created),
             Ok(_) | Err(_) => self.on_appeared(path),
         }
@@ -243,7 +244,7 @@ impl Worker {
             self.matcher.forget_rules(path);
             self.follow_rules(path);
         } else {
-            // Something else stands there by now; the backend may have dropped its watch together with the old one.
+            // Another directory is at this path by now. The backend may have dropped its watch together with the old one.
             self.place_or_tell(path, Report::Saves);
         }
         orphans.iter().for_each(|orphan| self.place_or_tell(orphan, Report::Saves));
@@ -255,13 +256,14 @@ impl Worker {
         }
         self.tell_if_in(path, WatchHint::Saved);
         self.follow_names(path);
-        // A directory that could not be read may be readable now.
+        // A change of mode may have made the directory readable.
         if is_directory(&self.root.join(path.as_path())) && !self.places.is_watched(path) {
             self.place_or_tell(path, Report::Saves);
         }
     }
 
-    /// A file that has other names may have changed under each of them, and events name one, which need not belong to the tree.
+    /// Asks for a scan of the whole tree if a file has several hard links: events name only one of its paths, perhaps one outside
+    /// the tree.
     fn follow_names(&self, path: &TreePath) {
         let metadata = fs::symlink_metadata(self.root.join(path.as_path()));
         if metadata.is_ok_and(|metadata| metadata.is_file() && metadata.nlink() > 1) {
@@ -269,7 +271,7 @@ impl Worker {
         }
     }
 
-    /// Reads the rules anew where a path is a rules file that counts.
+    /// Reads the rules again if the path is a rules file of the tree.
     fn follow_rules(&mut self, path: &TreePath) {
         let Some(directory) = path.parent().filter(|_| RulesFile::named(path.name()).is_some()) else { return };
         if !self.matcher.scope(&directory).is_some_and(|scope| scope.reads_rules()) {
@@ -295,7 +297,7 @@ impl Worker {
         }
     }
 
-    /// Places all watches anew with a new backend: what the old one believes of paths may be wrong after lost events.
+    /// Places all watches again with a new backend, because after lost events the old one may have wrong paths for its watches.
     fn rearm(&mut self, problem: WatchProblem) {
         match Places::start(&self.root, self.inbox.clone(), Arc::clone(&self.count)) {
             Ok(places) => self.places = places,
@@ -312,7 +314,7 @@ impl Worker {
         }
     }
 
-    /// Hints at a path of which it is not known whether it is, or was, a directory.
+    /// Sends a hint for a path that may be a file or a directory, if it would belong to the tree as either.
     pub(super) fn tell_if_in(&self, path: &TreePath, hint: fn(TreePath) -> WatchHint) {
         if self.belongs(path, false) || self.belongs(path, true) {
             self.tell(hint(path.clone()));

@@ -1,4 +1,4 @@
-//! `proctor add`: the service watches a project from here on. The ledger says so; the service is told where it runs.
+//! `proctor add`: the service begins to watch a project. The ledger records this, and a running service is told.
 
 use crate::api::{AddRequestV1, AddedV1, MethodV1};
 use crate::cli::commands::opening;
@@ -11,12 +11,11 @@ use crate::cli::setup;
 use crate::model::{CommandExit, Serving};
 use crate::project::record_serving;
 
-/// Carries the command out.
 pub(crate) fn execute(options: &AddOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
-    // No thread may exist yet when the launcher is started.
+    // The launcher must be started while the process has a single thread.
     let launcher = opening::start_launcher(environment)?;
     let loaded = setup::load(environment, &options.directory)?;
-    // A doubtful directory is asked about here, where a person can answer.
+    // If it is unclear which project the directory is, the person is asked here: the service cannot ask.
     let opened = opening::open(environment, launcher, &loaded, options.identity)?;
     let project = &opened.scope.project;
     if let Some((client, _)) = service::listening(environment) {

@@ -1,4 +1,4 @@
-//! `proctor anchor`: keeps the head of the ledger in another place.
+//! `proctor anchor`: copies the signed head of the ledger to another place, where this machine's user cannot rewrite it.
 
 use crate::cli::anchor_arguments::AnchorOptions;
 use crate::cli::commands::key::of_evidence;
@@ -11,7 +11,6 @@ use crate::evidence::{AnchorFileError, AnchorRefusal, GitAnchorError, Store, rea
 use crate::model::CommandExit;
 use crate::process::clock;
 
-/// Carries the command out.
 pub(crate) fn execute(options: &AnchorOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
     let root = setup::project_root(environment, &options.project)?;
     let (_, project) = opening::open_registered(environment, &root)?;
@@ -29,12 +28,12 @@ pub(crate) fn execute(options: &AnchorOptions, environment: &Environment) -> Res
     Ok(CommandExit::Proceed)
 }
 
-/// Says that nothing can be signed.
+/// Returns the error that there is no key to sign with.
 pub(super) fn no_key() -> CommandError {
     CommandError::new(CommandExit::Usage, "there is no key yet").hint("the first `proctor run` makes it")
 }
 
-/// Makes the command's error of a checkpoint that is not put in the place of another.
+/// Converts the refusal to replace a checkpoint into a command error.
 pub(super) fn of_refusal(refusal: &AnchorRefusal, what: String) -> CommandError {
     let exit = match refusal {
         AnchorRefusal::NotOurs(_) | AnchorRefusal::OtherProject(_) => CommandExit::Usage,
@@ -43,7 +42,7 @@ pub(super) fn of_refusal(refusal: &AnchorRefusal, what: String) -> CommandError 
     CommandError::caused(exit, what, refusal).hint(refusal.hint())
 }
 
-/// Makes the command's error of one about a repository.
+/// Converts an error of the git repository into a command error.
 pub(super) fn of_git(error: &GitAnchorError) -> CommandError {
     let exit = match error {
         GitAnchorError::Refused { source, .. } => return of_refusal(source, error.to_string()),

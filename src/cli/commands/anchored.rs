@@ -1,4 +1,4 @@
-//! What `proctor verify` is given to compare the ledger with: checkpoints that were kept elsewhere.
+//! For `proctor verify`: reads anchors, which are checkpoints kept elsewhere, and compares the ledger with them.
 
 use std::path::{Path, PathBuf};
 
@@ -15,21 +15,22 @@ use crate::evidence::{
 };
 use crate::model::{CommandExit, Digest, ProjectId};
 
-/// More anchors than these are not told one by one.
+/// If more anchors than this hold, they are counted and only the last one is shown.
 const MOST_LINES: usize = 4;
 
-/// An anchor that holds.
+/// An anchor whose lines are still the first lines of the ledger.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct HeldV1 {
     pub(super) place: String,
     pub(super) project: ProjectId,
-    /// How many lines were anchored.
+    /// The number of anchored lines.
     pub(super) lines: u64,
     pub(super) root: Digest,
 }
 
-/// Reads the anchors that were named. One that is not there is a fault: it was there when it was made.
+/// Reads the anchor files that are named on the command line. A missing file is a fault, because it existed when the anchor was
+/// made.
 pub(super) fn read_named(
     options: &VerifyOptions,
     environment: &Environment,
@@ -45,7 +46,7 @@ pub(super) fn read_named(
     Ok(anchors)
 }
 
-/// Reads the notes that a project's ledger was anchored in. That there are none is a fault, too.
+/// Reads the git notes in which a project's ledger was anchored. It is a fault if there are none.
 pub(super) fn read_notes(
     root: &Path,
     project: &ProjectId,
@@ -71,7 +72,7 @@ pub(super) fn read_notes(
     }
 }
 
-/// Refuses notes where something is verified that says itself whose it is.
+/// Refuses `--git` for an exported run or a proof: its project is not known here, so neither is its repository.
 pub(super) fn refuse_notes(options: &VerifyOptions) -> Result<(), CommandError> {
     if options.git.is_none() {
         return Ok(());
@@ -81,7 +82,7 @@ pub(super) fn refuse_notes(options: &VerifyOptions) -> Result<(), CommandError> 
     ))
 }
 
-/// Returns what is said of anchors that hold.
+/// Returns the lines for people about anchors that hold.
 pub(super) fn lines(held: &[HeldV1]) -> Vec<String> {
     let of_held =
         |held: &HeldV1| format!("{}: holds: the first {} lines of {} are those anchored", held.place, held.lines, held.project);
@@ -93,7 +94,7 @@ pub(super) fn lines(held: &[HeldV1]) -> Vec<String> {
     }
 }
 
-/// Compares anchors with the log of each project that was verified; returns those that hold.
+/// Compares anchors with the ledgers that were verified. Adds the faults to `faults` and returns the anchors that hold.
 pub(super) fn compare(
     anchors: &[Anchor],
     logs: &[LedgerLog],
@@ -104,7 +105,7 @@ pub(super) fn compare(
     for anchor in anchors {
         let project = anchor.found.as_ref().ok().map(|signed| &signed.checkpoint().project);
         let of_project = logs.iter().find(|log| Some(log.project()) == project);
-        // Where there are several, one that is of none of them is as wrong for each.
+        // An anchor that belongs to none of the ledgers is compared with the first one, and that reports the fault.
         let found = match of_project.or(logs.first()) {
             Some(log) => check_anchor(anchor, log, notary),
             None => vec![EvidenceFault::new(FaultKind::AnchorAhead, &anchor.place, "there is no ledger")],
@@ -115,7 +116,7 @@ pub(super) fn compare(
     held
 }
 
-/// Returns what an anchor of these says, where it is a checkpoint.
+/// Returns the description of an anchor that holds; `None` if it is not a readable checkpoint.
 pub(super) fn of_held(anchor: &Anchor) -> Option<HeldV1> {
     let checkpoint = anchor.found.as_ref().ok()?.checkpoint();
     let place = anchor.place.to_string_lossy().into_owned();

@@ -1,11 +1,10 @@
-//! `proctor api`: the page that describes the control socket to a person.
+//! `proctor api`: prints the page about the control socket.
 
 use crate::cli::error::CommandError;
 use crate::cli::render;
 use crate::cli::service_arguments::ApiOptions;
 use crate::model::CommandExit;
 
-/// Carries the command out.
 pub(crate) fn execute(_options: &ApiOptions) -> Result<CommandExit, CommandError> {
     render::bytes(crate::api::page().as_bytes());
     Ok(CommandExit::Proceed)

@@ -1,5 +1,5 @@
-//! `proctor approve`: a person says that the checks or a task may ask for less than was approved, or that protected files may be what they
-//! are now (S7). Nothing is run.
+//! `proctor approve`: a person approves weaker checks of the project or of a task, or the present content of protected files
+//! (S7). Nothing is run.
 
 use std::fs::File;
 use std::io::Read as _;
@@ -16,10 +16,9 @@ use crate::cli::terminal;
 use crate::model::{CommandExit, approve_command};
 use crate::project::{ApprovalQuestion, ApprovedBy, Attendance};
 
-/// No signature of one request is longer.
+/// The most bytes read of a signature file. Signatures are far shorter.
 const SIGNATURE_CAP: u64 = 64 * 1024;
 
-/// Carries the command out.
 pub(crate) fn execute(options: &ApproveOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
     let launcher = opening::start_launcher(environment)?;
     let loaded = specification_files::load(environment, &options.directory, options.task.as_deref())?;
@@ -85,7 +84,7 @@ fn refused(question: &ApprovalQuestion) -> CommandError {
     lines.fold(error, |error, line| error.detail(line.trim_start().to_owned()))
 }
 
-/// Asks until there is an answer; an end of input is none, and approves nothing.
+/// Asks until the person answers yes or no. The end of standard input means no.
 fn ask(question: &ApprovalQuestion) -> bool {
     screen::difference(&question.unapproved).iter().for_each(|line| render::note(line));
     loop {

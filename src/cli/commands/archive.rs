@@ -1,4 +1,4 @@
-//! `proctor archive`: keeps runs in one file each.
+//! `proctor archive`: packs each run into one file.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +13,6 @@ use crate::evidence::ArchiveRequest;
 use crate::model::{CommandExit, ProjectId, RetentionLimits, TaskId};
 use crate::project::{Archive, Archived, ArchivedFrom, Scope, archive, plan_archiving};
 
-/// Carries the command out.
 pub(crate) fn execute(options: &ArchiveOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
     let root = setup::project_root(environment, &options.project)?;
     let (configuration, _) = setup::configuration(&root)?;

@@ -1,4 +1,4 @@
-//! The person at the gates of `proctor govern`: an editor, and what is typed at the terminal.
+//! The person at the gates of `proctor govern`: an editor for texts, and the terminal for answers.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -9,17 +9,17 @@ use crate::governance::Slug;
 use crate::process::{Control, resolve_program, run_at_terminal};
 use crate::workflow::{EditorFailure, Person};
 
-/// The editor of VS Code, whose absence has words of its own (N1 step 1).
+/// The program name of VS Code. If it is missing, the message is special (N1 step 1).
 const VS_CODE: &str = "code";
 const NO_VS_CODE: &str = "VS Code CLI not found. Install VS Code and ensure 'code' is in PATH.";
 
 /// The person's editor.
 pub(super) struct Editor {
-    /// Program and arguments, the files follow.
+    /// Program and arguments. The names of the files are appended.
     pub(super) command: Vec<String>,
-    /// Where it is started.
+    /// The working directory.
     pub(super) root: PathBuf,
-    /// Where it is looked for, as a shell would.
+    /// The search path for the program, like a shell's `PATH`.
     pub(super) path: OsString,
 }
 
@@ -35,10 +35,10 @@ impl Editor {
     }
 }
 
-/// The person at this process's terminal. Where there is none, nobody answers.
+/// Asks the person at this process's terminal. Without a terminal, no question is answered.
 pub(super) struct AtTerminal<'a> {
     editor: Editor,
-    /// Hears the signals: whoever sends one is not answering.
+    /// Receives signals. A person who sends one has not answered the question.
     control: &'a Control,
 }
 
@@ -54,11 +54,11 @@ impl Person for AtTerminal<'_> {
     }
 
     fn ask(&mut self, prompt: &str) -> Option<String> {
-        // A line from a file or a pipe is nobody's answer.
+        // A line from a file or a pipe does not come from a person, so it is not an answer.
         if !terminal::is_input_terminal() || self.control.requested().is_some() {
             return None;
         }
-        // Neither is what was typed or pasted before there was a question: it was about something else.
+        // What was typed or pasted before the question does not answer it.
         terminal::forget_input();
         render::prompt(&format!("{prompt} "));
         let answer = terminal::read_answer(self.control);

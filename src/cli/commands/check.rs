@@ -1,4 +1,4 @@
-//! `proctor check`: everything that is wrong with a project's specifications and its configuration. Nothing is run or recorded.
+//! `proctor check`: shows all errors of a project's specifications and configuration. Nothing is run or recorded.
 
 use crate::model::Gravity;
 use crate::model::Problem;
@@ -20,7 +20,7 @@ use crate::project::read_text;
 use crate::spec::specification::{SPECIFICATION_SUFFIX, Surroundings, read_specification};
 use crate::spec::{self, DiskFiles, hold_to_project};
 
-/// The document of `--json`.
+/// The document that `--json` prints.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct CheckV1 {
@@ -30,23 +30,23 @@ struct CheckV1 {
     files: Vec<FileV1>,
 }
 
-/// What was found in one file.
+/// The errors and notes of one file.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct FileV1 {
     file: String,
     kind: FileKind,
-    /// Whether it has no error.
+    /// Whether the file has no errors.
     valid: bool,
-    /// The ids of its tasks; empty where it has an error.
+    /// The ids of a specification's tasks; empty if it has errors.
     tasks: Vec<String>,
-    /// Of a specification.
+    /// For a specification: its errors and notes.
     faults: Vec<SpecificationProblemV1>,
-    /// Of a configuration.
+    /// For a configuration: its errors.
     problems: Vec<ProblemV1>,
 }
 
-/// A problem of a specification.
+/// An error or note about a specification.
 #[derive(Debug, Serialize)]
 struct SpecificationProblemV1 {
     gravity: Gravity,
@@ -63,7 +63,7 @@ enum FileKind {
     Configuration,
 }
 
-/// A problem of a configuration, which is always an error.
+/// An error in the configuration. A configuration has no notes.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct ProblemV1 {
@@ -77,7 +77,6 @@ struct ProblemV1 {
     text: String,
 }
 
-/// Carries the command out.
 pub(crate) fn execute(options: &CheckOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
     let root = setup::project_root(environment, &options.project)?;
     let files = if options.files.is_empty() { check_project(&root)? } else { check_files(&root, &options.files, environment)? };
@@ -92,7 +91,7 @@ pub(crate) fn execute(options: &CheckOptions, environment: &Environment) -> Resu
     Ok(if errors == 0 { CommandExit::Proceed } else { CommandExit::SpecificationWrong })
 }
 
-/// Checks what belongs to the project: its configuration, and its specifications in the order of their paths.
+/// Checks the project's configuration and its specifications, in the order of their paths.
 fn check_project(root: &Path) -> Result<Vec<FileV1>, CommandError> {
     let mut files = Vec::new();
     let mut configuration = Configuration::default();
@@ -176,7 +175,7 @@ impl ProblemV1 {
 }
 
 impl CheckV1 {
-    /// Returns the lines for people: every fault, then one line for each file, then the sum.
+    /// Returns the lines for people: first every problem, then one line for each file, then the totals.
     fn lines(&self) -> Vec<String> {
         let mut lines = Vec::new();
         for file in &self.files {

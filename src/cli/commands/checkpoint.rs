@@ -1,4 +1,4 @@
-//! `proctor checkpoint`: the head of the ledger, and proofs about it, for somebody who does not have the ledger.
+//! `proctor checkpoint`: prints the signed head of the ledger, or a proof about it, for people who do not have the ledger.
 
 use std::path::Path;
 
@@ -17,7 +17,6 @@ use crate::evidence::{
 use crate::model::{CommandExit, ProjectId};
 use crate::project::Archive;
 
-/// Carries the command out.
 pub(crate) fn execute(options: &CheckpointOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
     let root = setup::project_root(environment, &options.project)?;
     let (archive, project) = opening::open_registered(environment, &root)?;

@@ -1,4 +1,4 @@
-//! `proctor daemon`: serves all added projects until it is told to end.
+//! `proctor daemon`: watches all added projects until it is stopped.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -19,7 +19,6 @@ use crate::daemon::{
 use crate::model::CommandExit;
 use crate::process::take_passed_socket;
 
-/// Carries the command out.
 pub(crate) fn execute(_options: &DaemonOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
     let path = environment.control_socket().ok_or_else(|| {
         CommandError::new(CommandExit::Usage, "there is no place for the control socket")
@@ -30,7 +29,7 @@ pub(crate) fn execute(_options: &DaemonOptions, environment: &Environment) -> Re
             .hint("LISTEN_FDS and LISTEN_PID say that there is one; unset them, or have one stream socket handed in")
     })?;
     let socket = ControlSocket::open(&path, handed_in).map_err(|error| of_socket(&error))?;
-    // Opened here for the directory of the log; the service opens it for itself.
+    // Opened only to find the directory of the log. The service opens the store again for its own use.
     let archive = opening::open_archive(environment)?;
     if let Err(reason) = logging::start(&archive.log_directory()) {
         render::note(&format!("note: there is no log: {reason}"));

@@ -1,4 +1,4 @@
-//! `proctor doctor`: tries how well checks are kept apart here, and says what mends what stands in the way.
+//! `proctor doctor`: tries how well actions can be isolated on this machine, and shows how to remove obstacles.
 
 use std::path::{Path, PathBuf};
 
@@ -17,7 +17,6 @@ use crate::process::{KernelSwitches, clock, limits_offered, restricts_sockets_an
 use crate::project::{ExaminationRequest, Machine, examine};
 use crate::spec::{self, DiskFiles};
 
-/// Carries the command out.
 pub(crate) fn execute(options: &DoctorOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
     if options.apparmor_profile {
         render::bytes(apparmor_profile(&own_path(environment)).as_bytes());
@@ -26,7 +25,7 @@ pub(crate) fn execute(options: &DoctorOptions, environment: &Environment) -> Res
     let mut launcher = opening::start_launcher(environment)?;
     let root = setup::project_root(environment, &options.directory)?;
     let (configuration, _) = setup::configuration(&root)?;
-    // The command that is tried is this program, which is there wherever it is asked.
+    // proctor itself is used as the command for the trial, because it exists on every machine.
     let command = [environment.executable().display().to_string(), "--version".to_owned()];
     let name = setup::directory_name(&root);
     let plan = spec::plan_command(&command, &configuration, &DiskFiles::new(&root), &name)
@@ -61,7 +60,7 @@ pub(crate) fn execute(options: &DoctorOptions, environment: &Environment) -> Res
     Ok(findings.exit())
 }
 
-/// Reads limits and space, and looks at every registered project and at the one that is asked about.
+/// Reads the machine's limits and free space, and examines every registered project and the project asked about.
 fn look_around(environment: &Environment, asked: &Path) -> Result<MachineFacts, CommandError> {
     let mut archive = opening::open_archive(environment)?;
     let registered = archive.projects().map_err(|error| super::of_run(&error))?;
@@ -71,7 +70,7 @@ fn look_around(environment: &Environment, asked: &Path) -> Result<MachineFacts, 
     }
     let mut projects = Vec::new();
     for (root, id) in places {
-        // What is wrong with a configuration, `proctor status` says.
+        // Errors in a configuration are ignored here; `proctor status` shows them.
         let loaded = setup::reload(&root).ok();
         let settings = loaded.as_ref().and_then(|loaded| opening::settings(loaded).ok());
         let loaded = loaded.as_ref().zip(settings.as_ref()).map(|(loaded, settings)| (&loaded.plan, settings));
@@ -82,7 +81,7 @@ fn look_around(environment: &Environment, asked: &Path) -> Result<MachineFacts, 
     Ok(MachineFacts { machine: Machine::read(&store), store, projects })
 }
 
-/// Returns where this program lies, for whoever writes it into a file.
+/// Returns the real path of this program, for texts that are written to files.
 fn own_path(environment: &Environment) -> PathBuf {
     let executable: &Path = environment.executable();
     executable.canonicalize().unwrap_or_else(|_| executable.to_owned())

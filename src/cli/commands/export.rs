@@ -1,4 +1,4 @@
-//! `proctor export`: a run written out, to be verified by somebody else.
+//! `proctor export`: copies a run so that somebody else can verify it.
 
 use std::path::Path;
 
@@ -12,7 +12,6 @@ use crate::cli::setup;
 use crate::evidence::{SignedCheckpoint, Store, export_run, read_anchor};
 use crate::model::CommandExit;
 
-/// Carries the command out.
 pub(crate) fn execute(options: &ExportOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
     let root = setup::project_root(environment, &options.project)?;
     let (archive, project) = opening::open_registered(environment, &root)?;

@@ -1,4 +1,4 @@
-//! `proctor govern`: the governance workflow at a terminal.
+//! `proctor govern`: runs the issue workflow at a terminal.
 
 use std::error::Error;
 use std::ffi::OsString;
@@ -26,11 +26,10 @@ use crate::workflow::{
     WorkflowRunner, WorkflowSettings,
 };
 
-/// What the tracker's command line is told, so that it asks nothing and prints nothing but what it was asked for.
+/// Variables that make the tracker's command-line tool ask nothing and print only the result.
 const TRACKER_ENVIRONMENT: &[(&str, &str)] =
     &[("GH_PROMPT_DISABLED", "1"), ("GH_NO_UPDATE_NOTIFIER", "1"), ("NO_COLOR", "1"), ("GH_PAGER", "cat"), ("LC_ALL", "C.UTF-8")];
 
-/// Carries the command out.
 pub(crate) fn execute(options: &GovernOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
     if options.list {
         return waiting::execute(options, environment);
@@ -83,11 +82,11 @@ pub(crate) fn execute(options: &GovernOptions, environment: &Environment) -> Res
     }
 }
 
-/// How a workflow ended for now.
+/// A workflow that has ended or paused.
 struct Ended {
     ending: WorkflowEnding,
     slug: Slug,
-    /// Whether there is something to go on with under that name.
+    /// Whether the workflow can be resumed by this slug.
     is_kept: bool,
 }
 
@@ -136,13 +135,13 @@ fn model_action(model: &ModelCommand, configuration: &Configuration, root: &Path
     Ok(Action { name: model.name.clone(), ..steps.remove(0) })
 }
 
-/// Where a shell would look for the editor.
+/// Returns the search path for the editor.
 fn search_path(environment: &Environment) -> OsString {
     environment.variable("PATH").map(OsString::from).unwrap_or_default()
 }
 
 impl Ended {
-    /// Says how it goes on.
+    /// Returns the hint how to resume the workflow or begin again.
     fn again(&self) -> String {
         let slug = &self.slug;
         if self.is_kept {
@@ -153,7 +152,7 @@ impl Ended {
     }
 }
 
-/// A signal is no answer: what it came upon waits.
+/// Returns the error after a signal. The question stays unanswered, so the workflow waits.
 fn interrupted(reason: StopReason, over: &Ended) -> CommandError {
     let exit = if reason == StopReason::Terminated { CommandExit::Terminated } else { CommandExit::Interrupted };
     let message = if over.is_kept { format!("interrupted: `{}` waits", over.slug) } else { "interrupted".to_owned() };
@@ -193,7 +192,7 @@ fn show(over: &Ended, settings: &WorkflowSettings) -> Result<CommandExit, Comman
     Ok(exit)
 }
 
-/// Starts programs and writes the ledger by means of `run/`.
+/// Starts programs and writes the ledger, by means of `run/`.
 struct RunHands<'a> {
     workspace: Workspace,
     scope: Scope,

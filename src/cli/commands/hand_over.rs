@@ -1,4 +1,4 @@
-//! A run that the service carries out, shown as one that was carried out here (S2).
+//! Lets the service carry out a run, and shows the result as if the run had been made here (S2).
 
 use std::os::unix::ffi::OsStrExt as _;
 use std::time::Duration;
@@ -22,16 +22,18 @@ use crate::project::Settings;
 use crate::report::EXECUTION_REPORT_FILE;
 use crate::sandbox::passed_on;
 
-/// How long a run may take in the service; the time-outs of its checks end it long before.
+/// The longest wait for a run in the service. The time limits of the checks end any run long before.
 const LONGEST_RUN: Duration = Duration::from_secs(24 * 3600);
 
-/// Has the service run the checks, where it watches the project and would run them as they would be run here. None: it does not.
+/// Lets the service run the checks. Returns `None` if the service does not watch the project, or if its run could differ from one
+/// that is made here.
 pub(super) fn hand_over(
     options: &RunOptions,
     environment: &Environment,
     loaded: &Loaded,
 ) -> Result<Option<CommandExit>, CommandError> {
-    // A phase that is asked for, and a doubtful directory, are settled here; a run within a check has its turn there already.
+    // A given phase and a question about the project's identity are handled here. A run that was started by a check already has a
+    // slot in the queue here.
     if options.phase.is_some() || options.identity.is_some() || environment.has("PROCTOR_OUT") {
         return Ok(None);
     }
@@ -63,7 +65,7 @@ pub(super) fn hand_over(
     }
 }
 
-/// Steps of a specification are called by their ids too; the service knows their names.
+/// Returns the names of the checks, because the service knows only names. Steps of a specification may be called by their ids.
 fn checks(loaded: &Loaded, called: &[String]) -> Vec<String> {
     called.iter().filter_map(|name| name_of(loaded, name)).collect()
 }
@@ -72,7 +74,7 @@ fn style(environment: &Environment) -> Style {
     Style::decide(environment.has("NO_COLOR"), environment.has("CLICOLOR_FORCE"), terminal::is_output_terminal())
 }
 
-/// Returns what checks would get of this environment, without the values.
+/// Returns the variables that checks would get from this environment, as digests without values.
 fn variables(environment: &Environment, passed: &[String]) -> Vec<VariableV1> {
     let digest = |value: &std::ffi::OsStr| Digest::of(value.as_bytes());
     let listed = passed_on(environment.variables()).into_iter();
@@ -85,7 +87,7 @@ fn variables(environment: &Environment, passed: &[String]) -> Vec<VariableV1> {
     variables
 }
 
-/// Shows a run that the service has carried out.
+/// Shows a run that the service has made.
 pub(super) fn show(
     options: &RunOptions,
     environment: &Environment,
@@ -127,7 +129,7 @@ pub(super) fn show(
     Ok(exit)
 }
 
-/// What came of a run that left no report.
+/// Returns the error for a run without a report.
 fn without_report(answer: &RunAnswerV1, exit: CommandExit) -> CommandError {
     let message = match answer.outcome {
         RunOutcomeV1::NeedsHuman => format!("task `{}` {}", answer.task, answer.problems.join("; ")),

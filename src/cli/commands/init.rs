@@ -1,4 +1,4 @@
-//! `proctor init`: writes what was discovered, or prints every setting.
+//! `proctor init`: writes a configuration with the discovered checks, or prints every setting.
 
 use std::fs::OpenOptions;
 use std::io::{ErrorKind, Write as _};
@@ -12,7 +12,6 @@ use crate::config::{Configuration, default_text};
 use crate::model::CommandExit;
 use crate::spec::{self, DiskFiles};
 
-/// Carries the command out.
 pub(crate) fn execute(options: &InitOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
     if options.print {
         render::bytes(default_text().as_bytes());

@@ -1,4 +1,4 @@
-//! `proctor key`: the keys that sign evidence. Their private halves are never shown.
+//! `proctor key`: shows and replaces the keys that sign evidence. Private keys are never shown.
 
 use crate::cli::environment::Environment;
 use crate::cli::error::CommandError;
@@ -11,7 +11,6 @@ use crate::evidence::{
 use crate::model::CommandExit;
 use crate::process::clock;
 
-/// Carries the command out.
 pub(crate) fn execute(options: &KeyOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
     let store = Store::open(environment.state_root()).map_err(|error| of_evidence(&error))?;
     match &options.verb {
@@ -48,7 +47,8 @@ fn key_lines(key: &KnownKey, is_current: bool) -> Vec<String> {
     lines
 }
 
-/// Nobody may be about to sign with the key before: every project is locked, and none is waited for.
+/// Replaces the signing key. Every project is locked first, so that no run is about to sign with the old key. If a lock is taken,
+/// the command fails at once.
 fn rotate(store: &Store, endorsement: Endorsement) -> Result<CommandExit, CommandError> {
     let mut locks = Vec::new();
     for project in list_projects(store).map_err(|error| of_evidence(&error))? {
@@ -76,7 +76,7 @@ fn export(store: &Store, ssh: bool, number: Option<u32>) -> Result<CommandExit, 
     Ok(CommandExit::Proceed)
 }
 
-/// Makes the command's error of one about evidence.
+/// Converts an error about evidence into a command error.
 pub(super) fn of_evidence(error: &EvidenceError) -> CommandError {
     let exit = match error {
         EvidenceError::Key { .. } | EvidenceError::LedgerLine { .. } => CommandExit::EvidenceWrong,

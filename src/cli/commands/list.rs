@@ -1,5 +1,5 @@
-//! `proctor list`: every registered project. The service says how those that it watches stand; of the others, and without it, the
-//! ledgers say what there was.
+//! `proctor list`: shows every registered project. The service describes the projects that it watches; the ledgers describe the
+//! others.
 
 use std::path::{Path, PathBuf};
 
@@ -14,7 +14,6 @@ use crate::cli::service_arguments::ListOptions;
 use crate::model::{Activity, Approval, CommandExit};
 use crate::project::{Archive, RegisteredProject};
 
-/// Carries the command out.
 pub(crate) fn execute(options: &ListOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
     let mut archive = opening::open_archive(environment)?;
     let registered = archive.projects().map_err(|error| super::of_run(&error))?;
@@ -38,7 +37,7 @@ pub(crate) fn execute(options: &ListOptions, environment: &Environment) -> Resul
     Ok(CommandExit::Proceed)
 }
 
-/// What its ledger says of a project that no service answers for.
+/// Returns what the ledger says about a project that the service does not watch.
 fn by_ledger(archive: &mut Archive, project: RegisteredProject) -> Result<ProjectV1, CommandError> {
     let root = PathBuf::from(&project.path);
     let standing = archive.standing_unlooked(Some(&project.id), &root, Approval::Approved, &[], Activity::Idle);

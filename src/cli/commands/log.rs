@@ -1,4 +1,5 @@
-//! `proctor log`: the runs of a project, newest first, read from the index and never through the link (S1).
+//! `proctor log`: lists the runs of a project, newest first. They are read from the index and not through the project's link,
+//! which anybody can change (S1).
 
 use crate::cli::arguments::LogOptions;
 use crate::cli::commands::opening;
@@ -9,7 +10,6 @@ use crate::cli::screen;
 use crate::cli::setup;
 use crate::model::CommandExit;
 
-/// Carries the command out.
 pub(crate) fn execute(options: &LogOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
     let root = setup::project_root(environment, &options.directory)?;
     let (archive, project) = opening::open_registered(environment, &root)?;

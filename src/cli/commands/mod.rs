@@ -1,4 +1,4 @@
-//! One file per command, and what several of them begin or end with.
+//! The commands, each in a file of its own, and the functions that several of them share.
 
 pub(crate) mod add;
 pub(crate) mod anchor;
@@ -43,7 +43,7 @@ use crate::cli::error::CommandError;
 use crate::model::{CommandExit, PruneReason, RunId};
 use crate::project::RunError;
 
-/// Makes the command's error of a run that could not be carried out.
+/// Converts an error of a run into a command error.
 pub(crate) fn of_run(error: &RunError) -> CommandError {
     let command_error = CommandError::of(error.exit(), error);
     match error.hint() {
@@ -52,7 +52,7 @@ pub(crate) fn of_run(error: &RunError) -> CommandError {
     }
 }
 
-/// Says that what a command needs of a run was removed on purpose.
+/// Returns the error that a run's files were pruned.
 pub(crate) fn of_pruned(run_id: &RunId, why: PruneReason) -> CommandError {
     CommandError::new(CommandExit::Usage, format!("run {run_id} was pruned: its files are gone"))
         .hint(format!("`{}` in `[evidence]` says how much is kept; `proctor log` lists what is there", why.setting()))

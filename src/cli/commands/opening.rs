@@ -1,4 +1,4 @@
-//! What commands that touch the store begin with: launcher, store, index, log, registration.
+//! Opens what commands on the store need: launcher, store, index, log, registration.
 
 use std::path::Path;
 
@@ -18,7 +18,7 @@ use crate::process::LauncherHandle;
 use crate::project::{Archive, Doubt, Identity, QueueSettings, Registration, RunError, Scope, Settings, Workspace, new_matcher};
 use crate::sandbox::EnvironmentSettings;
 
-/// Everything a run needs beside its plan.
+/// What a run needs in addition to its plan.
 pub(crate) struct Opening {
     pub(crate) workspace: Workspace,
     pub(crate) scope: Scope,
@@ -26,12 +26,13 @@ pub(crate) struct Opening {
     pub(crate) style: Style,
 }
 
-/// Starts the launcher: the first thing a command does, since no thread may exist yet and since it comes up while the project is read.
+/// Starts the launcher. Commands do this first: the process must have a single thread, and the launcher starts up while the
+/// project is read.
 pub(crate) fn start_launcher(environment: &Environment) -> Result<LauncherHandle, CommandError> {
     LauncherHandle::start(environment.executable()).map_err(|error| super::of_run(&RunError::Launcher(error)))
 }
 
-/// Opens the store for writing and registers the project where it is new.
+/// Opens the store for writing, and registers the project if it is new.
 pub(crate) fn open(
     environment: &Environment,
     launcher: LauncherHandle,
@@ -67,7 +68,7 @@ pub(crate) fn open(
     Ok(Opening { workspace, scope, settings, style: style(environment) })
 }
 
-/// Opens the store for writing, and registers nothing.
+/// Opens the store for writing without registering a project.
 pub(super) fn open_store(environment: &Environment, launcher: LauncherHandle) -> Result<Workspace, CommandError> {
     let mut workspace = Workspace::open(
         environment.state_root(),
@@ -85,12 +86,12 @@ pub(super) fn open_store(environment: &Environment, launcher: LauncherHandle) ->
     Ok(workspace)
 }
 
-/// Returns how standard output is painted.
+/// Returns whether standard output is coloured.
 pub(super) fn style(environment: &Environment) -> Style {
     Style::decide(environment.has("NO_COLOR"), environment.has("CLICOLOR_FORCE"), terminal::is_output_terminal())
 }
 
-/// Opens the store for reading, and says from here on when its index is mended.
+/// Opens the store for reading. When its index is repaired later, a note is printed.
 pub(super) fn open_archive(environment: &Environment) -> Result<Archive, CommandError> {
     let mut archive = Archive::open(environment.state_root()).map_err(|error| super::of_run(&error))?;
     archive.take_notes().iter().for_each(|line| note(line));
@@ -102,7 +103,7 @@ fn note(line: &str) {
     render::note(&format!("note: {line}"));
 }
 
-/// Opens the store for reading, for a project that is registered.
+/// Opens the store for reading. It is an error if the project is not registered.
 pub(crate) fn open_registered(environment: &Environment, root: &Path) -> Result<(Archive, ProjectId), CommandError> {
     let mut archive = open_archive(environment)?;
     let found = archive.find_project(root).map_err(|error| super::of_run(&error))?;
@@ -113,12 +114,12 @@ pub(crate) fn open_registered(environment: &Environment, root: &Path) -> Result<
     Ok((archive, project))
 }
 
-/// Resolves the settings that are not the plan's.
+/// Resolves the project's settings that are not part of the plan.
 pub(crate) fn settings(loaded: &Loaded) -> Result<Settings, CommandError> {
     settings_of(&loaded.root, &loaded.configuration)
 }
 
-/// Resolves the settings of a project, whether it has a plan or not.
+/// Resolves the settings of a project that may have no plan.
 pub(crate) fn settings_of(root: &Path, configuration: &Configuration) -> Result<Settings, CommandError> {
     let from_file = match configuration.environment.env_file.as_deref() {
         Some(name) => env_file::read(root, name)?,
@@ -141,18 +142,18 @@ pub(crate) fn settings_of(root: &Path, configuration: &Configuration) -> Result<
         task_list: configuration.tasks.file.clone(),
         limits: configuration.evidence.limits,
     };
-    // A pattern that is wrong is said before anything is registered or run.
+    // Wrong patterns are reported before anything is registered or run.
     settings.new_matcher().map_err(|error| super::of_run(&error))?;
     Ok(settings)
 }
 
-/// Returns a matcher of the settings, for a look at the tree without a run.
+/// Returns a matcher for reading the tree without a run.
 pub(crate) fn matcher(configuration: &Configuration) -> Result<Matcher, CommandError> {
     let matcher = new_matcher(&matcher_settings(configuration));
     matcher.map_err(|error| super::of_run(&error))
 }
 
-/// Returns what the settings say of what belongs to the tree.
+/// Returns the settings that decide which files belong to the tree.
 pub(super) fn matcher_settings(configuration: &Configuration) -> MatcherSettings {
     MatcherSettings {
         ignore: configuration.watch.ignore.clone(),
@@ -162,7 +163,7 @@ pub(super) fn matcher_settings(configuration: &Configuration) -> MatcherSettings
     }
 }
 
-/// A mismatch asks, never guesses (architecture, Files on disk).
+/// Asks the person whether the directory is the registered project. proctor never guesses that (architecture, Files on disk).
 fn ask_identity(doubt: &Doubt) -> Result<Identity, CommandError> {
     if !terminal::is_input_terminal() {
         return Err(doubt_error(doubt));

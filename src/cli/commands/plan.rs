@@ -1,4 +1,4 @@
-//! `proctor plan`: what a run would do. Nothing is run or recorded.
+//! `proctor plan`: shows what a run would do. Nothing is run or recorded.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ use crate::model::{
     Reuse, TaskId, Tool, ToolClass, ToolPolicy,
 };
 
-/// The document of `--json`.
+/// The document that `--json` prints.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct PlanV1<'p> {
@@ -27,7 +27,7 @@ struct PlanV1<'p> {
     notes: &'p [PlanNote],
 }
 
-/// One action. Values of its own variables are not shown: they may be secrets.
+/// One action. The values of its own variables are not shown, because they may be secrets.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct ActionV1<'p> {
@@ -58,7 +58,6 @@ struct ActionV1<'p> {
     control: bool,
 }
 
-/// Carries the command out.
 pub(crate) fn execute(options: &PlanOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
     let plan = specification_files::load(environment, &options.directory, options.task.as_deref())?.plan;
     if options.json {

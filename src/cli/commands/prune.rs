@@ -1,4 +1,4 @@
-//! `proctor prune`: removes the runs that are over the project's limits.
+//! `proctor prune`: removes the runs that exceed the project's limits.
 
 use crate::cli::commands::opening;
 use crate::cli::environment::Environment;
@@ -9,7 +9,6 @@ use crate::cli::setup;
 use crate::model::CommandExit;
 use crate::project::{Pruned, Scope, plan_pruning, prune};
 
-/// Carries the command out.
 pub(crate) fn execute(options: &PruneOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
     let root = setup::project_root(environment, &options.directory)?;
     let (configuration, _) = setup::configuration(&root)?;

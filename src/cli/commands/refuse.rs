@@ -1,4 +1,5 @@
-//! `proctor run` of a task whose specification has errors: nothing is run, and where the project is registered that is sealed (C78).
+//! `proctor run` for a task whose specification has errors: nothing is run. If the project is registered, the refusal is sealed
+//! as a run (C78).
 
 use crate::cli::arguments::RunOptions;
 use crate::cli::commands::opening;
@@ -13,9 +14,9 @@ use crate::model::{CommandExit, Trigger, TriggerKind};
 use crate::process::LauncherHandle;
 use crate::run::Refusal;
 
-/// Seals that nothing was run, and says why.
+/// Seals the refusal and shows the errors.
 ///
-/// A project that is not registered is left as it is: registering approves a plan, and there is none.
+/// A project that is not registered is not registered here either: registering approves a plan, and there is none.
 pub(super) fn refuse(
     options: &RunOptions,
     environment: &Environment,

@@ -1,4 +1,4 @@
-//! `proctor remove`: the service leaves a project alone from here on. Evidence, id and approvals stay (S7).
+//! `proctor remove`: the service stops watching a project. Its evidence, id and approvals are kept (S7).
 
 use std::path::{Path, PathBuf};
 
@@ -13,14 +13,13 @@ use crate::config::Configuration;
 use crate::model::{CommandExit, Serving};
 use crate::project::{RegisteredProject, Scope, record_serving};
 
-/// Carries the command out.
 pub(crate) fn execute(options: &RemoveOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
     let project = find(environment, &options.project)?;
     if project.serving == Serving::NotServed {
         render::line(&format!("{} was not watched", project.id));
         return Ok(CommandExit::Proceed);
     }
-    // The directory may be gone, and its configuration with it.
+    // The default is used, because the directory and its configuration may no longer exist.
     let lock_wait = Configuration::default().evidence.lock_wait;
     if let Some((client, _)) = service::listening(environment) {
         let path = format!("/v1/projects/{}", project.id);
@@ -34,14 +33,14 @@ pub(crate) fn execute(options: &RemoveOptions, environment: &Environment) -> Res
     Ok(CommandExit::Proceed)
 }
 
-/// Finds a project by its id or its directory, which need not be there any more.
+/// Finds a project by its id or its directory, which may no longer exist.
 fn find(environment: &Environment, wanted: &Path) -> Result<RegisteredProject, CommandError> {
     let mut archive = opening::open_archive(environment)?;
     let projects = archive.projects().map_err(|error| super::of_run(&error))?;
     let absolute = environment.absolute(wanted);
     let root = absolute.canonicalize().unwrap_or(absolute);
     let is_it = |project: &RegisteredProject| Path::new(project.id.as_str()) == wanted || Path::new(&project.path) == root;
-    // Several may have been registered at one path; the one that is served is meant.
+    // Several projects may have been registered at the same path. Take the one that is watched.
     let mut found: Vec<_> = projects.into_iter().filter(is_it).collect();
     found.sort_by_key(|project| project.serving == Serving::NotServed);
     found.into_iter().next().ok_or_else(|| {

@@ -1,5 +1,5 @@
-//! `proctor request`: what agents ask (seed 004, agent protocol). The service answers where it watches the project, else it is answered
-//! here, by the same decisions. What is claimed is logged; what is answered is computed.
+//! `proctor request`: the requests of agents (seed 004, agent protocol). The service answers if it watches the project; otherwise
+//! this process makes the same decisions. An agent's claim is logged; the answer is computed without it.
 
 use std::path::Path;
 use std::time::Duration;
@@ -21,10 +21,9 @@ use crate::collaboration::{Completion, Proposal, review_specification};
 use crate::model::{CommandExit, Freshness, ProjectStanding, TaskId};
 use crate::project::{Described, read_text};
 
-/// How long the service may take: a run under way is waited for, and a retest is one.
+/// The longest wait for the service. It first finishes a run that is under way, and a retest is a run, too.
 const LONGEST_RUN: Duration = Duration::from_secs(24 * 3600);
 
-/// Carries the command out.
 pub(crate) fn execute(options: &RequestOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
     let task_id = TaskId::try_from(options.task.as_str())
         .map_err(|error| CommandError::of(CommandExit::Usage, &error).hint("the task of a project's own checks is `default`"))?;
@@ -41,7 +40,7 @@ pub(crate) fn execute(options: &RequestOptions, environment: &Environment) -> Re
     if let Some(served) = service::serving(environment, &root) {
         match ask(&served, &request) {
             Ok(answer) => return show_asked(options, environment, &root, &served, &answer),
-            // Anything else may have been begun: beginning it here as well could make it twice.
+            // After any other error the service may have begun already. Doing it here as well could do it twice.
             Err(error @ ClientError::Absent { .. }) => service::say_unusable(&error),
             Err(error) => return Err(service::of_client(&error)),
         }
@@ -49,7 +48,7 @@ pub(crate) fn execute(options: &RequestOptions, environment: &Environment) -> Re
     answer_here(options, environment, &root, request)
 }
 
-/// Says what is wrong with the specification of a task, or with a proposed one and what that would change.
+/// Shows the errors of a task's specification, or of a proposed one together with what it would change.
 fn review_here(
     options: &RequestOptions,
     environment: &Environment,
@@ -61,7 +60,7 @@ fn review_here(
         Some(path) => Some(Proposal::Text(read_text(&path).map_err(|error| unreadable(&path, &error))?)),
         None => None,
     };
-    // A task of a specification needs no checks of the project's own.
+    // The project's own checks are not needed, so it is no error if there are none.
     let (configuration, _) = setup::configuration(root)?;
     let settings = opening::settings_of(root, &configuration)?;
     let reviewed = review_specification(root, &settings, &task_id, proposal.as_ref()).map_err(|error| super::of_run(&error))?;
@@ -138,12 +137,12 @@ fn retest_here(
     run::carry_out_here(&run_options(options, &loaded.root), &loaded, Opening { workspace, scope, settings, style })
 }
 
-/// What is shown of a retest is what is shown of any run.
+/// A retest is shown like any run.
 fn run_options(options: &RequestOptions, root: &Path) -> RunOptions {
     RunOptions { directory: root.to_owned(), task: None, checks: Vec::new(), phase: None, json: options.json, identity: None }
 }
 
-/// A task that no specification has and that was never judged is a mistake of whoever asks.
+/// Returns an error if no specification has the task and it never had a verdict: then the request names a wrong task.
 fn refuse_unknown(root: &Path, task: &TaskId, standing: &ProjectStanding) -> Result<(), CommandError> {
     match standing.of(task).map(|task| (&task.freshness, &task.verdict)) {
         Some((Freshness::SpecificationWrong, None)) => specification_files::reload(root, task).map(drop),

@@ -1,4 +1,4 @@
-//! `proctor review`: asks a reviewer for a verdict, as a run of one action.
+//! `proctor review`: asks a reviewer for a verdict, as a run with one action.
 
 use std::fs::File;
 use std::io::{self, Read as _};
@@ -22,7 +22,7 @@ use crate::review::NO_VERDICT_HINT;
 use crate::spec;
 use crate::tree::TreeHints;
 
-/// What `--json` prints.
+/// The document that `--json` prints.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct ReviewV1 {
@@ -36,7 +36,6 @@ struct ReviewV1 {
     attempts: Vec<ReviewAttempt>,
 }
 
-/// Carries the command out.
 pub(crate) fn execute(options: &ReviewOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
     let launcher = opening::start_launcher(environment)?;
     let loaded = load(options, environment)?;
@@ -131,7 +130,7 @@ fn document(sealed: &Sealed, path: String) -> ReviewV1 {
     let status = report.execution_summary.overall_status;
     let (verdict, reason) = match seen {
         Some(seen) if status.counts() => (seen.verdict, seen.reason.clone()),
-        // What was reviewed is not what is there now, or nobody knows what.
+        // The reviewed files changed during the review, or it is unknown whether they did.
         Some(_) | None if sealed.exit == CommandExit::NoFreshVerdict => {
             (ReviewVerdict::Indeterminate, "The project changed while it was reviewed".to_owned())
         }

@@ -1,4 +1,4 @@
-//! `proctor run`: carries the plan out once and shows what came of it.
+//! `proctor run`: runs the plan once and shows the result.
 
 use crate::cli::arguments::RunOptions;
 use crate::cli::commands::hand_over::hand_over;
@@ -18,7 +18,6 @@ use crate::process::{Control, signal_controls};
 use crate::project::{Carried, Checks, RunRequest, Sealed, Settings, UnmetDependency};
 use crate::tree::TreeHints;
 
-/// Carries the command out.
 pub(crate) fn execute(options: &RunOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
     let launcher = opening::start_launcher(environment)?;
     let loaded = match specification_files::find(environment, &options.directory, options.task.as_deref())? {
@@ -33,7 +32,7 @@ pub(crate) fn execute(options: &RunOptions, environment: &Environment) -> Result
     carry_out_here(options, &loaded, opening)
 }
 
-/// Carries the plan out in this process.
+/// Runs the plan in this process.
 pub(super) fn carry_out_here(options: &RunOptions, loaded: &Loaded, opening: Opening) -> Result<CommandExit, CommandError> {
     let Opening { mut workspace, scope, settings, style } = opening;
     workspace.expect_one_run();
@@ -56,7 +55,7 @@ pub(super) fn carry_out_here(options: &RunOptions, loaded: &Loaded, opening: Ope
     };
     let mut carried = carry_out(&request)?;
     if let Carried::Moved(sealed) = &carried {
-        // A run whose tree moved is repeated once (S6).
+        // A run whose tree changed is repeated once (S6).
         let paths = screen::moved_paths(&sealed.report);
         render::note(&format!("{} changed while the checks ran: they are run once more", paths.join(", ")));
         request.trigger = Trigger { kind: TriggerKind::Moved, paths };
@@ -81,14 +80,15 @@ fn waits_for_a_person(loaded: &Loaded, pause: &PauseRecord) -> CommandError {
     CommandError::new(CommandExit::PersonNeeded, screen::paused(task, pause)).hint(screen::resolve_hint(task))
 }
 
-/// What asks for less than was approved waits for a person (S7).
+/// Returns the error that a person must approve the plan, because it is weaker than the approved one (S7).
 pub(super) fn not_approved(unapproved: &Unapproved) -> CommandError {
     let mut lines = screen::not_approved(unapproved).into_iter();
     let error = CommandError::new(CommandExit::PersonNeeded, lines.next().unwrap_or_default());
     lines.fold(error, |error, line| error.detail(line)).hint(screen::approve_hint(&unapproved.task, unapproved.way))
 }
 
-/// A task whose dependencies are not complete is one whose prerequisites have failed: the code, or what is run first, needs work (G5).
+/// Returns the error that tasks are incomplete on which this task depends. Like a failed prerequisite, this means that the code
+/// needs work (G5).
 fn waits_for_tasks(task: &TaskId, unmet: &[UnmetDependency]) -> CommandError {
     let error = CommandError::new(CommandExit::CodeNeedsWork, screen::waits(task));
     let error = unmet.iter().fold(error, |error, unmet| error.detail(unmet.to_string()));
@@ -138,7 +138,7 @@ fn selection(loaded: &Loaded, names: &[String]) -> Checks {
     if names.is_empty() { Checks::All } else { Checks::Named(named.collect()) }
 }
 
-/// Returns the name of a check; the steps of a specification are called by their ids too, since their names are sentences.
+/// Returns the name of a check. Steps of a specification may also be called by their ids, since their names are whole sentences.
 pub(super) fn name_of(loaded: &Loaded, called: &str) -> Option<String> {
     let by_id = loaded.plan.origin == PlanOrigin::Specification;
     let is_meant = |step: &&Action| step.name == called || (by_id && step.id.as_str() == called);

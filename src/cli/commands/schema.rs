@@ -1,11 +1,10 @@
-//! `proctor schema`: the JSON Schema of test specifications, as it is in the program.
+//! `proctor schema`: prints the JSON Schema of test specifications.
 
 use crate::cli::error::CommandError;
 use crate::cli::render;
 use crate::model::CommandExit;
 use crate::spec::specification::SCHEMA_TEXT;
 
-/// Carries the command out.
 pub(crate) fn execute() -> Result<CommandExit, CommandError> {
     render::bytes(SCHEMA_TEXT.as_bytes());
     Ok(CommandExit::Proceed)

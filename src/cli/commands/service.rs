@@ -1,4 +1,4 @@
-//! `proctor service`: puts proctor into the hands of the user's service manager, takes it out again, and says how it stands.
+//! `proctor service`: installs proctor in the user's service manager, removes it, and shows its state.
 
 use std::error::Error;
 use std::path::{Path, PathBuf};
@@ -19,7 +19,7 @@ use crate::cli::terminal;
 use crate::model::{CommandExit, Serving};
 use crate::project::Archive;
 
-/// A unit file, in its place.
+/// A unit file and what is at its path now.
 struct Placed {
     unit: UnitFile,
     path: PathBuf,
@@ -27,18 +27,18 @@ struct Placed {
     ownership: Ownership,
 }
 
-/// Everything that is known before something is done.
+/// The state of the installation.
 struct Installation {
     placed: [Placed; 2],
     facts: Facts,
 }
 
-/// What `--json` prints (`proctor-service-v1`).
+/// The document that `--json` prints (`proctor-service-v1`).
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Document<'f> {
     schema: &'static str,
-    /// Files that were written or removed by this command.
+    /// The files that this command has written or removed.
     changed: Vec<String>,
     program: String,
     units: Vec<UnitV1>,
@@ -61,7 +61,6 @@ struct UnitV1 {
     process: Option<u32>,
 }
 
-/// Carries the command out.
 pub(crate) fn execute(options: &ServiceOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
     let before = look(environment)?;
     let changed = match options.verb {
@@ -82,10 +81,11 @@ pub(crate) fn execute(options: &ServiceOptions, environment: &Environment) -> Re
     Ok(if runs || is_removed { CommandExit::Proceed } else { CommandExit::CodeNeedsWork })
 }
 
-/// Returns what is known of the service for `proctor doctor`; none where it was never installed.
+/// Returns the state of the service for `proctor doctor`; `None` if `proctor service install` was never used.
 pub(crate) fn installed(environment: &Environment) -> Option<Facts> {
     let directory = disk::unit_directory(environment.variables())?;
-    // Without a unit file of ours no service manager is asked: a package's unit file is the package's.
+    // The service manager is asked only if the user's own unit file exists. A unit file from a package is not proctor's to
+    // examine.
     let is_there = disk::read(&directory.join(SERVICE.name)).is_ok_and(|found| found.is_some());
     if is_there { look(environment).ok().map(|found| found.facts) } else { None }
 }
@@ -125,8 +125,8 @@ fn look(environment: &Environment) -> Result<Installation, CommandError> {
     Ok(Installation { placed, facts })
 }
 
-/// Returns the path by which this program is started: the one on the search path if that leads to it, because a package manager
-/// that replaces the program keeps that one.
+/// Returns the path that unit files use for this program. A path on the search path is preferred if it leads here, because it
+/// stays the same when a package manager replaces the program.
 fn program(environment: &Environment) -> Result<PathBuf, CommandError> {
     let real = std::fs::read_link(environment.executable()).ok().filter(|path| path.is_absolute() && path.exists());
     let real = real.ok_or_else(|| {
@@ -163,11 +163,11 @@ fn install(before: &Installation, force: bool, environment: &Environment) -> Res
         return Ok(changed);
     }
     let told = manager::tell(&["daemon-reload"], &[])
-        // One that has failed too often is not started again otherwise.
+        // systemd does not start a unit again that has failed too often, unless the failures are reset.
         .and_then(|()| manager::tell(&["reset-failed"], &[SERVICE.name]).or(Ok(())))
         .and_then(|()| manager::tell(&["enable", "--now"], &[SOCKET.name, SERVICE.name]))
         .and_then(|()| {
-            // What goes on was started with the old files.
+            // A running service was started with the old files.
             let is_old = !changed.is_empty() && units.service.is_active();
             if is_old { manager::tell(&["restart"], &[SERVICE.name]) } else { Ok(()) }
         });
@@ -194,7 +194,7 @@ fn uninstall(before: &Installation, force: bool) -> Result<Vec<String>, CommandE
         changed.push(placed.path.display().to_string());
     }
     manager::tell(&["daemon-reload"], &[]).map_err(|error| of_manager(&error))?;
-    // A failure that is remembered would be all that is left of it.
+    // Otherwise systemd would keep showing the removed unit as failed.
     let _none_failed = manager::tell(&["reset-failed"], &names);
     Ok(changed)
 }

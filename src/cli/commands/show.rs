@@ -1,4 +1,4 @@
-//! `proctor show`: one run for people, its report as it is, or the bytes an action wrote.
+//! `proctor show`: shows one run for people, prints its report unchanged, or prints the output of an action.
 
 use crate::cli::arguments::ShowOptions;
 use crate::cli::commands::opening;
@@ -14,7 +14,6 @@ use crate::model::{CommandExit, ProjectId, PruneReason, RunId};
 use crate::project::{Archive, ArchivedRun};
 use crate::report::{ActionResultV2, EXECUTION_REPORT_FILE};
 
-/// Carries the command out.
 pub(crate) fn execute(options: &ShowOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
     let root = setup::project_root(environment, &options.project)?;
     let (archive, project) = opening::open_registered(environment, &root)?;
@@ -54,7 +53,7 @@ pub(crate) fn execute(options: &ShowOptions, environment: &Environment) -> Resul
     Ok(CommandExit::Proceed)
 }
 
-/// Says that a run is gone on purpose. Where its report or a log is asked for, that cannot be had.
+/// Shows that a run was pruned. It is an error if its report or a log is asked for.
 fn show_pruned(run: &ArchivedRun, why: PruneReason, options: &ShowOptions) -> Result<CommandExit, CommandError> {
     if options.json || options.log.is_some() {
         return Err(super::of_pruned(&run.run_id, why));
@@ -83,7 +82,7 @@ fn show_log(archive: &Archive, project: &ProjectId, run: &ArchivedRun, action: &
         return Err(CommandError::new(CommandExit::Usage, format!("run {} has no log of `{action}`", run.run_id))
             .hint(format!("it has logs of: {}", known.join(", "))));
     };
-    // Of a result that was reused the log lies where it was made.
+    // The log of a reused result is in the earlier run.
     let earlier = owner.map(|run_id| find(archive, project, Some(run_id.as_str()))).transpose()?;
     if let Some((earlier, why)) = earlier.as_ref().and_then(|earlier| Some((earlier, earlier.pruned?))) {
         return Err(super::of_pruned(&earlier.run_id, why));
@@ -93,7 +92,7 @@ fn show_log(archive: &Archive, project: &ProjectId, run: &ArchivedRun, action: &
     Ok(CommandExit::Proceed)
 }
 
-/// Returns the name of an action's log, and the run it lies in where that is an earlier one.
+/// Returns the name of an action's log. For a reused result, also the earlier run that has it.
 fn log_of(result: &ActionResultV2) -> Option<(Option<&RunId>, String)> {
     match &result.reused {
         Some(reused) => Some((Some(&reused.run_id), reused.evidence.clone()?)),

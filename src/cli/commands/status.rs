@@ -1,4 +1,4 @@
-//! `proctor status`: how verdicts stand to the trees as they are now. Runs nothing.
+//! `proctor status`: shows whether verdicts are for the present trees. Runs nothing.
 
 use std::path::{Path, PathBuf};
 
@@ -17,7 +17,6 @@ use crate::cli::terminal;
 use crate::model::{CommandExit, ProjectStanding, Serving, TaskId};
 use crate::project::{Archive, Described, Undescribed};
 
-/// Carries the command out.
 pub(crate) fn execute(options: &StatusOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
     let wanted = if options.all { None } else { Some(setup::project_root(environment, &options.directory)?) };
     let mut status = of_service(environment).unwrap_or(StatusV1 { service: None, projects: Vec::new() });
@@ -56,7 +55,7 @@ fn registered_roots(environment: &Environment) -> Result<Vec<PathBuf>, CommandEr
     Ok(projects.into_iter().map(|project| PathBuf::from(project.path)).collect())
 }
 
-/// Asks the service about a task that it said nothing of: one that was never run.
+/// Asks the service again about a task that its first answer does not have, because the task was never run.
 fn of_task(environment: &Environment, project: ProjectStatusV1, task: Option<&TaskId>) -> ProjectStatusV1 {
     let (Some(task), Some(id)) = (task, &project.id) else { return project };
     if project.tasks.iter().any(|status| status.task == *task) {
@@ -72,7 +71,7 @@ fn of_task(environment: &Environment, project: ProjectStatusV1, task: Option<&Ta
     }
 }
 
-/// Leaves out what was not asked for.
+/// Removes the tasks that were not asked for.
 fn only(mut project: ProjectStatusV1, task: Option<&TaskId>) -> ProjectStatusV1 {
     if let Some(task) = task {
         project.tasks.retain(|status| status.task == *task);
@@ -90,7 +89,7 @@ fn look(environment: &Environment, root: &Path, task: Option<&TaskId>) -> Result
     Ok(ProjectStatusV1::new(&standing, serving))
 }
 
-/// Looks at a project without the service, at these tasks too.
+/// Reads the state of a project without the service, including the tasks in `wanted`.
 pub(super) fn stand(archive: &mut Archive, root: &Path, wanted: &[TaskId]) -> Result<ProjectStanding, CommandError> {
     let read = setup::describe(root).and_then(|(configuration, plan)| {
         let settings = opening::settings_of(root, &configuration)?;

@@ -1,4 +1,4 @@
-//! `proctor tasks init`: from here on proctor keeps a task list in the project.
+//! `proctor tasks init`: makes proctor keep a task list in the project.
 
 use std::fs::OpenOptions;
 use std::io::Write as _;
@@ -14,7 +14,6 @@ use crate::config;
 use crate::model::CommandExit;
 use crate::project::{Scope, keep_task_list};
 
-/// Carries the command out.
 pub(crate) fn execute(options: &TasksOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
     let TasksVerb::Init { directory, file } = &options.verb;
     let root = setup::project_root(environment, directory)?;
@@ -41,12 +40,12 @@ pub(crate) fn execute(options: &TasksOptions, environment: &Environment) -> Resu
     Ok(CommandExit::Proceed)
 }
 
-/// Adds the setting at the end of the configuration, where a new table always may stand; without a configuration it becomes one, and
-/// the checks are found as before.
+/// Appends the setting to the configuration; a new table is always allowed at the end. If there is no configuration, the file has
+/// this setting only, and checks are discovered as before.
 fn append_setting(root: &Path, file: &str) -> Result<(), CommandError> {
-    // A text of JSON is one of TOML.
+    // A JSON string is also a valid TOML string.
     let lines = format!("[tasks]\nfile = {}\n", serde_json::Value::from(file));
-    // What is wrong with the name is said before anything is written.
+    // Errors in the name are reported before the file is written.
     config::read(&lines, CONFIGURATION_FILE).map_err(|problems| {
         let error = CommandError::new(CommandExit::Usage, format!("`{file}` cannot be the task list"));
         let error = problems.iter().fold(error, |error, problem| error.detail(problem.message.clone()));

@@ -1,5 +1,6 @@
-//! `proctor tdd`: the verbs of a red, green, refactor cycle. State is the ledger's (R5); only a person resolves (R9).
-//! Where the service watches the project, it makes the change: one writer for each project (S2).
+//! `proctor tdd`: shows and changes a red, green, refactor cycle. Its state is in the ledger (R5), and only a person resolves a
+//! wait (R9). If the service watches the project, the service makes the change, so that there is one writer for each project
+//! (S2).
 
 use std::path::Path;
 
@@ -19,7 +20,6 @@ use crate::config::Configuration;
 use crate::model::{CommandExit, TaskId, TddState};
 use crate::project::{Attendance, CycleChange, RunError};
 
-/// Carries the command out.
 pub(crate) fn execute(options: &TddOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
     let (task, change) = match &options.verb {
         TddVerb::Show { task, json } => return show(options, environment, task, *json),
@@ -31,7 +31,8 @@ pub(crate) fn execute(options: &TddOptions, environment: &Environment) -> Result
     let task = read_task(task)?;
     let attendance = if terminal::is_input_terminal() { Attendance::Person } else { Attendance::Nobody };
     if attendance == Attendance::Nobody && matches!(change, CycleChange::Resolve { .. }) {
-        // Whatever the state is, and whoever writes: this is asked here, where the person is.
+        // Only a person may do this, in whatever state the task is. It is checked here, because the service does not know whether
+        // a person is at the terminal.
         return Err(super::of_run(&RunError::PersonNeeded { task }));
     }
     let root = setup::project_root(environment, &options.project)?;
@@ -43,7 +44,7 @@ pub(crate) fn execute(options: &TddOptions, environment: &Environment) -> Result
     Ok(CommandExit::Proceed)
 }
 
-/// Has the service make the change, where it watches the project: it is the one that writes then. None: it does not.
+/// Lets the service make the change. Returns `None` if it does not watch the project.
 fn hand_over(
     environment: &Environment,
     root: &Path,
@@ -59,7 +60,7 @@ fn hand_over(
         CycleChange::Resolve { to, reason } => CycleRequestV1::Resolve { task, to: *to, reason: reason.clone() },
     };
     let path = format!("/v1/projects/{}/phase", served.project.id);
-    // A run under way is waited for as long as another writer would be.
+    // The service waits for the end of a run as long as another writer would wait for the lock.
     let within = Configuration::default().evidence.lock_wait + MARGIN;
     match served.client.send::<CycleV1>(MethodV1::Post, &path, &request, within) {
         Ok(answer) => Ok(Some(answer.state)),
@@ -67,7 +68,7 @@ fn hand_over(
             service::say_unusable(&error);
             Ok(None)
         }
-        // It may have been done: doing it here as well could make it twice.
+        // The service may have made the change already. Making it here as well could make it twice.
         Err(error) => Err(service::of_client(&error)),
     }
 }

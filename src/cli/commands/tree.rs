@@ -1,4 +1,5 @@
-//! `proctor tree`: the digest of the tree as it is now, and what it was made of. It reads every file: nothing that was remembered counts.
+//! `proctor tree`: prints the digest of the present tree and the entries that it was made of. Every file is read; no saved index
+//! is used.
 
 use serde::Serialize;
 
@@ -13,7 +14,7 @@ use crate::process::clock;
 use crate::project::RunError;
 use crate::tree::{TreeEntry, TreeIndex};
 
-/// The document of `--json`.
+/// The document that `--json` prints.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct TreeDocumentV1 {
@@ -26,7 +27,7 @@ struct TreeDocumentV1 {
     entries: Option<Vec<TreeEntryV1>>,
 }
 
-/// An entry; its path is escaped where it is not plain text.
+/// An entry of the tree. Its path is escaped if it has unusual characters.
 #[derive(Serialize)]
 struct TreeEntryV1 {
     kind: EntryKind,
@@ -43,7 +44,6 @@ struct TreeIssueV1 {
 /// The name of the digest's format.
 const FORMAT: &str = "proctor-tree-v1";
 
-/// Carries the command out.
 pub(crate) fn execute(options: &TreeOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
     let root = setup::project_root(environment, &options.directory)?;
     let (configuration, _) = setup::configuration(&root)?;
@@ -64,7 +64,7 @@ pub(crate) fn execute(options: &TreeOptions, environment: &Environment) -> Resul
         return Ok(CommandExit::Proceed);
     }
     if options.list {
-        // One line for each of perhaps a hundred thousand entries: written at once.
+        // There may be a hundred thousand entries, so all lines are written at once.
         let lines: String = index.entries().map(to_entry).map(|entry| format!("{}\n", line(&entry))).collect();
         render::bytes(lines.as_bytes());
     }
@@ -83,7 +83,7 @@ fn to_issue(issue: &TreeIssue) -> TreeIssueV1 {
     TreeIssueV1 { kind: issue.kind, path: escape(issue.path.as_bytes()) }
 }
 
-/// Returns a line of the list: the letter of the format, the digest (zeros for what could not be read), the path.
+/// Returns one line: the format's letter, the digest (zeros for an unreadable entry) and the path.
 fn line(entry: &TreeEntryV1) -> String {
     let letter = match (entry.kind, entry.digest) {
         (_, None) => 'u',
@@ -103,8 +103,8 @@ fn explain(kind: TreeIssueKind) -> &'static str {
     }
 }
 
-/// Escapes what could be mistaken on a screen or by a reader of lines, such that no two paths become the same text: backslashes,
-/// control characters, and bytes that are not UTF-8.
+/// Escapes backslashes, control characters and bytes that are not UTF-8, so that the path is one unambiguous line. Different
+/// paths stay different.
 fn escape(path: &[u8]) -> String {
     let mut text = String::with_capacity(path.len());
     for chunk in path.utf8_chunks() {

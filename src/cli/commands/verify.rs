@@ -1,4 +1,5 @@
-//! `proctor verify`: hashes evidence again and names every fault. It changes nothing, so it opens neither ledger nor index for writing.
+//! `proctor verify`: checks evidence against its hashes and signatures, and names every fault. It changes nothing, so it opens
+//! neither ledger nor index for writing.
 
 use std::fs::File;
 use std::io::Read as _;
@@ -23,19 +24,18 @@ use crate::model::{CommandExit, ProjectId, RunId, TaskId};
 use crate::project::{approval_counts, approval_faults};
 use crate::store::{IndexDifference, IndexError, IndexReader, RowDifference};
 
-/// What was verified, added up.
+/// The results of all verified projects, runs or files.
 #[derive(Debug, Default)]
 struct Total {
     projects: Vec<ProjectId>,
-    /// Of all projects together; its ledger lines are only counted.
+    /// The sum over all projects. Its ledger lines are only counted.
     sum: VerificationResult,
     lines: u64,
-    /// The ledgers as logs, where they are compared with anchors.
+    /// The ledgers to compare with anchors; empty if there are no anchors.
     logs: Vec<LedgerLog>,
     held: Vec<HeldV1>,
 }
 
-/// Carries the command out.
 pub(crate) fn execute(options: &VerifyOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
     let named = options.what.as_deref().map(|what| environment.absolute(Path::new(what)));
     let total = match named {
@@ -51,12 +51,13 @@ pub(crate) fn execute(options: &VerifyOptions, environment: &Environment) -> Res
     Ok(if total.sum.faults.is_empty() { CommandExit::Proceed } else { CommandExit::EvidenceWrong })
 }
 
-/// Returns whether a path is a run or an export of one: a directory, or one file.
+/// Returns whether a path is a run or an exported run: a directory or an archive file.
 fn is_run(path: &Path) -> bool {
     path.join(MANIFEST_NAME).is_file() || path.join("run").is_dir() || (is_archive_name(path) && path.is_file())
 }
 
-/// Returns whether a path is a file with a proof of progress. Runs and tasks may have the names of other files.
+/// Returns whether a path is a file with a proof of progress. Other existing files are not, because a run or task may have the
+/// same name as a file.
 fn is_progress(path: &Path) -> bool {
     let mut start = [0; ConsistencyProof::START.len()];
     let read = File::open(path).and_then(|mut file| file.read_exact(&mut start));
@@ -77,7 +78,7 @@ fn verify_copied(directory: &Path, options: &VerifyOptions, environment: &Enviro
     Ok(total)
 }
 
-/// Verifies that a log went on, for somebody who has an earlier checkpoint and not the ledger.
+/// Verifies that a ledger only grew since an earlier checkpoint, without having the ledger.
 fn verify_progress(path: &Path, options: &VerifyOptions, environment: &Environment) -> Result<Total, CommandError> {
     anchored::refuse_notes(options)?;
     let Some(file) = &options.key else {
@@ -106,7 +107,7 @@ fn read_key(path: &Path) -> Result<PublicKey, CommandError> {
         .map_err(|error| CommandError::caused(CommandExit::Usage, format!("`{}` is no key", path.display()), &error).hint(HINT))
 }
 
-/// Returns the key of this user's that a copy says it is signed with.
+/// Returns this user's key with which a copied run claims to be signed.
 fn own_key(directory: &Path, environment: &Environment) -> Result<PublicKey, CommandError> {
     let store = Store::open(environment.state_root()).map_err(|error| of_evidence(&error))?;
     let ring = read_key_ring(&store).map_err(|error| of_evidence(&error))?;
@@ -122,7 +123,7 @@ fn verify_store(options: &VerifyOptions, environment: &Environment) -> Result<To
     let mut total = Total::default();
     let (keys, faults) = verify_keys(&store).map_err(|error| of_evidence(&error))?;
     total.sum.faults.extend(faults);
-    // Before any ledger is read: what it knows then must be in them.
+    // The index is opened before any ledger is read, so every line that it has applied must be in the ledgers.
     let index = total.look_at_index(&store);
     total.projects = if options.all {
         every_project(&store, index.as_ref())?
@@ -156,13 +157,13 @@ fn verify_store(options: &VerifyOptions, environment: &Environment) -> Result<To
     Ok(total)
 }
 
-/// Returns how faults name a project's ledger.
+/// Returns the ledger's path relative to the store, as faults show it.
 fn ledger_file(store: &Store, project: &ProjectId) -> PathBuf {
     let path = store.ledger_path(project);
     path.strip_prefix(store.root()).map_or_else(|_| path.clone(), Path::to_owned)
 }
 
-/// Returns every project of which there is anything: a ledger, evidence, or rows of the index.
+/// Returns every project that has a ledger, evidence, or rows in the index.
 fn every_project(store: &Store, index: Option<&IndexReader>) -> Result<Vec<ProjectId>, CommandError> {
     let mut projects = list_projects(store).map_err(|error| of_evidence(&error))?;
     projects.extend(projects_with_evidence(store).map_err(|error| of_evidence(&error))?);
@@ -181,7 +182,7 @@ fn project(
 ) -> Result<ProjectId, CommandError> {
     let root = setup::project_root(environment, &options.project)?;
     let by_ledger = find_registered_project(store, &root).map_err(|error| of_evidence(&error))?;
-    // A ledger that is gone or cannot be read does not say whose it was.
+    // A missing or unreadable ledger does not name its project, but the index may.
     let by_index = || index.and_then(|index| index.project_at(&root.to_string_lossy()).ok().flatten());
     by_ledger.or_else(by_index).ok_or_else(|| {
         CommandError::new(CommandExit::Usage, format!("`{}` is not registered: nothing was run there", root.display()))
@@ -189,7 +190,7 @@ fn project(
     })
 }
 
-/// Returns what of a project a word means: a run's id or number, or a task.
+/// Returns what the word on the command line means: a run by its id or number, or a task.
 fn subject(store: &Store, project: &ProjectId, what: &str) -> Result<VerificationScope, CommandError> {
     let known = crate::evidence::known_runs(store, project).map_err(|error| of_evidence(&error))?;
     let number = what.parse::<u64>().ok();
@@ -236,7 +237,7 @@ impl Total {
         self.sum.faults.extend(checked.faults);
     }
 
-    /// Says that the anchors hold, unless something is wrong.
+    /// Reports that the anchors hold, unless there are faults.
     fn hold(&mut self, anchors: &[Anchor]) {
         if self.sum.faults.is_empty() {
             self.held = anchors.iter().filter_map(anchored::of_held).collect();
@@ -280,7 +281,7 @@ fn lines(total: &Total) -> Vec<String> {
     text
 }
 
-/// The document of `--json`.
+/// The document that `--json` prints.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct VerificationV1<'a> {
@@ -299,7 +300,7 @@ struct VerificationV1<'a> {
     faults: Vec<FaultV1<'a>>,
 }
 
-/// A fault, or what was begun and not ended.
+/// A fault, or a run that was begun and did not end.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct FaultV1<'a> {
@@ -312,7 +313,7 @@ struct FaultV1<'a> {
 
 impl<'a> FaultV1<'a> {
     fn of(file: &Path, detail: &'a str, [kind, what, next]: [&'static str; 3]) -> Self {
-        // Names need not be UTF-8; JSON must be.
+        // File names may be invalid UTF-8, which JSON does not allow.
         Self { kind, file: PathBuf::from(file.to_string_lossy().into_owned()), what, detail, next }
     }
 }

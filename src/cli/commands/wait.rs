@@ -1,4 +1,4 @@
-//! `proctor wait --fresh`: blocks until there is a verdict for the tree as it is now. Asks the service, or runs the checks itself.
+//! `proctor wait --fresh`: waits for a verdict on the present tree. It asks the service, or runs the checks itself.
 
 use std::path::Path;
 use std::sync::mpsc::{Sender, channel};
@@ -25,12 +25,11 @@ use crate::process::{Control, ControlHandle, clock};
 use crate::project::{Archive, Carried, Checks, RunError, RunRequest};
 use crate::tree::TreeHints;
 
-/// How often another process's run is looked at.
+/// The interval for checking on a run of another process.
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
-/// So many runs are begun by one wait: a tree that moves in each of them is not waited for any longer.
+/// The most runs that one wait begins. If the tree changes during each of them, the wait gives up.
 const MOST_RUNS: u32 = 3;
 
-/// Carries the command out.
 pub(crate) fn execute(options: &WaitOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
     let root = setup::project_root(environment, &options.directory)?;
     let task = specification_files::read_task(&options.task)?;
@@ -39,14 +38,14 @@ pub(crate) fn execute(options: &WaitOptions, environment: &Environment) -> Resul
         match ask(&served, &task, &until) {
             Ok(answer) => return Ok(show(&answer, options.json, environment)),
             Err(error @ (ClientError::Refused(_) | ClientError::Late { .. })) => return Err(service::of_client(&error)),
-            // A service that stopped meanwhile does not answer; what is left of the time is.
+            // The service stopped in the meantime. The remaining time is used to wait without it.
             Err(error) => service::say_unusable(&error),
         }
     }
     wait_here(options, environment, (&root, &task), &until)
 }
 
-/// When a wait ends.
+/// The start and the time limit of a wait.
 struct Until {
     begun: clock::Monotonic,
     timeout: Duration,
@@ -74,13 +73,13 @@ fn wait_here(
     let mut runner = None;
     let mut runs = 0;
     loop {
-        // Every round looks at the tree anew: what is answered was on disk after the question.
+        // The tree is read in every round, so that the answer is for a tree that existed after the command began.
         let standing = status::stand(&mut archive, root, std::slice::from_ref(task))?.with_first(task);
         let freshness = standing.tasks.first().map(|task| &task.freshness);
         let step = freshness.map_or(WaitStep::Answer, Freshness::wait_step);
         let in_time = match step {
             WaitStep::Answer => Some(InTimeV1::Answered),
-            // Who waits for nothing wants to know how it stands now.
+            // A time limit of zero asks for the present state.
             WaitStep::GoOn | WaitStep::Run if until.timeout.is_zero() => Some(InTimeV1::Answered),
             WaitStep::GoOn | WaitStep::Run if until.left().is_zero() => Some(InTimeV1::TimedOut),
             WaitStep::Run if runs == MOST_RUNS => Some(InTimeV1::Answered),
@@ -105,9 +104,9 @@ fn wait_here(
     }
 }
 
-/// What is needed to run the checks here, had when it is needed first.
+/// What is needed to run the checks here. It is opened when the first run begins.
 struct Runner {
-    /// None once the first run has taken it.
+    /// `None` after the first run has taken it.
     launcher: Option<crate::process::LauncherHandle>,
     opening: Option<Opening>,
     control: Control,
@@ -119,7 +118,7 @@ impl Runner {
         Ok(Self { launcher, opening: None, control: run::watch_signals()? })
     }
 
-    /// Runs the checks once, no longer than until the end of the wait. Returns an exit code where the command ends by that.
+    /// Runs the checks once, within the time that is left. Returns an exit code if the whole command must end.
     fn run(
         &mut self,
         environment: &Environment,
@@ -150,11 +149,11 @@ impl Runner {
         let carried = opening.workspace.carry_out(&request, &mut |progress| screen.show(&progress));
         alarm.cancel();
         match carried {
-            // The run of another process took all the time there was; the next look says how it stands.
+            // The run of another process took all the time that was left. The next round reads the state.
             Err(RunError::Lock(crate::evidence::LockError::Busy { .. })) => Ok(None),
             Err(RunError::StoppedWaiting(_)) if until.left().is_zero() => Ok(None),
             Err(error) => Err(super::of_run(&error)),
-            // A person stopped it, or the time is over.
+            // A person stopped the run. If the time is over, the alarm stopped it.
             Ok(Carried::Interrupted(sealed)) if !until.left().is_zero() => Ok(Some(sealed.exit)),
             Ok(
                 Carried::Interrupted(_)
@@ -172,7 +171,7 @@ impl Runner {
     }
 }
 
-/// Stops a run when its time is over. Its thread ends when the alarm is cancelled or dropped.
+/// Stops a run when the time is over. Its thread ends when the alarm is cancelled or dropped.
 struct Alarm {
     cancel: Sender<()>,
     thread: thread::JoinHandle<()>,

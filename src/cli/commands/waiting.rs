@@ -1,4 +1,4 @@
-//! `proctor govern --list`: the workflows of a project that are not over, by their checkpoints.
+//! `proctor govern --list`: lists the unfinished workflows of a project from their checkpoints.
 
 use serde::Serialize;
 
@@ -14,7 +14,7 @@ use crate::workflow::{WaitingWorkflow, list_waiting_workflows};
 
 const SCHEMA: &str = "proctor-workflows-v1";
 
-/// What `--json` prints.
+/// The document that `--json` prints.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct WorkflowsV1 {
@@ -22,14 +22,14 @@ struct WorkflowsV1 {
     workflows: Vec<WorkflowV1>,
 }
 
-/// A workflow that is not over.
+/// A workflow that is not finished.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct WorkflowV1 {
     slug: String,
-    /// Null: another version of proctor has written down where it stands.
+    /// Null if another version of proctor wrote a checkpoint that this version cannot read.
     node: Option<&'static str>,
-    /// The gate at which a person is asked; null: it is nobody's turn but a model's or proctor's.
+    /// The gate at which a person has to decide; null if a model or proctor itself has to act.
     gate: Option<WorkflowGate>,
     waits_for: String,
     since: Option<Timestamp>,
@@ -38,13 +38,12 @@ struct WorkflowV1 {
     iterations: Option<u32>,
     drafts: Option<u32>,
     verdicts: Option<u32>,
-    /// The number of the issue, where it is filed already.
+    /// The number of the issue; null until it is filed.
     issue: Option<u64>,
-    /// The command that goes on with it.
+    /// The command that resumes the workflow.
     next: Vec<String>,
 }
 
-/// Carries the command out.
 pub(super) fn execute(options: &GovernOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
     let root = setup::project_root(environment, &options.project)?;
     let mut archive = opening::open_archive(environment)?;

@@ -1,4 +1,4 @@
-//! `proctor watch`: runs on every save, and shows it to a person.
+//! `proctor watch`: runs the checks after every save and shows the results.
 
 use std::path::Path;
 use std::thread;
@@ -22,7 +22,6 @@ use crate::spec::{self, DiskFiles};
 use crate::tree::TreeHints;
 use crate::watch::{Pace, WatchError};
 
-/// Carries the command out.
 pub(crate) fn execute(options: &WatchOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
     let launcher = opening::start_launcher(environment)?;
     let task = options.task.as_deref().map(specification_files::read_task).transpose()?;
@@ -53,7 +52,7 @@ pub(crate) fn execute(options: &WatchOptions, environment: &Environment) -> Resu
             let tasks = watched_tasks(&mut workspace, &scope, &reloaded, &TreeHints::Everything);
             EngineSettings { tasks: tasks.map_err(|error| super::of_run(&error))?, ..reloaded.engine }
         }
-        // It was saved meanwhile; the first run says what is wrong.
+        // The configuration was changed just now and has errors. The first run reports them.
         Err(_) => engine_settings(watch),
     };
     let beginning = Beginning {
@@ -83,7 +82,7 @@ fn load(options: &WatchOptions, task: Option<&TaskId>, environment: &Environment
     command_line(&root, &options.command)
 }
 
-/// Plan and settings for a command given on the command line; the settings are still the project's.
+/// Makes the plan for a command that is given on the command line. All other settings are the project's.
 fn command_line(root: &Path, command: &[String]) -> Result<Loaded, CommandError> {
     let (configuration, _) = setup::configuration(root)?;
     let files = DiskFiles::new(root);
@@ -92,7 +91,8 @@ fn command_line(root: &Path, command: &[String]) -> Result<Loaded, CommandError>
     Ok(Loaded { root: root.to_owned(), configuration, plan })
 }
 
-/// Returns what is run on a save: one task where it is named, the command where there is one, else what the configuration says.
+/// Returns the tasks that run after a save: the task named on the command line, or the command given there, or the configured
+/// tasks.
 fn watched(task: &Option<TaskId>, command: &[String], configured: WatchedTasks) -> WatchedTasks {
     match task {
         Some(task) => WatchedTasks { named: vec![task.clone()], every_specified: false },
@@ -101,7 +101,8 @@ fn watched(task: &Option<TaskId>, command: &[String], configured: WatchedTasks) 
     }
 }
 
-/// The configuration is read anew before every run, so that a save of proctor.toml counts at once.
+/// Returns a function that reads the configuration again. It is called before every run, so that changes of `proctor.toml` take
+/// effect at once.
 fn reload(options: &WatchOptions, task: &Option<TaskId>, root: &Path) -> Reload {
     let (task, command, root) = (task.clone(), options.command.clone(), root.to_owned());
     Box::new(move || {
@@ -133,7 +134,8 @@ pub(super) fn pace(watch: &WatchSettings) -> Pace {
     Pace { poll: watch.poll, sweep: watch.sweep }
 }
 
-/// At a terminal SIGHUP says that it is gone; `nohup` says that this does not matter. Without one, somebody asks for a reload.
+/// Returns the meaning of SIGHUP. At a terminal it means that the terminal is gone, which `nohup` makes harmless. Without a
+/// terminal it asks for a reload.
 fn hang_up() -> HangUp {
     match (terminal::is_input_terminal(), ignores_hang_up()) {
         (true, true) => HangUp::Ignored,

@@ -1,5 +1,5 @@
-//! `proctor why`: which rule decides whether a path belongs to the project's tree. Needs no run and no
-//! service; where one watches the project, it is asked what it heard of the path last.
+//! `proctor why`: shows which rule decides whether a path belongs to the project's tree. It needs neither a run nor the service.
+//! If the service watches the project, the last event of the path is shown as well.
 
 use std::path::{Path, PathBuf};
 
@@ -17,7 +17,6 @@ use crate::ignore::{Explanation, RuleSource, Verdict};
 use crate::model::{CommandExit, TreePath};
 use crate::watch::learn_rules_on_the_way;
 
-/// Carries the command out.
 pub(crate) fn execute(options: &WhyOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
     let root = setup::project_root(environment, &options.project)?;
     let (configuration, _) = setup::configuration(&root)?;
@@ -41,7 +40,7 @@ pub(crate) fn execute(options: &WhyOptions, environment: &Environment) -> Result
     Ok(CommandExit::Proceed)
 }
 
-/// Asks the service what it heard of the path. One that cannot be asked is as none: the rules are the answer.
+/// Asks the service for the last event of a path. If that fails, a note is printed: the rules already answer the question.
 fn heard_of(served: &Served, path: &TreePath) -> Option<HeardV1> {
     let request = format!("/v1/projects/{}/heard?path={}", served.project.id, encode_percent(path.as_bytes()));
     match served.client.ask(MethodV1::Get, &request, AT_ONCE) {
@@ -71,7 +70,7 @@ fn heard_line(heard: &HeardV1) -> String {
     format!("the service heard last: {}; {outcome}{rule}, {then}", last.event)
 }
 
-/// Returns the path below the root. Links above the last component are resolved, as far as there is something; the last is not.
+/// Returns the path relative to the root. Links are resolved in all components but the last, as far as the path exists.
 fn path_in_project(root: &Path, path: &Path) -> Result<TreePath, CommandError> {
     let resolved = match (path.parent(), path.file_name()) {
         (Some(parent), Some(name)) => resolve(parent).join(name),
@@ -83,7 +82,7 @@ fn path_in_project(root: &Path, path: &Path) -> Result<TreePath, CommandError> {
     })
 }
 
-/// Resolves a directory, or what of it is there.
+/// Resolves the links in a directory's path, as far as it exists.
 fn resolve(directory: &Path) -> PathBuf {
     match std::fs::canonicalize(directory) {
         Ok(resolved) => resolved,
@@ -94,7 +93,7 @@ fn resolve(directory: &Path) -> PathBuf {
     }
 }
 
-/// The document of `--json`.
+/// The document that `--json` prints.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct WhyV1 {
@@ -105,11 +104,10 @@ struct WhyV1 {
     decided_at: String,
     rule: Option<RuleV1>,
     lines: Vec<String>,
-    /// The last event of the path; none where no service watches it, or it heard of none.
+    /// The last event of the path; `None` if no service watches the project or there was no event.
     last_event: Option<HeardEventV1>,
 }
 
-/// The rule that decided.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct RuleV1 {

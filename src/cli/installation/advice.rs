@@ -1,4 +1,4 @@
-//! What stands between a user and a service that runs as it should, and what to do about each: rows of a table. Pure.
+//! Finds problems of an installed service, with advice for each, by a table of rules. Pure.
 
 use std::path::{Path, PathBuf};
 
@@ -7,48 +7,47 @@ use serde::Serialize;
 use crate::cli::installation::manager::UnitStates;
 use crate::cli::installation::unit_file::Ownership;
 
-/// The oldest systemd the unit files were tried with.
+/// The oldest version of systemd with which the unit files were tested.
 const OLDEST_TRIED: u32 = 252;
 
-/// Parts of a path that say that the next build or the next start of the machine takes the program away.
+/// Parts of a path that show that the program is temporary: the next build or restart of the machine removes it.
 const PASSING_PLACES: &[&str] = &["/target/debug/", "/target/release/", "/tmp/"];
 
-/// What is known of an installation.
+/// The state of an installation.
 #[derive(Debug, Clone)]
 pub(crate) struct Facts {
-    /// The program that the unit file starts, or would.
+    /// The program that the unit file starts, or will start.
     pub(crate) program: PathBuf,
-    /// Where the unit file of the service lies, or would.
+    /// The path of the service's unit file.
     pub(crate) service_file: PathBuf,
-    /// Whose files lie there: the service's, the socket's.
+    /// Who wrote the files at the paths of the unit files: first the service's, then the socket's.
     pub(crate) ownership: [Ownership; 2],
-    /// How the units stand; or why the manager cannot be asked.
+    /// The state of the units, or why the service manager cannot be asked.
     pub(crate) units: Result<UnitStates, String>,
-    /// Whether there is a directory for run-time files, in which a user's manager listens.
+    /// Whether `XDG_RUNTIME_DIR` is set; the user's service manager listens there.
     pub(crate) has_runtime_directory: bool,
-    /// The version of systemd.
     pub(crate) systemd: Option<u32>,
-    /// Whether the user's services go on without a session.
+    /// Whether the user's services keep running after the last session ends.
     pub(crate) lingers: bool,
-    /// The directories of the shell's search path that the user's services do not have by themselves.
+    /// Directories of the shell's search path that are not in the search path of the user's services.
     pub(crate) missing_on_path: Vec<String>,
-    /// Variables of the shell that cannot stand in a unit file.
+    /// Variables of the shell whose values cannot be written to a unit file.
     pub(crate) left_out: Vec<String>,
-    /// How many projects the service watches, or would.
+    /// The number of projects that the service watches.
     pub(crate) projects: usize,
 }
 
-/// Something to know, and what to do about it.
+/// A problem, and advice what to do.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct Finding {
     pub(crate) problem: String,
     pub(crate) advice: String,
 }
 
-/// A row: what is found, if it is, with what to do.
+/// A rule returns a problem with advice if the facts show it.
 type Rule = fn(&Facts) -> Option<(String, String)>;
 
-/// Everything that can be found, the most important first.
+/// All rules, the most important first.
 const RULES: &[Rule] = &[
     |facts| {
         let why = facts.units.as_ref().err()?;
@@ -153,12 +152,11 @@ const RULES: &[Rule] = &[
     |facts| (facts.projects == 0).then(|| ("the service watches no project".to_owned(), "proctor add DIR".to_owned())),
 ];
 
-/// Returns everything that is found.
 pub(crate) fn findings(facts: &Facts) -> Vec<Finding> {
     RULES.iter().filter_map(|rule| rule(facts)).map(|(problem, advice)| Finding { problem, advice }).collect()
 }
 
-/// Returns the directories of a shell's search path that another one lacks, in their order.
+/// Returns the directories of the shell's search path that the other one lacks, in their order.
 pub(crate) fn missing_directories(shell: &str, other: &str) -> Vec<String> {
     shell.split(':').filter(|entry| !other.split(':').any(|known| known == *entry)).map(str::to_owned).collect()
 }

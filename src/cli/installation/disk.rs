@@ -1,4 +1,4 @@
-//! The unit files on disk, and whether the user's services outlive the user's sessions. Reads and writes; decides nothing.
+//! Reads and writes the unit files, and reads whether the user's services outlive sessions. It makes no decisions.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -9,18 +9,18 @@ use std::path::{Path, PathBuf};
 
 use nix::unistd::{User, getuid};
 
-/// Where logind keeps a file for every user whose services go on without a session (`loginctl(1)`, `enable-linger`).
+/// logind's directory with a file for every user whose services keep running without a session (`loginctl(1)`, `enable-linger`).
 const LINGER: &str = "/var/lib/systemd/linger";
 
-/// Returns the directory of the user's own unit files; none where there is no place for configuration.
+/// Returns the directory of the user's unit files; `None` if neither `XDG_CONFIG_HOME` nor `HOME` is set.
 pub(crate) fn unit_directory(variables: &BTreeMap<OsString, OsString>) -> Option<PathBuf> {
     let absolute = |name: &str| variables.get(OsStr::new(name)).map(PathBuf::from).filter(|path| path.is_absolute());
     let base = absolute("XDG_CONFIG_HOME").or_else(|| absolute("HOME").map(|home| home.join(".config")))?;
     Some(base.join("systemd/user"))
 }
 
-/// Returns the bytes of a unit file, none where there is no file. A link is never followed: what it leads to is not ours, whatever
-/// it holds, and is as an empty file.
+/// Returns the content of a unit file; `None` if there is no file. A link is not followed, because its target is not proctor's
+/// file: it counts as an empty file.
 pub(crate) fn read(path: &Path) -> io::Result<Option<Vec<u8>>> {
     match fs::symlink_metadata(path) {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
@@ -30,11 +30,11 @@ pub(crate) fn read(path: &Path) -> io::Result<Option<Vec<u8>>> {
     }
 }
 
-/// Puts a unit file in place, whole or not at all.
+/// Writes a unit file atomically.
 #[expect(clippy::disallowed_methods, reason = "the service manager may read the file at any moment, so it is replaced at once")]
 pub(crate) fn write(path: &Path, text: &str) -> io::Result<()> {
     fs::create_dir_all(path.parent().unwrap_or(Path::new("/")))?;
-    // The name ends in nothing that systemd takes for a unit.
+    // systemd ignores files with this ending.
     let beside = path.with_extension(format!("{}.new", std::process::id()));
     let written = OpenOptions::new().write(true).create_new(true).mode(0o644).open(&beside).and_then(|mut file| {
         file.write_all(text.as_bytes())?;
@@ -47,7 +47,7 @@ pub(crate) fn write(path: &Path, text: &str) -> io::Result<()> {
     placed
 }
 
-/// Removes a unit file.
+/// Removes a unit file. It is no error if there is none.
 pub(crate) fn remove(path: &Path) -> io::Result<()> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
@@ -55,12 +55,11 @@ pub(crate) fn remove(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Returns this user's name.
 pub(crate) fn user_name() -> Option<String> {
     User::from_uid(getuid()).ok().flatten().map(|user| user.name)
 }
 
-/// Returns whether the user's services go on without a session.
+/// Returns whether the user's services keep running without a session.
 pub(crate) fn lingers(user: &str) -> bool {
     Path::new(LINGER).join(user).exists()
 }

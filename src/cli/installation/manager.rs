@@ -1,4 +1,4 @@
-//! Asks the user's service manager by `systemctl`, and tells it what to do. Every call has a bound; what is read is only parsed here.
+//! Calls `systemctl` to query and control the user's service manager. Every call has a time limit.
 
 use std::collections::BTreeMap;
 use std::io::{self, ErrorKind};
@@ -9,55 +9,56 @@ use std::time::Duration;
 
 use crate::cli::installation::unit_file::{SERVICE, SOCKET};
 
-/// How long a call may take: a start waits until the service is ready, a stop until what ran is sealed (`TimeoutStopSec=90`).
+/// The time limit of a call. Starting waits until the service is ready; stopping waits until the present run is sealed
+/// (`TimeoutStopSec=90`).
 const BOUND: Duration = Duration::from_secs(150);
 
-/// What is asked of each unit.
+/// The properties that are queried of each unit.
 const PROPERTIES: &str = "Id,LoadState,ActiveState,SubState,UnitFileState,FragmentPath,DropInPaths,MainPID,NRestarts,Result,\
                           NeedDaemonReload";
 
-/// Why the service manager did not do what it was asked to.
+/// Why a call of the service manager failed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ManagerError {
-    /// There is no systemd.
+    /// `systemctl` does not exist.
     #[error("`systemctl` is not there")]
     NotInstalled,
-    /// It could not be started.
+    /// `systemctl` could not be started.
     #[error("failed to start `{command}`")]
     Start {
         command: String,
         #[source]
         source: io::Error,
     },
-    /// It did not end.
+    /// The call took too long.
     #[error("`{command}` did not end within {} s", BOUND.as_secs())]
     Late { command: String },
-    /// It ended badly.
+    /// The call ended with an error.
     #[error("`{command}` failed: {said}")]
     Refused { command: String, said: String },
 }
 
-/// How a unit stands.
+/// The properties of a unit.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct UnitState(BTreeMap<String, String>);
 
 impl UnitState {
-    /// Returns a property; an empty text where it has none.
+    /// Returns a property; empty if the unit does not have it.
     pub(crate) fn property(&self, name: &str) -> &str {
         self.0.get(name).map_or("", String::as_str)
     }
 
-    /// Returns whether the unit goes on.
+    /// Returns whether the unit runs or is starting.
     pub(crate) fn is_active(&self) -> bool {
         ["active", "activating", "reloading"].contains(&self.property("ActiveState"))
     }
 
-    /// Returns whether it is started with the user's manager.
+    /// Returns whether the unit is started together with the user's service manager.
     pub(crate) fn is_enabled(&self) -> bool {
         self.property("UnitFileState") == "enabled"
     }
 
-    /// Returns a number; 0 where it has none.
+    /// Returns a property as a number; 0 if the unit does not have it.
     pub(crate) fn number(&self, name: &str) -> u32 {
         self.property(name).parse().unwrap_or(0)
     }
@@ -69,31 +70,31 @@ impl FromIterator<(String, String)> for UnitState {
     }
 }
 
-/// How service and socket stand.
+/// The states of the service's unit and the socket's unit.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct UnitStates {
     pub(crate) service: UnitState,
     pub(crate) socket: UnitState,
 }
 
-/// Returns the version of systemd.
+/// Returns the version of systemd; `None` if its output cannot be parsed.
 pub(crate) fn version() -> Result<Option<u32>, ManagerError> {
     Ok(parse_version(&systemctl(&["--version"])?))
 }
 
-/// Returns how the units stand; fails when the user has no service manager that can be reached.
+/// Returns the states of both units. It fails if the user's service manager cannot be reached.
 pub(crate) fn states() -> Result<UnitStates, ManagerError> {
     let said = systemctl(&["--user", "show", &format!("--property={PROPERTIES}"), SERVICE.name, SOCKET.name])?;
     Ok(parse_states(&said))
 }
 
-/// Returns the search path that the user's services have by themselves.
+/// Returns the search path that the user's services get by default.
 pub(crate) fn search_path() -> Result<Option<String>, ManagerError> {
     let said = systemctl(&["--user", "show-environment"])?;
     Ok(said.lines().find_map(|line| line.strip_prefix("PATH=")).map(str::to_owned))
 }
 
-/// Tells the user's manager what to do with the units.
+/// Runs `systemctl` with these verbs and units.
 pub(crate) fn tell(verbs: &[&str], units: &[&str]) -> Result<(), ManagerError> {
     systemctl(&[&["--user"], verbs, units].concat()).map(drop)
 }
@@ -103,7 +104,7 @@ fn systemctl(arguments: &[&str]) -> Result<String, ManagerError> {
     let spawned = Command::new("systemctl")
         .arg("--no-pager")
         .args(arguments)
-        // What it says is read here, not by a person.
+        // The output is parsed, so it must not be translated.
         .env("LC_ALL", "C")
         .env("SYSTEMD_COLORS", "0")
         .stdin(Stdio::null())
@@ -126,7 +127,7 @@ fn systemctl(arguments: &[&str]) -> Result<String, ManagerError> {
     if status.success() { Ok(out) } else { Err(ManagerError::Refused { command, said: err.trim().replace('\n', "; ") }) }
 }
 
-/// Reads to the end on a thread of its own, so that a bound can be kept.
+/// Reads a pipe to its end on a separate thread, so that the caller can stop waiting.
 fn read_aside(pipe: Option<impl io::Read + Send + 'static>) -> mpsc::Receiver<String> {
     let (send, receive) = mpsc::channel();
     thread::spawn(move || {

@@ -1,7 +1,7 @@
-//! proctor as a service of systemd: the unit files, what is asked of the user's service manager, and what is found to be missing.
+//! Installs proctor as a systemd service of the user, and finds problems of the installation.
 //!
-//! `unit_file` and `advice` decide and are pure; `manager` runs `systemctl`, `disk` reads and writes the two files. Nothing here is
-//! needed to run the service: a package's unit files do as well.
+//! `unit_file` and `advice` decide and are pure. `manager` runs `systemctl`; `disk` reads and writes the two unit files. The
+//! service also runs without this module, for example with unit files from a package.
 
 pub(crate) mod advice;
 pub(crate) mod disk;

@@ -1,4 +1,4 @@
-//! The texts of the unit files, and whose a file is that lies in their place. Pure.
+//! Makes the texts of the unit files, and recognises who wrote an existing file. Pure.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -6,59 +6,60 @@ use std::path::Path;
 
 use crate::model::Digest;
 
-/// A unit file that is installed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct UnitFile {
-    /// Its name.
+    /// The file name.
     pub(crate) name: &'static str,
-    /// Its text as it ships.
+    /// The text before program and variables are filled in.
     template: &'static str,
 }
 
-/// The service.
+/// The unit of the service.
 pub(crate) const SERVICE: UnitFile =
     UnitFile { name: "proctor.service", template: include_str!("../../../systemd/proctor.service") };
-/// Its control socket.
+/// The unit of the control socket.
 pub(crate) const SOCKET: UnitFile =
     UnitFile { name: "proctor.socket", template: include_str!("../../../systemd/proctor.socket") };
-/// Both, the one that the other needs first.
+/// Both units. The socket comes first, because the service needs it.
 pub(crate) const UNIT_FILES: [UnitFile; 2] = [SOCKET, SERVICE];
 
-/// How the line begins by which a file that `proctor service install` wrote is known; the digest of the rest of the file follows.
+/// The first line of a file that `proctor service install` wrote begins with this. The digest of the rest of the file follows, by
+/// which later edits are recognised.
 const MARK: &str = "# Written by `proctor service install`, sha256 of what follows: ";
 
-/// Variables of the shell that the service takes over, so that it finds the same programs, prints the same language and keeps evidence
-/// in the same place as the command line; a trailing `*` stands for any rest.
+/// Variables of the shell that are copied to the service. With them it finds the same programs, prints in the same language and
+/// keeps evidence in the same place as the command line. A trailing `*` matches any rest.
 const CARRIED: &[&str] = &["PATH", "LANG", "LC_*", "TZ", "XDG_STATE_HOME"];
 
-/// Variables that name an environment which a shell has activated: its directories are no part of the service's search path.
+/// Variables with the directory of an environment that is activated in the shell. Its directories are left out of the service's
+/// search path.
 const ACTIVATED: &[&str] = &["VIRTUAL_ENV", "CONDA_PREFIX"];
 
-/// Whose file lies in the place of a unit file.
+/// Who wrote the file at the path of a unit file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Ownership {
-    /// There is none.
+    /// There is no file.
     Absent,
-    /// It is what `proctor service install` would write now.
+    /// The file equals the one that `proctor service install` would write now.
     Current,
-    /// It was written by `proctor service install`, for another program, shell or version.
+    /// `proctor service install` wrote the file, but for another program, shell or version.
     Outdated,
-    /// It was written by `proctor service install`, and edited since.
+    /// `proctor service install` wrote the file, and it was edited later.
     Edited,
-    /// Somebody else wrote it.
+    /// The file was not written by `proctor service install`.
     Foreign,
 }
 
-/// A program that systemd cannot be told to start.
+/// The program's path has characters that systemd does not accept.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("systemd starts no program whose path has quotes, backslashes, control characters or what is no UTF-8: `{0}`")]
 pub(crate) struct ProgramPathError(pub(crate) String);
 
 impl UnitFile {
-    /// Returns the text to be written for a program and a shell's variables.
+    /// Returns the text of the unit file for a program and variables.
     pub(crate) fn text(self, program: &Path, variables: &BTreeMap<String, String>) -> Result<String, ProgramPathError> {
-        // However they are quoted, systemd refuses such a path ("Executable name contains special characters").
+        // systemd refuses such a path even if it is quoted ("Executable name contains special characters").
         let is_taken = |path: &&str| !path.chars().any(|character| character.is_control() || "\"'\\".contains(character));
         let path = program.to_str().filter(is_taken).ok_or_else(|| ProgramPathError(program.display().to_string()))?;
         let mut body = String::new();
@@ -77,7 +78,7 @@ impl UnitFile {
     }
 }
 
-/// Returns whose file lies in the place of one with the text `wanted`.
+/// Returns who wrote an existing file; `wanted` is the text that would be written now.
 pub(crate) fn classify(found: Option<&[u8]>, wanted: &str) -> Ownership {
     let Some(found) = found else { return Ownership::Absent };
     if found == wanted.as_bytes() {
@@ -89,7 +90,7 @@ pub(crate) fn classify(found: Option<&[u8]>, wanted: &str) -> Ownership {
     if digest == Digest::of(body.as_bytes()).hex() { Ownership::Outdated } else { Ownership::Edited }
 }
 
-/// Returns the variables of a shell that the service takes over, and names of those that cannot be.
+/// Returns the variables to copy to the service, and the names of those that are not UTF-8 and cannot be copied.
 pub(crate) fn carried(ambient: &BTreeMap<OsString, OsString>) -> (BTreeMap<String, String>, Vec<String>) {
     let activated: Vec<&Path> = ACTIVATED.iter().filter_map(|name| ambient.get(OsStr::new(name))).map(Path::new).collect();
     let is_carried =
@@ -108,7 +109,7 @@ pub(crate) fn carried(ambient: &BTreeMap<OsString, OsString>) -> (BTreeMap<Strin
     (variables, left_out)
 }
 
-/// Returns a search path without what belongs to one shell: relative entries, and the environment it has activated.
+/// Returns a search path without relative entries and without the directories of an activated environment.
 fn search_path(value: &OsStr, activated: &[&Path]) -> OsString {
     let mut kept: Vec<std::path::PathBuf> = Vec::new();
     for entry in std::env::split_paths(value) {
@@ -120,7 +121,7 @@ fn search_path(value: &OsStr, activated: &[&Path]) -> OsString {
     std::env::join_paths(kept).unwrap_or_default()
 }
 
-/// Returns a word as a unit file takes it: quoted, with what systemd would expand doubled (`systemd.syntax(7)`, `systemd.unit(5)`).
+/// Quotes a word for a unit file. Characters that systemd would expand are doubled (`systemd.syntax(7)`, `systemd.unit(5)`).
 fn quoted(text: &str) -> String {
     let mut quoted = String::from("\"");
     for character in text.chars() {

@@ -1,4 +1,4 @@
-//! What a person sees of one action: its line, and below it what it found.
+//! Lines for people about one action: its result, and its findings below.
 
 use crate::cli::screen::SHOWN_FINDINGS;
 use crate::cli::style::{Style, Tone};
@@ -6,25 +6,25 @@ use crate::model::{Action, CategoryCode, Diagnostic, DurationMs, FindingLevel, L
 use crate::report::{ActionResultV2, DispositionV2, SkipReason};
 use crate::verdict::{READY, SummaryWords, is_explained_by_output, summary_words};
 
-/// How many of the last lines of a failed command's output are shown, and how much of each.
+/// The number of last output lines that are shown of a failed command, and the most characters of each.
 const SHOWN_OUTPUT_LINES: usize = 5;
 const SHOWN_OUTPUT_WIDTH: usize = 160;
 
-/// How wide the columns for name and summary are at least.
+/// The minimum widths of the columns for name and summary.
 const NAME_WIDTH: usize = 20;
 const SUMMARY_WIDTH: usize = 30;
 
-/// Returns the lines of an action that is over: the line itself, then what it found.
+/// Returns the lines of an action that has ended: the result first, then the findings.
 pub(crate) fn action(result: &ActionResultV2, style: Style) -> Vec<String> {
     if result.skip_reason == Some(SkipReason::Stopped) {
-        // The last line says that the run was stopped; that this was not reached says nothing more.
+        // The run was stopped, which its last line says. A line for every action that was not reached would add nothing.
         return Vec::new();
     }
     let (mark, tone) = mark(result);
-    // Of a service it is interesting when it was ready, not how long the checks took.
+    // For a service, show the time until it was ready. Its whole duration is only that of the checks.
     let ready_after = result.result.as_ref().and_then(|outcome| outcome.ready_after);
     let time = if was_served(result) { ready_after.or(result.duration) } else { result.duration };
-    // How long it took then says nothing about this run.
+    // The duration of a reused result belongs to an earlier run.
     let time = time.filter(|_| result.reused.is_none());
     let reused = result.reused.as_ref().map(|reused| format!("reused from {}", reused.run_id));
     let attempts = result.attempts.map(|attempts| match result.flaky {
@@ -39,7 +39,7 @@ pub(crate) fn action(result: &ActionResultV2, style: Style) -> Vec<String> {
     lines
 }
 
-/// Returns the line of a service that is ready.
+/// Returns the line of a service that has become ready.
 pub(crate) fn service_ready(action: &Action, after: DurationMs, style: Style) -> String {
     line((style.paint(Tone::Good, "✓"), action.id.as_str(), &action.name), READY, Some(after), "")
 }
@@ -74,13 +74,13 @@ fn mark(result: &ActionResultV2) -> (&'static str, Tone) {
     }
 }
 
-/// Says whether a linter or type checker found anything, whatever its policy makes of it.
+/// Returns whether a linter or type checker reported findings, even if the policy ignores them.
 fn has_findings(result: &ActionResultV2) -> bool {
     let summary = result.result.as_ref().and_then(|outcome| outcome.summary);
     summary.is_some_and(|summary| summary.errors + summary.warnings > 0)
 }
 
-/// Says whether we stopped the action because the run was: then there is no verdict, and nothing is blocked by it.
+/// Returns whether the action ended only because the run was stopped. Then it has no verdict and blocks nothing.
 fn was_stopped(result: &ActionResultV2) -> bool {
     result.classification.as_ref().is_some_and(|classification| classification.code == CategoryCode::Stopped)
 }
@@ -104,7 +104,7 @@ fn remark(result: &ActionResultV2) -> String {
     }
 }
 
-/// Returns the few words that say how an action ended.
+/// Returns a few words that say how an action ended.
 fn summary(result: &ActionResultV2) -> String {
     if result.disposition == DispositionV2::Invalid {
         return "not run: its specification is wrong".to_owned();
@@ -172,7 +172,7 @@ fn code_words(result: &ActionResultV2) -> String {
     }
 }
 
-/// Returns a code in words: `NO_TESTS_COLLECTED` is "no tests collected".
+/// Returns a category code as words: `NO_TESTS_COLLECTED` becomes "no tests collected".
 fn code_name(code: CategoryCode) -> String {
     let name = serde_json::to_value(code).ok().and_then(|value| value.as_str().map(str::to_owned)).unwrap_or_default();
     name.to_lowercase().replace('_', " ")
@@ -208,7 +208,7 @@ fn reason_lines(result: &ActionResultV2) -> Vec<String> {
     let Some(classification) = &result.classification else { return Vec::new() };
     let output = if is_explained_by_output(classification.code) { last_output(result) } else { Vec::new() };
     let mut lines = Vec::new();
-    // The summary says the exit code already; where there is output, it says more than the reason would.
+    // The summary already has the exit code. The output, if there is any, tells more than the reason.
     if classification.code != CategoryCode::UnexpectedExit || output.is_empty() {
         lines.push(classification.reason.clone());
     }
@@ -220,7 +220,7 @@ fn reason_lines(result: &ActionResultV2) -> Vec<String> {
     lines
 }
 
-/// Returns the end of what a command said: of standard error, or of standard output where that is empty.
+/// Returns the last lines of a command's standard error, or of its standard output if that is empty.
 fn last_output(result: &ActionResultV2) -> Vec<String> {
     let Some(outcome) = &result.result else { return Vec::new() };
     let said = |stream: &Option<String>| stream.clone().filter(|text| !text.trim().is_empty());
@@ -270,7 +270,6 @@ fn first_line(text: &str) -> String {
     text.lines().next().unwrap_or_default().to_owned()
 }
 
-/// Returns a count with its noun: `1 run`, `2 runs`.
 pub(crate) fn counted(count: u64, noun: &str) -> String {
     format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
 }

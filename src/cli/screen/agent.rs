@@ -1,9 +1,8 @@
-//! What agents are answered, in lines for people. Pure.
+//! Lines for people about the answers to agents. Pure.
 
 use crate::api::AgentAnswerV1;
 use crate::model::{CompletionStatus, SpecificationChange, TaskId};
 
-/// Returns the lines of an answer.
 pub(crate) fn agent_answer(answer: &AgentAnswerV1) -> Vec<String> {
     match answer {
         AgentAnswerV1::RequestStatusUpdate { task_id, accepted, computed_status, reasons, open, run_id, .. } => {

@@ -1,4 +1,4 @@
-//! What a person sees of a run: lines made of the report's own types, nothing else. Pure; `render` prints them.
+//! Lines for people about runs, made only from the report's types. Pure; `render` prints them.
 
 mod action;
 mod agent;
@@ -18,23 +18,22 @@ use crate::model::{
 use crate::project::{ArchivedRun, UnmetDependency};
 use crate::report::{ActionResultV2, ExecutionReportV2, SkipReason, TestsModifiedV2};
 
-/// How many findings of one action are shown; all of them are in the report.
+/// The most findings of one action that are shown. The report has all.
 const SHOWN_FINDINGS: usize = 5;
 
-/// Returns the first line of a run.
 pub(crate) fn header(project_name: &str, tree: &TreeDigest, style: Style) -> String {
     let name = style.paint(Tone::Strong, project_name);
     format!("proctor {} · {name} · tree {}…", env!("CARGO_PKG_VERSION"), tree.0.short())
 }
 
-/// Returns the last line of a run: verdict, what blocks, route, where the report is.
+/// Returns the last line of a run: verdict, blocking results, route, path of the report.
 pub(crate) fn verdict(report: &ExecutionReportV2, shown_path: &str, style: Style) -> String {
     let (word, tone) = verdict_word(report);
     let mut parts = vec![style.paint(tone, word)];
     match report.execution_summary.overall_status {
         OverallStatus::Moved => parts.push(moved(report)),
         OverallStatus::Interrupted => parts.push("no verdict".to_owned()),
-        // The errors are told one by one, and nothing was run that could block.
+        // The errors are shown one by one, and nothing was run that could block.
         OverallStatus::SpecificationError => {}
         OverallStatus::Success | OverallStatus::PartialSuccess | OverallStatus::Failed | OverallStatus::Superseded => {
             let blocking = results(report).filter(|result| result.blocking == Some(true)).count();
@@ -49,13 +48,13 @@ pub(crate) fn verdict(report: &ExecutionReportV2, shown_path: &str, style: Style
     parts.join(" · ")
 }
 
-/// Returns every action of a report in the order it ran.
+/// Returns the results of all actions, in the order in which they ran.
 pub(crate) fn results(report: &ExecutionReportV2) -> impl Iterator<Item = &ActionResultV2> {
     let steps = report.prerequisite_execution.results.iter().chain(&report.step_execution.results);
     steps.chain(&report.cleanup_execution.results)
 }
 
-/// Returns what a node means, in words.
+/// Returns the meaning of a node in words.
 pub(crate) fn node_words(node: NextNode) -> &'static str {
     match node {
         NextNode::N2 => "N2 re-scaffold the tests",
@@ -66,7 +65,7 @@ pub(crate) fn node_words(node: NextNode) -> &'static str {
     }
 }
 
-/// Returns what there is to say about entries that could not take part in the tree's digest.
+/// Returns the lines about entries that are not fully represented in the tree digest.
 pub(crate) fn issues(issues: &[TreeIssue]) -> Vec<String> {
     let lines = issues.iter().take(SHOWN_FINDINGS).map(|issue| match issue.kind {
         TreeIssueKind::Unreadable => format!("note: `{}` cannot be read; it counts as unknown in the tree's digest", issue.path),
@@ -77,7 +76,7 @@ pub(crate) fn issues(issues: &[TreeIssue]) -> Vec<String> {
     lines.collect()
 }
 
-/// Returns what is wrong with the specification of a run that was refused, each with its place and what to do.
+/// Returns the errors of the specification for a refused run, each with its place and a hint.
 pub(crate) fn specification_errors(report: &ExecutionReportV2) -> Vec<String> {
     let lines = report.specification_errors.iter().flat_map(|error| {
         let place = if error.line > 0 { format!("{}:{}:{}", error.file, error.line, error.column) } else { error.file.clone() };
@@ -89,7 +88,6 @@ pub(crate) fn specification_errors(report: &ExecutionReportV2) -> Vec<String> {
     lines.collect()
 }
 
-/// Returns the notes of a report.
 pub(crate) fn notes(report: &ExecutionReportV2) -> Vec<String> {
     let mut lines: Vec<_> = report.notes.iter().map(|note| format!("  note: {}: {}", note.subject, note.message)).collect();
     if !report.configuration_changed.is_empty() {
@@ -100,7 +98,7 @@ pub(crate) fn notes(report: &ExecutionReportV2) -> Vec<String> {
     lines
 }
 
-/// Returns what is said of protected files that are not what was approved.
+/// Returns the line about protected files that differ from the approved ones.
 fn tests_modified(files: &TestsModifiedV2, report: &ExecutionReportV2) -> String {
     let named: Vec<String> = files.changes.iter().take(SHOWN_FINDINGS).map(ToString::to_string).collect();
     let more = files.changed_count.saturating_sub(named.len() as u64);
@@ -120,7 +118,7 @@ fn tests_modified(files: &TestsModifiedV2, report: &ExecutionReportV2) -> String
     format!("  note: protected files are not what was approved: {}{more}{tests} · `{approve}`", named.join(", "))
 }
 
-/// Returns how much debt a run has and where it goes; none where there is none.
+/// Returns the number of debt items and the path of the debt file; `None` without debt.
 pub(crate) fn debt(report: &ExecutionReportV2) -> Option<String> {
     let debt = report.technical_debt_generated.as_ref().filter(|debt| debt.items_created > 0)?;
     let named = |parts: &[(u64, &str)]| {
@@ -138,17 +136,17 @@ pub(crate) fn debt(report: &ExecutionReportV2) -> Option<String> {
     Some(format!("debt: {} {items} ({severities}), {destinations} · {}", debt.items_created, debt.debt_data_file))
 }
 
-/// Returns what may end it when the checks write the files that moved themselves.
+/// Returns the hint for the case that the checks themselves write the files that changed.
 pub(crate) fn ignore_hint(report: &ExecutionReportV2) -> String {
     let ignored: Vec<_> = moved_paths(report).iter().map(|path| format!("\"/{path}\"")).collect();
     let what = "if the checks write this themselves, add to `[watch]` in proctor.toml";
     format!("hint: {what}: ignore = [{}]", ignored.join(", "))
 }
 
-/// Returns the path of a report as a person would open it: through the project's link where that leads to it.
+/// Returns the path of a report for people: through the project's link if that leads to the report.
 pub(crate) fn report_path(root: &Path, link: Option<&str>, task: &TaskId, report_path: &Path, is_latest: bool) -> String {
     let through_link = link.map(|link| Path::new(link).join(task.as_str()).join("execution-report.json"));
-    // Where a directory was copied with its link, the link leads to the other project's evidence.
+    // If a directory was copied together with its link, the link leads to the other project's evidence.
     let leads_there = |path: &PathBuf| match (root.join(path).canonicalize(), report_path.canonicalize()) {
         (Ok(through_link), Ok(direct)) => through_link == direct,
         (Err(_), _) | (_, Err(_)) => false,
@@ -159,7 +157,7 @@ pub(crate) fn report_path(root: &Path, link: Option<&str>, task: &TaskId, report
     }
 }
 
-/// Returns the line of a run in a list.
+/// Returns the line about a run in `proctor log`.
 pub(crate) fn log_line(run: &ArchivedRun) -> String {
     let tree = run.tree.map(|tree| format!("{}…", tree.0.short())).unwrap_or_default();
     let result = match (run.status, run.result) {
@@ -179,7 +177,7 @@ pub(crate) fn log_line(run: &ArchivedRun) -> String {
     format!("{}  {result:<11}  tree {tree:<9}  {blocking}{put_away}", run.run_id).trim_end().to_owned()
 }
 
-/// Returns what is said of a run whose directory was removed.
+/// Returns the lines about a run whose files were pruned.
 pub(crate) fn pruned(run: &ArchivedRun, why: PruneReason) -> [String; 3] {
     let manifest = run.manifest_hash.map(|hash| hash.hex()).unwrap_or_default();
     [
@@ -189,40 +187,41 @@ pub(crate) fn pruned(run: &ArchivedRun, why: PruneReason) -> [String; 3] {
     ]
 }
 
-/// Returns how to read what lies in the archive of a run.
+/// Returns the hint how to read a run's archive.
 pub(crate) fn archived_hint(run_id: &RunId) -> String {
     format!("hint: `proctor show {run_id} --json` prints its report, `--log ACTION` what an action wrote")
 }
 
-/// Returns the first line about one run.
+/// Returns the first line of `proctor show`.
 pub(crate) fn run_line(run: &ArchivedRun) -> String {
     format!("run {} · task {} · {}", run.run_id, run.task, run.started)
 }
 
-/// Returns what a person reads when a task waits for them (R9).
+/// Returns the message that a task waits for a person (R9).
 pub(crate) fn paused(task: &TaskId, pause: &PauseRecord) -> String {
     format!("task `{task}` needs a person since {} (run {}): {}", pause.since, pause.run_id, pause.reason)
 }
 
-/// Returns what a person reads about a task that waits for others.
+/// Returns the message that a task waits for other tasks.
 pub(crate) fn waits(task: &TaskId) -> String {
     format!("`{task}` depends on what is not complete: nothing was run")
 }
 
-/// Returns what to do about a task that waits for others.
+/// Returns the hint for a task that waits for other tasks.
 pub(crate) fn waits_hint(unmet: &[UnmetDependency]) -> String {
     let first = unmet.iter().map(|unmet| format!("`proctor run --task {}`", unmet.task)).collect::<Vec<_>>();
     format!("run {} first", first.join(", then "))
 }
 
-/// Returns what a person reads about a task that asks for less than was approved (S7): the fact, then what is weakened.
+/// Returns the lines about a plan that is weaker than the approved one (S7): first that it is, then where.
 pub(crate) fn not_approved(unapproved: &Unapproved) -> Vec<String> {
     let subject = plan_subject(&unapproved.task, &unapproved.file);
     let first = format!("{subject} asks for less than was approved: nothing was run");
     std::iter::once(first).chain(unapproved.weakened.iter().cloned()).collect()
 }
 
-/// Returns what a person who approves reads: what is weakened, then what is asked for beyond, then what makes no difference.
+/// Returns the lines for the person who approves: what is weaker, which protected files changed, what is stricter, and changes that
+/// are neither.
 pub(crate) fn difference(unapproved: &Unapproved) -> Vec<String> {
     let subject = plan_subject(&unapproved.task, &unapproved.file);
     let first = if unapproved.weakened.is_empty() {
@@ -242,7 +241,7 @@ pub(crate) fn difference(unapproved: &Unapproved) -> Vec<String> {
     lines
 }
 
-/// Returns what to do about a task that asks for less than was approved.
+/// Returns the hint for a plan that is weaker than the approved one.
 pub(crate) fn approve_hint(task: &TaskId, way: ApprovalWay) -> String {
     let command = approve_command(task);
     match way {
@@ -253,7 +252,7 @@ pub(crate) fn approve_hint(task: &TaskId, way: ApprovalWay) -> String {
     }
 }
 
-/// Returns the same where the one who refused is a service, which does not say by what a person approves.
+/// Returns the same hint after a refusal by the service, which does not say whether a signature is needed.
 pub(crate) fn approve_hint_of_service(task: &TaskId) -> String {
     let command = approve_command(task);
     format!(
@@ -262,27 +261,26 @@ pub(crate) fn approve_hint_of_service(task: &TaskId) -> String {
     )
 }
 
-/// Returns what to do about a task that waits for a person.
+/// Returns the hint for a task that waits for a person.
 pub(crate) fn resolve_hint(task: &TaskId) -> String {
     format!(
         "decide with `proctor tdd resolve {task} --to NODE --reason TEXT` on a terminal; `proctor tdd show` says how it came to this"
     )
 }
 
-/// Returns what to do after a run that left its task waiting for a person (R9).
+/// Returns the hint after a run whose task now waits for a person (R9).
 pub(crate) fn pause_hint(report: &ExecutionReportV2) -> Option<String> {
     let tdd = report.tdd.as_ref().filter(|tdd| tdd.started)?;
     let asks = report.route.as_ref().is_some_and(|route| route.phase == tdd.phase && route.next_node == NextNode::HumanReview);
     asks.then(|| resolve_hint(&report.test_specification.task_id))
 }
 
-/// Returns the first paths that moved during a run.
+/// Returns the first of the paths that changed during a run.
 pub(crate) fn moved_paths(report: &ExecutionReportV2) -> Vec<String> {
     let moved = report.tree.as_ref().map(|tree| tree.moved.as_slice()).unwrap_or_default();
     moved.iter().take(SHOWN_FINDINGS).cloned().collect()
 }
 
-/// Returns one line about a cycle.
 pub(crate) fn cycle_line(task: &TaskId, state: &TddState) -> String {
     match (state.started, &state.paused) {
         (false, _) => format!("{task}: no cycle is started; runs are judged in GREEN"),
@@ -291,7 +289,7 @@ pub(crate) fn cycle_line(task: &TaskId, state: &TddState) -> String {
     }
 }
 
-/// Returns a cycle with every decision so far.
+/// Returns the lines about a cycle with all of its decisions.
 pub(crate) fn cycle(task: &TaskId, state: &TddState) -> Vec<String> {
     let mut lines = vec![cycle_line(task, state)];
     lines.extend(state.route_history.iter().map(|entry| {
@@ -333,10 +331,10 @@ fn partial(report: &ExecutionReportV2) -> Option<String> {
     (left_out > 0).then(|| format!("{} of {} checks", steps.len() - left_out, steps.len()))
 }
 
-/// The route is shown inside a started cycle only (R2).
+/// Returns the route, which is shown only if a cycle has been started (R2).
 fn route(report: &ExecutionReportV2) -> Option<String> {
     let tdd = report.tdd.as_ref().filter(|tdd| tdd.started)?;
-    // Another phase's route was asked for as advice; it moves nothing.
+    // If the route is for another phase, it is only advice and does not move the task.
     let route = report.route.as_ref().filter(|route| route.phase == tdd.phase)?;
     Some(format!("{} → {}", tdd.phase.name(), node_words(route.next_node)))
 }

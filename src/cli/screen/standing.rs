@@ -1,13 +1,13 @@
-//! How verdicts stand, in lines for people. Pure.
+//! Lines for people about how verdicts stand. Pure.
 
 use crate::api::{DoingV1, ProjectStatusV1, ProjectV1, StateV1, TaskStatusV1, VerdictV1, WatchingV1};
 use crate::cli::style::{Style, Tone};
 use crate::model::{Digest, Outdated, OverallResult, Serving, TreeDigest, approve_command};
 
-/// So many paths that moved are shown.
+/// The most changed paths that are shown.
 const SHOWN_PATHS: usize = 5;
 
-/// Returns the lines of a project: one for each task, then what is wrong.
+/// Returns the lines about a project: one for each task, then the problems.
 pub(crate) fn standing(project: &ProjectStatusV1, style: Style) -> Vec<String> {
     let name = project.root.rsplit('/').next().unwrap_or(&project.root);
     let indented = |problem: &String| format!("  {}", problem.replace('\n', "\n  "));
@@ -15,7 +15,7 @@ pub(crate) fn standing(project: &ProjectStatusV1, style: Style) -> Vec<String> {
     project.tasks.iter().flat_map(of_task).chain(project.problems.iter().map(indented)).collect()
 }
 
-/// Returns the lines of a project in a list: where it is and how it stands, then what is wrong.
+/// Returns the lines about a project in `proctor list`: its directory and state, then the problems.
 pub(crate) fn project_lines(project: &ProjectV1) -> Vec<String> {
     let serving = match project.serving {
         Serving::Served => "served",
@@ -75,7 +75,7 @@ fn state(task: &TaskStatusV1) -> (String, Tone) {
     (words.to_owned(), tone)
 }
 
-/// Returns what explains a state that is no fresh verdict.
+/// Returns the explanation of a state other than fresh.
 fn because(task: &TaskStatusV1) -> Option<String> {
     let text = match task.state {
         StateV1::Fresh | StateV1::ConfigurationWrong | StateV1::SpecificationWrong => return None,

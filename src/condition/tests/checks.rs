@@ -29,10 +29,11 @@ const RIGHT: &[&str] = &[
     "STEP.8.count > 0",
     "STEP.1.stdout === 'x'",
     "STEP.5.headers['a'] === 'x'",
-    // A part of an answer may be of another kind than the one it is compared with, and then neither holds.
+    // A part of an answer can have another type than the value it is compared with. Then neither comparison holds.
     "STEP.5.body.ok === true || STEP.5.body.ok === false",
     "STEP.5.body.id <= STEP.1.errorCount || STEP.5.body.id > STEP.1.errorCount",
-    // What is looked for lies below the least constant, above the greatest, between two, or on one side of an equal pair.
+    // The decisive value lies below the smallest constant, above the largest, between two constants, or on one side of an equal
+    // pair.
     "STEP.5.body.id < 1",
     "STEP.5.body.id > 1",
     "STEP.1.exitCode >= 5 || STEP.1.exitCode === 0",
@@ -185,7 +186,7 @@ fn a_condition_that_no_run_can_meet_is_refused() {
     assert_snapshot!(faults("STEP.1.exitCode === 256")[0], @"column 1: the condition is never true whatever the actions do, so it decides nothing; narrow it to what the task needs");
 }
 
-/// Many pigeons, few holes: it can never hold, and no search within the bound shows that.
+/// A pigeonhole problem: it can never be true, and no search within the limit can find that out.
 #[test]
 fn a_condition_too_large_to_decide_is_refused() {
     let seat = |pigeon: usize, hole: usize| format!("S.1.body.p{pigeon}{hole}");

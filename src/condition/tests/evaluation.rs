@@ -1,4 +1,4 @@
-//! What conditions come to.
+//! Tests of evaluating conditions.
 
 use std::collections::BTreeMap;
 
@@ -100,7 +100,8 @@ fn of_a_text_that_was_not_kept_whole_only_what_is_sure_is_said() {
     }
 }
 
-/// The static check refuses such conditions. What is asked in spite of it is not known, and never what the whole field would say.
+/// The static check refuses such conditions. If one is evaluated nevertheless, the part is unknown and does not get the value of
+/// the whole field.
 #[test]
 fn a_part_of_what_has_none_is_unknown() {
     for text in [

@@ -1,4 +1,4 @@
-//! What is read, what is refused, and what a refusal says.
+//! Tests of the parser: accepted texts, refused texts, and the messages of refusals.
 
 use insta::assert_snapshot;
 use serde_json::json;
@@ -6,7 +6,7 @@ use serde_json::json;
 use super::read;
 use crate::condition::{Accessor, Condition, Expression, Segment};
 
-/// Every condition of seed 004, and every form of specifications in use that the grammar knows.
+/// Every condition in seed 004, and every form of condition in existing specifications that the grammar supports.
 const KNOWN: &[(&str, &str)] = &[
     ("STEP.1.exitCode === 0", "STEP.1.exitCode === 0"),
     ("STEP.3.exitCode === 0", "STEP.3.exitCode === 0"),

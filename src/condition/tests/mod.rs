@@ -14,7 +14,7 @@ use serde_json::Value;
 use crate::condition::{Condition, ConditionContext, ConditionFault, Field, FieldValue, OutputText, check};
 use crate::model::{ActionId, ActionType};
 
-/// What a test says became of the actions.
+/// The result of an action as a test sets it.
 #[derive(Debug, Clone, Default)]
 pub(super) struct FakeAction {
     fields: BTreeMap<(String, Field), FakeValue>,
@@ -26,7 +26,7 @@ pub(super) enum FakeValue {
     Boolean(bool),
     Number(f64),
     Text(String),
-    /// The first and the last part of a text that is longer.
+    /// Only the first and the last part of a longer text.
     Ends(String, String),
     Json(Value),
     Texts(BTreeMap<String, String>),
@@ -59,7 +59,8 @@ fn read(text: &str) -> Condition {
     Condition::parse(text).unwrap_or_else(|error| panic!("`{text}` is refused: {error}"))
 }
 
-/// The actions of the tests: 1 to 4 are commands, 5 and 9 requests, 7 a file, 8 a database, and a file is a prerequisite.
+/// Returns the types of the actions in the tests: 1 to 4 are commands, 5 and 9 are requests, 7 is a file, 8 is a database, and a
+/// file is a prerequisite.
 fn type_of(action: &ActionId) -> Option<ActionType> {
     Some(match action.as_str() {
         "STEP.1" | "STEP.2" | "STEP.3" | "STEP.4" | "T001.1" => ActionType::TerminalCommand,

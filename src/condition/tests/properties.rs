@@ -13,7 +13,7 @@ use crate::condition::{
 };
 use crate::model::{ActionId, ConditionValue};
 
-/// Pieces of conditions: put together at random they come nearer to the parser's branches than random texts do.
+/// Pieces of conditions. Random combinations of them reach more branches of the parser than random texts do.
 const PIECES: &[&str] = &[
     "STEP",
     ".",
@@ -71,7 +71,7 @@ fn scalar() -> impl Strategy<Value = ConditionValue> {
     ]
 }
 
-/// References to parts of the answer of one request, which can be of any kind.
+/// Generates references to parts of a request's answer, which can have any type.
 fn reference() -> impl Strategy<Value = Expression> {
     let name = select(vec!["a", "b", "c", "length", "includes", "x-y", "", "it's"]);
     let segment = prop_oneof![name.prop_map(|name: &str| Segment::Name(name.to_owned())), (0_u32..3).prop_map(Segment::Index),];
@@ -117,7 +117,7 @@ fn expression() -> impl Strategy<Value = Expression> {
     })
 }
 
-/// Answers of both requests, of a shape that the references may find.
+/// Generates answers that have some of the parts that the references name.
 fn body() -> impl Strategy<Value = Option<Value>> {
     let leaf = scalar().prop_map(Value::from);
     let value = leaf.prop_recursive(2, 8, 3, |inner| {
@@ -130,7 +130,7 @@ fn body() -> impl Strategy<Value = Option<Value>> {
     prop::option::weighted(0.9, value)
 }
 
-/// What the body has under a reference's text, by a pointer of its own.
+/// Returns the part of an answer that a reference names. Computed independently of the evaluator.
 fn looked_up(spelt: &str, bodies: [&Option<Value>; 2]) -> Option<ConditionValue> {
     if let Some(whole) = spelt.strip_suffix('#') {
         return asked(found(whole, bodies)?, None);
@@ -141,7 +141,7 @@ fn looked_up(spelt: &str, bodies: [&Option<Value>; 2]) -> Option<ConditionValue>
     }
 }
 
-/// How long a value is, or whether it contains the needle.
+/// Returns a value's length, or whether it contains the needle.
 fn asked(value: &Value, needle: Option<&str>) -> Option<ConditionValue> {
     let length = |length: usize| ConditionValue::Number(f64::from(u32::try_from(length).expect("it is short")));
     Some(match (value, needle) {
@@ -166,7 +166,7 @@ fn found<'v>(spelt: &str, bodies: [&'v Option<Value>; 2]) -> Option<&'v Value> {
     Some(value)
 }
 
-/// Short commands' conditions, of which many are constant.
+/// Generates conditions on short commands; many of them are constant.
 fn small_text() -> impl Strategy<Value = String> {
     let number = (-1_i32..5).prop_map(|number| number.to_string());
     let atom = prop_oneof![
@@ -249,7 +249,7 @@ proptest! {
             prop_assert!(!seen_true, "{condition} can hold");
         } else {
             prop_assert_eq!(faults, vec![]);
-            // Where two references are compared, what they are compared with beside that is taken as independent.
+            // The check treats two references that are compared with each other as independent of their other comparisons.
             let is_pair = condition.to_string().contains("exitCode ") && text.contains("STEP.1.exitCode") && text.contains("STEP.2");
             prop_assert!(is_pair || (seen_true && seen_other), "{condition} is constant");
         }

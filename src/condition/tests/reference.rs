@@ -1,15 +1,16 @@
-//! A second evaluator, written apart from the first: what a condition can come to is the set of answers over all the values that
-//! its unknown parts could have. Kleene's logic follows from sets of truth values; nothing of the first is used but the syntax.
+//! A second evaluator, written independently of the first. The possible answers of a condition are the answers for all possible
+//! values of its unknown parts. Both evaluators must agree, because Kleene's logic is equivalent to this definition. They share
+//! only the syntax tree.
 
 use std::collections::BTreeSet;
 
 use crate::condition::{Accessor, Expression, Operator, Reference, Segment};
 use crate::model::ConditionValue;
 
-/// What the reference evaluator is told: one value for each text of a reference, none where it is unknown.
+/// Returns the value of a reference by its text; `None` if it is unknown.
 pub(super) type Table<'a> = &'a dyn Fn(&str) -> Option<ConditionValue>;
 
-/// The answers that are possible: one of them, or both where it is unknown.
+/// Returns the possible answers: one, or both if the answer is unknown.
 pub(super) fn answers(expression: &Expression, table: Table<'_>) -> BTreeSet<bool> {
     let both = BTreeSet::from([false, true]);
     match expression {
@@ -61,7 +62,7 @@ fn compared(left: &ConditionValue, operator: Operator, right: &ConditionValue) -
     }
 }
 
-/// Returns a reference's text, written apart from its `Display`.
+/// Returns a reference's text, computed independently of its `Display`.
 fn spelt(reference: &Reference) -> String {
     let mut text = format!("{}/{}", reference.action, reference.field);
     for segment in &reference.path {

@@ -1,4 +1,4 @@
-//! Slugs, ids, the names of files, and the names in stored states.
+//! Tests of slugs, ids, file names, and the names in stored states.
 
 use crate::governance::tests::samples::{BLOCK, Driven};
 use crate::governance::{

@@ -1,4 +1,4 @@
-//! The line of a review that decides.
+//! Tests of the line in a review that holds its verdict.
 
 use proptest::prelude::{any, prop, proptest};
 use proptest::prop_assert;

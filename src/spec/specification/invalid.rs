@@ -1,45 +1,43 @@
-//! The actions that errors of a specification stand in, as far as they can be read: each is an entry of the refused run's report.
+//! Finds the actions in which a specification has errors, as far as they can be read. Each becomes an entry in the report of the
+//! refused run.
 
 use serde::Deserialize as _;
 use serde_json::Value;
 
 use crate::model::{ActionId, ActionPhase, ActionType, Problem};
 
-/// Where the actions of a task are, by phase.
+/// The keys of a task's lists of actions, with their phases.
 const LISTS: [(&str, ActionPhase); 3] =
     [("prerequisites", ActionPhase::Prerequisite), ("steps", ActionPhase::Step), ("cleanup", ActionPhase::Cleanup)];
 
-/// The parameters that say what an action of a type would have done; the first that is there.
+/// The parameters that describe what an action does. The first one that exists is used.
 const SAYS_WHAT: [&str; 4] = ["command", "url", "filePath", "scriptPath"];
 
 /// An action that has errors.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InvalidAction {
-    /// The key of its task.
     pub task: String,
-    /// JSON pointer to it.
+    /// The JSON pointer to the action.
     pub pointer: String,
-    /// Its phase.
     pub phase: ActionPhase,
-    /// Its id, or the one that its place gives it.
+    /// The action's id; if it has none, an id made from its place.
     pub id: ActionId,
-    /// Its type.
     pub action_type: ActionType,
-    /// What it says of itself; empty where it does not.
+    /// The description; empty if it has none.
     pub description: String,
-    /// The command, request or file it is about; empty where that is not there.
+    /// The command, URL or file of the action; empty if it has none.
     pub subject: String,
 }
 
 impl InvalidAction {
-    /// Returns whether an error is about it or something in it.
+    /// Returns whether a JSON pointer leads to the action or into it.
     pub fn has(&self, instance_path: &str) -> bool {
         instance_path.strip_prefix(self.pointer.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
     }
 }
 
-/// Returns the actions of a document that hard faults stand in, in the order of the file. Those whose type cannot be read are none:
-/// their faults stand at the top of the report alone.
+/// Returns the actions with hard faults, in the order of the file. An action without a readable type is left out; its faults
+/// appear only at the top of the report.
 pub(super) fn invalid_actions(document: &Value, faults: &[Problem]) -> Vec<InvalidAction> {
     let hard = || faults.iter().filter(|fault| fault.is_hard());
     let Some(tasks) = document.get("tasks").and_then(Value::as_object) else { return Vec::new() };

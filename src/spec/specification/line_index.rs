@@ -1,14 +1,14 @@
-//! The line and column of a byte offset, without counting from the top of the text, or of a long line, each time.
+//! Finds the line and column of a byte offset without counting from the beginning of the text each time.
 
 use crate::model::TextPosition;
 
-/// How far apart the known places are, in bytes.
+/// The distance between two known positions, in bytes.
 const SPACING: usize = 1024;
 
-/// Known places of a text, every [`SPACING`] bytes; between two of them is counted.
+/// The known positions of a text, one every [`SPACING`] bytes. Counting starts from the nearest one.
 #[derive(Debug, Default)]
 pub(super) struct LineIndex {
-    /// Byte offsets, ascending, with the places there; the beginning of the text is none of them.
+    /// Byte offsets in ascending order with their positions; offset 0 is left out.
     known: Vec<(usize, TextPosition)>,
 }
 
@@ -22,7 +22,7 @@ impl LineIndex {
         index
     }
 
-    /// Returns the place of a byte offset of the text that the index is of, as [`TextPosition::of`] does.
+    /// Returns the position of a byte offset; the result equals [`TextPosition::of`]. `text` must be the text of this index.
     pub(super) fn place(&self, text: &str, offset: usize) -> TextPosition {
         let behind = self.known.partition_point(|(known, _)| *known <= offset);
         let Some((start, known)) = behind.checked_sub(1).map(|last| self.known[last]) else {
@@ -53,7 +53,7 @@ mod tests {
         for text in ["", "\n", "a", "a\n\nbä\nc", "ü\nü\n", "{\n  \"a\": [\n1,\n2]}\n"] {
             assert_counts(text);
         }
-        // The known places stand within a character, right behind a newline, and one after the other on a single line.
+        // Known positions lie inside a character, directly after a newline, and several times within one line.
         assert_counts(&"a€".repeat(900));
         assert_counts(&format!("{}\n{}\n", "ä".repeat(511), "b".repeat(2100)));
     }

@@ -1,9 +1,9 @@
-//! Test specifications, schema 2.0.0: from a text to tasks, or to everything that is wrong with it at once.
+//! Reads test specifications of schema 2.0.0: a text becomes tasks, or a list of all of its errors.
 //!
-//! Owns the wire types, the published JSON Schema, the reading and the lint. Reading has three parts: `scan` knows where things
-//! stand, `shape` holds the text to the schema, and `lint` holds what it means to rules of its own;
-//! `change` says what a proposed text changes. May not open files or run
-//! anything; what a specification amounts to as a plan is made next door.
+//! Owns the types of the file format, the published JSON Schema, the reader and the lint. Reading has three parts: `scan` finds
+//! the positions of values, `shape` validates the text against the schema, and `lint` checks its meaning. `change` compares a
+//! proposed text with the present one. This module may not open files or run anything. `spec/task/` makes plans from
+//! specifications.
 
 mod change;
 mod invalid;

@@ -1,4 +1,4 @@
-//! From a text to a specification, or to everything that is wrong with it at once.
+//! Reads the text of a specification, or finds all of its errors at once.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -14,47 +14,45 @@ use crate::spec::specification::raw::RawSpecification;
 use crate::spec::specification::scan::{Places, scan};
 use crate::spec::specification::shape::{ShapeFault, shape_faults};
 
-/// What the names of specification files end with.
+/// The ending of the names of specification files.
 pub const SPECIFICATION_SUFFIX: &str = "test-specification.json";
 
-/// The longest text that is read, in bytes.
 const LONGEST_TEXT: usize = 16 << 20;
 
-/// The most faults that are returned.
 const MOST_FAULTS: usize = 500;
 
-/// The key by which the files of the family before schema 2.0.0 are known.
+/// The key by which files of the format before schema 2.0.0 are recognised.
 const OLD_FAMILY: &str = "testPlanVersion";
 
-/// The rule whose finding explains all others about the same value.
+/// The rule for placeholders. Its finding explains all other faults of the same value.
 const PLACEHOLDER: &str = "PLACEHOLDER";
 
-/// What is around a specification.
+/// The project to which a specification belongs.
 #[derive(Debug, Clone, Copy)]
 pub struct Surroundings<'s> {
-    /// The root of the project the file belongs to.
+    /// The path of the project's root.
     pub project_root: &'s Path,
 }
 
-/// A specification that can be run.
+/// A specification without hard faults, which can be run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Specification {
-    /// The file as it was named to the reader.
+    /// The file's name as the caller gave it.
     pub file: String,
-    /// What it says.
+    /// The parsed content.
     pub raw: RawSpecification,
 }
 
-/// What reading a text came to.
+/// The result of reading a specification.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Reading {
-    /// The specification; none where a fault is hard.
+    /// The specification; `None` if there is a hard fault.
     pub specification: Option<Specification>,
-    /// The keys of `tasks`, sorted, also of a specification that cannot be run; empty where there are none.
+    /// The sorted keys of `tasks`, even of a specification with hard faults.
     pub tasks: Vec<String>,
-    /// What is wrong with it, in the order of the file.
+    /// All faults, in the order of the file.
     pub faults: Vec<Problem>,
-    /// The actions that hard faults stand in, as far as they can be read.
+    /// The actions with hard faults, as far as they can be read.
     pub invalid: Vec<InvalidAction>,
 }
 
@@ -64,7 +62,7 @@ impl Reading {
     }
 }
 
-/// A text and its places.
+/// A text with the positions of its values.
 struct Text<'t> {
     file: &'t str,
     text: &'t str,
@@ -72,7 +70,7 @@ struct Text<'t> {
     lines: LineIndex,
 }
 
-/// Reads the text of a specification; `file` is how faults name it.
+/// Reads the text of a specification. Faults refer to the file as `file`.
 pub fn read_specification(text: &str, file: &str, surroundings: Surroundings<'_>) -> Reading {
     let mut document = match parse(text, file) {
         Ok(document) => document,
@@ -87,7 +85,7 @@ pub fn read_specification(text: &str, file: &str, surroundings: Surroundings<'_>
     let shape = shape_faults(&document);
     shape.iter().filter_map(|fault| fault.unknown.as_deref()).for_each(|pointer| remove(&mut document, pointer));
     faults.extend(shape.into_iter().map(|fault| text.placed_shape(fault)));
-    // Keys that are unknown are faults already; without them the rest may still be understood, and judged in the same breath.
+    // Unknown keys are reported as faults and then removed, so that the rest can still be parsed and linted in the same pass.
     let raw = match RawSpecification::deserialize(&document) {
         Ok(raw) => {
             let findings = lint(&Subject::new(&raw, &document, surroundings.project_root));
@@ -135,7 +133,7 @@ fn parse(text: &str, file: &str) -> Result<Value, Box<Problem>> {
     })
 }
 
-/// A placeholder is also no URL, no path and no name: one cause is one fault.
+/// Removes other faults of a value with a placeholder: the placeholder causes them, because it is not a valid URL, path or name.
 fn drop_what_follows(faults: &mut Vec<Problem>) {
     let placeholders: BTreeSet<String> =
         faults.iter().filter(|fault| fault.code() == PLACEHOLDER).map(|fault| fault.pointer.clone()).collect();
@@ -149,7 +147,7 @@ fn remove(document: &mut Value, pointer: &str) {
     }
 }
 
-/// Returns a rule of the lint that says nothing more than its code.
+/// Returns a rule of the lint with no details besides its code.
 fn plain_rule(code: &str) -> BrokenRule {
     let (code, schema_path, keyword) = (code.to_owned(), "#".to_owned(), "lint".to_owned());
     BrokenRule { code, schema_path, keyword, params: json!({}) }
@@ -160,13 +158,13 @@ impl Text<'_> {
         Some(self.lines.place(self.text, offset))
     }
 
-    /// Adds the file and the position of the value that a problem is about.
+    /// Adds the file, and the position of the value with the problem.
     fn placed(&self, problem: Problem) -> Problem {
         let position = self.position(self.places.of_value(&problem.pointer));
         problem.within(self.file, position)
     }
 
-    /// Adds the file and the position of the unknown key, or of the value that is wrong.
+    /// Adds the file, and the position of the unknown key or wrong value.
     fn placed_shape(&self, shape: ShapeFault) -> Problem {
         match shape.unknown {
             Some(pointer) => shape.problem.within(self.file, self.position(self.places.of_key(&pointer))),

@@ -1,15 +1,15 @@
-//! Where things stand in a JSON text: the place of every value and key by JSON pointer, and keys that are written twice.
+//! Finds the position of every value and key in a JSON text by its JSON pointer, and finds duplicate keys.
 //!
-//! The text is known to be JSON, so that nothing is checked here; a text that is not gives places that mean nothing, never a panic.
+//! The caller has checked that the text is valid JSON. For any other text the positions are meaningless, but there is no panic.
 
 use std::collections::BTreeMap;
 
-/// The byte offsets of a text's values and keys by JSON pointer.
+/// The byte offsets of all values and keys in a text, by JSON pointer.
 #[derive(Debug, Default)]
 pub(super) struct Places {
     values: BTreeMap<String, usize>,
     keys: BTreeMap<String, usize>,
-    /// Keys that stand a second time in their object: pointer, offset of the second.
+    /// Keys that occur a second time in their object: the pointer, and the offset of the second one.
     pub(super) duplicates: Vec<(String, usize)>,
 }
 
@@ -20,14 +20,14 @@ struct Scanner<'t> {
     places: Places,
 }
 
-/// Scans a text.
+/// Finds the positions of all values and keys in a text.
 pub(super) fn scan(text: &str) -> Places {
     let mut scanner = Scanner { text, offset: 0, pointer: String::new(), places: Places::default() };
     scanner.value();
     scanner.places
 }
 
-/// Returns the pointer of a member of what `pointer` points to.
+/// Returns the JSON pointer to a member of the object at `pointer`.
 pub(super) fn member(pointer: &str, key: &str) -> String {
     let mut longer = pointer.to_owned();
     push_member(&mut longer, key);
@@ -46,7 +46,7 @@ fn push_member(pointer: &mut String, key: &str) {
 }
 
 impl Places {
-    /// Returns where the value stands, else the nearest value around it that is there.
+    /// Returns the offset of a value. If there is no such value, the offset of the nearest value around it.
     pub(super) fn of_value(&self, pointer: &str) -> usize {
         let mut pointer = pointer;
         loop {
@@ -58,7 +58,7 @@ impl Places {
         }
     }
 
-    /// Returns where the key of a member stands, else as [`Self::of_value`].
+    /// Returns the offset of a member's key. If there is no such key, the same as [`Self::of_value`].
     pub(super) fn of_key(&self, pointer: &str) -> usize {
         self.keys.get(pointer).copied().unwrap_or_else(|| self.of_value(pointer))
     }
@@ -103,7 +103,7 @@ impl Scanner<'_> {
             }
             self.value();
             self.pointer.truncate(outer);
-            // What is no JSON must not keep us here.
+            // If nothing was read, skips one byte: invalid JSON must not cause an endless loop.
             self.offset += usize::from(self.offset == before);
         }
     }

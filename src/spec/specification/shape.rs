@@ -1,4 +1,4 @@
-//! Holds a document to the published JSON Schema, and says what is wrong in the words of ajv, as seed 004 shows them.
+//! Validates a document against the published JSON Schema. Faults have the messages of the validator ajv, as in seed 004.
 
 use std::sync::LazyLock;
 
@@ -11,22 +11,23 @@ use crate::model::{BrokenRule, Problem};
 use crate::spec::specification::scan::member;
 use crate::spec::specification::schema::SCHEMA_TEXT;
 
-/// A problem with a document's shape, before its position is known.
+/// A fault in a document's shape, before its position is known.
 #[derive(Debug)]
 pub(super) struct ShapeFault {
     pub(super) problem: Problem,
-    /// The pointer of the key that is unknown.
+    /// The JSON pointer to the unknown key, if that is the fault.
     pub(super) unknown: Option<String>,
 }
 
-/// How ajv reports a keyword: the name of its parameter, and its message with `{}` for the keyword's value in the schema.
+/// How ajv reports a violated keyword: the name of its parameter, and the message, in which `{}` stands for the keyword's value
+/// in the schema.
 struct Keyword {
     name: &'static str,
     param: &'static str,
     message: &'static str,
 }
 
-/// The keywords whose report follows from their value alone.
+/// The keywords whose report depends only on their value in the schema.
 const KEYWORDS: &[Keyword] = &[
     Keyword { name: "const", param: "allowedValue", message: "must be equal to constant" },
     Keyword { name: "enum", param: "allowedValues", message: "must be equal to one of the allowed values" },
@@ -41,7 +42,7 @@ const KEYWORDS: &[Keyword] = &[
     Keyword { name: "type", param: "type", message: "must be {}" },
 ];
 
-/// The comparison ajv names beside the limit of a number.
+/// The comparison that ajv reports together with the limit of a number.
 const COMPARISONS: &[(&str, &str)] = &[("maximum", "<="), ("minimum", ">=")];
 
 static SCHEMA: LazyLock<Value> = LazyLock::new(|| serde_json::from_str(SCHEMA_TEXT).expect("a test reads the schema"));
@@ -51,16 +52,16 @@ static VALIDATOR: LazyLock<Validator> = LazyLock::new(|| {
     options.build(&SCHEMA).expect("a test builds the validator")
 });
 
-/// Returns every fault of a document's shape, in the order of the schema.
+/// Returns every fault in a document's shape, in the order of the schema.
 pub(super) fn shape_faults(document: &Value) -> Vec<ShapeFault> {
     VALIDATOR.iter_errors(document).flat_map(|error| faults_of(&error)).collect()
 }
 
-/// A compiled pattern takes no more memory: the same bound as when it is matched with.
+/// The most memory for a compiled regular expression, the same as during runs.
 const PATTERN_CAP: usize = 1024 * 1024;
 
-/// Returns what is wrong with a regular expression; none where texts can be matched with it. The engine is that of the run: it
-/// takes linear time, and so has neither look-around nor back-references.
+/// Returns what is wrong with a regular expression; `None` if it can be used. Runs use the same engine. It takes linear time and
+/// therefore supports neither look-around nor back-references.
 pub(super) fn pattern_problem(pattern: &str) -> Option<PatternProblem> {
     if linear().with_draft(Draft::Draft7).build(&json!({ "pattern": pattern })).is_ok() {
         return None;
@@ -69,16 +70,16 @@ pub(super) fn pattern_problem(pattern: &str) -> Option<PatternProblem> {
     Some(if backtracks { PatternProblem::NotLinear } else { PatternProblem::Unreadable })
 }
 
-/// What is wrong with a regular expression.
+/// Why a regular expression cannot be used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum PatternProblem {
-    /// It is none.
+    /// It is not a regular expression.
     Unreadable,
-    /// It looks around or back, or is too large: matching could take any time or space.
+    /// It has look-around or back-references, or is too large, so matching could take unlimited time or memory.
     NotLinear,
 }
 
-/// Returns what is wrong with a JSON Schema; none where documents can be held to it.
+/// Returns what is wrong with a JSON Schema; `None` if it can be used.
 pub(super) fn schema_problem(schema: &Value) -> Option<String> {
     linear().offline().build(schema).err().map(|error| error.to_string())
 }

@@ -1,4 +1,4 @@
-//! Reading specifications: whole files with the reasons they are expected to have, faults in ajv's form, and limits.
+//! Tests of reading specifications: whole files with their expected faults, faults in ajv's form, and limits.
 
 mod edges;
 mod judged_rightly;
@@ -15,7 +15,7 @@ use crate::model::{BrokenRule, Gravity, Problem, TextPosition};
 use crate::report::SpecificationErrorV2;
 use crate::spec::specification::{LINTS, Reading, Surroundings, read_specification};
 
-/// A specification that has no fault but a few soft ones.
+/// A specification that has only a few soft faults.
 const ROUNDING: &str = include_str!("../../../fixtures/specifications/rounding.json");
 
 fn read(text: &str) -> Reading {
@@ -30,7 +30,7 @@ fn rule_of(problem: &Problem) -> &BrokenRule {
     problem.rule.as_ref().expect("the rules of specifications have names")
 }
 
-/// Returns a problem as `proctor check --json` has it, on one line.
+/// Returns a problem as one line of the JSON that `proctor check --json` prints.
 fn written(problem: &Problem) -> String {
     #[derive(Serialize)]
     struct Written {
@@ -46,7 +46,7 @@ fn fixtures() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("fixtures/specifications")
 }
 
-/// Returns `FILE` lines and below each its faults: gravity, code, pointer.
+/// Returns a line `FILE` for each file, and below it one line for each fault: gravity, code, pointer.
 fn reasons() -> String {
     let mut names: Vec<String> = fs::read_dir(fixtures())
         .expect("the fixtures are part of the repository")
@@ -160,7 +160,7 @@ fn a_fault_of_the_lint_names_its_row_and_where_the_row_is_from() {
     assert_eq!(*fault.params(), json!({ "source": row.source }));
 }
 
-/// Programs read a fault by its parts: place, pointer into the document and into the schema, keyword and parameters.
+/// Programs need a fault's parts separately: position, pointers into the document and the schema, keyword and parameters.
 #[test]
 fn every_part_of_a_fault_is_there_for_programs() {
     let part = |text: &str| written(&read(text).faults[0]);

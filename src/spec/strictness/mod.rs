@@ -1,8 +1,8 @@
-//! Whether a project's type checkers are as strict as its specification says (C24): `strictMode` and `allowImplicitAny` against the
-//! configuration that each step's command would use, as far as it can be read without running anything.
+//! Checks whether a project's type checkers are as strict as its specification says (C24). `strictMode` and `allowImplicitAny`
+//! are compared with the configuration that each step's command would use, as far as that can be read without running anything.
 //!
-//! The lint notes each such setting as not compared. Here the note goes where both say the same, becomes an error where they differ,
-//! and says why where the project's word cannot be read.
+//! The lint adds a note to each such setting that it is not compared. Here the note is removed if both agree, becomes an error if
+//! they differ, and gets a reason if the project's configuration cannot be read.
 
 use crate::model::{BrokenRule, Gravity, Problem, Tool};
 use crate::spec::recognised::recognised;
@@ -10,7 +10,7 @@ use crate::spec::specification::{RawAction, RawParameters, Reading, STRICTNESS_U
 use crate::spec::task::plain_command;
 use crate::tools::{ProjectFiles, Strictness, StrictnessRead, StrictnessReader, call_of, strictness_reader};
 
-/// The fault of a setting that is not the project's.
+/// The code of the fault that a setting differs from the project's configuration.
 const STRICTNESS_DIFFERS: &str = "STRICTNESS_DIFFERS";
 
 /// A type checker that a specification has a policy for.
@@ -20,7 +20,7 @@ struct Checker {
     reader: &'static StrictnessReader,
 }
 
-/// Compares what a specification says of strictness with the project's files.
+/// Compares the strictness settings of a specification with the project's files.
 pub fn hold_to_project(reading: Reading, files: &dyn ProjectFiles) -> Reading {
     let Reading { specification, tasks, faults, invalid } = reading;
     let Some(specification) = specification else { return Reading { specification, tasks, faults, invalid } };
@@ -33,7 +33,7 @@ pub fn hold_to_project(reading: Reading, files: &dyn ProjectFiles) -> Reading {
     Reading { specification: Some(specification).filter(|_| runs), tasks, faults, invalid }
 }
 
-/// Returns what is left of a note that a setting is not compared.
+/// Returns the note about a setting after the comparison; `None` if the setting and the project agree.
 fn compared(fault: Problem, specification: &Specification, files: &dyn ProjectFiles) -> Option<Problem> {
     let pointer = fault.pointer.clone();
     let (checker, key) = setting(&pointer)?;
@@ -51,7 +51,7 @@ fn compared(fault: Problem, specification: &Specification, files: &dyn ProjectFi
     Some(Problem { message: format!("{}: {why}", fault.message), ..fault })
 }
 
-/// Returns the tool and the key that a pointer into the policy names.
+/// Returns the tool and the key of a pointer into the policy.
 fn setting(pointer: &str) -> Option<(Checker, &str)> {
     let (rest, key) = pointer.rsplit_once('/')?;
     let name = rest.rsplit_once('/')?.1;
@@ -86,13 +86,13 @@ fn differing(fault: Problem, (key, said): (&str, bool), other: &Strictness, chec
     }
 }
 
-/// Returns how strict each step that runs a tool would have it, in the order of the tasks.
+/// Returns the strictness of every step that runs a tool, in the order of the tasks.
 fn steps_of(specification: &Specification, files: &dyn ProjectFiles, checker: Checker) -> Vec<StrictnessRead> {
     let steps = specification.raw.tasks.values().flat_map(|task| &task.test_execution.steps);
     steps.filter_map(|step| look(specification, files, checker, step)).collect()
 }
 
-/// Looks at one step; none where it runs another tool.
+/// Returns the strictness of one step; `None` if it runs another tool.
 fn look(specification: &Specification, files: &dyn ProjectFiles, checker: Checker, step: &RawAction) -> Option<StrictnessRead> {
     let RawParameters::TerminalCommand(command) = &step.parameters else { return None };
     let (tool, added) = (checker.tool, step.proctor.as_ref());

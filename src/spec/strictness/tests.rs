@@ -1,4 +1,4 @@
-//! C24: what a specification says of strictness is held to the project's own files.
+//! Tests of C24: the strictness settings of a specification are compared with the project's files.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use crate::tools::FakeFiles;
 const ROUNDING: &str = include_str!("../../../fixtures/specifications/rounding.json");
 const POLICY: &str = "/globalConfiguration/validationPolicy/typeChecking/tools";
 
-/// Reads the composed specification whose second step is `command` in `web`, with this policy of a type checker.
+/// Reads the sample specification with `command` in `web` as its second step and with this policy for a type checker.
 fn read(tool: &str, policy: Value, command: &str, files: &FakeFiles) -> Reading {
     let mut document: Value = serde_json::from_str(ROUNDING).expect("it is JSON");
     document["tasks"]["T117"]["testExecution"]["steps"][1]["parameters"]["command"] = json!(command);
@@ -22,7 +22,7 @@ fn read(tool: &str, policy: Value, command: &str, files: &FakeFiles) -> Reading 
     hold_to_project(read_specification(&document.to_string(), "a.json", project), files)
 }
 
-/// Returns what is said of strictness: code, key and message.
+/// Returns the faults about strictness: code, key and message.
 fn said(reading: &Reading) -> Vec<String> {
     let faults = reading.faults.iter().filter(|fault| fault.code().starts_with("STRICTNESS"));
     let line = |fault: &crate::model::Problem| {
@@ -32,7 +32,7 @@ fn said(reading: &Reading) -> Vec<String> {
     faults.map(line).collect()
 }
 
-/// The tool that a step names holds, whatever its command looks like.
+/// If a step names its tool, that counts, whatever its command looks like.
 #[test]
 fn c24_a_step_is_of_the_tool_that_it_names() {
     let files = FakeFiles::of(&[("web/tsconfig.json", r#"{"compilerOptions": {"strict": true}}"#)]);
@@ -51,7 +51,6 @@ fn c24_a_step_is_of_the_tool_that_it_names() {
     }
 }
 
-/// Paths with what is in them.
 type Files = Vec<(&'static str, &'static str)>;
 
 const TSC: &str = "npx --no-install tsc --noEmit";
@@ -61,7 +60,7 @@ fn c24_what_tsc_is_set_to_is_what_the_specification_must_say() {
     const VERSION: (&str, &str) = ("node_modules/typescript/package.json", r#"{"version": "5.9.3"}"#);
     const NEWER: (&str, &str) = ("node_modules/typescript/package.json", r#"{"version": "6.0.2"}"#);
     let config = |text| ("web/tsconfig.json", text);
-    // The files, the command, and what `strict` and `noImplicitAny` are by that.
+    // The files, the command, and the resulting values of `strict` and `noImplicitAny`.
     let rows: Vec<(Files, String, bool, bool)> = vec![
         (vec![config(r#"{"compilerOptions": {"strict": true}}"#)], TSC.to_owned(), true, true),
         (vec![config(r#"{"compilerOptions": {"strict": true, "noImplicitAny": false}} // why"#)], TSC.to_owned(), true, false),
@@ -179,7 +178,7 @@ fn c24_what_mypy_is_set_to_is_compared_too() {
     }
 }
 
-/// One lone call in the step's own directory can be compared. What may be more than that leaves the note: unknown is never success.
+/// Only a single call in the step's own directory can be compared. Otherwise the note stays: unknown is never success.
 #[test]
 fn c24_several_calls_or_one_in_another_directory_are_not_to_be_seen() {
     const STRICT: &str = r#"{"compilerOptions": {"strict": true}}"#;

@@ -1,4 +1,4 @@
-//! One action of a task: what it does, with the time, the variables, the tool and the policy it has.
+//! Makes one action of a task, with its time limit, variables, tool and policy.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -16,16 +16,16 @@ use crate::spec::task::server::{as_service, service};
 use crate::spec::task::{Resolver, action_id};
 use crate::tools::FoundPolicy;
 
-/// The time of a command that names none, in milliseconds (schema 2.0.0).
+/// The default time limit of a command, in milliseconds (schema 2.0.0).
 const COMMAND_TIMEOUT: u64 = 30_000;
 
-/// The time of a request that names none, in milliseconds (schema 2.0.0).
+/// The default time limit of a request, in milliseconds (schema 2.0.0).
 const REQUEST_TIMEOUT: u64 = 10_000;
 
 /// The longest name of an action, in characters.
 const LONGEST_NAME: usize = 100;
 
-/// What an action is taken for.
+/// The tool of an action, and the policy that its command implies.
 struct Taken {
     tool: Tool,
     found: Option<FoundPolicy>,
@@ -80,19 +80,19 @@ impl Resolver<'_> {
         }
     }
 
-    /// Returns the review that an action is; none where it is none.
+    /// Returns the review settings of an action; `None` if it is not a review.
     fn review(&self, raw: &RawAction) -> Option<ActionKind> {
         let said = raw.proctor.as_ref().and_then(|added| added.review.as_ref())?;
         let prompt = said.prompt.as_deref().map(|prompt| self.path(prompt));
         Some(review(prompt, said.accept_split_emphasis != Some(false)))
     }
 
-    /// Finds the tool: the one that is said, else the one that is recognised (E2).
+    /// Returns the tool: the one that the action names, otherwise the recognised one (E2).
     fn taken(&mut self, phase: ActionPhase, raw: &RawAction, name: &str, (command, directory): (&CommandLine, &str)) -> Taken {
         if !self.around.files.exists(directory) {
             self.note(name, format!("the directory `{directory}` is not there yet"));
         }
-        // As in `proctor.toml`: what comes before and after the steps is judged by its exit code.
+        // Only steps are judged by tools, as in `proctor.toml`. Prerequisites and cleanups are judged by their exit codes.
         if raw.proctor.as_ref().is_some_and(|added| added.review.is_some()) {
             return Taken { tool: Tool::Review, found: None };
         }
@@ -118,7 +118,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// Returns a name that no other action of the task has: results and ledger tell actions apart by it.
+    /// Returns a name that no other action of the task has, because results and the ledger identify actions by name.
     pub(super) fn name(&self, description: &str, id: &str) -> String {
         let words: Vec<&str> = description.split_whitespace().collect();
         let line: String = words.join(" ").chars().filter(|character| !character.is_control()).take(LONGEST_NAME).collect();
@@ -129,7 +129,7 @@ impl Resolver<'_> {
         line
     }
 
-    /// Returns an action's time: its own, its type's, the whole run's.
+    /// Returns an action's time limit: its own, else that of its type, else that of the whole run.
     fn timeout(&self, raw: &RawAction) -> Duration {
         let settings = &self.specification.raw.execution_engine.executor_configurations;
         let of_type = match &raw.parameters {
@@ -147,7 +147,7 @@ impl Resolver<'_> {
         raw.timeout.map_or(of_type, Duration::from_millis)
     }
 
-    /// Returns the time of a command that names none.
+    /// Returns the time limit of a command without one of its own.
     pub(super) fn command_timeout(&self) -> Duration {
         let settings = self.specification.raw.execution_engine.executor_configurations.terminal_command.as_ref();
         Duration::from_millis(settings.and_then(|commands| commands.default_timeout).unwrap_or(COMMAND_TIMEOUT))
@@ -169,7 +169,7 @@ impl Resolver<'_> {
         match &raw.parameters {
             RawParameters::TerminalCommand(command) => self.environment(&command.environment),
             RawParameters::CustomScript(script) => self.environment(&script.environment),
-            // What starts no process has no variables.
+            // Actions without a process have no environment variables.
             RawParameters::FileValidation(_)
             | RawParameters::HttpRequest(_)
             | RawParameters::DockerCommand(_)
@@ -178,7 +178,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// Returns the variables of all actions with an action's own.
+    /// Returns the variables of all actions together with an action's own.
     pub(super) fn environment(&self, own: &BTreeMap<String, String>) -> BTreeMap<String, String> {
         let merged = merged(&self.specification.raw.global_configuration.environment, own);
         merged.into_iter().map(|(name, value)| (name, self.in_place(&value))).collect()
@@ -201,7 +201,7 @@ impl Resolver<'_> {
         words.iter().map(|word| self.in_place(word)).collect()
     }
 
-    /// Writes the project's root where the specification has its word for it.
+    /// Replaces the placeholder for the project's root.
     fn in_place(&self, text: &str) -> String {
         text.replace(ROOT_WORD, &self.around.project.project_root.to_string_lossy())
     }

@@ -1,12 +1,12 @@
-//! What a task is judged by beside its actions' results.
+//! Makes the criteria of a task: everything it is judged by besides the results of its actions.
 
 use crate::model::{EvidenceKind, ExpectedFailure, ExpectedOutput, TaskCondition, TaskCriteria};
 use crate::spec::specification::{RawCondition, RawEvidenceKind, RawExpectedOutcome, RawTask, RawTaskExtension};
 
-/// All of the steps, in hundredths of a per cent.
+/// A pass rate of 100 %, in basis points.
 const EVERY_STEP: u32 = 10_000;
 
-/// Returns a task's criteria. Where not every step must pass and nothing says how many must, all of them must.
+/// Returns a task's criteria. If not every step must pass but no pass rate is given, all steps must pass.
 pub(super) fn criteria(task: &RawTask) -> TaskCriteria {
     let (validation, completion) = (&task.validation_criteria, &task.completion_criteria);
     let conditions = |raw: &[RawCondition]| raw.iter().map(condition).collect();
@@ -27,7 +27,7 @@ pub(super) fn criteria(task: &RawTask) -> TaskCriteria {
     }
 }
 
-/// Returns the failure that is expected of the task's tests; none where they are to pass (C06).
+/// Returns the expected failure of the task's tests; `None` if the tests are expected to pass (C06).
 fn expected_failure(added: &RawTaskExtension) -> Option<ExpectedFailure> {
     match added.expected_outcome {
         Some(RawExpectedOutcome::Fail) => Some(ExpectedFailure { tests: added.expected_failing_tests.clone() }),
@@ -39,9 +39,10 @@ fn condition(raw: &RawCondition) -> TaskCondition {
     TaskCondition { condition: raw.condition.clone(), description: raw.description.clone() }
 }
 
-/// Returns per cent in hundredths, rounded up: what is rounded never lets more through than what was written.
+/// Converts per cent to basis points. It rounds up, so that rounding never lowers the required rate.
 fn basis_points(percent: f64) -> u32 {
-    // A tenth has no exact value: what is only that far above a hundredth is the hundredth.
+    // Decimal fractions are not exact in binary. A difference below this is an error of representation and must not be rounded
+    // up.
     const NOTHING: f64 = 1e-6;
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the schema bounds it to 0 to 100")]
     let rounded = (percent * 100.0 - NOTHING).ceil().max(0.0) as u32;

@@ -1,9 +1,9 @@
-//! How a task's debt is written down: what the specification says of all tasks, and the failures this one calls likely.
+//! Makes the settings for a task's debt from the specification's general settings and the task's likely failures.
 
 use crate::model::{DebtSettings, LikelyFailure, Severity};
 use crate::spec::specification::{RawDebtConfiguration, RawLikelyFailure, RawSeverity, RawTask};
 
-/// Returns how a task's debt is written down. What is not said is schema 2.0.0's own.
+/// Returns the settings for a task's debt. Missing values are the defaults of schema 2.0.0.
 pub(super) fn debt(configuration: Option<&RawDebtConfiguration>, task: &RawTask) -> DebtSettings {
     let usual = DebtSettings::default();
     let thresholds = configuration.and_then(|said| said.capacity_thresholds.as_ref());

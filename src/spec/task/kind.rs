@@ -1,4 +1,4 @@
-//! What an action does, by its type: the command that is started, or what looks and asks in its place.
+//! Makes what an action does from its type: a command to start, or a file or request that proctor checks itself.
 
 use std::collections::BTreeMap;
 
@@ -12,23 +12,23 @@ use crate::spec::specification::{
 };
 use crate::tools::command_text;
 
-/// What an action does.
+/// What an action does, and its command.
 pub(super) struct Done {
     pub(super) kind: ActionKind,
     pub(super) command: CommandLine,
 }
 
-/// Returns the words of a command that needs no shell.
+/// Splits a command that needs no shell into words.
 pub(super) fn split(text: &str) -> Vec<String> {
     split_words(text).expect("the lint refuses a quote that is not closed")
 }
 
-/// Returns the command of a TERMINAL_COMMAND, for whoever only looks at it.
+/// Returns the command of a TERMINAL_COMMAND, for callers that only examine it.
 pub(in crate::spec) fn plain_command(raw: &RawTerminalCommandParameters, argv: Option<Vec<String>>) -> CommandLine {
     terminal_command(raw, argv).command
 }
 
-/// Returns a command: its own words, a script where it names a shell (E9), or its text split into words.
+/// Returns a command: the given `argv`, or a script if the command names a shell (E9), or the text split into words.
 pub(super) fn terminal_command(raw: &RawTerminalCommandParameters, argv: Option<Vec<String>>) -> Done {
     let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
     let script = raw.command.as_str();
@@ -36,7 +36,7 @@ pub(super) fn terminal_command(raw: &RawTerminalCommandParameters, argv: Option<
         (Some(argv), _) => argv,
         (None, None) => split(script),
         (None, Some(RawShell::Bash)) => words(&["bash", "-o", "pipefail", "-c", script]),
-        // Not every `sh` can be told that a pipe fails with any of its commands. bash in its POSIX mode can.
+        // Not every `sh` has pipefail. bash in POSIX mode does.
         (None, Some(RawShell::Sh)) => words(&["bash", "--posix", "-o", "pipefail", "-c", script]),
         (None, Some(RawShell::Powershell | RawShell::Cmd)) => unreachable!("the lint refuses shells of other systems"),
     };
@@ -44,7 +44,7 @@ pub(super) fn terminal_command(raw: &RawTerminalCommandParameters, argv: Option<
     Done { kind: ActionKind::TerminalCommand, command }
 }
 
-/// Returns a script; `path` lies below the project.
+/// Returns the call of a script. `path` must be inside the project.
 pub(super) fn custom_script(raw: &RawCustomScriptParameters, path: String, arguments: Vec<String>) -> Done {
     let interpreter = match raw.interpreter {
         RawInterpreter::Node => "node",
@@ -56,7 +56,7 @@ pub(super) fn custom_script(raw: &RawCustomScriptParameters, path: String, argum
         RawInterpreter::Ruby => "ruby",
         RawInterpreter::Perl => "perl",
     };
-    // A name with a dash in front would be an option of the interpreter.
+    // An interpreter would read a file name with a leading dash as an option.
     let path = if path.starts_with('-') { format!("./{path}") } else { path };
     let argv: Vec<String> = [interpreter.to_owned(), path].into_iter().chain(arguments.iter().cloned()).collect();
     let command = CommandLine { display: command_text(&argv), argv, shell: false };
@@ -64,7 +64,7 @@ pub(super) fn custom_script(raw: &RawCustomScriptParameters, path: String, argum
     Done { kind: ActionKind::CustomScript(script), command }
 }
 
-/// Returns a look at a file; `path` lies below the project.
+/// Returns a file validation. `path` must be inside the project.
 pub(super) fn file_validation(raw: &RawFileValidationParameters, path: String) -> Done {
     const LINTED: &str = "the lint refuses a look without what it compares with";
     let check = match raw.validation_type {
@@ -83,7 +83,7 @@ pub(super) fn file_validation(raw: &RawFileValidationParameters, path: String) -
     Done { kind: ActionKind::FileValidation(FileValidation { path, check }), command: without_words(display) }
 }
 
-/// Returns a request, with the settings of its type.
+/// Returns a request, with the settings for requests.
 pub(super) fn http_request(raw: &RawHttpRequestParameters, settings: Option<&RawHttpRequestConfig>) -> Done {
     let checks = raw.validate_response.as_ref();
     let request = HttpRequest {
@@ -104,7 +104,7 @@ pub(super) fn http_request(raw: &RawHttpRequestParameters, settings: Option<&Raw
     Done { kind: ActionKind::HttpRequest(Box::new(request)), command }
 }
 
-/// Returns variables of all actions and an action's own, which win.
+/// Combines the variables of all actions with an action's own, which override them.
 pub(super) fn merged(global: &BTreeMap<String, String>, own: &BTreeMap<String, String>) -> BTreeMap<String, String> {
     let mut merged = global.clone();
     merged.extend(own.iter().map(|(name, value)| (name.clone(), value.clone())));

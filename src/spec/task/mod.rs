@@ -1,8 +1,9 @@
-//! From a task of a test specification to a plan. Every field of the format changes the plan, is for people, or is named by a row of
-//! the lint that says why it changes nothing.
+//! Turns a task of a test specification into a plan. Every field of the format changes the plan, is for people, or is reported by
+//! a lint rule that says why it has no effect.
 //!
-//! Pure, and it has no errors of its own: what cannot be planned, the lint has refused. What has no place in the format of a plan
-//! (paths of another machine, a server for all tasks) is put in its terms here; whoever carries a plan out knows no specification.
+//! Pure and without errors: the lint has refused everything that cannot be planned. Concepts that plans do not have, such as
+//! paths of another machine or a server for all tasks, are translated here, so that code which runs plans knows nothing about
+//! specifications.
 
 mod action;
 mod criteria;
@@ -29,20 +30,19 @@ use crate::spec::task::debt::debt;
 use crate::spec::task::policy::strictness_terms;
 use crate::tools::ProjectFiles;
 
-/// What is around a task that is planned.
+/// The project of a task.
 #[derive(Clone, Copy)]
 pub struct TaskSurroundings<'s> {
-    /// The project.
+    /// The location of the project.
     pub project: Surroundings<'s>,
-    /// Its files.
     pub files: &'s dyn ProjectFiles,
-    /// Its settings: limits and policies that the specification says nothing about. Its checks, prerequisites and cleanup are the
-    /// task `default`'s own.
+    /// The project's settings: limits and policies for which the specification has no value. The checks, prerequisites and
+    /// cleanups in it belong to the task `default` only.
     pub configuration: &'s Configuration,
 }
 
-/// Makes the plan of a task; none where the specification has no such task. `faults` are those of the specification's reading: the
-/// soft ones that are about this task, or about all, become notes of the plan.
+/// Makes the plan of a task; `None` if the specification has no such task. `faults` are all faults of the specification: the soft
+/// ones about this task or about all tasks become notes of the plan.
 pub fn resolve_task(
     specification: &Specification,
     task: &TaskId,
@@ -55,20 +55,20 @@ pub fn resolve_task(
     Some(resolver.plan(task))
 }
 
-/// What a task is resolved with.
+/// Makes the plan of one task.
 struct Resolver<'s> {
     specification: &'s Specification,
     task: &'s RawTask,
     around: TaskSurroundings<'s>,
     notes: Vec<PlanNote>,
-    /// How many actions of the task have a description, in single words.
+    /// The number of actions with the same description, by the description's words.
     described: BTreeMap<Vec<&'s str>, usize>,
 }
 
 impl Resolver<'_> {
     fn plan(&mut self, task: &TaskId) -> Plan {
         let (raw, execution) = (&self.specification.raw, &self.task.test_execution);
-        // What holds before the first action comes before the task's own prerequisites, and those may look at the server.
+        // The development server and the workflow's checks come first, because the task's own prerequisites may use the server.
         let mut prerequisites: Vec<Action> = self.dev_server().into_iter().collect();
         prerequisites.extend(self.workflow_checks());
         prerequisites.extend(self.actions(ActionPhase::Prerequisite, &in_order(self.task, &execution.prerequisites)));
@@ -78,7 +78,7 @@ impl Resolver<'_> {
         let ordered = order_of(self.task).iter().filter(|id| steps_there.contains(id.as_str()));
         let order: Vec<ActionId> = ordered.map(|id| action_id(id)).collect();
         let parallel = self.task.execution_workflow.as_ref().and_then(|workflow| workflow.parallel_execution) == Some(true);
-        // Of steps that may go on at the same time, those come after a review that say so.
+        // If steps may run in parallel, only the steps that name a review in `after` wait for it.
         if !parallel {
             hold_behind_reviews(&mut steps, &order);
         }
@@ -103,7 +103,7 @@ impl Resolver<'_> {
             order,
             parallel,
             timeout: Some(self.suite_timeout()),
-            // The project's own settings say that, and whoever asks for the plan has read them.
+            // The approval terms come from the project's settings. The caller has read them and adds them.
             approval: ApprovalTerms::default(),
             notes: std::mem::take(&mut self.notes),
         }
@@ -113,12 +113,12 @@ impl Resolver<'_> {
         raw.iter().enumerate().map(|(index, raw)| self.action(phase, index + 1, raw)).collect()
     }
 
-    /// Returns how long prerequisites and steps may take together.
+    /// Returns the time limit for prerequisites and steps together.
     fn suite_timeout(&self) -> Duration {
         Duration::from_millis(self.specification.raw.global_configuration.timeout.unwrap_or(SUITE_TIMEOUT))
     }
 
-    /// Returns a path below the project; empty for its root.
+    /// Returns a path relative to the project; empty for its root.
     fn path(&self, written: &str) -> String {
         let root = &self.specification.raw.global_configuration.workspace_root;
         below(root, written).expect("the lint refuses a path that leaves the project").join("/")
@@ -129,9 +129,9 @@ impl Resolver<'_> {
     }
 }
 
-/// Returns the actions of a phase that is carried out in the order of its list: as `executionOrder` has them, the others behind.
+/// Returns the actions of a phase that runs in the order of its list: first those in `executionOrder`, then the others.
 fn in_order<'a>(task: &RawTask, actions: &'a [RawAction]) -> Vec<&'a RawAction> {
-    // An id that stands twice has its first place.
+    // If an id occurs twice, its first place counts.
     let places: BTreeMap<&str, usize> = order_of(task).iter().enumerate().rev().map(|(place, id)| (id.as_str(), place)).collect();
     let mut actions: Vec<&RawAction> = actions.iter().collect();
     actions.sort_by_key(|action| places.get(action.action_id.as_str()).copied().unwrap_or(usize::MAX));

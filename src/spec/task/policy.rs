@@ -1,5 +1,5 @@
-//! Which policy a tool is judged by (C20–C25): what the specification says of the tool, then of its category, then what
-//! `proctor.toml` and the project's scripts say.
+//! Decides the policy of a tool (C20–C25). The specification's setting for the tool comes first, then its setting for the
+//! category, then `proctor.toml` and the project's scripts.
 
 use crate::config::Configuration;
 use crate::model::{BlockOn, PolicyCategory, PolicySource, Tool, ToolPolicy};
@@ -10,10 +10,10 @@ use crate::spec::specification::{
 };
 use crate::tools::FoundPolicy;
 
-/// What a specification says of one tool.
+/// The settings of a specification for one tool.
 #[derive(Default)]
 struct Said<'s> {
-    /// Its key below the category's `tools`.
+    /// The tool's key in the category's `tools`.
     key: &'static str,
     enabled: Option<bool>,
     block_on: Option<BlockOn>,
@@ -21,7 +21,7 @@ struct Said<'s> {
     lint: Option<&'s RawLintToolPolicy>,
 }
 
-/// Returns what a specification says of the strictness of type checkers, a line for each word of it.
+/// Returns the strictness settings for type checkers, one line for each.
 pub(super) fn strictness_terms(policy: Option<&RawValidationPolicy>) -> Vec<String> {
     let tools = policy.and_then(|policy| policy.type_checking.as_ref()).map(|checking| &checking.tools);
     let of = |tool: &str, policy: Option<&RawTypeCheckToolPolicy>| {
@@ -32,7 +32,7 @@ pub(super) fn strictness_terms(policy: Option<&RawValidationPolicy>) -> Vec<Stri
     tools.map_or_else(Vec::new, |tools| tools.named().into_iter().flat_map(|(tool, policy)| of(tool, policy)).collect())
 }
 
-/// Returns the policy of a tool; none for tools without one.
+/// Returns the policy of a tool; `None` for tools without a policy.
 pub(super) fn task_policy(
     tool: Tool,
     specification: &Specification,
@@ -66,6 +66,7 @@ fn said(policy: &RawValidationPolicy, tool: Tool, category: PolicyCategory) -> S
     match category {
         PolicyCategory::Linting => {
             let Some(linting) = &policy.linting else { return Said::default() };
+            // The format has no key for some linters, Ruff among them: the category's strategy applies.
             let lint = linting.tools.of(tool.report_name());
             Said {
                 key: tool.report_name(),

@@ -1,5 +1,5 @@
-//! What goes on while the steps run, and what must hold before the first action: services, the development server, and the checks
-//! of `executionWorkflow`.
+//! Makes the services of a task and the checks before its first action: services, the development server, and the checks of
+//! `executionWorkflow`.
 
 use std::time::Duration;
 
@@ -10,21 +10,21 @@ use crate::spec::task::Resolver;
 use crate::spec::task::kind::split;
 use crate::tools::command_text;
 
-/// How long a server may take until it is ready, in milliseconds, where nothing is said (schema 2.0.0).
+/// The default time limit until a server is ready, in milliseconds (schema 2.0.0).
 const STARTUP: u64 = 30_000;
 
-/// How long after a look that failed the next one is taken, in milliseconds, where nothing is said.
+/// The default pause between two checks whether a service is ready, in milliseconds.
 const INTERVAL: u64 = 100;
 
-/// How long one look may take, in milliseconds, where nothing is said.
+/// The default time limit of one such check, in milliseconds.
 const ATTEMPT: u64 = 5000;
 
-/// Ids of actions that no action of the format stands for.
+/// The prefixes of ids for actions that proctor adds and that are not in the specification.
 const SERVER: &str = "SERVER";
 const CHECK: &str = "CHECK";
 
 impl Resolver<'_> {
-    /// Returns the development server as a prerequisite that goes on.
+    /// Returns the development server as a service.
     pub(super) fn dev_server(&self) -> Option<Action> {
         let server = self.specification.raw.global_configuration.dev_server.as_ref()?;
         let command = server.command.as_deref().expect("the lint refuses a server without a command");
@@ -35,7 +35,7 @@ impl Resolver<'_> {
         Some(as_service(started, of_dev_server(server)))
     }
 
-    /// Returns the checks of the workflow; one without a command is for people, and the lint says so.
+    /// Returns the checks of the workflow. A prerequisite without a command is left out; the lint notes it.
     pub(super) fn workflow_checks(&self) -> Vec<Action> {
         let prerequisites = self.task.execution_workflow.iter().flat_map(|workflow| &workflow.prerequisites);
         let checks = prerequisites.enumerate().filter_map(|(index, prerequisite)| {
@@ -55,25 +55,25 @@ impl Resolver<'_> {
         Action { id: self.free_id(prefix, number), name: self.name(name, prefix), environment, ..plain }
     }
 
-    /// Returns an id that no action of the task has: the format lets a task use any.
+    /// Returns an id that no action of the task has, because a specification may use any id.
     fn free_id(&self, prefix: &'static str, number: usize) -> ActionId {
         let execution = &self.task.test_execution;
         let taken = |id: &ActionId| {
             let mut actions = execution.prerequisites.iter().chain(&execution.steps).chain(&execution.cleanup);
             actions.any(|action| action.action_id == id.as_str())
         };
-        // There are fewer actions in a file than numbers an id can have.
+        // A file has fewer actions than there are numbers, so a free id exists.
         let above = [number].into_iter().chain(1_000_000..);
         above.map(|number| ActionId::numbered(prefix, number)).find(|id| !taken(id)).expect("the numbers do not end")
     }
 }
 
-/// Makes a prerequisite go on as long as the steps.
+/// Turns a prerequisite into a service, which runs until the steps have ended.
 pub(super) fn as_service(plain: Action, service: Service) -> Action {
     Action { timeout: service.timeout, service: Some(service), idle_timeout: None, on_survivors: OnSurvivors::Report, ..plain }
 }
 
-/// Returns the service that an action's `ready` describes; `timeout` is the action's own, where its `ready` names none.
+/// Returns the service for an action's `ready`. `timeout` is the action's own and is used if `ready` has none.
 pub(super) fn service(ready: &RawReady, timeout: Option<u64>) -> Service {
     let url = ready.url.as_deref().map(|url| ReadyCheck::Url(health_url(url)));
     let port = ready.port.map(ReadyCheck::Port);

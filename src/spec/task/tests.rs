@@ -1,4 +1,4 @@
-//! The composed specification as a plan, and each of its fields: what is written otherwise is planned otherwise.
+//! Tests of planning the sample specification: a change of any field changes the plan.
 
 mod fields;
 
@@ -17,7 +17,7 @@ const ROUNDING: &str = include_str!("../../../fixtures/specifications/rounding.j
 
 const ROOT: &str = "/srv/copy";
 
-/// Removes a key.
+/// The value that removes a key.
 const GONE: &str = "(gone)";
 
 fn document() -> Value {
@@ -71,7 +71,8 @@ fn a_task_that_is_not_there_has_no_plan() {
     assert_eq!(resolve_task(&reading.specification.expect("it runs"), &task, &reading.faults, around), None);
 }
 
-/// The soft faults of the task and of all tasks are told, with what was seen of its actions; those of another task are not.
+/// The notes of a plan are the soft faults of its task and of all tasks, and notes about its actions. Faults of other tasks are
+/// left out.
 #[test]
 fn the_notes_of_a_plan_are_of_its_task_or_of_all() {
     let mut document = edited(&[("/tasks/T117/testExecution/steps/1/parameters/workingDirectory", json!("elsewhere"))]);
@@ -85,7 +86,7 @@ fn the_notes_of_a_plan_are_of_its_task_or_of_all() {
     assert!(notes.iter().any(|note| note.ends_with(": the directory `elsewhere` is not there yet")), "{notes:#?}");
 }
 
-/// A tool that a step names and that its command does not look like is told, and only then.
+/// A note tells if the command does not look like the tool that the step names.
 #[test]
 fn a_tool_that_differs_from_what_the_command_looks_like_is_noted() {
     for (command, said, expected) in [
@@ -103,7 +104,7 @@ fn a_tool_that_differs_from_what_the_command_looks_like_is_noted() {
     }
 }
 
-/// What comes before and after the steps is judged by its exit code, whatever it looks like; `tool` is of steps alone.
+/// Prerequisites and cleanups are judged by their exit codes, whatever the command looks like. Only steps may name a `tool`.
 #[test]
 fn only_steps_are_recognised() {
     let command = "npx --no-install tsc --noEmit";
@@ -115,7 +116,7 @@ fn only_steps_are_recognised() {
     assert_eq!(plan.steps[2].tool, Tool::Generic, "a request is none");
 }
 
-/// An id that the server of the task would have and that an action has already is left to the action.
+/// If an action already has the id that the development server would get, the server gets another id.
 #[test]
 fn what_proctor_adds_has_an_id_that_no_action_has() {
     let plan = planned(&document());
@@ -136,7 +137,7 @@ fn what_proctor_adds_has_an_id_that_no_action_has() {
     assert_eq!(plan.cleanup[0].id.as_str(), added);
 }
 
-/// A description is the name of its action up to 100 characters; a longer one is cut and has the id behind it.
+/// The name of an action is its description. A description of more than 100 characters is cut, and the id is appended.
 #[test]
 fn a_long_description_is_cut_and_told_apart_by_its_id() {
     let name = |length: usize| {
@@ -147,7 +148,7 @@ fn a_long_description_is_cut_and_told_apart_by_its_id() {
     assert_eq!(name(101), format!("{} (STEP.2)", "x".repeat(100)));
 }
 
-/// Where not every step must pass and nothing says how many must, all of them must (C63).
+/// If not every step must pass but no pass rate is given, all steps must pass (C63).
 #[test]
 fn without_a_rate_every_step_must_pass() {
     let rate = |all: bool| {
@@ -159,7 +160,7 @@ fn without_a_rate_every_step_must_pass() {
     assert_eq!((rate(false), rate(true)), (Some(10_000), None));
 }
 
-/// What goes on as long as the steps may be silent meanwhile, whatever is said of actions that end.
+/// A service may be silent, whatever the time limit for silence is for other actions.
 #[test]
 fn a_server_may_be_silent() {
     let defaults = "[defaults]\nidle_timeout = 3\non_survivors = \"fail\"\n";
@@ -175,7 +176,7 @@ const TASK: &str = "/tasks/T117";
 const GLOBAL: &str = "/globalConfiguration";
 const ENGINE: &str = "/executionEngine/executorConfigurations";
 
-/// Fields that change what is run or how it is judged, each with another value than the composed specification has.
+/// Fields that change what is run or how it is judged, each with a value that differs from the sample specification.
 fn fields() -> Vec<(String, Value)> {
     let of = |place: &str, rows: &[(&str, Value)]| -> Vec<(String, Value)> {
         rows.iter().map(|(rest, value)| (format!("{place}{rest}"), value.clone())).collect()
@@ -296,7 +297,7 @@ fn every_field_that_is_carried_out_changes_what_is_approved() {
     let mut unchanged = Vec::new();
     for (pointer, value) in fields() {
         let mut edits = vec![(pointer.as_str(), value.clone())];
-        // What names another file or action must stay one that is allowed and there.
+        // References to other files and actions must stay valid after the edit.
         let ids = json!({ "prerequisites": [], "executionOrder": ["PREREQ.7"], "parallelExecution": false });
         if pointer.ends_with("/actionId") {
             edits.push(("/tasks/T117/executionWorkflow", ids));
@@ -378,7 +379,7 @@ fn texts_for_people_are_shown_and_change_nothing() {
     assert_eq!(source.task_title, "Rounding of totals, again");
 }
 
-/// Returns the policy of a command that is put in the place of the second step.
+/// Returns the policy of a command that replaces the second step.
 fn policy(command: &str, directory: &str, edits: &[(&str, Value)], toml: &str) -> (String, PolicySource, Option<u32>) {
     let step = |rest: &str| format!("{TASK}/testExecution/steps/1/parameters/{rest}");
     let (at_command, at_directory) = (step("command"), step("workingDirectory"));
@@ -404,7 +405,7 @@ fn c22_c23_the_nearest_word_is_the_policy_of_a_tool() {
     let source =
         PolicySource::Disabled("specs/T117-test-specification.json validationPolicy.linting.tools.eslint.enabled".to_owned());
     assert_eq!((disabled.0.as_str(), disabled.1), ("NEVER", source));
-    // Where the specification is silent, the project's settings and scripts hold.
+    // If the specification has no policy, the project's settings and scripts apply.
     let silent = [(LINTING, json!(GONE))];
     let by_settings = policy("npx eslint .", "web", &silent, "[policy]\nlinting = \"warn-only\"\n");
     assert_eq!((by_settings.0.as_str(), by_settings.1), ("WARN_ONLY", PolicySource::Configured("proctor.toml:2".to_owned())));
@@ -465,7 +466,7 @@ fn a_review_is_planned_and_what_stands_behind_it_waits_unless_steps_go_on_togeth
     let review =
         json!({ "version": "1.0.0", "review": { "prompt": "${WORKSPACE_ROOT}/docs/review.md", "acceptSplitEmphasis": false } });
     let reviewed = ("/tasks/T117/testExecution/steps/1/proctor", review);
-    // What a review decides is `success`; its exit code is nobody's.
+    // Conditions can ask for `success` of a review, but not for its exit code.
     let condition = ("/tasks/T117/validationCriteria/successConditions/1/condition", json!("STEP.2.success === true"));
     let together = |together: bool| ("/tasks/T117/executionWorkflow/parallelExecution", json!(together));
     let plan = planned(&edited(&[reviewed.clone(), condition.clone(), together(false)]));

@@ -1,4 +1,5 @@
-//! What is a weakening and what is not: one row for each kind of change. The kinds are those of S7 and of the agent protocol.
+//! Tests of what is weaker and what is not, with one row for each kind of change. The kinds are those of S7 and of the agent
+//! protocol.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -13,7 +14,7 @@ use crate::spec::{DiskFiles, plan_command, plan_digest, plan_terms, renamings, s
 
 use super::BlockOn;
 
-/// A plan with something in every place that a rule looks at.
+/// A plan with a value for every setting that a rule examines.
 fn plan() -> Plan {
     let root = tempfile::tempdir().expect("a directory");
     let command = ["eslint".to_owned(), "src".to_owned()];
@@ -199,7 +200,7 @@ fn what_asks_for_more_or_is_for_people_weakens_nothing() {
     }
 }
 
-/// Where a policy was written down is no term: a line above it changes nothing.
+/// The position of a policy in its file is not recorded, so adding a line above it changes nothing.
 #[test]
 fn terms_do_not_say_where_a_policy_comes_from() {
     let before = plan();
@@ -208,7 +209,7 @@ fn terms_do_not_say_where_a_policy_comes_from() {
     assert_eq!(plan_terms(&before), plan_terms(&moved));
 }
 
-/// C24: what a specification says of strictness is part of what is approved, as its digest is.
+/// C24: strictness settings are part of the approved terms and of the plan's digest.
 #[test]
 fn c24_strictness_is_part_of_the_digest_of_a_plan() {
     let digest = |said: &[&str]| {
@@ -220,7 +221,7 @@ fn c24_strictness_is_part_of_the_digest_of_a_plan() {
     assert_eq!(digests.len(), 3);
 }
 
-/// Where nothing is expected of the steps together, one more asks for more.
+/// If no output is expected of all steps together, a new step makes the plan stricter.
 #[test]
 fn a_step_more_weakens_nothing_where_each_is_judged_by_itself() {
     let mut before = plan();
@@ -230,7 +231,7 @@ fn a_step_more_weakens_nothing_where_each_is_judged_by_itself() {
     third.id = id("STEP.3");
     now.steps.push(third);
     assert_eq!(weakenings(&plan_terms(&before), &plan_terms(&now)), Vec::<String>::new());
-    // Either of the two may become its doing.
+    // The new step could produce the expected output or the expected exit code.
     for (texts, code) in [(vec!["done".to_owned()], None), (Vec::new(), Some(0))] {
         for plan in [&mut before, &mut now] {
             criteria(plan).expected_output =
@@ -248,7 +249,7 @@ fn terms_are_read_back_as_they_were_written() {
     assert_eq!(serde_json::from_str::<crate::model::PlanTerms>(&text).expect("it is theirs"), terms);
 }
 
-/// The checks of a project, whose names tell them apart.
+/// A plan of a project's own checks, which are identified by name.
 fn own(change: impl Fn(&mut Plan)) -> Plan {
     let mut own = plan();
     (own.specification, own.criteria) = (None, None);
@@ -301,7 +302,7 @@ fn checks_of_a_project_are_told_apart_by_their_names_and_renamed_ones_by_what_th
             |plan| plan.steps[0].reuse = Reuse::Always,
             [&["unit: earlier verdicts stand for it in more runs than before"], &[], &[]],
         ),
-        // A name that another check takes over hides nothing.
+        // A removed check is found even if another check takes over its name.
         (
             |_| (),
             |plan| {
@@ -363,7 +364,7 @@ fn who_approves_and_what_is_protected_can_be_weakened_like_anything_else() {
             &[],
         ),
         (|before| before.require_signature = true, |_| (), &["approvals need no signature any more"], &[]),
-        // Where approvals begin to need a signature, somebody has to have the first key.
+        // When approvals begin to need a signature, the first key must come from somewhere.
         (
             |_| (),
             |now| (now.require_signature, now.signers) = (true, vec![signer("a")]),
@@ -371,7 +372,7 @@ fn who_approves_and_what_is_protected_can_be_weakened_like_anything_else() {
             &["before, approvals need no signature any more"],
         ),
         (|_| (), |now| now.signers = vec![signer("a")], &["these keys may approve now: a (ssh-ed25519 a)"], &[]),
-        // Whoever could take the others out would decide alone.
+        // A person who could remove the other keys could then approve alone.
         (
             |before| before.signers = vec![signer("a"), signer("b")],
             |now| now.signers = vec![signer("b"), signer("c")],

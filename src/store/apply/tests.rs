@@ -1,4 +1,4 @@
-//! Ledger lines applied at once and one by one.
+//! Tests of applying ledger lines at once and one by one.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Damage at any place of the file, found when that place is read.
+//! Tests of damage at every place of the file. It is found when that place is read.
 
 use std::fs::{self, OpenOptions};
 use std::os::unix::fs::FileExt as _;

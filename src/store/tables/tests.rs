@@ -1,4 +1,4 @@
-//! Opening: versions, damage, two processes at once.
+//! Tests of opening the file: versions, damage, two processes at once.
 
 use std::os::unix::fs::PermissionsExt;
 use std::thread;

@@ -1,7 +1,7 @@
-//! Finding a project's checks from its own files, so that it needs no configuration.
+//! Discovers a project's checks from its files, so that it needs no configuration.
 //!
-//! Looks at the root first, and where that says nothing about a tool, at the directories one level below. Nothing is executed:
-//! a tool counts as there when its program is.
+//! Each tool is searched for in the root first. If the root has no sign of it, the directories one level below are searched.
+//! Nothing is executed: a tool counts as installed if its program exists.
 
 pub(super) mod python;
 
@@ -10,63 +10,61 @@ use crate::shell::join_words;
 use crate::tools::project_files::{ProjectFiles, within};
 use crate::tools::table::{ROWS, row_of};
 
-/// A check that the project's files speak for.
+/// A discovered check.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct FoundCheck {
-    /// The tool.
     pub(crate) tool: Tool,
-    /// The check's name.
     pub(crate) name: String,
-    /// The directory that speaks for it, relative to the project; empty: the root.
+    /// The directory whose files led to the check, relative to the project; empty for the root.
     pub(crate) package: String,
-    /// The directory it runs in, relative to the project.
+    /// The working directory, relative to the project.
     pub(crate) directory: String,
-    /// Program and arguments, relative to `directory`.
+    /// Program and arguments. Paths are relative to `directory`.
     pub(crate) argv: Vec<String>,
-    /// What the project's own scripts say about blocking.
+    /// The policy that the project's own scripts imply.
     pub(crate) policy: Option<FoundPolicy>,
 }
 
-/// What the project's own scripts say about blocking (C30).
+/// A policy implied by the project's own scripts, for example by `--max-warnings` (C30).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct FoundPolicy {
-    /// When findings block; none: not said.
+    /// When findings block; `None` if the script does not say.
     pub(crate) block_on: Option<BlockOn>,
-    /// The limit on warnings; none: not said.
+    /// The limit on warnings; `None` if the script does not say.
     pub(crate) max_warnings: Option<u32>,
-    /// Where it is said: `package.json scripts.lint`.
+    /// Where the script is: `package.json scripts.lint`.
     pub(crate) place: String,
 }
 
-/// Everything that was found, and why.
+/// The discovered checks with the reasons.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct FoundChecks {
-    /// The checks, in the order they run.
+    /// The checks, in the order in which they run.
     pub(crate) found: Vec<FoundCheck>,
-    /// Why each was found, and what is missing.
+    /// Notes for people: why each check was found, and what is missing for others.
     pub(crate) notes: Vec<PlanNote>,
 }
 
-/// Directories that hold no package of the project itself.
+/// Directories below the root that are not searched, because they do not hold the project's own code.
 const NO_PACKAGES: &[&str] =
     &["node_modules", "venv", "env", "dist", "build", "target", "evidence", "coverage", "vendor", "site-packages"];
 
-/// The most directories below the root that are looked into.
+/// The most directories below the root that are searched.
 const MOST_PACKAGES: usize = 256;
 
 /// Looks for the checks of one tool in one directory.
 pub(super) type Finder = fn(&dyn ProjectFiles, &str, &mut FoundChecks) -> Looked;
 
-/// Whether a directory says anything about a tool.
+/// Whether a directory has signs of a tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Looked {
-    /// Nothing: look elsewhere.
+    /// The directory has no sign of the tool, so other directories are searched.
     Silent,
-    /// It does, whether or not a check came of it.
+    /// The directory has signs of the tool, even if no check could be made.
     Spoke,
 }
 
-/// Looks for the checks of a project. They run in the order of the tools' rows.
+/// Discovers the checks of a project. They run in the order of the tools' rows.
 pub(crate) fn find_checks(files: &dyn ProjectFiles) -> FoundChecks {
     let mut findings = FoundChecks::default();
     let packages = packages(files);
@@ -93,7 +91,7 @@ impl FoundChecks {
 }
 
 impl FoundPolicy {
-    /// Returns what a limit on warnings means; none where there is none.
+    /// Returns the policy that a limit on warnings implies; `None` without a limit.
     pub(crate) fn from_limit(max_warnings: Option<u32>, place: &str) -> Option<Self> {
         let place = place.to_owned();
         max_warnings.map(|limit| match limit {
@@ -113,7 +111,7 @@ pub(crate) fn policy_of_script(tool: Tool, script: &str, place: &str) -> Option<
     FoundPolicy::from_limit((row_of(tool).limit_of_script)(script), place)
 }
 
-/// Returns a command as one would type it.
+/// Returns a command as a person would type it.
 pub(crate) fn command_text(argv: &[String]) -> String {
     join_words(argv.iter().map(String::as_str)).unwrap_or_else(|| argv.join(" "))
 }
@@ -132,12 +130,13 @@ fn packages(files: &dyn ProjectFiles) -> Vec<String> {
     names.filter(|name| files.is_directory(name)).take(MOST_PACKAGES).collect()
 }
 
-/// Returns the directory nearest to a package, upwards, that has `path`: the package itself or the root.
+/// Returns the first of a package and the root that contains `path`.
 pub(super) fn nearest_with(files: &dyn ProjectFiles, package: &str, path: &str) -> Option<String> {
     [package, ""].into_iter().find(|directory| files.exists(&within(directory, path))).map(str::to_owned)
 }
 
-/// Returns the program at `path` of `holder` as it is called from the directory `from`, with a `./` or `../` in front.
+/// Returns the path for calling a program from the directory `from`; the program is at `path` in the directory `holder`. The
+/// result begins with `./` or `../`.
 pub(super) fn program(holder: &str, path: &str, from: &str) -> String {
     match (holder == from, holder.is_empty()) {
         (true, _) => format!("./{path}"),

@@ -4,10 +4,10 @@ use toml::de::DeTable;
 
 use crate::tools::project_files::{ProjectFiles, within};
 
-/// Virtual environments of a project, the usual one first.
+/// The directories of virtual environments, the usual one first.
 pub(in crate::tools) const ENVIRONMENTS: &[&str] = &[".venv", "venv"];
 
-/// Returns whether a file of a package has a section, by a line that is its header and nothing else.
+/// Returns whether a file of a package has a section. The section's header must be alone on its line.
 pub(in crate::tools) fn has_section(files: &dyn ProjectFiles, package: &str, name: &str, section: &str) -> bool {
     let text = files.read(&within(package, name)).unwrap_or_default();
     String::from_utf8_lossy(&text).lines().any(|line| line.trim() == section)

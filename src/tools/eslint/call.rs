@@ -1,23 +1,23 @@
-//! How a project's own scripts call eslint (C30).
+//! Reads how a project's own scripts call eslint (C30).
 
 use crate::shell::commands_outside;
 use crate::tools::package_json::{LAUNCHERS, scripts};
 use crate::tools::project_files::{ProjectFiles, within};
 
-/// How a project's own script calls eslint.
+/// A call of eslint in a project's own script.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct EslintCall {
-    /// The script: `package.json scripts.lint`.
+    /// Where the script is: `package.json scripts.lint`.
     pub(super) place: String,
-    /// The options that decide what is found.
+    /// The options that decide which findings there are.
     pub(super) options: Vec<String>,
-    /// The files, directories and globs that are looked at.
+    /// The files, directories and globs that eslint checks.
     pub(super) paths: Vec<String>,
-    /// `--max-warnings`, unless it is negative, which means no limit.
+    /// The value of `--max-warnings`; `None` if it is missing or negative, which means no limit.
     pub(super) max_warnings: Option<u32>,
 }
 
-/// What becomes of an option of eslint in the command that is made from a script.
+/// What happens to an eslint option when a command is made from a script.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fate {
     Kept,
@@ -34,7 +34,8 @@ const fn option(name: &'static str, takes_value: bool, fate: Fate) -> EslintOpti
     EslintOption { name, takes_value, fate }
 }
 
-/// The options that take a value or decide what is found; any other, `--fix` first of all, is dropped as a lone word.
+/// The options that take a value or decide which findings there are. Every other option, such as `--fix`, is dropped; the word after it
+/// is kept, because such an option has no value.
 const OPTIONS: &[EslintOption] = &[
     option("--ext", true, Fate::Kept),
     option("--config", true, Fate::Kept),
@@ -68,7 +69,7 @@ const OPTIONS: &[EslintOption] = &[
     option("--concurrency", true, Fate::Dropped),
 ];
 
-/// Returns how the scripts of a package call eslint: the script named `lint`, else the first that does.
+/// Returns the call of eslint in a package's scripts. The script named `lint` comes first.
 pub(super) fn eslint_call(files: &dyn ProjectFiles, directory: &str) -> Option<EslintCall> {
     let mut scripts: Vec<(String, String)> = scripts(files, directory).into_iter().collect();
     scripts.sort_by_key(|(name, _)| (name != "lint", !name.contains("lint")));
@@ -80,11 +81,11 @@ pub(super) fn eslint_call(files: &dyn ProjectFiles, directory: &str) -> Option<E
     })
 }
 
-/// Returns the arguments a script hands to eslint, by the first call of it.
+/// Returns the arguments of the first call of eslint in a script.
 fn eslint_arguments(script: &str) -> Option<Vec<String>> {
     commands_outside(script)?.iter().find_map(|command| {
         let start = command.iter().position(|word| word.rsplit('/').next() == Some("eslint"))?;
-        // `yarn add eslint` does not call it; in front of a call stand variables, launchers and their options only.
+        // `yarn add eslint` is not a call of eslint. Before a call there may only be variables, launchers and their options.
         let launches =
             command[..start].iter().all(|word| word.contains('=') || word.starts_with('-') || LAUNCHERS.contains(&word.as_str()));
         launches.then(|| command[start + 1..].to_vec())
@@ -96,7 +97,7 @@ pub(in crate::tools) fn script_max_warnings(script: &str) -> Option<u32> {
     eslint_arguments(script).and_then(|arguments| max_warnings(&arguments))
 }
 
-/// Returns the limit on warnings in the arguments of eslint.
+/// Returns the limit on warnings in eslint's arguments.
 pub(in crate::tools) fn max_warnings(arguments: &[String]) -> Option<u32> {
     let position = arguments.iter().position(|word| word == "--max-warnings");
     let value = match position {

@@ -1,4 +1,5 @@
-//! eslint: a configuration of it, and the program the project itself installed; called as the project's own scripts call it.
+//! Discovers eslint: there must be a configuration for it, and the program must be installed in the project. The command is taken
+//! from the project's own scripts.
 
 use crate::model::Tool;
 use crate::tools::discover::{FoundCheck, FoundChecks, FoundPolicy, Looked, named, nearest_with, program, words};
@@ -6,7 +7,7 @@ use crate::tools::eslint::call::eslint_call;
 use crate::tools::package_json::package_has;
 use crate::tools::project_files::{ProjectFiles, within};
 
-/// Files that are an eslint configuration.
+/// The file names of eslint configurations.
 const CONFIGURATIONS: &[&str] = &[
     "eslint.config.js",
     "eslint.config.mjs",
@@ -22,12 +23,12 @@ const CONFIGURATIONS: &[&str] = &[
     ".eslintrc.yml",
 ];
 
-/// The key of `package.json` that is an eslint configuration.
+/// The key of `package.json` that holds an eslint configuration.
 const PACKAGE_KEY: &str = "eslintConfig";
 
 const PROGRAM: &str = "node_modules/.bin/eslint";
 
-/// Looks for eslint in one directory.
+/// Looks for eslint in one directory of the project.
 pub(in crate::tools) fn find(files: &dyn ProjectFiles, package: &str, findings: &mut FoundChecks) -> Looked {
     let configuration = CONFIGURATIONS.iter().map(|name| within(package, name)).find(|path| files.exists(path));
     let in_package = || package_has(files, package, PACKAGE_KEY).then(|| within(package, "package.json"));
@@ -41,7 +42,7 @@ pub(in crate::tools) fn find(files: &dyn ProjectFiles, package: &str, findings: 
         return Looked::Spoke;
     };
     let call = eslint_call(files, package);
-    // eslint looks for its configuration from the directory it runs in, so it runs in its package.
+    // eslint searches for its configuration from the working directory, so it runs in its package.
     let mut argv = words(&[&program(&holder, PROGRAM, package)]);
     let mut reason = format!("`{configuration}` is there");
     let mut policy = None;

@@ -1,18 +1,18 @@
-//! mypy and Ruff: a configuration of theirs, and the program in the project's own environment.
+//! Discovers mypy and Ruff: there must be a configuration for the tool, and the program must be in the project's environment.
 
 use crate::model::Tool;
 use crate::tools::discover::python::{ENVIRONMENTS, has_pyproject_table, has_section};
 use crate::tools::discover::{FoundCheck, FoundChecks, Looked, named, nearest_with, program};
 use crate::tools::project_files::{ProjectFiles, within};
 
-/// A tool that checks the whole package it is called in.
+/// A tool that checks the whole package in which it is called.
 struct Checker {
     tool: Tool,
-    /// Files that are a configuration of it, whatever they hold.
+    /// Files that are a configuration of the tool whatever their content.
     configurations: &'static [&'static str],
-    /// Files that are one when they have a section.
+    /// Files that are a configuration of the tool if they have this section.
     sections: &'static [(&'static str, &'static str)],
-    /// Its arguments.
+    /// Returns the arguments for a package.
     arguments: fn(&dyn ProjectFiles, &str) -> &'static [&'static str],
 }
 
@@ -20,19 +20,19 @@ const MYPY: Checker = Checker {
     tool: Tool::Mypy,
     configurations: &["mypy.ini", ".mypy.ini"],
     sections: &[("setup.cfg", "[mypy]")],
-    // A configuration that names its files is used as it is; a path on the command line would win over it.
+    // If the configuration names its files, no path is passed: a path on the command line would override them.
     arguments: |files, package| if names_mypy_files(files, package) { &[] } else { &["."] },
 };
 
 const RUFF: Checker =
     Checker { tool: Tool::Ruff, configurations: &["ruff.toml", ".ruff.toml"], sections: &[], arguments: |_, _| &["check", "."] };
 
-/// Looks for mypy in one directory.
+/// Looks for mypy in one directory of the project.
 pub(in crate::tools) fn find_mypy(files: &dyn ProjectFiles, package: &str, findings: &mut FoundChecks) -> Looked {
     find(&MYPY, files, package, findings)
 }
 
-/// Looks for Ruff in one directory.
+/// Looks for Ruff in one directory of the project.
 pub(in crate::tools) fn find_ruff(files: &dyn ProjectFiles, package: &str, findings: &mut FoundChecks) -> Looked {
     find(&RUFF, files, package, findings)
 }

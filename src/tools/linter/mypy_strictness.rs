@@ -1,4 +1,4 @@
-//! How strict mypy is set: by its arguments, and by the first of its configurations that is there.
+//! Finds the strictness of mypy from its arguments and from its configuration file.
 
 use toml::de::DeTable;
 
@@ -6,14 +6,14 @@ use crate::tools::checker_call::CheckerCall;
 use crate::tools::project_files::{ProjectFiles, within};
 use crate::tools::strictness::{Strictness, StrictnessRead};
 
-/// The configurations of a directory in the order mypy looks for them, each with the section that is read.
+/// The configuration files in the order in which mypy searches for them, each with the section that it reads.
 const CONFIGURATIONS: &[(&str, &str)] =
     &[("mypy.ini", "mypy"), (".mypy.ini", "mypy"), ("pyproject.toml", "tool.mypy"), ("setup.cfg", "mypy")];
 
-/// What allows functions without types, which are what mypy has of an implicit `Any`.
+/// The option that decides whether functions without types are allowed, which is mypy's form of an implicit `Any`.
 pub(in crate::tools) const UNTYPED: &str = "disallow_untyped_defs";
 
-/// Looks at what a call of mypy in a directory would be set to.
+/// Returns the strictness of a call of mypy in a directory.
 pub(in crate::tools) fn strictness(files: &dyn ProjectFiles, directory: &str, call: &CheckerCall) -> StrictnessRead {
     let named = call.value(&["--config-file"]);
     let (path, section) = match named {
@@ -39,7 +39,7 @@ fn read(files: &dyn ProjectFiles, path: &str) -> Option<String> {
     files.read(path).and_then(|bytes| String::from_utf8(bytes).ok())
 }
 
-/// Returns whether a file is there that mypy would take: of those it shares with others, one with its section.
+/// Returns whether mypy would use a file. A file that other tools use, too, must have mypy's section.
 fn has(files: &dyn ProjectFiles, path: &str, section: &str) -> bool {
     let is_its_own = path.ends_with("mypy.ini");
     read(files, path).is_some_and(|text| is_its_own || section_of(&text, section).is_some())
@@ -54,7 +54,7 @@ fn setting(text: &str, section: &str, name: &str) -> Option<bool> {
     }
 }
 
-/// Returns the keys and values of a section; none where there is no such section.
+/// Returns the keys and values of a section; `None` if there is no such section.
 fn section_of(text: &str, section: &str) -> Option<Vec<(String, String)>> {
     if let Some(name) = section.strip_prefix("tool.") {
         let document = DeTable::parse(text).ok()?;

@@ -1,5 +1,5 @@
-//! Jest and Vitest: a configuration or a script that runs them, and the program the project itself installed; called as the
-//! project's own script calls it.
+//! Discovers Jest and Vitest: there must be a configuration or a script for the tool, and the program must be installed in the
+//! project. The command is taken from the project's own script.
 
 use crate::model::Tool;
 use crate::tools::discover::{FoundCheck, FoundChecks, Looked, named, nearest_with, program, words};
@@ -13,21 +13,21 @@ const JEST_CONFIGURATIONS: &[&str] =
 const VITEST_CONFIGURATIONS: &[&str] =
     &["vitest.config.ts", "vitest.config.js", "vitest.config.mts", "vitest.config.mjs", "vitest.config.cts", "vitest.config.cjs"];
 
-/// The key of `package.json` that is a Jest configuration.
+/// The key of `package.json` that holds a Jest configuration.
 const JEST_KEY: &str = "jest";
 
-/// A script with one of these goes on until it is stopped, which is not what a check does.
+/// Words by which a script keeps running and watches for changes. Such a script cannot be a check.
 const WATCHES: &[&str] = &["--watch", "--watchAll", "vitest watch", "vitest dev"];
 
-/// What a shell would read in a word; a script with it is left to npm and its shell.
+/// Characters that have a meaning for a shell. A script with one of them is run by npm, which uses a shell.
 const SHELL_CHARACTERS: &[char] = &['&', '|', ';', '<', '>', '$', '`', '*', '?', '(', ')', '{', '}', '"', '\'', '\\', '='];
 
-/// Looks for Jest in one directory.
+/// Looks for Jest in one directory of the project.
 pub(in crate::tools) fn find_jest(files: &dyn ProjectFiles, package: &str, findings: &mut FoundChecks) -> Looked {
     find(Tool::Jest, JEST_CONFIGURATIONS, files, package, findings)
 }
 
-/// Looks for Vitest in one directory.
+/// Looks for Vitest in one directory of the project.
 pub(in crate::tools) fn find_vitest(files: &dyn ProjectFiles, package: &str, findings: &mut FoundChecks) -> Looked {
     find(Tool::Vitest, VITEST_CONFIGURATIONS, files, package, findings)
 }
@@ -60,7 +60,7 @@ fn find(tool: Tool, configurations: &[&str], files: &dyn ProjectFiles, package: 
     Looked::Spoke
 }
 
-/// Returns the script that runs a tool and ends: the one named `test`, else the first.
+/// Returns the script that runs a tool once. The script named `test` comes first, then scripts with `test` in their names.
 fn script_of(tool: Tool, files: &dyn ProjectFiles, package: &str) -> Option<(String, String)> {
     let mut scripts: Vec<_> = scripts(files, package).into_iter().collect();
     scripts.sort_by_key(|(name, _)| (name != "test", !name.contains("test")));
@@ -68,14 +68,14 @@ fn script_of(tool: Tool, files: &dyn ProjectFiles, package: &str) -> Option<(Str
     scripts.into_iter().find(|(_, text)| runs(text))
 }
 
-/// Returns what a script hands to a tool, where it does nothing else and needs no shell.
+/// Returns the arguments that a script passes to a tool; `None` if the script does anything else or needs a shell.
 fn plain_arguments(tool: Tool, script: &str) -> Option<Vec<String>> {
     let mut words = script.split_whitespace();
     let is_plain = words.next() == Some(tool.word()) && !script.contains(SHELL_CHARACTERS);
     is_plain.then(|| words.map(str::to_owned).collect())
 }
 
-// Vitest goes on and waits for changes where it finds a terminal; `run` says that it is to end.
+// At a terminal, Vitest keeps running and watches for changes, unless `run` is given.
 fn called_with(tool: Tool, program: String, arguments: Vec<String>) -> Vec<String> {
     let ends = tool != Tool::Vitest
         || arguments.iter().any(|argument| argument == "run" || argument == "--run" || argument == "related");

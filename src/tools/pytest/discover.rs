@@ -1,28 +1,30 @@
-//! pytest: a configuration of it, or files it would collect; run by the project's own interpreter.
+//! Discovers pytest: there must be a configuration for it or files that it would collect. The command uses the project's own
+//! interpreter.
 
 use crate::model::Tool;
 use crate::tools::discover::python::{ENVIRONMENTS, has_pyproject_table, has_section};
 use crate::tools::discover::{FoundCheck, FoundChecks, Looked, named, nearest_with, program, words};
 use crate::tools::project_files::{ProjectFiles, within};
 
-/// Files that are a pytest configuration, whatever they hold.
+/// The names of files that are a pytest configuration whatever their content.
 const CONFIGURATIONS: &[&str] = &["pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml"];
 
-/// Files that are a pytest configuration when they have a section.
+/// Files that are a pytest configuration if they have this section.
 const SECTIONS: &[(&str, &str)] = &[("setup.cfg", "[tool:pytest]"), ("tox.ini", "[pytest]")];
 
-/// Directories of tests, looked into two levels deep.
+/// Directories of tests. They are searched two levels deep.
 const TEST_DIRECTORIES: &[&str] = &["tests", "test"];
 
-/// Files that make a directory below the root a Python package of its own.
+/// Files that show that a directory below the root is a separate Python package.
 const PACKAGE_MARKS: &[&str] = &["pyproject.toml", "setup.py", "setup.cfg", "requirements.txt"];
 
 struct Manager {
-    /// The lock file that shows the manager is used.
+    /// The lock file of the package manager. If it exists, the project uses this manager.
     lock: &'static str,
-    /// The command of an interpreter in the project's environment. It must not fetch anything: a save is no time for that.
+    /// The command that runs pytest in the project's environment. It must not download anything, because that would take too long
+    /// after each save.
     command: &'static [&'static str],
-    /// What makes the environment.
+    /// The command that creates the environment, for hints.
     setup: &'static str,
 }
 
@@ -31,7 +33,7 @@ const MANAGERS: &[Manager] = &[
     Manager { lock: "poetry.lock", command: &["poetry", "run", "python", "-m", "pytest"], setup: "poetry install" },
 ];
 
-/// Looks for pytest in one directory.
+/// Looks for pytest in one directory of the project.
 pub(in crate::tools) fn find(files: &dyn ProjectFiles, package: &str, findings: &mut FoundChecks) -> Looked {
     let Some(reason) = evidence(files, package) else { return Looked::Silent };
     let (argv, how) = command(files, package, findings);
@@ -51,7 +53,8 @@ fn evidence(files: &dyn ProjectFiles, package: &str) -> Option<String> {
     if let Some(name) = CONFIGURATIONS.iter().find(|name| files.exists(&within(package, name))) {
         return Some(quoted(name));
     }
-    // `[tool.pytest]` itself is a configuration since pytest 9; before, only its table `ini_options` was, which implies it.
+    // Since pytest 9 the table `[tool.pytest]` is a configuration. Before, only `[tool.pytest.ini_options]` was; its existence
+    // implies the outer table.
     if has_pyproject_table(files, package, "pytest") {
         return Some(format!("pytest's table in {}", quoted("pyproject.toml")));
     }
@@ -60,7 +63,7 @@ fn evidence(files: &dyn ProjectFiles, package: &str) -> Option<String> {
             return Some(format!("`{section}` in {}", quoted(name)));
         }
     }
-    // Files that look like tests are everywhere; below the root they count only in what is a package of its own.
+    // Many directories have files that look like tests. Below the root they count only in a separate package.
     if !package.is_empty() && !PACKAGE_MARKS.iter().any(|name| files.exists(&within(package, name))) {
         return None;
     }

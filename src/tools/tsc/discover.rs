@@ -1,4 +1,4 @@
-//! tsc: a `tsconfig.json`, and the compiler the project itself installed.
+//! Discovers tsc: there must be a `tsconfig.json`, and the compiler must be installed in the project.
 
 use crate::model::Tool;
 use crate::tools::discover::{FoundCheck, FoundChecks, Looked, named, nearest_with, program, words};
@@ -8,10 +8,10 @@ use crate::tools::project_files::{ProjectFiles, within};
 const CONFIGURATION: &str = "tsconfig.json";
 const PROGRAM: &str = "node_modules/.bin/tsc";
 
-/// The most projects that one solution file may refer to.
+/// The most projects to which one solution file may refer.
 const MOST_REFERENCES: usize = 32;
 
-/// Looks for tsc in one directory.
+/// Looks for tsc in one directory of the project.
 pub(in crate::tools) fn find(files: &dyn ProjectFiles, package: &str, findings: &mut FoundChecks) -> Looked {
     let configuration = within(package, CONFIGURATION);
     if !files.exists(&configuration) {
@@ -31,21 +31,22 @@ pub(in crate::tools) fn find(files: &dyn ProjectFiles, package: &str, findings: 
         add(findings, package, &holder, target, named("tsc", package), &format!("`{configuration}` is there"));
     }
     for project in &projects {
-        // A solution file checks nothing by itself: `tsc --noEmit -p` of it succeeds whatever its projects hold.
+        // A solution file has no files of its own: `tsc --noEmit -p` on it succeeds even if its projects have errors. So each
+        // project gets its own check.
         let reason = format!("`{configuration}` has no files of its own and refers to it");
         add(findings, package, &holder, project, format!("tsc {project}"), &reason);
     }
     Looked::Spoke
 }
 
-/// Adds a check that runs in the project's root, so that messages name paths from there.
+/// Adds a check that runs in the project's root, so that messages have paths relative to the root.
 fn add(findings: &mut FoundChecks, package: &str, holder: &str, target: &str, name: String, reason: &str) {
     let argv = words(&[&program(holder, PROGRAM, ""), "--noEmit", "-p", target]);
     let (package, directory) = (package.to_owned(), String::new());
     findings.add(FoundCheck { tool: Tool::Tsc, name, package, directory, argv, policy: None }, reason);
 }
 
-/// Returns the projects a solution file refers to: one without files of its own. Empty for any other configuration.
+/// Returns the projects to which a solution file refers. Empty if the configuration has files of its own.
 fn references(files: &dyn ProjectFiles, package: &str, configuration: &str) -> Vec<String> {
     let text = files.read(configuration).and_then(|bytes| String::from_utf8(bytes).ok()).unwrap_or_default();
     let Some(settings) = parse_jsonc(&text) else { return Vec::new() };

@@ -1,4 +1,5 @@
-//! How strict the TypeScript compiler is set: by its arguments, its `tsconfig.json` with what that extends, and its own default.
+//! Finds the strictness of the TypeScript compiler from its arguments, from `tsconfig.json` and the files that it extends, and
+//! from the compiler's default.
 
 use serde_json::{Map, Value};
 
@@ -9,23 +10,23 @@ use crate::tools::strictness::{Strictness, StrictnessRead};
 
 const CONFIGURATION: &str = "tsconfig.json";
 
-/// So many configurations may extend each other.
+/// The longest chain of configurations that extend each other.
 const DEEPEST: usize = 16;
 
-/// The first version of TypeScript that is strict unless told otherwise.
+/// The first version of TypeScript that is strict by default.
 const STRICT_BY_DEFAULT: u32 = 6;
 
-/// Endings of files that can be named on the command line, which is then all that holds.
+/// The endings of source files. If source files are named on the command line, tsc ignores `tsconfig.json`.
 const SOURCES: &[&str] = &[".ts", ".tsx", ".mts", ".cts", ".js", ".jsx"];
 
-/// What is said of strictness somewhere.
+/// The strictness options that one place sets.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Said {
     strict: Option<bool>,
     no_implicit_any: Option<bool>,
 }
 
-/// Looks at what a call of tsc in a directory would be set to.
+/// Returns the strictness of a call of tsc in a directory.
 pub(in crate::tools) fn strictness(files: &dyn ProjectFiles, directory: &str, call: &CheckerCall) -> StrictnessRead {
     if call.has("-b") || call.has("--build") {
         return Err("`tsc --build` may build several projects".to_owned());
@@ -45,7 +46,7 @@ pub(in crate::tools) fn strictness(files: &dyn ProjectFiles, directory: &str, ca
                 >= STRICT_BY_DEFAULT
         }
     };
-    // Whatever is not said of the parts follows the whole.
+    // Without its own value, `noImplicitAny` follows `strict`.
     Ok(Strictness { strict, implicit_any: !said.no_implicit_any.unwrap_or(strict), place })
 }
 
@@ -55,7 +56,7 @@ impl Said {
     }
 }
 
-/// Returns the configuration that a call uses; none where it names files itself.
+/// Returns the configuration file of a call; `None` if the call names source files itself.
 fn configuration(files: &dyn ProjectFiles, directory: &str, call: &CheckerCall) -> Result<Option<String>, String> {
     if let Some(project) = call.value(&["-p", "--project"]) {
         let path = joined(directory, project).ok_or_else(|| format!("`{project}` leaves the project"))?;
@@ -68,7 +69,8 @@ fn configuration(files: &dyn ProjectFiles, directory: &str, call: &CheckerCall) 
     found.map(Some).ok_or_else(|| format!("there is no `{CONFIGURATION}`"))
 }
 
-/// Reads a configuration and what it extends. What it says itself stands above, and what is extended last above what is first.
+/// Reads a configuration and the ones that it extends. Its own options override extended ones, and later extended files override
+/// earlier ones.
 fn read(files: &dyn ProjectFiles, path: &str, depth: usize) -> Result<Said, String> {
     let text = files.read(path).and_then(|bytes| String::from_utf8(bytes).ok());
     let settings = text.and_then(|text| parse_jsonc(&text)).ok_or_else(|| format!("`{path}` cannot be read"))?;
@@ -92,7 +94,7 @@ fn own(options: Option<&Map<String, Value>>) -> Said {
     Said { strict: option("strict"), no_implicit_any: option("noImplicitAny") }
 }
 
-/// Returns the configuration that another extends: a path, or one that a package has.
+/// Returns the path of an extended configuration, which is given as a path or as the name of a package.
 fn extended_path(files: &dyn ProjectFiles, directory: &str, extended: &str) -> Option<String> {
     let is_file = |path: &String| files.exists(path) && !files.is_directory(path);
     if extended.starts_with('.') || extended.starts_with('/') {
@@ -108,7 +110,7 @@ fn extended_path(files: &dyn ProjectFiles, directory: &str, extended: &str) -> O
     })
 }
 
-/// Returns the first number of the version of the TypeScript that is installed nearest to a directory.
+/// Returns the major version of the nearest installed TypeScript.
 fn major_version(files: &dyn ProjectFiles, directory: &str) -> Option<u32> {
     let manifest =
         upward(directory).find_map(|directory| files.read(&within(directory, "node_modules/typescript/package.json")))?;
@@ -116,7 +118,7 @@ fn major_version(files: &dyn ProjectFiles, directory: &str) -> Option<u32> {
     manifest.get("version")?.as_str()?.split('.').next()?.parse().ok()
 }
 
-/// Returns a directory and those above it, up to the project's root.
+/// Returns a directory and its parents up to the project's root.
 fn upward(directory: &str) -> impl Iterator<Item = &str> {
     std::iter::successors(Some(directory), |directory| (!directory.is_empty()).then(|| directory_of(directory)))
 }
@@ -125,7 +127,7 @@ fn directory_of(path: &str) -> &str {
     path.rsplit_once('/').map_or("", |(directory, _)| directory)
 }
 
-/// Returns a path that is written in a directory, in terms of the project's root; none where it leaves it.
+/// Returns a path, which is relative to a directory, as a path relative to the project's root; `None` if it leaves the project.
 fn joined(directory: &str, path: &str) -> Option<String> {
     if path.starts_with('/') {
         return None;

@@ -1,4 +1,4 @@
-//! What a change of each key means: the table of C80, and judging by it.
+//! The rules by which changes of a specification's keys are judged (C80).
 
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
@@ -12,59 +12,58 @@ use Rule::{
     OnlyRemovedWeakens, Ordered, TrueDemandsMore, Words,
 };
 
-/// What a change of a key's value means.
+/// How changes of a key are judged. A change to a stricter value strengthens; a change to a less strict value weakens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Rule {
-    /// Nothing for a run.
+    /// A text for people; a change has no effect on runs.
     Words,
-    /// Something else is run or asked.
+    /// What is run or requested; every change weakens.
     Another,
-    /// Something else is expected; an expectation that is added demands more.
+    /// An expected value. Adding one strengthens; changing or removing it weakens.
     ExpectsAnother,
-    /// A number or its absence, which stands for the second: a smaller one demands more.
+    /// A number; a smaller one is stricter. A missing value means the given default.
     LessDemandsMore(Unsaid),
-    /// A number: a larger one demands more.
+    /// A number; a larger one is stricter.
     MoreDemandsMore,
-    /// A set: what is added to it is let through.
+    /// A set of allowed values; a smaller set is stricter. A missing set means the given default.
     FewerDemandMore(Absent),
-    /// A set: what is added to it is demanded too.
+    /// A set of required values; a larger set is stricter. A missing set means the given default.
     MoreDemandMore(Absent),
-    /// Elements of a list that are known by their ids: one more demands more, one less weakens.
+    /// List elements with ids; adding one strengthens, removing one weakens.
     AddedDemands,
-    /// Elements likewise, of which one more may prepare what others find.
+    /// List elements with ids; removing one weakens. Adding one is unexplained, because it may prepare what the steps find.
     OnlyRemovedWeakens,
-    /// Words from the strictest to the laxest; the last is what stands for an absent one, where there is any.
+    /// Words from the strictest to the least strict, and the word that a missing value means, if any.
     Ordered(&'static [&'static str], Option<&'static str>),
-    /// True demands more.
+    /// A flag; true is stricter.
     TrueDemandsMore,
-    /// False demands more; what an absent one means.
+    /// A flag; false is stricter. A missing flag means the given value.
     FalseDemandsMore(bool),
 }
 
-/// What an absent set stands for.
+/// The meaning of a missing set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Absent {
-    /// These numbers.
+    /// The set of these numbers.
     Holds(&'static [i64]),
-    /// Everything there is.
+    /// The set of all values.
     Everything,
-    /// A default that is written elsewhere.
+    /// A default that is not known here, so the change cannot be judged.
     Elsewhere,
 }
 
-/// What an absent number stands for.
+/// The meaning of a missing number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Unsaid {
-    /// 0.
     Zero,
-    /// A default that is written elsewhere.
+    /// A default that is not known here, so the change cannot be judged.
     Elsewhere,
 }
 
-/// When findings block, the strictest first (R3). The words of a `strategy` begin with `BLOCK_ON_`.
+/// The values of `blockOn`, the strictest first (R3). The values of `strategy` have the prefix `BLOCK_ON_`.
 const BLOCK_ON: &[&str] = &["ERRORS_AND_WARNINGS", "ERRORS_ALWAYS", "ERRORS_ONLY", "WARN_ONLY", "NEVER"];
 
-/// The keys of schema 2.0.0 and its additions by which a change is judged. A key that is not here is explained by no rule.
+/// The rules for the keys of schema 2.0.0 and of proctor's additions. A change of any other key is unexplained.
 const RULES: &[(Rule, &[&str])] = &[
     (
         Words,
@@ -170,35 +169,37 @@ const RULES: &[(Rule, &[&str])] = &[
         &["allStepsMustPass", "enabled", "stderrEmpty", "strictMode", "taskStatusLock", "treatWarningsAsErrors", "validateSSL"],
     ),
     (FalseDemandsMore(false), &["continueOnFailure", "parallelExecution"]),
-    // Nothing is compared with a project's strictness where nothing is said of it, and redirections are followed then.
+    // Without `allowImplicitAny` nothing is compared, and without `followRedirects` redirections are followed, so both defaults
+    // are the less strict ones.
     (FalseDemandsMore(true), &["allowImplicitAny", "followRedirects"]),
 ];
 
-/// Keys whose objects are handed on as they are: the names in them are the users' own, and none of ours.
+/// Keys whose objects are passed on unchanged. The keys inside are the user's own and have no rules.
 const DATA: &[&str] =
     &["body", "containsValues", "environment", "formData", "headers", "jsonSchema", "query", "rowSchema", "schema"];
 
-/// What stands in for a word that was wrong: the default of most tools (C20).
+/// Replaces a wrong word when a correction is judged: the default of most tools (C20).
 const USUAL_BLOCK: &str = "ERRORS_ONLY";
 
-/// Returns the key by whose rule a key is judged that stands in an object: `holder` is the object's own, `rule` the one that it is
-/// judged by itself.
+/// Returns the key whose rule applies to `key`. `holder` is the key of the object that contains it, and `rule` is the key whose
+/// rule applies to that object.
 pub(super) fn rule_key<'k>(holder: &str, rule: &str, key: &'k str) -> &'k str {
-    // Of tasks the ids are the keys.
+    // The keys of `tasks` are the ids of tasks.
     if holder == "tasks" && rule_of(key).is_none() {
         return "tasks";
     }
-    // Whatever is handed on is another thing when any of it is.
+    // A change anywhere inside an object that is passed on counts as a change of the object.
     if DATA.contains(&rule) { DATA[0] } else { key }
 }
 
-/// Returns whether what stands there now only mends a wrong value: it says what the wrong one said, or demands no less than none would.
+/// Returns whether a change only corrects a wrong value: the new value has the same meaning, or is no less strict than a missing
+/// value.
 pub(super) fn mends(rule: Option<Rule>, judged: Option<ChangeEffect>, before: Option<&Value>, after: Option<&Value>) -> bool {
     let no_less = |effect: Option<ChangeEffect>| effect.is_some_and(|effect| !effect.needs_person());
     match (rule, judged) {
         (None | Some(ExpectsAnother), _) => true,
         (Some(_), _) if says(before, after) || says(after, before) => true,
-        // A command that is exchanged for another one is another one.
+        // Replacing a command by another one is never a correction.
         (Some(Another), _) => before.is_none(),
         (Some(Ordered(BLOCK_ON, None)), _) => no_less(judge(Ordered(BLOCK_ON, None), Some(&USUAL_BLOCK.into()), after)),
         (Some(LessDemandsMore(Unsaid::Elsewhere)), None) => true,
@@ -207,7 +208,7 @@ pub(super) fn mends(rule: Option<Rule>, judged: Option<ChangeEffect>, before: Op
     }
 }
 
-/// Returns whether a wrong value is the right one, as a text or without its list.
+/// Returns whether a wrong value means the right one: it is the same value as a text, or the only element of the right list.
 fn says(before: Option<&Value>, after: Option<&Value>) -> bool {
     match (before, after) {
         (Some(Value::String(text)), Some(after)) => serde_json::from_str(text).is_ok_and(|value: Value| value == *after),
@@ -216,12 +217,12 @@ fn says(before: Option<&Value>, after: Option<&Value>) -> bool {
     }
 }
 
-/// Returns the rule of a key.
+/// Returns the rule of a key; `None` if there is none.
 pub(super) fn rule_of(key: &str) -> Option<Rule> {
     RULES.iter().find(|(_, keys)| keys.contains(&key)).map(|(rule, _)| *rule)
 }
 
-/// Says what a change means by a rule; none where the values are not of the kind the rule knows.
+/// Returns the effect of a change by a rule; `None` if the values do not have the type that the rule expects.
 pub(super) fn judge(rule: Rule, before: Option<&Value>, after: Option<&Value>) -> Option<ChangeEffect> {
     let before = before.filter(|value| !value.is_null());
     let after = after.filter(|value| !value.is_null());
@@ -245,7 +246,8 @@ pub(super) fn judge(rule: Rule, before: Option<&Value>, after: Option<&Value>) -
             };
             Some(effect_of(place(before)?.cmp(&place(after)?)))
         }
-        // What an absent one stands for is not known, so that to say it or to leave it out is what the value is.
+        // The meaning of a missing value is not known. So adding or removing a value is judged as a change to or from the
+        // opposite value.
         TrueDemandsMore => match (before.map(Value::as_bool), after.map(Value::as_bool)) {
             (Some(None), _) | (_, Some(None)) | (None, None) => None,
             (_, Some(Some(after))) => Some(effect_of(after.cmp(&!after))),
@@ -258,8 +260,7 @@ pub(super) fn judge(rule: Rule, before: Option<&Value>, after: Option<&Value>) -
     }
 }
 
-/// Returns what a change means by how much more is demanded behind it. What only says a default, or says the same in another word, is
-/// wording.
+/// Returns the effect of a change by comparing strictness. Writing down a default is only a change of wording.
 fn effect_of(demand: Ordering) -> ChangeEffect {
     match demand {
         Ordering::Greater => ChangeEffect::Strengthens,
@@ -268,7 +269,8 @@ fn effect_of(demand: Ordering) -> ChangeEffect {
     }
 }
 
-/// Returns what a change means where the smaller set demands more, and one that lacks and adds weakens. None stands for everything.
+/// Returns the effect of a change if the smaller set is stricter. If elements are added and others removed, the change weakens.
+/// `None` means the set of all values.
 fn effect_of_sets(larger: Option<BTreeSet<String>>, smaller: Option<BTreeSet<String>>) -> Option<ChangeEffect> {
     Some(effect_of(match (larger, smaller) {
         (None, None) => Ordering::Equal,
@@ -288,7 +290,7 @@ fn number(value: Option<&Value>, unsaid: Unsaid) -> Option<f64> {
     }
 }
 
-/// Returns a set, whose none stands for everything; none at all where it is not known.
+/// Returns the set; the inner `None` means the set of all values, the outer `None` an unknown set.
 #[expect(clippy::option_option, reason = "what is not known is not what holds everything")]
 fn set(value: Option<&Value>, absent: Absent) -> Option<Option<BTreeSet<String>>> {
     match (value, absent) {

@@ -1,4 +1,4 @@
-//! C80: each weakening of facts 4.3 by name, what strengthens, what only mends, and words.
+//! Tests of C80: each weakening in facts 4.3 by name, strengthenings, corrections, and changes of wording.
 
 use std::path::Path;
 
@@ -51,7 +51,7 @@ fn specification() -> Value {
     })
 }
 
-/// Returns the effects of a change, by the last part of each pointer.
+/// Returns the effects of the changes by the last component of each pointer.
 fn effects(before: &Value, after: &Value) -> Vec<(String, ChangeEffect)> {
     let text = before.to_string();
     let faults = read_specification(&text, "x", Surroundings { project_root: Path::new("/srv/billing") }).faults;
@@ -60,7 +60,7 @@ fn effects(before: &Value, after: &Value) -> Vec<(String, ChangeEffect)> {
     changes.iter().map(|change| (name(&change.pointer), change.effect)).collect()
 }
 
-/// Returns the effect of a change that is one.
+/// Returns the effect of the only change.
 #[track_caller]
 fn only_effect(before: &Value, after: &Value, what: &str) -> ChangeEffect {
     let found = effects(before, after);
@@ -185,7 +185,7 @@ fn c80_what_the_errors_ask_for_mends_and_a_command_that_is_exchanged_weakens() {
     assert!(changes.iter().all(|change| change.effect == Unexplained) && changes.len() == 1, "{changes:?}");
 }
 
-/// What an absent key means decides what it is to add or to remove one.
+/// The default of a missing key decides whether adding or removing the key weakens.
 #[test]
 fn c80_a_key_that_goes_is_what_its_absence_means() {
     let typescript = "/globalConfiguration/validationPolicy/typeChecking/tools/typescript";
@@ -212,7 +212,7 @@ fn c80_a_key_that_goes_is_what_its_absence_means() {
     }
 }
 
-/// What is handed on has names of the users' own: none of them is a word for people or a limit of ours.
+/// Keys inside objects that are passed on belong to the user. They are not judged by the rules for keys with the same names.
 #[test]
 fn c80_data_is_judged_as_data() {
     let parameters = "/tasks/T117/testExecution/steps/1/parameters";
@@ -233,7 +233,8 @@ fn c80_data_is_judged_as_data() {
     }
 }
 
-/// A wrong value is mended by what it said, or by what demands no less than no value would; the weakest one is no mending.
+/// A correction keeps the meaning of the wrong value or is no less strict than a missing value. Otherwise it could hide a
+/// weakening.
 #[test]
 fn c80_a_wrong_value_is_not_mended_by_the_weakest_one() {
     let step = "/tasks/T117/testExecution/steps/0";
@@ -266,7 +267,7 @@ fn c80_a_wrong_value_is_not_mended_by_the_weakest_one() {
     }
 }
 
-/// A key that nobody knows becomes the one that is nearest to it, and no other one that has the same value.
+/// Only the known key that is nearest to a misspelt one is its correction. Another key with the same value is not.
 #[test]
 fn c80_a_misspelt_key_is_no_way_to_another_one() {
     let tool = "/globalConfiguration/validationPolicy/linting/tools/eslint";
@@ -279,14 +280,14 @@ fn c80_a_misspelt_key_is_no_way_to_another_one() {
     set(&mut before, &format!("{step}/note"), json!(true));
     set(&mut other, &format!("{step}/continueOnFailure"), json!(true));
     assert_eq!(effects(&before, &other), [("note".to_owned(), Mends), ("continueOnFailure".to_owned(), Weakens)]);
-    // Of several each has its own.
+    // Two misspelt keys are each corrected to their own nearest key.
     let (mut before, mut other) = (specification(), specification());
     for (pointer, value) in [("timeout", Value::Null), ("timeot", json!(5000)), ("retryAttempt", json!(1))] {
         set(&mut before, &format!("{step}/{pointer}"), value);
     }
     set(&mut other, &format!("{step}/retryAttempts"), json!(1));
     assert_eq!(effects(&before, &other), [("retryAttempt".to_owned(), Mends), ("timeot".to_owned(), Mends)]);
-    // With another value it is judged as any other.
+    // If the value changes as well, the change is judged like any other.
     let (mut before, mut other) = (specification(), specification());
     set(&mut before, &format!("{tool}/maxWarnings"), Value::Null);
     set(&mut before, &format!("{tool}/maxWarning"), json!(0));

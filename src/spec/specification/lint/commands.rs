@@ -1,4 +1,4 @@
-//! Rules of commands: run without a shell unless one is named, hide no failure, prove something.
+//! Lint rules for commands: a command runs without a shell unless it names one, hides no failure, and proves something.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use crate::spec::specification::lint::subject::{Action, Subject};
 use crate::spec::specification::raw::{RawParameters, RawShell, RawTerminalCommandParameters};
 use crate::tools::{recognise, recognise_script};
 
-/// First words of commands of servers, which go on until they are stopped.
+/// The first words of commands that start servers, which run until they are stopped.
 const SERVERS: &[&[&str]] = &[
     &["npm", "run", "dev"],
     &["npm", "run", "start"],
@@ -35,20 +35,20 @@ const SERVERS: &[&[&str]] = &[
     &["php", "artisan", "serve"],
 ];
 
-/// Words after which such a program ends by itself.
+/// Words with which such a program ends by itself.
 const ENDING_WORDS: &[&str] = &["build", "--help", "--version"];
 
-/// Programs that can only succeed.
+/// Programs that always succeed.
 const IDLE_PROGRAMS: &[&str] = &["true", ":", "echo", "printf"];
 
-/// A command text, wherever it stands.
+/// The text of a command anywhere in a specification.
 struct CommandText<'s> {
     pointer: String,
     text: &'s str,
     shell: Option<RawShell>,
 }
 
-/// A command needs a shell and names none.
+/// Reports commands that need a shell and name none.
 pub(super) fn needs_shell(subject: &Subject<'_>) -> Vec<Problem> {
     let plain = command_texts(subject).into_iter().filter(|command| command.shell.is_none());
     let findings = plain.filter_map(|command| {
@@ -61,11 +61,11 @@ pub(super) fn needs_shell(subject: &Subject<'_>) -> Vec<Problem> {
     findings.collect()
 }
 
-/// A script hides a failure.
+/// Reports scripts that hide a failure.
 pub(super) fn hides_failure(subject: &Subject<'_>) -> Vec<Problem> {
     let texts = command_texts(subject).into_iter().filter_map(|command| match command.shell {
         Some(_) => Some((command.pointer, hidden_failure(&script_in(command.text, command.shell))?)),
-        // A shell of the command's own hides as well as one of ours.
+        // A command may start a shell by itself, and the script for that shell can hide a failure as well.
         None => Some((command.pointer, hidden_failure_of_words(&split_words(command.text)?)?)),
     });
     let words = subject.actions().filter_map(|action| {
@@ -79,14 +79,14 @@ pub(super) fn hides_failure(subject: &Subject<'_>) -> Vec<Problem> {
     findings.collect()
 }
 
-/// Returns a script as it will be run: by bash with pipefail, for `sh` in its POSIX mode.
+/// Returns a script with the shell options that will be used: bash with pipefail, in POSIX mode for `sh`.
 fn script_in(text: &str, shell: Option<RawShell>) -> ShellScript<'_> {
     let mut script = ShellScript::with_pipefail(text);
     script.options.is_bash = shell != Some(RawShell::Sh);
     script
 }
 
-/// A command has no words.
+/// Reports commands with an unclosed quote or without words.
 pub(super) fn unclosed_quote(subject: &Subject<'_>) -> Vec<Problem> {
     let plain = command_texts(subject).into_iter().filter(|command| command.shell.is_none());
     let findings = plain.filter_map(|command| match split_words(command.text) {
@@ -97,7 +97,7 @@ pub(super) fn unclosed_quote(subject: &Subject<'_>) -> Vec<Problem> {
     findings.collect()
 }
 
-/// A command names a shell that Linux has not.
+/// Reports shells that do not exist on Linux.
 pub(super) fn unsupported_shell(subject: &Subject<'_>) -> Vec<Problem> {
     let foreign = subject.commands().filter(|(_, command)| matches!(command.shell, Some(RawShell::Powershell | RawShell::Cmd)));
     let findings = foreign.map(|(action, _)| {
@@ -106,7 +106,7 @@ pub(super) fn unsupported_shell(subject: &Subject<'_>) -> Vec<Problem> {
     findings.collect()
 }
 
-/// A server is started as if it ended.
+/// Reports commands of servers that are used as ordinary actions, which must end by themselves.
 pub(super) fn servers_in_foreground(subject: &Subject<'_>) -> Vec<Problem> {
     let known = subject.raw.global_configuration.dev_server.as_ref().and_then(|server| server.command.as_deref());
     let servers = subject.commands().filter(|(action, command)| {
@@ -122,7 +122,7 @@ pub(super) fn servers_in_foreground(subject: &Subject<'_>) -> Vec<Problem> {
     findings.collect()
 }
 
-/// A step can only succeed.
+/// Reports steps that cannot fail.
 pub(super) fn proves_nothing(subject: &Subject<'_>) -> Vec<Problem> {
     let steps = subject.commands().filter(|(action, _)| action.phase == ActionPhase::Step);
     let idle = steps.filter(|(action, command)| {
@@ -143,7 +143,7 @@ fn is_idle_program(words: &[String]) -> bool {
     words.first().is_some_and(|program| IDLE_PROGRAMS.contains(&program.rsplit('/').next().unwrap_or_default()))
 }
 
-/// More exit codes than 0 count as success.
+/// Reports commands for which exit codes other than 0 count as success.
 pub(super) fn widened_exit_codes(subject: &Subject<'_>) -> Vec<Problem> {
     let widened = subject.commands().filter_map(|(action, command)| {
         let codes = command.expected_exit_codes.as_deref().unwrap_or_default();
@@ -164,7 +164,7 @@ pub(super) fn widened_exit_codes(subject: &Subject<'_>) -> Vec<Problem> {
     findings.collect()
 }
 
-/// No exit code is expected, or one that cannot be.
+/// Reports empty lists of expected exit codes, and codes that no process can return.
 pub(super) fn impossible_exit_codes(subject: &Subject<'_>) -> Vec<Problem> {
     let findings = subject.commands().filter_map(|(action, command)| {
         let codes = command.expected_exit_codes.as_ref()?;
@@ -178,7 +178,7 @@ pub(super) fn impossible_exit_codes(subject: &Subject<'_>) -> Vec<Problem> {
     findings.collect()
 }
 
-/// `argv` or `tool` stands on an action that runs no command.
+/// Reports `argv` and `tool` on actions that run no command.
 pub(super) fn argv_elsewhere(subject: &Subject<'_>) -> Vec<Problem> {
     let mut findings = Vec::new();
     for action in subject.actions() {
@@ -212,7 +212,7 @@ pub(super) fn argv_elsewhere(subject: &Subject<'_>) -> Vec<Problem> {
     findings
 }
 
-/// A variable's name is none.
+/// Reports invalid names of environment variables.
 pub(super) fn environment_names(subject: &Subject<'_>) -> Vec<Problem> {
     let global = ("/globalConfiguration/environment".to_owned(), &subject.raw.global_configuration.environment);
     let of_actions = subject.actions().filter_map(|action| {
@@ -240,7 +240,7 @@ fn wrong_names(pointer: &str, environment: &BTreeMap<String, String>) -> Vec<Pro
     wrong.map(finding).collect()
 }
 
-/// Every text that is run: actions', checks of the workflow, and the development server's.
+/// Returns every text that is run: commands of actions, checks of the workflow, and the development server's command.
 fn command_texts<'s>(subject: &Subject<'s>) -> Vec<CommandText<'s>> {
     let own_words = |action: &Action<'_>| action.raw.proctor.as_ref().is_some_and(|added| added.argv.is_some());
     let actions = subject.commands().filter(|(action, _)| !own_words(action)).map(|(action, command)| CommandText {
@@ -267,7 +267,7 @@ fn words_of(action: &Action<'_>, command: &RawTerminalCommandParameters) -> Vec<
     argv.or_else(|| split_words(&command.command)).unwrap_or_default()
 }
 
-/// Returns what a command is taken for by its words.
+/// Returns the class of the tool that a command is recognised as.
 pub(super) fn class_of(action: &Action<'_>, command: &RawTerminalCommandParameters) -> ToolClass {
     if action.phase != ActionPhase::Step {
         return ToolClass::Generic;

@@ -1,16 +1,16 @@
-//! Rules of completion: what a task asks of itself can be had, and lets no failing test through unsaid.
+//! Lint rules for completion criteria: a task can meet them, and no failing test is tolerated without a note.
 
 use crate::model::{ActionType, Problem};
 use crate::spec::specification::lint::subject::{Subject, Task};
 use crate::spec::specification::raw::{RawEvidenceKind, RawExpectedOutcome};
 
-/// A pass rate below this lets failing steps through.
+/// The lowest pass rate, in per cent, that tolerates no failing step.
 const WHOLE: f64 = 100.0;
 
-/// The time of a whole run that says none, in milliseconds.
+/// The default time limit of a whole run, in milliseconds.
 pub(in crate::spec) const SUITE_TIMEOUT: u64 = 300_000;
 
-/// Failing steps are let through.
+/// Reports completion criteria that tolerate failing steps.
 pub(super) fn pass_rate(subject: &Subject<'_>) -> Vec<Problem> {
     let of_task = |task: Task<'_>| {
         let criteria = &task.raw.completion_criteria;
@@ -31,7 +31,7 @@ pub(super) fn pass_rate(subject: &Subject<'_>) -> Vec<Problem> {
     subject.tasks().filter_map(of_task).collect()
 }
 
-/// Required evidence that no action gives.
+/// Reports required evidence that no action of the task produces.
 pub(super) fn evidence_that_never_is(subject: &Subject<'_>) -> Vec<Problem> {
     let of_task = |task: Task<'_>| {
         let has = |action_type: ActionType| task.actions().any(|action| action.raw.parameters.action_type() == action_type);
@@ -52,7 +52,7 @@ pub(super) fn evidence_that_never_is(subject: &Subject<'_>) -> Vec<Problem> {
     subject.tasks().flat_map(of_task).collect()
 }
 
-/// Pictures of a browser are wanted.
+/// Reports requests for pictures of a browser, which are never made.
 pub(super) fn captures_that_never_are(subject: &Subject<'_>) -> Vec<Problem> {
     let findings = subject.actions().flat_map(|action| {
         let capture = action.raw.evidence_capture.as_ref();
@@ -69,7 +69,7 @@ pub(super) fn captures_that_never_are(subject: &Subject<'_>) -> Vec<Problem> {
     findings.collect()
 }
 
-/// The verdict's own ground is not wanted.
+/// Reports attempts to switch off evidence that the verdict is based on.
 pub(super) fn captures_that_always_are(subject: &Subject<'_>) -> Vec<Problem> {
     let findings = subject.actions().flat_map(|action| {
         let capture = action.raw.evidence_capture.as_ref();
@@ -87,7 +87,7 @@ pub(super) fn captures_that_always_are(subject: &Subject<'_>) -> Vec<Problem> {
     findings.collect()
 }
 
-/// `expectedFailingTests` where tests are to pass.
+/// Reports `expectedFailingTests` if the expected outcome is PASS.
 pub(super) fn failing_of_pass(subject: &Subject<'_>) -> Vec<Problem> {
     let of_task = |task: Task<'_>| {
         let added = task.raw.proctor.as_ref()?;
@@ -100,7 +100,7 @@ pub(super) fn failing_of_pass(subject: &Subject<'_>) -> Vec<Problem> {
     subject.tasks().filter_map(of_task).collect()
 }
 
-/// FAIL is expected of no test by name.
+/// Reports that the outcome FAIL is expected without the names of tests.
 pub(super) fn red_without_tests(subject: &Subject<'_>) -> Vec<Problem> {
     let of_task = |task: Task<'_>| {
         let added = task.raw.proctor.as_ref()?;
@@ -116,7 +116,7 @@ pub(super) fn red_without_tests(subject: &Subject<'_>) -> Vec<Problem> {
     subject.tasks().filter_map(of_task).collect()
 }
 
-/// The whole has less time than one of its actions.
+/// Reports a time limit of the whole run that is shorter than that of one action.
 pub(super) fn suite_timeout(subject: &Subject<'_>) -> Vec<Problem> {
     let whole = subject.raw.global_configuration.timeout.unwrap_or(SUITE_TIMEOUT);
     let longer = subject.actions().filter(|action| action.raw.timeout.is_some_and(|timeout| timeout > whole));

@@ -1,4 +1,5 @@
-//! Rules of conditions: each can be read, speaks of what is there, can be both true and false, and lets no failing test through.
+//! Lint rules for conditions: each can be parsed, refers to existing actions and fields, can be both true and false, and
+//! tolerates no failing test.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,13 +9,13 @@ use crate::spec::specification::lint::commands::class_of;
 use crate::spec::specification::lint::subject::{Subject, Task};
 use crate::spec::specification::raw::{RawCondition, RawParameters};
 
-/// The exit code of a test tool whose tests failed.
+/// The exit code of a test tool after failed tests.
 const TESTS_FAILED: f64 = 1.0;
 
-/// The largest count that is tried; larger ones are not exact.
+/// The largest number of failed tests that is tried. Larger numbers are not exact in floating point.
 const MOST_TESTS: f64 = 9_007_199_254_740_991.0;
 
-/// A condition cannot be read.
+/// Reports conditions that cannot be parsed.
 pub(super) fn unreadable(subject: &Subject<'_>) -> Vec<Problem> {
     let findings = subject.tasks().flat_map(conditions).filter_map(|(pointer, raw)| {
         let error = Condition::parse(&raw.condition).err()?;
@@ -23,7 +24,7 @@ pub(super) fn unreadable(subject: &Subject<'_>) -> Vec<Problem> {
     findings.collect()
 }
 
-/// A condition names what is not there, or decides nothing.
+/// Reports conditions that refer to something that does not exist, or that always give the same answer.
 pub(super) fn wrong(subject: &Subject<'_>) -> Vec<Problem> {
     let of_task = |task: Task<'_>| {
         let types = types_of(task);
@@ -37,7 +38,7 @@ pub(super) fn wrong(subject: &Subject<'_>) -> Vec<Problem> {
     subject.tasks().flat_map(of_task).collect()
 }
 
-/// A success condition is met though tests fail.
+/// Reports success conditions that are met although tests fail.
 pub(super) fn accept_failure(subject: &Subject<'_>) -> Vec<Problem> {
     let of_task = |task: Task<'_>| {
         let actions = test_actions(task);
@@ -60,8 +61,8 @@ pub(super) fn accept_failure(subject: &Subject<'_>) -> Vec<Problem> {
     subject.tasks().flat_map(of_task).collect()
 }
 
-/// Returns the numbers of failing tests that a condition is tried with: a comparison changes only at a constant, so one number of each
-/// stretch between two of them stands for all of it.
+/// Returns the numbers of failed tests with which a condition is tried. A comparison can change only at a constant, so one number
+/// between each two constants is enough.
 fn counts_to_try(condition: &str) -> Vec<f64> {
     let constants =
         condition.split(|character: char| !character.is_ascii_digit()).filter_map(|digits| digits.parse::<f64>().ok());
@@ -69,10 +70,10 @@ fn counts_to_try(condition: &str) -> Vec<f64> {
     std::iter::once(1.0).chain(counts).collect()
 }
 
-/// What is known when every test tool has ended with failing tests.
+/// The assumed results when every test tool has failing tests.
 struct FailedTests<'t> {
     actions: &'t BTreeSet<ActionId>,
-    /// How many have failed.
+    /// The number of failed tests.
     count: f64,
 }
 

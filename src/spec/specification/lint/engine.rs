@@ -1,4 +1,4 @@
-//! Rules of `executionEngine`: which types of actions there are, and whose settings are whose.
+//! Lint rules for `executionEngine`: the available types of actions and the settings for each type.
 
 use serde_json::Value;
 
@@ -8,11 +8,11 @@ use crate::spec::specification::raw::RawParameters;
 
 const SETTINGS: &str = "/executionEngine/executorConfigurations";
 
-/// Wrong keys of settings, and the right ones.
+/// Misspelt keys of settings, with the right ones.
 const MISPLACED: &[(&str, &str)] =
     &[("terminalCommand", "TERMINAL_COMMAND"), ("httpRequest", "HTTP_REQUEST"), ("fileValidation", "FILE_VALIDATION")];
 
-/// An action's type is not in `availableActionTypes`.
+/// Reports actions whose type is not in `availableActionTypes`.
 pub(super) fn unavailable_types(subject: &Subject<'_>) -> Vec<Problem> {
     let available = &subject.raw.execution_engine.available_action_types;
     let unavailable = subject.actions().filter(|action| !available.contains(&action.raw.parameters.action_type()));
@@ -24,7 +24,7 @@ pub(super) fn unavailable_types(subject: &Subject<'_>) -> Vec<Problem> {
     findings.collect()
 }
 
-/// An action is of a type that is not carried out.
+/// Reports actions of types that proctor does not execute.
 pub(super) fn unsupported_types(subject: &Subject<'_>) -> Vec<Problem> {
     let unsupported = subject.actions().filter(|action| !action.raw.parameters.action_type().is_carried_out());
     let findings = unsupported.map(|action| {
@@ -34,7 +34,7 @@ pub(super) fn unsupported_types(subject: &Subject<'_>) -> Vec<Problem> {
     findings.collect()
 }
 
-/// `mcpValidation` is enabled.
+/// Reports `mcpValidation` if it is enabled.
 pub(super) fn browser_validation(subject: &Subject<'_>) -> Vec<Problem> {
     let enabled = subject
         .tasks()
@@ -46,7 +46,7 @@ pub(super) fn browser_validation(subject: &Subject<'_>) -> Vec<Problem> {
     findings.collect()
 }
 
-/// Settings of an executor stand under a wrong key.
+/// Reports settings of an executor under a misspelt key.
 pub(super) fn misplaced_settings(subject: &Subject<'_>) -> Vec<Problem> {
     let settings = subject.document.pointer(SETTINGS).and_then(Value::as_object);
     let found = MISPLACED.iter().filter(|(wrong, _)| settings.is_some_and(|settings| settings.contains_key(*wrong)));
@@ -58,7 +58,7 @@ pub(super) fn misplaced_settings(subject: &Subject<'_>) -> Vec<Problem> {
     found.map(finding).collect()
 }
 
-/// Settings of actions that are not carried out.
+/// Reports settings for types of actions that proctor does not execute.
 pub(super) fn idle_settings(subject: &Subject<'_>) -> Vec<Problem> {
     let settings = subject.document.pointer(SETTINGS).and_then(Value::as_object);
     let findings = ActionType::ALL.into_iter().filter(|kind| !kind.is_carried_out()).flat_map(|kind| {
@@ -72,7 +72,7 @@ pub(super) fn idle_settings(subject: &Subject<'_>) -> Vec<Problem> {
     findings.collect()
 }
 
-/// Steps in a browser that are switched off.
+/// Notes browser steps that are switched off.
 pub(super) fn idle_browser_steps(subject: &Subject<'_>) -> Vec<Problem> {
     let idle = subject.tasks().filter(|task| {
         let validation = task.raw.mcp_validation.as_ref();
@@ -85,7 +85,7 @@ pub(super) fn idle_browser_steps(subject: &Subject<'_>) -> Vec<Problem> {
     idle.map(finding).collect()
 }
 
-/// A default shell is set.
+/// Reports a default shell.
 pub(super) fn default_shell(subject: &Subject<'_>) -> Vec<Problem> {
     let commands = subject.raw.execution_engine.executor_configurations.terminal_command.as_ref();
     let is_set = commands.is_some_and(|commands| commands.default_shell.is_some());
@@ -96,7 +96,7 @@ pub(super) fn default_shell(subject: &Subject<'_>) -> Vec<Problem> {
     is_set.then(finding).into_iter().collect()
 }
 
-/// A script's interpreter is not in `allowedInterpreters`.
+/// Reports scripts whose interpreter is not in `allowedInterpreters`.
 pub(super) fn interpreters(subject: &Subject<'_>) -> Vec<Problem> {
     let settings = subject.raw.execution_engine.executor_configurations.custom_script.as_ref();
     let Some(allowed) = settings.and_then(|settings| settings.allowed_interpreters.as_ref()) else { return Vec::new() };

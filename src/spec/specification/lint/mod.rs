@@ -1,7 +1,7 @@
-//! The lint: what a specification means is held to rules that its shape cannot say, one row of a table each.
+//! The lint: rules about the meaning of a specification that a JSON Schema cannot express. Each rule is a row of a table.
 //!
-//! Hard rows are those after which nothing sensible can be run; soft ones are noted in the report, and the specification runs. A
-//! rule is a pure function of the specification and of the project's root; it may not open files.
+//! A fault by a hard rule prevents the run. A fault by a soft rule is noted in the report, and the specification runs. A rule is
+//! a pure function of the specification and the project's root path; it may not open files.
 
 mod commands;
 mod completion;
@@ -22,16 +22,16 @@ pub(in crate::spec) use paths::{ROOT_WORD, below};
 
 pub(super) use subject::Subject;
 
-/// One rule of the lint.
+/// A rule of the lint, as a row of [`LINTS`].
 #[derive(Debug, Clone, Copy)]
 pub struct LintRow {
     /// The rule's name in faults.
     pub code: &'static str,
-    /// What it means for the run.
+    /// Whether a fault by this rule prevents the run.
     pub gravity: Gravity,
-    /// What it finds.
+    /// What the rule finds, for people.
     pub what: &'static str,
-    /// Where the rule comes from.
+    /// The decision or requirement behind the rule.
     pub source: &'static str,
     look: Look,
 }
@@ -46,13 +46,13 @@ const fn soft(code: &'static str, look: Look, what: &'static str, source: &'stat
     LintRow { code, gravity: Gravity::Soft, what, source, look }
 }
 
-/// The rule whose findings are compared with the project's files, by those that have them.
+/// The code of a rule whose findings are compared with the project's files later, in [`crate::spec::hold_to_project`].
 pub(in crate::spec) const STRICTNESS_UNCHECKED: &str = "STRICTNESS_UNCHECKED";
 
-/// Where most rules come from: what a JSON Schema lets through.
+/// The source of most rules: errors that a JSON Schema does not find.
 const LET_THROUGH: &str = "what the schema lets through";
 
-/// Every rule.
+/// All rules of the lint.
 pub const LINTS: &[LintRow] = &[
     hard("DUPLICATE_ACTION_ID", order::duplicate_ids, "two actions of a task have the same id", LET_THROUGH),
     hard("ID_TOO_LONG", order::long_ids, "an id is too long for the name of a file", "N5"),
@@ -134,7 +134,7 @@ pub const LINTS: &[LintRow] = &[
     hard("REVIEW_OTHERWISE", reviews::otherwise, "a review has retries, exit codes or a tool of its own", "C9"),
 ];
 
-/// Holds a specification to every rule, in the order of the table.
+/// Applies every rule to a specification, in the order of the table.
 pub(super) fn lint(subject: &Subject<'_>) -> Vec<(&'static LintRow, Problem)> {
     LINTS.iter().flat_map(|row| (row.look)(subject).into_iter().map(move |finding| (row, finding))).collect()
 }

@@ -1,4 +1,4 @@
-//! Rules of what files and answers are compared with: it is there, it can be met, and it is used.
+//! Lint rules for expected values of files and answers: each is present, possible and used.
 
 use serde_json::Value;
 
@@ -7,7 +7,7 @@ use crate::spec::specification::lint::subject::{Action, Subject};
 use crate::spec::specification::raw::{RawFileValidationParameters, RawHttpRequestParameters, RawParameters, RawValidationType};
 use crate::spec::specification::shape::{PatternProblem, pattern_problem, schema_problem};
 
-/// The operands of each kind of look, one of which there must be; none for a look that needs none.
+/// The operands of each kind of file validation. At least one must be present, unless the list is empty.
 const OPERANDS: &[(RawValidationType, &[&str])] = &[
     (RawValidationType::Exists, &[]),
     (RawValidationType::ContentMatch, &["expectedContent", "contentRegex"]),
@@ -16,7 +16,7 @@ const OPERANDS: &[(RawValidationType, &[&str])] = &[
     (RawValidationType::SizeCheck, &["minSize", "maxSize"]),
 ];
 
-/// A look at a file lacks what it is compared with.
+/// Reports file validations without an expected value.
 pub(super) fn missing(subject: &Subject<'_>) -> Vec<Problem> {
     let findings = files(subject).filter_map(|(action, file)| {
         let needed = operands_of(file.validation_type);
@@ -27,7 +27,7 @@ pub(super) fn missing(subject: &Subject<'_>) -> Vec<Problem> {
     findings.collect()
 }
 
-/// A file is compared with what it can never be.
+/// Reports expected values that no file can have.
 pub(super) fn impossible(subject: &Subject<'_>) -> Vec<Problem> {
     let mut findings = Vec::new();
     for (action, file) in files(subject) {
@@ -47,7 +47,7 @@ pub(super) fn impossible(subject: &Subject<'_>) -> Vec<Problem> {
     findings
 }
 
-/// A look at a file names what it does not use.
+/// Reports operands that the kind of validation does not use.
 pub(super) fn idle(subject: &Subject<'_>) -> Vec<Problem> {
     let findings = files(subject).flat_map(|(action, file)| {
         let used = operands_of(file.validation_type);
@@ -60,7 +60,7 @@ pub(super) fn idle(subject: &Subject<'_>) -> Vec<Problem> {
     findings.collect()
 }
 
-/// A regular expression cannot be used.
+/// Reports regular expressions that cannot be used.
 pub(super) fn patterns(subject: &Subject<'_>) -> Vec<Problem> {
     let files =
         files(subject).filter_map(|(action, file)| Some((action, "/parameters/contentRegex", file.content_regex.as_ref()?)));
@@ -81,7 +81,7 @@ pub(super) fn patterns(subject: &Subject<'_>) -> Vec<Problem> {
     wrong.collect()
 }
 
-/// A JSON Schema cannot be used.
+/// Reports JSON Schemas that cannot be used.
 pub(super) fn schemas(subject: &Subject<'_>) -> Vec<Problem> {
     let files = files(subject).filter_map(|(action, file)| Some((action, "/parameters/schema", file.schema.clone()?)));
     let answers = requests(subject).filter_map(|(action, request)| {
@@ -95,7 +95,7 @@ pub(super) fn schemas(subject: &Subject<'_>) -> Vec<Problem> {
     findings.collect()
 }
 
-/// A request goes neither to `http` nor to `https`.
+/// Reports requests to URLs with a scheme other than `http` and `https`.
 pub(super) fn urls(subject: &Subject<'_>) -> Vec<Problem> {
     let is_http = |url: &str| url.starts_with("http://") || url.starts_with("https://");
     let others = requests(subject).filter(|(_, request)| !is_http(&request.url));

@@ -1,4 +1,4 @@
-//! Rules of ids and order: every action and task is named once, and nothing waits for itself.
+//! Lint rules for ids and order: ids are unique, and there are no cycles.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,7 +7,7 @@ use crate::model::{ActionId, ActionPhase, Problem, TaskId};
 use crate::spec::circle::circular;
 use crate::spec::specification::lint::subject::{Subject, Task};
 
-/// Two actions of a task have the same id.
+/// Reports ids that several actions of a task have.
 pub(super) fn duplicate_ids(subject: &Subject<'_>) -> Vec<Problem> {
     let of_task = |task: Task<'_>| {
         let mut seen: BTreeMap<&str, String> = BTreeMap::new();
@@ -30,7 +30,7 @@ pub(super) fn duplicate_ids(subject: &Subject<'_>) -> Vec<Problem> {
     subject.tasks().flat_map(of_task).collect()
 }
 
-/// An id is too long for the name of a file.
+/// Reports ids that are too long for a file name.
 pub(super) fn long_ids(subject: &Subject<'_>) -> Vec<Problem> {
     let tasks = subject.tasks().filter(|task| TaskId::try_from(task.key).is_err());
     let tasks = tasks.map(|task| Problem::new(task.pointer(""), "the id is too long").hint("64 characters are the most"));
@@ -40,7 +40,7 @@ pub(super) fn long_ids(subject: &Subject<'_>) -> Vec<Problem> {
     tasks.chain(actions).collect()
 }
 
-/// A task's id is not its key.
+/// Reports tasks whose id differs from their key.
 pub(super) fn differing_task_ids(subject: &Subject<'_>) -> Vec<Problem> {
     let differing = subject.tasks().filter(|task| task.raw.task_id != task.key);
     let finding = |task: Task<'_>| {
@@ -50,7 +50,7 @@ pub(super) fn differing_task_ids(subject: &Subject<'_>) -> Vec<Problem> {
     differing.map(finding).collect()
 }
 
-/// Tasks wait for each other.
+/// Reports cycles in the dependencies of tasks.
 pub(super) fn task_cycles(subject: &Subject<'_>) -> Vec<Problem> {
     let edges: BTreeMap<&str, Vec<&str>> =
         subject.tasks().map(|task| (task.key, task.raw.dependencies.iter().map(String::as_str).collect())).collect();
@@ -63,7 +63,7 @@ pub(super) fn task_cycles(subject: &Subject<'_>) -> Vec<Problem> {
     circular.map(finding).collect()
 }
 
-/// A task depends on one of another file.
+/// Notes dependencies on tasks that are not in this file.
 pub(super) fn unknown_tasks(subject: &Subject<'_>) -> Vec<Problem> {
     let of_task = |task: Task<'_>| {
         let unknown = task.raw.dependencies.iter().enumerate().filter(|(_, id)| !subject.raw.tasks.contains_key(*id));
@@ -76,7 +76,7 @@ pub(super) fn unknown_tasks(subject: &Subject<'_>) -> Vec<Problem> {
     subject.tasks().flat_map(of_task).collect()
 }
 
-/// `executionOrder` names no action of the task.
+/// Reports ids in `executionOrder` that no action of the task has.
 pub(super) fn unknown_in_order(subject: &Subject<'_>) -> Vec<Problem> {
     let of_task = |task: Task<'_>| {
         let ids: BTreeSet<&str> = task.actions().map(|action| action.raw.action_id.as_str()).collect();
@@ -90,7 +90,7 @@ pub(super) fn unknown_in_order(subject: &Subject<'_>) -> Vec<Problem> {
     subject.tasks().flat_map(of_task).collect()
 }
 
-/// `executionOrder` names an action twice.
+/// Reports ids that occur twice in `executionOrder`.
 pub(super) fn repeated_in_order(subject: &Subject<'_>) -> Vec<Problem> {
     let of_task = |task: Task<'_>| {
         let order = order_of(task);
@@ -105,7 +105,7 @@ pub(super) fn repeated_in_order(subject: &Subject<'_>) -> Vec<Problem> {
     subject.tasks().flat_map(of_task).collect()
 }
 
-/// `executionOrder` leaves the order of the phases.
+/// Reports an `executionOrder` that contradicts the order of the phases.
 pub(super) fn order_across_phases(subject: &Subject<'_>) -> Vec<Problem> {
     let of_task = |task: Task<'_>| {
         let phases: BTreeMap<&str, ActionPhase> =
@@ -126,7 +126,7 @@ pub(super) fn order_across_phases(subject: &Subject<'_>) -> Vec<Problem> {
     subject.tasks().flat_map(of_task).collect()
 }
 
-/// `executionOrder` leaves actions out.
+/// Reports actions that `executionOrder` leaves out.
 pub(super) fn missing_in_order(subject: &Subject<'_>) -> Vec<Problem> {
     let of_task = |task: Task<'_>| {
         let order: BTreeSet<&str> = order_of(task).iter().map(String::as_str).collect();
@@ -142,7 +142,7 @@ pub(super) fn missing_in_order(subject: &Subject<'_>) -> Vec<Problem> {
     subject.tasks().filter_map(of_task).collect()
 }
 
-/// `after` names no step of the task.
+/// Reports ids in `after` that no step of the task has.
 pub(super) fn unknown_after(subject: &Subject<'_>) -> Vec<Problem> {
     let of_task = |task: Task<'_>| {
         let steps: BTreeSet<&str> = task.raw.test_execution.steps.iter().map(|step| step.action_id.as_str()).collect();
@@ -165,7 +165,7 @@ pub(super) fn unknown_after(subject: &Subject<'_>) -> Vec<Problem> {
     subject.tasks().flat_map(of_task).collect()
 }
 
-/// Steps wait for each other.
+/// Reports cycles between steps.
 pub(super) fn after_cycles(subject: &Subject<'_>) -> Vec<Problem> {
     let of_task = |task: Task<'_>| {
         let edges: BTreeMap<&str, Vec<&str>> = task

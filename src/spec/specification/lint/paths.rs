@@ -1,19 +1,19 @@
-//! Rules of paths: everything lies in the project.
+//! Lint rules for paths: every path must be inside the project.
 //!
-//! Paths are written as they were on the machine the specification was made on: those below its `workspaceRoot` mean the same
-//! path below this project's root. `${WORKSPACE_ROOT}` is another word for it.
+//! A specification may have been made on another machine. Its paths below its own `workspaceRoot` mean the same paths below this
+//! project's root. `${WORKSPACE_ROOT}` stands for that root.
 
 use crate::model::Problem;
 use crate::spec::specification::lint::subject::Subject;
 use crate::spec::specification::raw::RawParameters;
 
-/// What generated specifications write for the root.
+/// The placeholder for the project's root in generated specifications.
 pub(in crate::spec) const ROOT_WORD: &str = "${WORKSPACE_ROOT}";
 
-/// The directory of the project through which evidence is shown.
+/// The project's directory in which evidence appears, by means of a link.
 const EVIDENCE: &str = "evidence";
 
-/// `workspaceRoot` is not this project.
+/// Reports a `workspaceRoot` other than this project's root.
 pub(super) fn workspace_elsewhere(subject: &Subject<'_>) -> Vec<Problem> {
     let root = &subject.raw.global_configuration.workspace_root;
     let is_here = std::path::Path::new(root) == subject.project_root;
@@ -22,7 +22,7 @@ pub(super) fn workspace_elsewhere(subject: &Subject<'_>) -> Vec<Problem> {
     (!is_here).then(|| Problem::new("/globalConfiguration/workspaceRoot", message).hint(hint)).into_iter().collect()
 }
 
-/// A path leaves the project.
+/// Reports paths that leave the project.
 pub(super) fn leaving_paths(subject: &Subject<'_>) -> Vec<Problem> {
     let root = &subject.raw.global_configuration.workspace_root;
     let leaving = paths(subject).into_iter().filter(|(_, path)| below(root, path).is_none());
@@ -33,7 +33,7 @@ pub(super) fn leaving_paths(subject: &Subject<'_>) -> Vec<Problem> {
     leaving.map(finding).collect()
 }
 
-/// A path is outside of what the executor's settings allow.
+/// Reports paths that the executor's settings do not allow.
 pub(super) fn not_allowed(subject: &Subject<'_>) -> Vec<Problem> {
     let root = &subject.raw.global_configuration.workspace_root;
     let settings = &subject.raw.execution_engine.executor_configurations;
@@ -63,7 +63,7 @@ pub(super) fn not_allowed(subject: &Subject<'_>) -> Vec<Problem> {
     findings.collect()
 }
 
-/// `evidenceDirectory` leaves the project.
+/// Reports an `evidenceDirectory` that leaves the project.
 pub(super) fn evidence_leaves(subject: &Subject<'_>) -> Vec<Problem> {
     let directory = &subject.raw.global_configuration.evidence_directory;
     let leaves = relative(directory).is_none_or(|parts| parts.is_empty());
@@ -73,7 +73,7 @@ pub(super) fn evidence_leaves(subject: &Subject<'_>) -> Vec<Problem> {
     leaves.then(finding).into_iter().collect()
 }
 
-/// `evidenceDirectory` is not where evidence is shown.
+/// Reports an `evidenceDirectory` that is not the directory where evidence appears.
 pub(super) fn evidence_elsewhere(subject: &Subject<'_>) -> Vec<Problem> {
     let directory = &subject.raw.global_configuration.evidence_directory;
     let differs = relative(directory).is_some_and(|parts| !parts.is_empty() && parts != [EVIDENCE]);
@@ -85,7 +85,7 @@ pub(super) fn evidence_elsewhere(subject: &Subject<'_>) -> Vec<Problem> {
     differs.then(finding).into_iter().collect()
 }
 
-/// Returns the parts of a path below the root; none where it leaves it.
+/// Returns the components of a path relative to the root; `None` if the path leaves the project.
 pub(in crate::spec) fn below<'p>(root: &str, path: &'p str) -> Option<Vec<&'p str>> {
     let rest = path.strip_prefix(ROOT_WORD).or_else(|| path.strip_prefix(root.trim_end_matches('/')));
     match rest {
@@ -94,7 +94,7 @@ pub(in crate::spec) fn below<'p>(root: &str, path: &'p str) -> Option<Vec<&'p st
     }
 }
 
-/// Returns the parts of a relative path; none where it is absolute, of another system, or goes up beyond its start.
+/// Returns the components of a relative path; `None` if it is absolute, is a Windows path, or leaves its starting directory.
 fn relative(path: &str) -> Option<Vec<&str>> {
     let is_foreign = path.contains('\\') || path.split('/').next().is_some_and(|first| first.ends_with(':'));
     if path.starts_with('/') || is_foreign || path.contains('\0') {
@@ -113,7 +113,7 @@ fn relative(path: &str) -> Option<Vec<&str>> {
     Some(parts)
 }
 
-/// Every path with its pointer.
+/// Returns every path of the specification with its pointer.
 fn paths<'s>(subject: &Subject<'s>) -> Vec<(String, &'s str)> {
     let of_actions = subject.actions().filter_map(|action| {
         let (key, path) = match &action.raw.parameters {

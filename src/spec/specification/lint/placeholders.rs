@@ -1,4 +1,4 @@
-//! Rules of placeholders that a generator has left behind: `{{NAME}}`, and `${NAME}` where nobody replaces it.
+//! Lint rules for placeholders that a generator has left in: `{{NAME}}`, and `${NAME}` outside of commands.
 
 use serde_json::Value;
 
@@ -7,7 +7,7 @@ use crate::spec::specification::lint::paths::ROOT_WORD;
 use crate::spec::specification::lint::subject::Subject;
 use crate::spec::specification::scan::member;
 
-/// Keys whose values are texts for people.
+/// Keys with texts for people.
 const TEXTS: &[&str] = &[
     "description",
     "title",
@@ -21,16 +21,16 @@ const TEXTS: &[&str] = &[
     "references",
 ];
 
-/// Keys whose values are commands: what `$` means there is the shell's, and whether there is one is another rule's.
+/// Keys with commands. `$` in a command belongs to a shell; another rule reports it if there is no shell.
 const COMMANDS: &[&str] = &["command", "checkCommand", "argv"];
 
-/// Words of a format of Go's templates, which `go list` and `docker inspect` take: nobody calls a placeholder so.
+/// Keywords in the templates of Go, which commands such as `go list` and `docker inspect` accept. They are not placeholders.
 const TEMPLATE_WORDS: &[&str] = &["else", "end"];
 
-/// No placeholder has a longer name, in bytes.
+/// The longest name of a placeholder, in bytes.
 const LONGEST_NAME: usize = 128;
 
-/// A placeholder stands in what is run or compared.
+/// Reports placeholders in values that are run or compared.
 pub(super) fn in_what_runs(subject: &Subject<'_>) -> Vec<Problem> {
     let found = placeholders(subject).into_iter().filter(|placeholder| !placeholder.is_text);
     let finding = |placeholder: Placeholder| {
@@ -40,7 +40,7 @@ pub(super) fn in_what_runs(subject: &Subject<'_>) -> Vec<Problem> {
     found.map(finding).collect()
 }
 
-/// A placeholder stands in a text for people.
+/// Notes placeholders in texts for people.
 pub(super) fn in_texts(subject: &Subject<'_>) -> Vec<Problem> {
     let found = placeholders(subject).into_iter().filter(|placeholder| placeholder.is_text);
     let finding =
@@ -60,7 +60,7 @@ fn placeholders(subject: &Subject<'_>) -> Vec<Placeholder> {
     found
 }
 
-/// Which keys lead to a value.
+/// The kind of value, found from the keys that lead to it.
 #[derive(Clone, Copy, Default)]
 struct Context {
     is_text: bool,
@@ -99,10 +99,10 @@ fn within(pointer: &mut String, key: &str, look: impl FnOnce(&mut String)) {
     pointer.truncate(outer);
 }
 
-/// Returns the first placeholder of a text.
+/// Returns the first placeholder in a text.
 fn placeholder(text: &str, is_command: bool) -> Option<String> {
     let first = |open: &str, close: &str, is_meant: fn(&str) -> bool| {
-        // Beginnings may overlap: `{{{NAME}}}` has a brace of its own around the placeholder.
+        // Opening braces may overlap: in `{{{NAME}}}` the placeholder begins at the second one.
         let mut starts = text.match_indices(&open[..1]).map(|(start, _)| &text[start..]);
         starts.find_map(|rest| opened(rest, open, close).filter(|written| is_meant(written))).map(str::to_owned)
     };
@@ -110,7 +110,7 @@ fn placeholder(text: &str, is_command: bool) -> Option<String> {
     first("{{", "}}", |written| !TEMPLATE_WORDS.contains(&written.trim_matches(['{', '}', ' ']))).or_else(variable)
 }
 
-/// Returns the placeholder that a text begins with. It looks no further than a name goes: texts may be long.
+/// Returns the placeholder at the beginning of a text. It reads no further than the longest name, because texts may be long.
 fn opened<'t>(text: &'t str, open: &str, close: &str) -> Option<&'t str> {
     let inner = text.strip_prefix(open)?;
     let inner = inner.get(..inner.floor_char_boundary(LONGEST_NAME)).unwrap_or_default();
@@ -145,7 +145,7 @@ mod tests {
         assert_eq!(placeholder(&format!("{{{{{}}}}}", "a".repeat(LONGEST_NAME)), false), None);
     }
 
-    /// Each of them would keep the lint for minutes if every beginning were followed to the end of the text.
+    /// Without the limit on names, the lint would take minutes on such a text: every opening brace would be followed to the end.
     #[test]
     fn a_long_text_of_beginnings_is_looked_at_once() {
         for part in ["{", "{{a", "{{ ", "${", "${a", "${ "] {

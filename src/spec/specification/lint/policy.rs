@@ -1,4 +1,4 @@
-//! Rules of the validation policy: a tool and its category say the same, and a limit limits something.
+//! Lint rules for the validation policy: a tool and its category agree, and a limit on warnings has an effect.
 
 use serde_json::Value;
 
@@ -7,10 +7,10 @@ use crate::spec::specification::lint::subject::Subject;
 
 const POLICY: &str = "/globalConfiguration/validationPolicy";
 
-/// The values of `blockOn` under which a number of warnings changes nothing (C25).
+/// The values of `blockOn` with which a limit on warnings has no effect (C25).
 const WITHOUT_LIMIT: &[&str] = &["ERRORS_AND_WARNINGS", "WARN_ONLY", "NEVER"];
 
-/// One tool's policy as it is written.
+/// The policy of one tool as it is written.
 struct Tool<'s> {
     pointer: String,
     name: &'s str,
@@ -18,7 +18,7 @@ struct Tool<'s> {
     policy: &'s Value,
 }
 
-/// A tool's `blockOn` is not its category's strategy.
+/// Notes tools whose `blockOn` differs from the strategy of their category.
 pub(super) fn strategies(subject: &Subject<'_>) -> Vec<Problem> {
     let findings = tools(subject).into_iter().filter_map(|tool| {
         let strategy = tool.strategy?;
@@ -30,7 +30,7 @@ pub(super) fn strategies(subject: &Subject<'_>) -> Vec<Problem> {
     findings.collect()
 }
 
-/// `maxWarnings` where it changes nothing.
+/// Notes `maxWarnings` where it has no effect.
 pub(super) fn limits(subject: &Subject<'_>) -> Vec<Problem> {
     let findings = tools(subject).into_iter().filter_map(|tool| {
         tool.policy.get("maxWarnings")?.as_u64()?;
@@ -43,7 +43,7 @@ pub(super) fn limits(subject: &Subject<'_>) -> Vec<Problem> {
     findings.collect()
 }
 
-/// What a type checker is set to is not compared.
+/// Notes strictness settings for type checkers. They are compared with the project later, if its files can be read.
 pub(super) fn strictness(subject: &Subject<'_>) -> Vec<Problem> {
     let findings = tools(subject).into_iter().flat_map(|tool| {
         let said = ["strictMode", "allowImplicitAny"].into_iter().filter(|key| tool.policy.get(key).is_some());

@@ -1,10 +1,10 @@
-//! Rules of reviews: which actions can be one, and what would ask a reviewer more often than once more.
+//! Lint rules for reviews: only some actions can be reviews, and no setting may make a reviewer be asked more than twice.
 
 use crate::model::{ActionPhase, ActionType, JudgedBy, Problem};
 use crate::spec::specification::lint::subject::{Action, Subject};
 use crate::spec::specification::raw::RawParameters;
 
-/// A review is no step that runs a command.
+/// Reports reviews that are not steps with a command.
 pub(super) fn elsewhere(subject: &Subject<'_>) -> Vec<Problem> {
     let wrong = reviews(subject)
         .filter(|action| action.phase != ActionPhase::Step || action.raw.parameters.action_type() != ActionType::TerminalCommand);
@@ -16,7 +16,7 @@ pub(super) fn elsewhere(subject: &Subject<'_>) -> Vec<Problem> {
     findings.collect()
 }
 
-/// A review has what belongs to other actions.
+/// Reports settings on reviews that only other actions can have.
 pub(super) fn otherwise(subject: &Subject<'_>) -> Vec<Problem> {
     let findings = reviews(subject).flat_map(|action| {
         let has_codes = match &action.raw.parameters {

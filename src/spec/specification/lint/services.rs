@@ -1,10 +1,10 @@
-//! Rules of services: how one starts is known, how it is ready is known once, and it stands before the steps.
+//! Lint rules for services: each has a start command and exactly one check for being ready, and is a prerequisite.
 
 use crate::model::{ActionPhase, ActionType, HealthUrl, Problem, ReadyCheck};
 use crate::spec::specification::lint::subject::{Subject, Task};
 use crate::spec::specification::raw::{RawReady, RawWorkflowPrerequisiteType};
 
-/// Nobody knows how the server starts or is ready.
+/// Reports a development server without a start command or without a way to find out whether it is ready.
 pub(super) fn incomplete_dev_server(subject: &Subject<'_>) -> Vec<Problem> {
     const SERVER: &str = "/globalConfiguration/devServer";
     let Some(server) = &subject.raw.global_configuration.dev_server else { return Vec::new() };
@@ -25,7 +25,7 @@ pub(super) fn incomplete_dev_server(subject: &Subject<'_>) -> Vec<Problem> {
     findings
 }
 
-/// Another port is named than the one that is asked.
+/// Reports a port that differs from the port in `healthCheckUrl`.
 pub(super) fn idle_port(subject: &Subject<'_>) -> Vec<Problem> {
     let asked_and_named = || {
         let server = subject.raw.global_configuration.dev_server.as_ref()?;
@@ -38,7 +38,7 @@ pub(super) fn idle_port(subject: &Subject<'_>) -> Vec<Problem> {
     asked_and_named().map(finding).into_iter().collect()
 }
 
-/// A prerequisite of the workflow has no command that checks it.
+/// Notes prerequisites of the workflow without a command that checks them.
 pub(super) fn unchecked(subject: &Subject<'_>) -> Vec<Problem> {
     let has_server = subject.raw.global_configuration.dev_server.is_some();
     let of_task = |task: Task<'_>| {
@@ -56,7 +56,7 @@ pub(super) fn unchecked(subject: &Subject<'_>) -> Vec<Problem> {
     subject.tasks().flat_map(of_task).collect()
 }
 
-/// A service has fields of an action that ends.
+/// Reports fields of a service that only have a meaning for actions that end.
 pub(super) fn idle_fields(subject: &Subject<'_>) -> Vec<Problem> {
     let services =
         subject.commands().filter(|(action, _)| action.raw.proctor.as_ref().is_some_and(|added| added.service.is_some()));
@@ -72,7 +72,7 @@ pub(super) fn idle_fields(subject: &Subject<'_>) -> Vec<Problem> {
     findings.collect()
 }
 
-/// A service's `ready` is not exactly one look that can be taken.
+/// Reports services whose `ready` does not have exactly one valid check.
 pub(super) fn ready(subject: &Subject<'_>) -> Vec<Problem> {
     let mut findings = Vec::new();
     for action in subject.actions() {
@@ -92,7 +92,7 @@ pub(super) fn ready(subject: &Subject<'_>) -> Vec<Problem> {
     findings
 }
 
-/// A service is no prerequisite that runs a command.
+/// Reports services that are not prerequisites with a command.
 pub(super) fn elsewhere(subject: &Subject<'_>) -> Vec<Problem> {
     let services = subject.actions().filter(|action| action.raw.proctor.as_ref().is_some_and(|added| added.service.is_some()));
     let wrong = services.filter(|action| {

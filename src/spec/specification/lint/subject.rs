@@ -1,4 +1,4 @@
-//! What the rules look at.
+//! The input of the lint rules.
 
 use std::path::Path;
 
@@ -8,38 +8,33 @@ use crate::model::{ActionPhase, Problem};
 use crate::spec::specification::raw::{RawAction, RawParameters, RawSpecification, RawTask, RawTerminalCommandParameters};
 use crate::spec::specification::scan::member;
 
-/// A specification and its surroundings.
+/// A specification and the project to which it belongs.
 pub(in crate::spec::specification) struct Subject<'s> {
-    /// What it says.
+    /// The parsed specification.
     pub(super) raw: &'s RawSpecification,
-    /// The same as it is written, unknown keys left out.
+    /// The same specification as JSON, without unknown keys.
     pub(super) document: &'s Value,
-    /// The root of the project it belongs to.
+    /// The root of the specification's project.
     pub(super) project_root: &'s Path,
 }
 
-/// A task with its key.
 #[derive(Clone, Copy)]
 pub(super) struct Task<'s> {
-    /// Its key.
+    /// The key in `tasks`.
     pub(super) key: &'s str,
-    /// The task.
     pub(super) raw: &'s RawTask,
 }
 
-/// An action and where it stands.
+/// An action and its place in the file.
 pub(super) struct Action<'s> {
-    /// The phase it belongs to.
     pub(super) phase: ActionPhase,
-    /// The action.
     pub(super) raw: &'s RawAction,
     task: Task<'s>,
-    /// The key of its list, and its place in there.
+    /// The key of its list, and its position in the list.
     place: (&'static str, usize),
 }
 
 impl<'s> Subject<'s> {
-    /// Returns the subject of a specification.
     pub(in crate::spec::specification) fn new(raw: &'s RawSpecification, document: &'s Value, project_root: &'s Path) -> Self {
         Self { raw, document, project_root }
     }
@@ -49,7 +44,7 @@ impl<'s> Subject<'s> {
         self.raw.tasks.iter().map(|(key, raw)| Task { key, raw })
     }
 
-    /// Returns the actions of all tasks; those of a browser validation are not among them.
+    /// Returns the actions of all tasks, without those for validation in a browser.
     pub(super) fn actions(&self) -> impl Iterator<Item = Action<'s>> {
         self.tasks().flat_map(|task| task.actions())
     }
@@ -69,7 +64,7 @@ impl<'s> Subject<'s> {
 }
 
 impl<'s> Task<'s> {
-    /// Returns the pointer of something of the task.
+    /// Returns the JSON pointer to `rest` inside the task.
     pub(super) fn pointer(&self, rest: &str) -> String {
         format!("{}{rest}", member("/tasks", self.key))
     }
@@ -89,13 +84,14 @@ impl<'s> Task<'s> {
 }
 
 impl Action<'_> {
-    /// Returns its pointer, which is made anew each time: dozens of rules look at all actions, and hardly one finds anything.
+    /// Returns the JSON pointer to the action. It is computed only when it is needed: dozens of rules look at every action, and
+    /// few find a fault.
     pub(super) fn pointer(&self) -> String {
         let (name, index) = self.place;
         self.task.pointer(&format!("/testExecution/{name}/{index}"))
     }
 
-    /// Returns a problem with something of the action.
+    /// Returns a problem at `rest` inside the action.
     pub(super) fn finding(&self, rest: &str, message: impl Into<String>) -> Problem {
         Problem::new(format!("{}{rest}", self.pointer()), message)
     }

@@ -1,4 +1,4 @@
-//! An action, whose parameters have the shape of its type.
+//! An action in a specification. The type of the action decides the shape of its parameters.
 
 use serde::Deserialize;
 use serde::de::Error as _;

@@ -1,4 +1,4 @@
-//! What a task is judged by: conditions, completion, and the debt that is expected of a failure.
+//! The criteria of a task: conditions, completion, and expected debt.
 
 use serde::Deserialize;
 

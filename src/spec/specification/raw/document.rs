@@ -1,4 +1,4 @@
-//! The top of a specification: what it is about, where it runs, and how debt is routed.
+//! The top level of a specification: its metadata, its settings for all tasks, and the settings for debt.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! What proctor adds to the format, under keys `proctor` beside the standard ones, with a version of its own.
+//! proctor's additions to the format. They are under keys `proctor` and have a version of their own.
 
 use serde::Deserialize;
 

@@ -1,7 +1,4 @@
-//! The wire types of test specification 2.0.0, and ours beside it: what a file may say, in the order it says it.
-//!
-//! Every field is here, with its name, its kind and its range; the published JSON Schema is generated from these types, their doc
-//! comments included. Unknown keys are refused everywhere. May not judge what a value means: that is the lint's, next door.
+//! The types of the file format: test specification 2.0.0 and proctor's additions, with fields in the order of the file.
 
 mod action;
 mod criteria;

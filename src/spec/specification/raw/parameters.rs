@@ -1,4 +1,4 @@
-//! What an action does: the parameters of each type.
+//! The parameters of actions, for each type of action.
 
 use std::collections::BTreeMap;
 
@@ -312,7 +312,7 @@ pub enum RawBrowserAction {
 }
 
 impl RawParameters {
-    /// Reads the parameters of an action of this type.
+    /// Parses the parameters of an action of the given type.
     pub(super) fn of_type(action_type: ActionType, parameters: Value) -> Result<Self, serde_json::Error> {
         match action_type {
             ActionType::TerminalCommand => serde_json::from_value(parameters).map(Self::TerminalCommand),
@@ -326,7 +326,7 @@ impl RawParameters {
         }
     }
 
-    /// Returns the type these are the parameters of.
+    /// Returns the type of action to which these parameters belong.
     pub fn action_type(&self) -> ActionType {
         match self {
             Self::TerminalCommand(_) => ActionType::TerminalCommand,

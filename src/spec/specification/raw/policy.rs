@@ -1,4 +1,4 @@
-//! `validationPolicy`: which findings of which tool block.
+//! `validationPolicy`: which findings of which tools block.
 
 use crate::model::BlockOn;
 use serde::Deserialize;

@@ -1,4 +1,4 @@
-//! A task: its actions, what it is judged by, and how its actions are ordered.
+//! A task: its actions, its criteria, and the order of its actions.
 
 use serde::Deserialize;
 

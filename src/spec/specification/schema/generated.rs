@@ -1,4 +1,4 @@
-//! Makes the JSON Schema from the wire types, and holds the committed file to it.
+//! Generates the JSON Schema from the types of the file format, and checks that the committed file is up to date.
 
 use std::path::PathBuf;
 
@@ -13,7 +13,7 @@ use crate::spec::specification::raw::{
     RawFileValidationParameters, RawHttpRequestParameters, RawSpecification, RawTask, RawTerminalCommandParameters,
 };
 
-/// Keys of tasks are task ids.
+/// The schema of `tasks`, whose keys are task ids.
 pub(in crate::spec::specification) fn tasks_schema(generator: &mut SchemaGenerator) -> Schema {
     let task = generator.subschema_for::<RawTask>();
     json_schema!({
@@ -24,29 +24,29 @@ pub(in crate::spec::specification) fn tasks_schema(generator: &mut SchemaGenerat
     })
 }
 
-/// The types of schema 2.0.0, which are all but ours.
+/// Returns the types of actions in schema 2.0.0. Reviews are proctor's addition and left out.
 fn action_type_words() -> Vec<&'static str> {
     let of_the_format = ActionType::ALL.into_iter().filter(|action_type| *action_type != ActionType::Review);
     of_the_format.map(ActionType::word).collect()
 }
 
-/// One type of action.
+/// The schema of an action's type.
 pub(in crate::spec::specification) fn action_type_schema(_: &mut SchemaGenerator) -> Schema {
     json_schema!({ "type": "string", "enum": action_type_words() })
 }
 
-/// The word of a tool, as `proctor.toml` has it; a review says more than a word.
+/// The schema of `tool`: the same words as in `proctor.toml`, without reviews, which have a key of their own.
 pub(in crate::spec::specification) fn tool_schema(_: &mut SchemaGenerator) -> Schema {
     let words: Vec<_> = Tool::ALL.into_iter().filter(|tool| tool.judged_by() != JudgedBy::Grammar).map(Tool::word).collect();
     json_schema!({ "type": "string", "enum": words })
 }
 
-/// Different types of actions, at least one.
+/// The schema of a list of different types of actions, with at least one.
 pub(in crate::spec::specification) fn action_types_schema(generator: &mut SchemaGenerator) -> Schema {
     json_schema!({ "type": "array", "minItems": 1, "uniqueItems": true, "items": action_type_schema(generator) })
 }
 
-/// The shape of an action's parameters follows from its type.
+/// Returns the conditions by which an action's type decides the shape of its parameters.
 pub(in crate::spec::specification) fn parameters_by_type(generator: &mut SchemaGenerator) -> Value {
     let of_type = |action_type: ActionType, parameters: Schema| {
         json!({
@@ -65,8 +65,8 @@ pub(in crate::spec::specification) fn parameters_by_type(generator: &mut SchemaG
     ])
 }
 
-/// Writes what the generator writes in its own way as the format's readers expect it: no null beside a value that may be left out,
-/// a list of words where it has one schema for each word, no formats of numbers and no defaults that are only absence.
+/// Adapts the generated schema to what readers of the format expect: no null for optional values, an `enum` instead of one schema
+/// per word, no number formats, and no defaults.
 #[derive(Debug, Clone)]
 struct Plain;
 
@@ -96,7 +96,7 @@ fn without_null(object: &mut Map<String, Value>) {
         if let [choice] = choices.as_slice() {
             let choice = choice.clone();
             object.remove("anyOf");
-            // Beside `$ref` draft 7 ignores everything, so that a description needs the reference one level down.
+            // In draft 7 everything beside `$ref` is ignored. So a reference with a description is moved into an `allOf`.
             if object.is_empty() {
                 *object = choice.as_object().cloned().unwrap_or_default();
             } else {
@@ -122,15 +122,15 @@ fn generated_text() -> String {
     let object = schema.as_object_mut().expect("a root schema is an object");
     object.insert("title".to_owned(), json!("Test specification 2.0.0 with the additions of proctor 1.0.0"));
     let mut value = schema.to_value();
-    // The one value of the format that may be null: there is no limit.
+    // Only this value of the format may be null, which means no limit.
     *value.pointer_mut("/definitions/RawLintToolPolicy/properties/maxWarnings/type").expect("it is there") =
         json!(["integer", "null"]);
-    // A priority has the words of a severity, and a description of its own.
+    // A priority has the words of a severity, but its own description.
     *value.pointer_mut("/definitions/RawTask/properties/priority/allOf/0/description").expect("it is there") =
         json!("How urgent a task is.");
     let mut text = serde_json::to_string_pretty(&value).expect("a schema is JSON");
     text.push('\n');
-    // `Raw` tells readers of our code what the types are for; readers of the schema need not know.
+    // The prefix `Raw` has a meaning only for readers of this code.
     text.replace("definitions/Raw", "definitions/").replace("\"Raw", "\"")
 }
 

@@ -1,4 +1,4 @@
-//! What stands at the edge of a rule of the lint, on the side that is no fault.
+//! Tests at the limits of lint rules: values that the rules still accept.
 
 use serde_json::json;
 

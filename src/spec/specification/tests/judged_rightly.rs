@@ -1,4 +1,4 @@
-//! What rules of the lint must take for what it is: right commands and conditions that look wrong, and wrong ones that look right.
+//! Tests against wrong judgements of the lint: right commands and conditions that look wrong, and wrong ones that look right.
 
 use std::collections::BTreeSet;
 
@@ -6,12 +6,12 @@ use serde_json::{Value, json};
 
 use super::mutations::{Edit, added, condition, faults_of, step, task};
 
-/// Returns the codes that edits add to what is usual.
+/// Returns the codes of the faults that edits add.
 fn codes_of(edits: &[Edit]) -> BTreeSet<String> {
     faults_of(edits).difference(&faults_of(&[])).map(|(code, _)| code.clone()).collect()
 }
 
-/// Returns the edits that make the second step a command, by a shell or by none.
+/// Returns the edits that turn the second step into a command, with or without a shell.
 fn command(text: &str, shell: Option<&str>) -> Vec<Edit> {
     let mut edits = vec![(step(1, "/parameters/command"), json!(text))];
     edits.extend(shell.map(|shell| (step(1, "/parameters/shell"), json!(shell))));
@@ -41,7 +41,7 @@ fn what_is_a_format_of_a_program_is_no_placeholder() {
     }
 }
 
-/// Whoever says the words himself says a shell, or means what is written: as in `command`, a `$` is no placeholder there.
+/// In `argv`, as in `command`, `$` is not a placeholder: the user either calls a shell or means the character itself.
 #[test]
 fn variables_of_words_are_left_alone_as_those_of_a_command_are() {
     let argv = |words: Value| vec![(step(1, "/proctor"), added(json!({ "argv": words })))];
@@ -130,7 +130,7 @@ fn a_condition_that_failing_tests_do_not_meet_is_right() {
     ] {
         assert_codes(&[(condition(0), json!(text))], &[]);
     }
-    // That a step which is no test has failed is not what this rule is about.
+    // This rule is only about tests, so a failure of a step that is not a test does not matter.
     assert_codes(&[(condition(1), json!("STEP.2.failed"))], &[]);
     let is_text = [(task("/title"), json!("Half-even rounding of {{.totals}}"))];
     assert_codes(&is_text, &[]);

@@ -1,4 +1,4 @@
-//! The composed specification with one fault each: what the schema says of it, and every row of the lint.
+//! The sample specification with one fault at a time, for the schema and for every rule of the lint.
 
 use std::collections::BTreeSet;
 
@@ -8,10 +8,10 @@ use super::{ROUNDING, read, said};
 use crate::model::Gravity;
 use crate::spec::specification::LINTS;
 
-/// An edit: the pointer, and what is written there; `"-"` behind a list's pointer appends, [`GONE`] removes.
+/// An edit: a JSON pointer and the value to write there. `"-"` after a list's pointer appends, and [`GONE`] removes.
 pub(super) type Edit = (&'static str, Value);
 
-/// A fault that is expected: its code and its pointer.
+/// An expected fault: its code and its pointer.
 type Expected = (&'static str, &'static str);
 
 struct Mutation {
@@ -20,7 +20,7 @@ struct Mutation {
     expected: Vec<Expected>,
 }
 
-/// Stands for nothing: the key is removed.
+/// The value that removes a key.
 pub(super) const GONE: &str = "(gone)";
 
 const STEPS: &str = "/tasks/T117/testExecution/steps";
@@ -50,7 +50,7 @@ pub(super) fn added(mut value: Value) -> Value {
     value
 }
 
-/// What a validator lets through: the schema alone is satisfied.
+/// Faults that a JSON Schema does not find.
 fn lets_through() -> Vec<Mutation> {
     let copy = |id: &str| json!({ "actionId": id, "type": "TERMINAL_COMMAND", "description": "runs the linter", "parameters": { "command": "npx eslint .", "workingDirectory": "/srv/billing-core/web" } });
     vec![
@@ -124,7 +124,7 @@ fn lets_through() -> Vec<Mutation> {
     ]
 }
 
-/// One fault for every other row.
+/// One fault for each of the other rules.
 fn others() -> Vec<Mutation> {
     let after = |ids: Value| added(json!({ "after": ids }));
     let order = task("/executionWorkflow/executionOrder");

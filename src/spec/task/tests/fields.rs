@@ -1,6 +1,6 @@
-//! Each field of the published schema, by name: what is written otherwise is planned otherwise, or a row of the lint says why not.
+//! Tests every field of the published schema by name: changing it changes the plan, or a lint rule says why not.
 //!
-//! The schema is walked, so that a field without a row here fails, and so does a row whose field changes nothing.
+//! The test walks the schema. It fails for a field without a row here, and for a row whose field has no effect.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -15,14 +15,14 @@ use crate::spec::task::tests::{GONE, ROOT, edited};
 use crate::spec::task::{TaskSurroundings, resolve_task};
 use crate::tools::FakeFiles;
 
-/// What a field does.
+/// The effect of changing a field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Effect {
-    /// It is another plan.
+    /// The plan changes.
     Plan,
-    /// A fault of this code comes or goes, or says something else.
+    /// A fault with this code appears, disappears or changes.
     Fault(&'static str),
-    /// It is for people and for other programs: nothing is done with it.
+    /// Nothing changes: the field is for people and other programs.
     People,
 }
 
@@ -30,7 +30,7 @@ use Effect::{Fault, People, Plan};
 
 type Edits = Vec<(&'static str, Value)>;
 
-/// A field of the schema, and an edit of it to a document that `base` was done to.
+/// A field of the schema, and an edit that changes it. The edits in `base` are made first.
 struct Row {
     field: &'static str,
     effect: Effect,
@@ -38,7 +38,7 @@ struct Row {
     edit: Edits,
 }
 
-/// Types of the schema whose fields are refused together with what they stand in: `TYPE_UNSUPPORTED` names the action.
+/// Types in the schema that proctor refuses as a whole: `TYPE_UNSUPPORTED` reports the action.
 const REFUSED: &[&str] = &["DockerCommandParameters", "DatabaseQueryParameters", "BrowserParameters", "ValidateResults"];
 
 const GLOBAL: &str = "/globalConfiguration";
@@ -55,14 +55,15 @@ fn review(settings: Value) -> Value {
     json!({ "version": "1.0.0", "review": settings })
 }
 
-/// A document no condition of which asks the second step for what a review has not, and with such settings one that is a review.
+/// Returns the edits that turn the second step into a review with these settings. The condition on that step is changed as well,
+/// because a review has no exit code to ask for.
 fn reviewed(settings: Option<Value>) -> Edits {
     let condition = (at(TASK, "/validationCriteria/successConditions/1/condition"), json!("STEP.2.success === true"));
     let step = settings.map(|settings| (at(STEPS, "/1/proctor"), review(settings)));
     std::iter::once(condition).chain(step).collect()
 }
 
-/// The same of a document that is another one to begin with.
+/// Returns a row with these edits as its base.
 fn on(base: &Edits, row: Row) -> Row {
     Row { base: base.clone(), ..row }
 }
@@ -71,7 +72,7 @@ fn at(place: &str, rest: &str) -> &'static str {
     Box::leak(format!("{place}{rest}").into_boxed_str())
 }
 
-/// Returns the document with another command in its second step.
+/// Returns the edits that replace the command of the second step.
 fn runs(command: &str) -> Edits {
     vec![(at(STEPS, "/1/parameters/command"), json!(command))]
 }
@@ -553,7 +554,7 @@ fn rows() -> Vec<Row> {
     [top_rows(), policy_rows(), engine_rows(), task_rows(), action_rows()].into_iter().flatten().collect()
 }
 
-/// What a document comes to: its faults, and its plan without the notes that repeat them.
+/// Returns the faults of a document, and its plan without the notes that repeat them.
 fn outcome(edits: &Edits) -> (BTreeSet<(String, String, String)>, Value) {
     let project = Surroundings { project_root: Path::new(ROOT) };
     let files = FakeFiles::of(&[("web/tsconfig.json", r#"{"compilerOptions": {"strict": true}}"#)]);
