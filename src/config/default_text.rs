@@ -43,9 +43,10 @@ fn table(tool: Tool, facts: &FindingFacts, explained: Tool) -> Option<String> {
     let refers = !options.is_empty() && tool != explained;
     let line = |(explanation, setting): &(&str, &str)| {
         let rules = if facts.rules_have_numbers && setting.contains("_rules ") { ", by number or by name" } else { "" };
-        match refers {
-            true => format!("# As for {}{rules}.\n{setting}\n", explained.word()),
-            false => format!("# {}{rules}.\n{setting}\n", explanation.trim_end_matches('.')),
+        if refers {
+            format!("# As for {}{rules}.\n{setting}\n", explained.word())
+        } else {
+            format!("# {}{rules}.\n{setting}\n", explanation.trim_end_matches('.'))
         }
     };
     let settings: String = plain.iter().chain(options).map(line).collect();

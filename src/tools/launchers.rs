@@ -109,7 +109,7 @@ pub(super) fn locate(argv: &[String]) -> Located {
     // Every turn either returns or moves `at` forward, so the loop ends with the vector.
     while let Some(word) = argv.get(at) {
         let name = program_name(word);
-        if let Some(row) = row_named(name).filter(|row| (row.checks)(name, &argv[at + 1..])) {
+        if let Some(row) = row_of_call(name, &argv[at + 1..]) {
             return direct(row.tool, argv, at + 1);
         }
         if SHELLS.contains(&name) {
@@ -233,7 +233,7 @@ fn run_module(argv: &[String], at: usize) -> Step {
 
 fn module_step(module: &str, argv: &[String], after: usize) -> Step {
     let is_module = |row: &&ToolRow| matches!(row.tool.package(), Some(InstalledPackage::Python(_)));
-    let row = row_named(module).filter(is_module).filter(|row| (row.checks)(module, &argv[after..]));
+    let row = row_of_call(module, &argv[after..]).filter(is_module);
     match (row, module) {
         (Some(row), _) => Step::Done(Box::new(direct(row.tool, argv, after))),
         (None, "coverage") => LAUNCHERS
@@ -278,8 +278,9 @@ fn wrapped(note: Option<String>) -> Located {
     Located { tool: Tool::default(), form: CommandForm::Wrapped, arguments_from: 0, arguments: Vec::new(), note }
 }
 
-fn row_named(program: &str) -> Option<&'static ToolRow> {
-    ROWS.iter().find(|row| row.programs.contains(&program))
+/// Returns the row of the tool that a program with these arguments is. Several tools may share a program, each with its subcommands.
+fn row_of_call(program: &str, arguments: &[String]) -> Option<&'static ToolRow> {
+    ROWS.iter().find(|row| row.programs.contains(&program) && (row.checks)(program, arguments))
 }
 
 /// Returns what has to stand before arguments that a script runner is to hand on to the script it runs; none for other commands.

@@ -11,7 +11,7 @@ use crate::tools::{compile, eslint, generic, linter, node_tests, pytest, tsc};
 /// What a tool does, and what is done with it.
 pub(super) struct ToolRow {
     pub(super) tool: Tool,
-    /// The names of its own programs.
+    /// The names of its own programs. Other tools may have the same ones with other arguments.
     pub(super) programs: &'static [&'static str],
     /// Whether a program of it with these arguments does what the tool is known for. `prettier --write` and `ruff clean` do something
     /// else, and judging them by findings would call it a success that they printed none.
@@ -58,61 +58,58 @@ const fn row(tool: Tool, programs: &'static [&'static str], interpret: fn(&Exite
 /// All tools, in the order of their rows in `model/tool.rs`.
 pub(super) static ROWS: [ToolRow; Tool::ALL.len()] = [
     ToolRow {
-        ask: pytest::prepare::ask,
+        ask: pytest::ask,
         // It still writes its report after SIGINT. It needs no word about colour: without a terminal it prints none, and a variable
         // would reach the code under test.
         stops: &[StopStage::Sigint, StopStage::Sigterm],
         before_the_stop: pytest::before_the_stop,
-        find: Some(pytest::discover::find),
+        find: Some(pytest::find),
         ..row(Tool::Pytest, &["pytest", "py.test"], |exited, input| {
             pytest::interpret(exited, input.report, input.coverage, input.report_channel)
         })
     },
     ToolRow {
-        ask: node_tests::prepare::ask,
+        ask: node_tests::ask,
         is_asked_by_argument_only: true,
-        find: Some(node_tests::discover::find_jest),
+        find: Some(node_tests::find_jest),
         ..row(Tool::Jest, &["jest", "jest.js"], |exited, input| node_tests::interpret(exited, input.report))
     },
     ToolRow {
-        checks: node_tests::prepare::vitest_tests,
-        ask: node_tests::prepare::ask,
+        checks: node_tests::vitest_tests,
+        ask: node_tests::ask,
         is_asked_by_argument_only: true,
-        find: Some(node_tests::discover::find_vitest),
+        find: Some(node_tests::find_vitest),
         ..row(Tool::Vitest, &["vitest", "vitest.mjs"], |exited, input| node_tests::interpret(exited, input.report))
     },
     ToolRow {
         no_colour: Some(("NO_COLOR", "1")),
-        find: Some(tsc::discover::find),
-        strictness: Some(StrictnessReader { read: tsc::strictness::strictness, typed_option: "noImplicitAny" }),
+        find: Some(tsc::find),
+        strictness: Some(StrictnessReader { read: tsc::strictness, typed_option: "noImplicitAny" }),
         ..row(Tool::Tsc, &["tsc", "tsc.js"], |exited, _| tsc::interpret(exited))
     },
     ToolRow {
-        find: Some(linter::discover::find_mypy),
-        strictness: Some(StrictnessReader {
-            read: linter::mypy_strictness::strictness,
-            typed_option: linter::mypy_strictness::UNTYPED,
-        }),
+        find: Some(linter::find_mypy),
+        strictness: Some(StrictnessReader { read: linter::strictness, typed_option: linter::UNTYPED }),
         ..row(Tool::Mypy, &["mypy"], |exited, _| linter::interpret(exited))
     },
     ToolRow {
         no_colour: Some(("FORCE_COLOR", "0")),
-        ask: eslint::prepare::ask,
-        find: Some(eslint::discover::find),
-        limit_of_command: eslint::call::max_warnings,
-        limit_of_script: eslint::call::script_max_warnings,
+        ask: eslint::ask,
+        find: Some(eslint::find),
+        limit_of_command: eslint::max_warnings,
+        limit_of_script: eslint::script_max_warnings,
         ..row(Tool::Eslint, &["eslint", "eslint.js"], |exited, _| eslint::interpret(exited))
     },
     ToolRow {
-        checks: linter::ruff::checks,
-        ask: linter::ruff::ask,
-        find: Some(linter::discover::find_ruff),
+        checks: linter::ruff_checks,
+        ask: linter::ask_ruff,
+        find: Some(linter::find_ruff),
         ..row(Tool::Ruff, &["ruff"], |exited, _| linter::interpret(exited))
     },
     row(Tool::Flake8, &["flake8"], |exited, _| linter::interpret(exited)),
     row(Tool::Pylint, &["pylint"], |exited, _| linter::interpret(exited)),
     ToolRow {
-        checks: linter::prettier::checks,
+        checks: linter::prettier_checks,
         ..row(Tool::Prettier, &["prettier", "prettier.cjs"], |exited, _| linter::interpret(exited))
     },
     ToolRow { checks: compile::builds, ..row(Tool::Compile, compile::PROGRAMS, |exited, _| compile::interpret(exited)) },

@@ -70,8 +70,8 @@ const COMPILATION: Words =
 
 /// Returns the words for a tool, by its name in reports.
 pub(in crate::verdict) fn words_for(report_name: &str) -> Words {
-    let tools = Tool::ALL.into_iter().filter(|tool| tool.report_name() == report_name);
-    let Some((tool, facts)) = tools.filter_map(|tool| Some((tool, tool.findings()?))).next() else { return ANY };
+    let tool = Tool::ALL.into_iter().find(|tool| tool.report_name() == report_name);
+    let Some((tool, facts)) = tool.and_then(|tool| Some((tool, tool.findings()?))) else { return ANY };
     let words = match facts.kind {
         FindingKind::Types => TYPES,
         FindingKind::Lint => LINT,

@@ -3,12 +3,13 @@
 //! Each tool is searched for in the root first. If the root has no sign of it, the directories one level below are searched.
 //! Nothing is executed: a tool counts as installed if its program exists.
 
-pub(super) mod python;
+mod python;
 
 use crate::model::{BlockOn, PlanNote, Tool};
 use crate::shell::join_words;
 use crate::tools::project_files::{ProjectFiles, within};
 use crate::tools::table::{ROWS, row_of};
+pub(super) use python::{ENVIRONMENTS, has_pyproject_table, has_section};
 
 /// A discovered check.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -3,10 +3,10 @@
 //! Exit code 1 does not mean errors: too many warnings give it too (C28). Exit code 2 means that ESLint did not do its work, but
 //! for `--exit-on-fatal-error`, and behind make.
 
-pub(super) mod call;
-pub(super) mod discover;
+mod call;
+mod discover;
 mod json;
-pub(super) mod prepare;
+mod prepare;
 mod stylish;
 
 use crate::model::{CategoryCode, DiagnosticSummary, FindingLevel, Interpretation};
@@ -15,6 +15,9 @@ use crate::tools::interpret::{Exited, signal_through_wrapper};
 use crate::tools::launchers::locate;
 use crate::tools::prepare::option_value;
 use crate::tools::{launch_failure, signals};
+pub(super) use call::{max_warnings, script_max_warnings};
+pub(super) use discover::find;
+pub(super) use prepare::ask;
 use prepare::asks_for_json;
 
 const FORMAT_OPTIONS: &[&str] = &["-f", "--format"];

@@ -1,8 +1,9 @@
 //! Discovers mypy and Ruff: there must be a configuration for the tool, and the program must be in the project's environment.
 
 use crate::model::Tool;
-use crate::tools::discover::python::{ENVIRONMENTS, has_pyproject_table, has_section};
-use crate::tools::discover::{FoundCheck, FoundChecks, Looked, named, nearest_with, program};
+use crate::tools::discover::{
+    ENVIRONMENTS, FoundCheck, FoundChecks, Looked, has_pyproject_table, has_section, named, nearest_with, program,
+};
 use crate::tools::project_files::{ProjectFiles, within};
 
 /// A tool that checks the whole package in which it is called.

@@ -3,13 +3,13 @@
 //! `printed` reads the lines they print for people, `json` their machine forms, `prettier` its list of files. What is the same for
 //! all stands here: findings decide together with the exit code, and a code without findings is a refusal, a crash or a contradiction.
 
-pub(super) mod discover;
+mod discover;
 mod json;
-pub(super) mod mypy_strictness;
-pub(super) mod prettier;
+mod mypy_strictness;
+mod prettier;
 mod printed;
 mod rows;
-pub(super) mod ruff;
+mod ruff;
 
 use crate::model::{CategoryCode, DiagnosticSummary, FindingLevel, Interpretation};
 use crate::tools::gathered::Gathered;
@@ -17,7 +17,11 @@ use crate::tools::interpret::{Exited, signal_through_wrapper};
 use crate::tools::launchers::locate;
 use crate::tools::prepare::option_value;
 use crate::tools::{launch_failure, signals};
+pub(super) use discover::{find_mypy, find_ruff};
+pub(super) use mypy_strictness::{UNTYPED, strictness};
+pub(super) use prettier::prettier_checks;
 use rows::{Linter, ZeroMeans, linter_of};
+pub(super) use ruff::{ask_ruff, ruff_checks};
 
 /// What was read of the output.
 #[derive(Debug, Default)]

@@ -14,7 +14,7 @@ const WARNING: &str = "[warn] ";
 const ERROR: &str = "[error] ";
 
 /// Returns whether a command of Prettier's compares and changes nothing.
-pub(in crate::tools) fn checks(_: &str, arguments: &[String]) -> bool {
+pub(in crate::tools) fn prettier_checks(_: &str, arguments: &[String]) -> bool {
     has_any(arguments, &["--check", "-c", "--list-different", "-l"]) && !has_any(arguments, &["--write", "-w"])
 }
 

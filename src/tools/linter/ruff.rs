@@ -9,7 +9,7 @@ use crate::tools::subcommands::{has_any, subcommand};
 const FORMAT_OPTIONS: &[&str] = &["--output-format", "--format"];
 
 /// Returns whether a command of Ruff's lints, or compares the format and changes nothing.
-pub(in crate::tools) fn checks(_: &str, arguments: &[String]) -> bool {
+pub(in crate::tools) fn ruff_checks(_: &str, arguments: &[String]) -> bool {
     match subcommand(arguments) {
         Some("check") => true,
         Some("format") => has_any(arguments, &["--check", "--diff"]),
@@ -17,7 +17,7 @@ pub(in crate::tools) fn checks(_: &str, arguments: &[String]) -> bool {
     }
 }
 
-/// Returns whether [`ask`] asks a Ruff command for JSON: only one of ours that names no format of its own (E6).
+/// Returns whether [`ask_ruff`] asks a Ruff command for JSON: only one of ours that names no format of its own (E6).
 pub(super) fn asks_for_json(action: &Action) -> bool {
     is_asked(action, &locate(&action.command.argv))
 }
@@ -30,7 +30,7 @@ fn is_asked(action: &Action, located: &Located) -> bool {
 }
 
 /// Asks Ruff's linter for JSON on its standard output.
-pub(in crate::tools) fn ask(task: &ReportTask<'_>, preparation: &mut Preparation) {
+pub(in crate::tools) fn ask_ruff(task: &ReportTask<'_>, preparation: &mut Preparation) {
     let ReportTask { action, located, .. } = *task;
     if is_asked(action, located) {
         insert_options(&mut preparation.argv, located.arguments_from, ["--output-format=json".to_owned()]);

@@ -2,8 +2,9 @@
 //! interpreter.
 
 use crate::model::Tool;
-use crate::tools::discover::python::{ENVIRONMENTS, has_pyproject_table, has_section};
-use crate::tools::discover::{FoundCheck, FoundChecks, Looked, named, nearest_with, program, words};
+use crate::tools::discover::{
+    ENVIRONMENTS, FoundCheck, FoundChecks, Looked, has_pyproject_table, has_section, named, nearest_with, program, words,
+};
 use crate::tools::project_files::{ProjectFiles, within};
 
 /// The names of files that are a pytest configuration whatever their content.
