@@ -12,7 +12,7 @@
 //! | step | where |
 //! |---|---|
 //! | a save becomes a hint | [`watch`] |
-//! | a burst settles, a run is scheduled | [`daemon`]: a pure engine and a thin performer |
+//! | a burst settles, a run is scheduled | [`daemon`]: one event loop around a pure engine, and a thin performer |
 //! | what is on disk now | [`tree`], with [`ignore`] saying what belongs to it |
 //! | reading shell: what a script runs, and whether it hides a failure | [`shell`] |
 //! | what to run | [`config`] and [`spec`] make a [`model::Plan`] |

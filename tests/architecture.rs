@@ -6,7 +6,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
-use crate::common::{SourceFile, production_lines, repository, source_files};
+use syn::buffer::Cursor;
+use syn::parse::{ParseStream, Parser as _};
+
+use crate::common::{SourceFile, production_code, production_lines, repository, source_files};
 
 /// A module and the modules it may import.
 type Graph = BTreeMap<String, BTreeSet<String>>;
@@ -20,6 +23,29 @@ const RESERVED: &[(&str, &str, &str)] = &[
     ("Arc<Mutex<", "nowhere", "a task owns its state, others hold a handle"),
     ("unsafe ", "src/process/", "one module isolates what the compiler cannot check"),
     ("#[allow(", "nowhere", "a lint is silenced by `#[expect(lint, reason = …)]`"),
+];
+/// Where something waits for whichever of several things comes first: the file, how often, and why there. Scheduling has one such place,
+/// so that what comes before what is decided once for all hosts of the loop.
+const SELECTS: &[(&str, usize, &str)] = &[
+    ("src/daemon/event_loop.rs", 1, "the one loop: whatever arrives first becomes an event"),
+    ("src/daemon/os_signals.rs", 1, "makes one source of the loop out of a pipe for each kind of signal"),
+];
+
+/// Macros whose texts are for whoever develops this: assertions, panics, and the log.
+const FOR_DEVELOPERS: &[&str] = &[
+    "assert",
+    "assert_eq",
+    "assert_ne",
+    "debug_assert",
+    "debug_assert_eq",
+    "debug_assert_ne",
+    "panic",
+    "unreachable",
+    "trace",
+    "debug",
+    "info",
+    "warn",
+    "error",
 ];
 /// How the items begin that must have a doc comment where they are public. Their fields, variants and methods need none.
 const ITEMS: &[&str] = &["async fn ", "const ", "enum ", "fn ", "static ", "struct ", "trait ", "type ", "union ", "unsafe "];
@@ -63,6 +89,54 @@ fn the_table_keeps_what_no_version_of_it_may_give_up() {
 fn reserved_texts_stand_only_where_they_may() {
     let violations: Vec<String> = source_files("src/").iter().flat_map(reserved_texts).collect();
     assert!(violations.is_empty(), "{}", violations.join("\n"));
+}
+
+#[test]
+fn scheduling_waits_in_one_place() {
+    let found: BTreeMap<String, usize> =
+        source_files("src/").iter().map(|file| (file.path.clone(), selects(file))).filter(|(_, count)| *count > 0).collect();
+    let known: BTreeMap<String, usize> = SELECTS.iter().map(|(path, count, _)| ((*path).to_owned(), *count)).collect();
+    assert_eq!(found, known, "`select!` in `src/` (left) and in the table of this test (right)");
+}
+
+#[test]
+fn what_people_read_and_what_is_stored_does_not_come_from_debug_output() {
+    let files = source_files("src/");
+    let found: Vec<String> = production_code(&files)
+        .iter()
+        .flat_map(|(file, _)| debug_formats(&file.text).into_iter().map(|text| format!("{}: {text}", file.path)))
+        .collect();
+    assert!(
+        found.is_empty(),
+        "a rename in the code would change these texts; give the type a `Display` or words:\n{}",
+        found.join("\n")
+    );
+}
+
+#[test]
+fn a_text_with_debug_output_is_found_where_it_is_no_assertion_log_or_test() {
+    let found = [
+        r#"fn f() { format!("{:?}", a) }"#,
+        r#"fn f() { let text = format!("{} {a:#?}", b); }"#,
+        r##"fn f() { inner(|| write!(out, r#""{0:>5?}""#, a)); }"##,
+        r#"#[derive(Error)] #[error("cannot {what:?}")] struct Failure;"#,
+        r#"#[cfg(test)] use a::{b}; fn f() { format!("{a:?}"); }"#,
+        r#"#[cfg(feature = "test-fakes")] fn f() { format!("{a:?}"); }"#,
+    ];
+    for text in found {
+        assert_eq!(debug_formats(text).len(), 1, "{text}");
+    }
+    let others = [
+        r#"fn f() { assert!(is, "{a:?}"); tracing::info!("{a:?}"); panic!("{a:?}"); }"#,
+        r#"fn f() { a.expect(&format!("{a:?}")); }"#,
+        r#"/// Writes `{:?}`.
+           fn f() { format!("{a} {{:?}} {:>5} {b:?c}"); }"#,
+        r#"#[cfg(test)] mod tests { fn f() { format!("{a:?}"); } }"#,
+        r#"#[cfg(test)] pub(crate) fn f(a: [u8; 2]) -> u8 { format!("{a:?}"); }"#,
+    ];
+    for text in others {
+        assert_eq!(debug_formats(text), Vec::<String>::new(), "{text}");
+    }
 }
 
 #[test]
@@ -137,6 +211,84 @@ fn a_reserved_text_is_found_and_a_comment_is_not() {
     assert_eq!(reserved_texts(&file("src/run/mod.rs", "    unsafe { f() }\n")).len(), 1);
     assert_eq!(reserved_texts(&file("src/process/raw.rs", "    unsafe { f() }\n")).len(), 0);
     assert_eq!(reserved_texts(&file("src/run/mod.rs", "//! An unsafe thing; see `tokio::process`.\n")).len(), 0);
+    assert_eq!(selects(&file("src/run/mod.rs", "//! Its `select!`.\nfn f() {\n    tokio::select! {}\n}\n")), 1);
+}
+
+/// Returns how often a file waits for whichever of several things comes first.
+fn selects(file: &SourceFile) -> usize {
+    let lines = if file.is_test() { Vec::new() } else { production_lines(&file.text) };
+    lines.iter().filter(|(_, line)| !line.trim_start().starts_with("//") && line.contains("select!")).count()
+}
+
+/// Returns the string literals of a file that print something by `Debug`, outside of tests, assertions and logs.
+fn debug_formats(text: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    let parser = |input: ParseStream<'_>| {
+        input.step(|cursor| {
+            collect_debug_formats(*cursor, &mut found);
+            let mut end = *cursor;
+            while let Some((_, after)) = end.token_tree() {
+                end = after;
+            }
+            Ok(((), end))
+        })
+    };
+    parser.parse_str(text).expect("what was compiled can be parsed");
+    found
+}
+
+fn collect_debug_formats(tokens: Cursor<'_>, found: &mut Vec<String>) {
+    let mut rest = tokens;
+    let mut is_test_item = false;
+    while !rest.eof() {
+        if let Some((inside, after)) = attribute(rest) {
+            let words: String = inside.token_stream().to_string().split_whitespace().collect();
+            is_test_item |= words.starts_with("cfg(test)") || words.starts_with("cfg(all(test,");
+            if !words.starts_with("doc=") {
+                collect_debug_formats(inside, found);
+            }
+            rest = after;
+        } else if let Some(after) = for_developers(rest) {
+            rest = after;
+        } else if let Some((inside, _, _, after)) = rest.any_group() {
+            if is_test_item {
+                // The item ends with its body.
+                is_test_item = !rest.token_tree().is_some_and(|(group, _)| group.to_string().starts_with('{'));
+            } else {
+                collect_debug_formats(inside, found);
+            }
+            rest = after;
+        } else {
+            let literal = rest.literal().map(|(literal, _)| literal.to_string());
+            found.extend(literal.filter(|literal| prints_by_debug(literal)));
+            is_test_item &= rest.punct().is_none_or(|(punct, _)| punct.as_char() != ';');
+            rest = rest.token_tree().map_or_else(Cursor::empty, |(_, after)| after);
+        }
+    }
+}
+
+/// Returns what is in the brackets of an attribute, and what follows it.
+fn attribute(tokens: Cursor<'_>) -> Option<(Cursor<'_>, Cursor<'_>)> {
+    let (_, rest) = tokens.punct().filter(|(punct, _)| punct.as_char() == '#')?;
+    let rest = rest.punct().map_or(rest, |(_, after)| after);
+    rest.any_group().map(|(inside, _, _, after)| (inside, after))
+}
+
+/// Returns what follows an assertion, a panic, a line of the log or the reason of an `expect`.
+fn for_developers(tokens: Cursor<'_>) -> Option<Cursor<'_>> {
+    let (name, rest) = tokens.ident()?;
+    let is_macro = FOR_DEVELOPERS.iter().any(|known| name == known);
+    let rest = if is_macro { rest.punct().filter(|(punct, _)| punct.as_char() == '!')?.1 } else { rest };
+    let (_, _, _, after) = rest.any_group().filter(|_| is_macro || name == "expect")?;
+    Some(after)
+}
+
+/// Returns whether a literal has a place like `{:?}`, `{name:#?}`.
+fn prints_by_debug(literal: &str) -> bool {
+    let is_name = |text: &str| text.chars().all(|character| character.is_alphanumeric() || character == '_');
+    let plain = literal.replace("{{", "");
+    let mut places = plain.split('{').skip(1).filter_map(|rest| rest.split_once('}')?.0.split_once(':'));
+    literal.ends_with(['"', '#']) && places.any(|(name, form)| is_name(name) && form.ends_with('?'))
 }
 
 fn library() -> String {

@@ -4,10 +4,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use syn::punctuated::Punctuated;
-use syn::{Attribute, Fields, Item, Meta, Token, Visibility};
+use syn::{Fields, Item, Visibility};
 
-use crate::common::{SourceFile, source_files};
+use crate::common::{SourceFile, is_for_tests, production_code, source_files};
 
 /// Two types look alike from so many common members on …
 const FEWEST_SHARED: usize = 3;
@@ -197,31 +196,11 @@ fn doubled_names_and_look_alikes_are_found() {
 
 /// Returns the types of all files but those of tests.
 fn declared_types(files: &[SourceFile]) -> Vec<Declared> {
-    let parsed: Vec<(&SourceFile, syn::File)> = files
-        .iter()
-        .filter(|file| file.path.ends_with(".rs") && !file.is_test())
-        .map(|file| (file, syn::parse_file(&file.text).expect("what was compiled can be parsed")))
-        .collect();
-    let test_files: BTreeSet<String> = parsed.iter().flat_map(|(file, code)| test_modules(&file.path, &code.items)).collect();
     let mut types = Vec::new();
-    for (file, code) in &parsed {
-        if !test_files.contains(&file.path) {
-            collect_types(&file.path, &code.items, &mut types);
-        }
+    for (file, code) in production_code(files) {
+        collect_types(&file.path, &code.items, &mut types);
     }
     types
-}
-
-/// Returns where the modules lie that are compiled for tests alone and have files of their own.
-#[expect(clippy::wildcard_enum_match_arm, reason = "`Item` is not exhaustive, and all other items are no types")]
-fn test_modules(path: &str, items: &[Item]) -> Vec<String> {
-    let directory = path.strip_suffix("/mod.rs").or_else(|| path.strip_suffix("/lib.rs"));
-    let directory = directory.or_else(|| path.strip_suffix(".rs")).unwrap_or(path);
-    let modules = items.iter().filter_map(|item| match item {
-        Item::Mod(module) if module.content.is_none() && is_for_tests(&module.attrs) => Some(&module.ident),
-        _ => None,
-    });
-    modules.flat_map(|name| [format!("{directory}/{name}.rs"), format!("{directory}/{name}/mod.rs")]).collect()
 }
 
 #[expect(clippy::wildcard_enum_match_arm, reason = "`Item` is not exhaustive, and all other items are no types")]
@@ -255,13 +234,6 @@ fn collect_types(path: &str, items: &[Item], types: &mut Vec<Declared>) {
 
 fn field_names(fields: &Fields) -> BTreeSet<String> {
     fields.iter().filter_map(|field| field.ident.as_ref()).map(ToString::to_string).collect()
-}
-
-fn is_for_tests(attributes: &[Attribute]) -> bool {
-    let conditions = attributes.iter().filter(|attribute| attribute.path().is_ident("cfg"));
-    conditions
-        .filter_map(|cfg| cfg.parse_args_with(Punctuated::<Meta, Token![,]>::parse_terminated).ok())
-        .any(|metas| metas.iter().any(|meta| meta.path().is_ident("test")))
 }
 
 /// Returns the names that several types have which other modules can see, with where they are declared.

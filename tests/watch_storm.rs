@@ -10,9 +10,9 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use proctor::daemon::{Effect, Engine, EngineSettings, Event, Finished, Moment, OnDisk, Order};
+use proctor::daemon::{Effect, Engine, EngineSettings, Event, Finished, Moment, Order};
 use proctor::ignore::{Matcher, MatcherSettings};
-use proctor::model::{OnChange, SyncId, Timestamp, TreePath, WatchHint, WatchProblem};
+use proctor::model::{OnChange, OnDisk, SyncId, Timestamp, TreePath, WatchHint, WatchProblem};
 use proctor::tree::{TreeHints, TreeIndex, compare};
 use proctor::watch::{Pace, Watcher};
 use tempfile::TempDir;
@@ -208,7 +208,7 @@ impl Stage<'_> {
             self.verdict = Some(after);
             return self.end(Finished::Verdict { tree, failed: Vec::new(), paused: false });
         }
-        let on_disk = if before.digest() == after.digest() { OnDisk::AsTested } else { OnDisk::Newer };
+        let on_disk = OnDisk::compare(before.digest(), after.digest());
         self.end(Finished::Moved { paths: comparison.moved.into_iter().collect(), on_disk });
     }
 

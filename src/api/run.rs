@@ -71,3 +71,46 @@ pub enum RunOutcomeV1 {
     /// The run could not be made.
     Failed,
 }
+
+impl RunOutcomeV1 {
+    /// Returns its word, as it is sent.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Judged => "judged",
+            Self::Moved => "moved",
+            Self::Interrupted => "interrupted",
+            Self::Superseded => "superseded",
+            Self::Unchanged => "unchanged",
+            Self::Untriggered => "untriggered",
+            Self::NeedsHuman => "needsHuman",
+            Self::Waits => "waits",
+            Self::NotApproved => "notApproved",
+            Self::ConfigurationWrong => "configurationWrong",
+            Self::Failed => "failed",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::RunOutcomeV1;
+
+    #[test]
+    fn words_are_those_that_are_sent() {
+        for outcome in [
+            RunOutcomeV1::Judged,
+            RunOutcomeV1::Moved,
+            RunOutcomeV1::Interrupted,
+            RunOutcomeV1::Superseded,
+            RunOutcomeV1::Unchanged,
+            RunOutcomeV1::Untriggered,
+            RunOutcomeV1::NeedsHuman,
+            RunOutcomeV1::Waits,
+            RunOutcomeV1::NotApproved,
+            RunOutcomeV1::ConfigurationWrong,
+            RunOutcomeV1::Failed,
+        ] {
+            assert_eq!(serde_json::to_value(outcome).unwrap(), outcome.word());
+        }
+    }
+}

@@ -334,7 +334,7 @@ fn explain_missing(failure: &SpawnFailure) -> (String, String) {
         | SpawnFailure::PromptUnreadable { .. }
         | SpawnFailure::NotIsolated { .. }
         | SpawnFailure::Refused { .. } => {
-            (format!("a program cannot be started ({failure:?})"), "look at the command of the check".to_owned())
+            (format!("a program cannot be started: {failure}"), "look at the command of the check".to_owned())
         }
     }
 }

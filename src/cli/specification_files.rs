@@ -10,7 +10,7 @@ use crate::cli::setup::{self, Loaded};
 use crate::config::Configuration;
 use crate::model::{CommandExit, TaskId};
 use crate::process::clock;
-use crate::project::{RunError, Specifications, TaskError};
+use crate::project::{ProjectError, Specifications, TaskError};
 use crate::spec::specification::SPECIFICATION_SUFFIX;
 use crate::tree::TreeIndex;
 
@@ -92,7 +92,7 @@ pub(crate) fn names(root: &Path, configuration: &Configuration) -> Result<Vec<St
 
 fn scan(root: &Path, configuration: &Configuration) -> Result<TreeIndex, CommandError> {
     let matcher = opening::matcher(configuration)?;
-    TreeIndex::scan(root, &matcher, clock::now()).map_err(|error| of_run(&RunError::Tree(error)))
+    TreeIndex::scan(root, &matcher, clock::now()).map_err(|error| of_run(&ProjectError::Tree(error)))
 }
 
 fn of_task(error: &TaskError) -> CommandError {

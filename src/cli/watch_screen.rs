@@ -10,7 +10,7 @@ use crate::cli::screen;
 use crate::cli::show_progress::{Audience, ProgressScreen};
 use crate::cli::style::{Style, Tone};
 use crate::daemon::{Notice, Over, Screen, Standing, Trouble, notify_desktop};
-use crate::model::{OverallResult, TaskId, WatchProblem};
+use crate::model::{OverallResult, TaskId};
 use crate::project::{Carried, Progress, Sealed};
 
 /// The settings for the screen of a watch.
@@ -134,7 +134,7 @@ fn notice_lines(notice: &Notice, is_terminal: bool) -> Vec<String> {
             format!("unstable: {} changed again during the run; nothing runs until something else changes", listed(paths)),
             format!("hint: if the checks write this themselves, add to `[watch]` in proctor.toml: ignore = [{}]", quoted(paths)),
         ],
-        Notice::EventsLost(problem) => vec![lost(problem)],
+        Notice::EventsLost(problem) => vec![problem.to_string()],
         Notice::GitGoesOn(operation) => {
             vec![format!("{} has been going on for as long as `git_wait` allows: the tree is tested as it is", operation.name())]
         }
@@ -158,16 +158,6 @@ fn waiting(standing: Standing, is_terminal: bool) -> String {
         Standing::Verdict => format!("watching{keys}"),
         Standing::Paused => format!("watching; the task waits for a person{keys}"),
         Standing::NoVerdict => format!("watching; there is no verdict for this tree{keys}"),
-    }
-}
-
-fn lost(problem: &WatchProblem) -> String {
-    match problem {
-        WatchProblem::Overflow => "file events were lost (the kernel's queue overflowed): the whole tree is compared".to_owned(),
-        WatchProblem::Backend(message) => format!("the watcher reported: {message}; the whole tree is compared"),
-        WatchProblem::RootReturned => "the project's directory is back: the whole tree is compared".to_owned(),
-        WatchProblem::RulesChanged(path) => format!("{path} changed what belongs to the tree: the whole tree is compared"),
-        WatchProblem::Sweep | WatchProblem::Unsynced | WatchProblem::SeveralNames(_) => "the whole tree is compared".to_owned(),
     }
 }
 

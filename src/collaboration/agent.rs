@@ -1,8 +1,9 @@
-//! What agents ask: what a task amounts to now, and another run of it (`facts` of a task are computed, never taken from a request).
+//! Answers to agents: whether a task is complete, and whether it may be tested again. The facts are computed and never taken from
+//! the request.
 //!
-//! Owns two decisions and the one line they write: [`Completion`] is read from the sealed report of the last run, and only while that
-//! is a verdict for the tree as it is now; a retest is granted by [`decide_retest`], within the task's budget, and the grant is a line
-//! of the ledger, so that a restart gives nothing back. It starts no run: whoever asked does that next.
+//! [`Completion`] is read from the sealed report of the last run, and only if its verdict is for the current tree.
+//! [`decide_retest`] grants a retest within the task's budget; the grant is a line in the ledger, so a restart does not refill
+//! the budget. No run is started here: the caller does that.
 
 use crate::evidence::{self, Store};
 use crate::model::{
@@ -11,7 +12,7 @@ use crate::model::{
 };
 use crate::project::Archive;
 use crate::project::Described;
-use crate::project::RunError;
+use crate::project::ProjectError;
 use crate::project::Scope;
 use crate::project::Workspace;
 use crate::project::read_debt;
@@ -20,39 +21,37 @@ use crate::report::{ActionResultV2, ExecutionReportV2};
 use crate::store;
 use crate::tree::TreeHints;
 
-/// What a task amounts to for the tree as it is now.
+/// The state of a task for the current tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Completion {
-    /// The task.
     pub task: TaskId,
-    /// COMPLETE only by the sealed report of a run that is a verdict for this tree and this plan.
+    /// COMPLETE only if the sealed report of a run says so, and the run is a verdict for this tree and this plan.
     pub status: CompletionStatus,
-    /// Why.
+    /// The reasons for the status.
     pub reasons: Vec<String>,
-    /// What is open by that report: actions that did not succeed, and debt items.
+    /// What is still open according to the report: actions that did not succeed, and debt items.
     pub open: Vec<String>,
-    /// The run whose report says so; none where no run is a verdict for this tree.
+    /// The run with this report; none: no run is a verdict for this tree.
     pub run_id: Option<RunId>,
-    /// The exit code of a command that answers with it.
+    /// The exit code of a command that reports this state.
     pub exit: CommandExit,
 }
 
-/// A retest that was granted; a line of the ledger says so.
+/// A retest that was granted and recorded in the ledger.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct GrantedRetest {
-    /// How many this makes since the budget was full.
+    /// How many retests were granted since the budget was last full, including this one.
     pub number: u32,
-    /// How many there may be.
+    /// How many retests are allowed.
     pub budget: u32,
 }
 
-/// Everything that decides about a retest.
+/// The facts that decide about a retest.
 #[derive(Debug, Clone)]
 struct RetestFacts {
     paused: Option<PauseRecord>,
-    /// The last verdict.
     last: Option<Judged>,
-    /// The tree of a retest that was granted and has had no run yet.
+    /// The tree of a granted retest whose run has not come yet.
     waiting: Option<TreeDigest>,
     tree: TreeDigest,
     plan: Digest,
@@ -66,40 +65,42 @@ struct Judged {
     run_id: RunId,
     tree: Option<TreeDigest>,
     plan: Option<Digest>,
-    /// Whether the checks passed.
     passed: bool,
 }
 
 impl Archive {
-    /// Returns what a task of a standing amounts to.
+    /// Returns the state of a task from a project's standing.
     ///
     /// # Errors
-    /// When its report is not there, or is not the one the ledger knows.
-    pub fn completion(&self, standing: &ProjectStanding, task: &TaskId) -> Result<Completion, RunError> {
+    ///
+    /// When its report is missing, or differs from the sealed one.
+    pub fn completion(&self, standing: &ProjectStanding, task: &TaskId) -> Result<Completion, ProjectError> {
         completion(&self.store, &self.index, standing, task)
     }
 }
 
 impl Workspace {
-    /// Returns what a task amounts to; the whole tree is looked at.
+    /// Returns the state of a task, after reading the whole tree.
     ///
     /// # Errors
-    /// When the tree cannot be read, or the task's report is not the one the ledger knows.
-    pub fn completion(&mut self, scope: &Scope, described: Described<'_>, task: &TaskId) -> Result<Completion, RunError> {
+    ///
+    /// When the tree cannot be read, or the task's report differs from the sealed one.
+    pub fn completion(&mut self, scope: &Scope, described: Described<'_>, task: &TaskId) -> Result<Completion, ProjectError> {
         let standing = self.standing(scope, Ok(described), &[], &TreeHints::Everything)?;
         completion(&self.store, &self.index, &standing, task)
     }
 
-    /// Grants another run of the configuration's task, and writes that down; the run itself is the caller's.
+    /// Grants a retest of the configured task and records it in the ledger. The caller starts the run.
     ///
     /// # Errors
-    /// [`RunError::Retest`] when it is refused; others when tree, ledger or index cannot be used.
-    pub fn grant_retest(&mut self, scope: &Scope, described: Described<'_>) -> Result<GrantedRetest, RunError> {
+    ///
+    /// [`ProjectError::Retest`] when the retest is refused; others when tree, ledger or index cannot be used.
+    pub fn grant_retest(&mut self, scope: &Scope, described: Described<'_>) -> Result<GrantedRetest, ProjectError> {
         let (project, task, settings) = (&scope.project, &described.plan.task, described.settings);
         let lock = self.lock(scope, settings.lock_wait, &|| None, &mut |_| {})?;
         let mut ledger = self.recovered_ledger(&lock, scope, &mut |_| {})?;
         self.catch_up(project)?;
-        let last = self.index.last_run(project, task).map_err(RunError::Index)?;
+        let last = self.index.last_run(project, task).map_err(ProjectError::Index)?;
         let retests = read_retests(&self.store, project, task)?;
         let facts = RetestFacts {
             paused: self.tdd(project, task)?.paused,
@@ -115,14 +116,14 @@ impl Workspace {
             used: retests.used,
             budget: settings.routing.max_retests,
         };
-        let granted = decide_retest(&facts).map_err(RunError::Retest)?;
+        let granted = decide_retest(&facts).map_err(ProjectError::Retest)?;
         let record = RetestRecord { task: task.clone(), tree_digest: facts.tree, number: granted.number };
         self.append(&mut ledger, scope, LedgerBody::Retest(record))?;
         Ok(granted)
     }
 }
 
-/// Returns whether another run may be made: what only a person can change comes first.
+/// Decides whether a retest is granted. Obstacles that only a person can remove are checked first.
 fn decide_retest(facts: &RetestFacts) -> Result<GrantedRetest, RetestRefusal> {
     if let Some(pause) = &facts.paused {
         return Err(RetestRefusal::NeedsHuman(pause.clone()));
@@ -130,7 +131,7 @@ fn decide_retest(facts: &RetestFacts) -> Result<GrantedRetest, RetestRefusal> {
     if let Some(last) = facts.last.as_ref().filter(|last| (last.tree, last.plan) == (Some(facts.tree), Some(facts.plan))) {
         return Err(RetestRefusal::Unchanged { run_id: last.run_id.clone(), passed: last.passed });
     }
-    // One change is worth one retest, however many ask for it at once.
+    // One change of the tree allows one retest, however many are requested at once.
     if facts.waiting == Some(facts.tree) {
         return Err(RetestRefusal::Waiting);
     }
@@ -140,25 +141,26 @@ fn decide_retest(facts: &RetestFacts) -> Result<GrantedRetest, RetestRefusal> {
     Ok(GrantedRetest { number: facts.used + 1, budget: facts.budget })
 }
 
-/// The retests of a task, as the ledger has them.
+/// The retests of a task according to the ledger.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 struct Retests {
     used: u32,
-    /// As in [`RetestFacts::waiting`].
+    /// The tree of a granted retest whose run has not come yet, as in [`RetestFacts::waiting`].
     waiting: Option<TreeDigest>,
 }
 
-fn read_retests(store: &Store, project: &ProjectId, task: &TaskId) -> Result<Retests, RunError> {
+fn read_retests(store: &Store, project: &ProjectId, task: &TaskId) -> Result<Retests, ProjectError> {
     let mut retests = Retests::default();
-    for line in evidence::read_lines(store, project, 0).map_err(RunError::Evidence)? {
-        let line = line.map_err(RunError::Evidence)?.1;
+    for line in evidence::read_lines(store, project, 0).map_err(ProjectError::Evidence)? {
+        let line = line.map_err(ProjectError::Evidence)?.1;
         retests =
             Retests { used: count_retests(retests.used, &line, task), waiting: still_waiting(retests.waiting, &line, task) };
     }
     Ok(retests)
 }
 
-/// Returns the tree whose retest is to come behind a line: whatever was run of the task since was that, or shows that nothing goes on.
+/// Returns the tree of a retest that is still waiting after this line. Any later run of the task either was the retest or
+/// replaces it.
 fn still_waiting(waiting: Option<TreeDigest>, line: &LedgerLine, task: &TaskId) -> Option<TreeDigest> {
     if let LedgerBody::Retest(record) = &line.body
         && record.task == *task
@@ -169,8 +171,8 @@ fn still_waiting(waiting: Option<TreeDigest>, line: &LedgerLine, task: &TaskId) 
     waiting.filter(|_| !is_run)
 }
 
-/// Counts a line in. The budget is full again after a run that passed, and after a person's word on the task's cycle: what a program
-/// without a terminal does to the cycle fills nothing.
+/// Updates the count with a line. The budget is full again after a run that passed, and after a person's decision on the task's
+/// cycle. Changes of the cycle by a program without a terminal do not refill it.
 fn count_retests(used: u32, line: &LedgerLine, task: &TaskId) -> u32 {
     let by_a_person = line.asker.terminal.is_some();
     match &line.body {
@@ -199,7 +201,7 @@ fn completion(
     index: &store::StoreIndex,
     standing: &ProjectStanding,
     name: &TaskId,
-) -> Result<Completion, RunError> {
+) -> Result<Completion, ProjectError> {
     let task = standing.tasks.iter().find(|task| task.task == *name);
     let exit = task.map_or(CommandExit::NoFreshVerdict, |task| task.freshness.exit());
     let judged = match (&standing.project, task.and_then(verdict_for_now)) {
@@ -221,7 +223,7 @@ fn completion(
     Ok(Completion { task: name, status: evaluated.completion_status, reasons, open, run_id, exit })
 }
 
-/// Returns the verdict of a task that is for what is on disk now.
+/// Returns the verdict of a task if it is for the current tree and plan.
 fn verdict_for_now(task: &TaskStanding) -> Option<&LastVerdict> {
     task.verdict.as_ref().filter(|_| matches!(task.freshness, Freshness::Fresh { .. }))
 }
@@ -241,7 +243,7 @@ fn open(store: &Store, project: &ProjectId, task: &TaskId, report: &ExecutionRep
     unsuccessful.map(line).chain(debt.iter().map(|item| format!("{}: {}", item.debt_id, item.title))).collect()
 }
 
-/// Returns why there is no verdict for the tree as it is now.
+/// Returns why there is no verdict for the current tree.
 fn reason(freshness: &Freshness) -> String {
     let text = match freshness {
         Freshness::Fresh { .. } => "there is a verdict, and no report of it",

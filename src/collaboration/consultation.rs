@@ -1,7 +1,8 @@
-//! Asks a model: a command that is kept apart as a check is, and from more. And a person's own tools that ask nobody: git, the tracker.
+//! Asks a model, with a command that is isolated more strictly than a check. It also runs a person's own tools: git and the
+//! tracker.
 //!
-//! A model sees the project's copy it is given, which nobody else has written to, and nothing of what was said to another model: caches,
-//! which checks share, are read-only to it. What opens the tracker is hidden, whatever the settings show.
+//! A model sees a fresh copy of the project that nobody else has written to, and nothing that was said to another model. The
+//! caches that checks share are read-only to it. Access to the tracker is hidden, whatever the settings make visible.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
@@ -15,7 +16,7 @@ use crate::evidence::mint_nonce;
 use crate::model::{Access, Action, ActionLimits, Ended, GovernanceRecord, LedgerBody, Place, StopStage};
 use crate::process::{ALL_REASONS, Control, Isolation, LaunchRequest, Sinks, SuperviseError, resolve_program, supervise};
 use crate::project::Progress;
-use crate::project::RunError;
+use crate::project::ProjectError;
 use crate::project::Workspace;
 use crate::project::{Scope, Settings};
 use crate::run::not_started;
@@ -23,71 +24,70 @@ use crate::sandbox::SandboxRequest;
 use crate::sandbox::isolation;
 use crate::sandbox::{ChildEnvironment, EnvironmentSettings};
 
-/// Trackers' command lines that are hidden from models wherever the search path has them.
+/// The command-line programs of trackers. They are hidden from models in every directory of the search path.
 const TRACKERS: &[&str] = &["gh", "hub", "glab", "tea", "jira"];
 
-/// What runs other programs: hiding one would take it from a model that is written in its language.
+/// Interpreters. They are never hidden as a tracker's program, because a model's own command may need them.
 const INTERPRETERS: &[&str] = &["sh", "bash", "dash", "zsh", "python", "python3", "node", "ruby", "perl", "env"];
 
-/// Variables that would lead git to another repository than the project's.
+/// Variables that would make git use another repository than the project's.
 const GIT_VARIABLES: &[&str] =
     &["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_COMMON_DIR", "GIT_OBJECT_DIRECTORY", "GIT_NAMESPACE"];
 
-/// The most bytes a tool or a model may print: more is stopped.
+/// The largest output of a tool or a model. A larger output stops it.
 const OUTPUT_CAP: u64 = 4 << 20;
 
-/// How long a run of the project is waited for before something is written into its ledger.
+/// How long to wait for a run of the project before a line is written to its ledger.
 const LEDGER_WAIT: Duration = Duration::from_secs(3600);
 
 /// How long stopping a tool may take.
 const TOOL_GRACE: Duration = Duration::from_secs(5);
 
-/// A model that is to be asked.
+/// A request to a model.
 pub struct ModelRequest<'a> {
-    /// The command, with its time and its grace.
+    /// The command with its time limits.
     pub action: &'a Action,
-    /// What it reads on its standard input.
+    /// The standard input of the model.
     pub prompt: &'a [u8],
-    /// Its copy of the project, the top of it.
+    /// The root of the model's copy of the project.
     pub copy: &'a Path,
-    /// Where in it the command runs.
+    /// The working directory inside of the copy.
     pub directory: &'a Path,
-    /// What it must not see, beside what no action sees.
+    /// Paths that the model must not see, in addition to those that are hidden from every action.
     pub hidden: &'a [PathBuf],
-    /// The tracker's program, by its name.
+    /// The name of the tracker's program.
     pub tracker: &'a str,
-    /// Names of variables that are passed on.
+    /// The names of environment variables that are passed on.
     pub pass_environment: &'a [String],
-    /// Credentials that stay visible.
+    /// Credentials that stay visible to the model.
     pub visible: &'a [String],
-    /// What it may write to beside its copy.
+    /// Paths that the model may write to, beside its copy.
     pub writable: &'a [String],
-    /// The project's settings: isolation and its limits.
+    /// The project's settings for isolation and limits.
     pub settings: &'a Settings,
-    /// By which it is stopped.
+    /// The control by which the model can be stopped.
     pub control: &'a Control,
 }
 
-/// A tool of the person's own.
+/// A request to run one of the person's own tools.
 pub struct OwnToolRequest<'a> {
     /// Program and arguments.
     pub argv: &'a [String],
-    /// Where it runs.
     pub directory: &'a Path,
-    /// Variables that are set beside the person's.
+    /// Environment variables in addition to the person's own.
     pub environment: &'a [(&'a str, &'a str)],
-    /// How long it may take.
     pub timeout: Duration,
-    /// By which it is stopped.
+    /// The control by which the tool can be stopped.
     pub control: &'a Control,
 }
 
 impl Workspace {
-    /// Asks a model. That it cannot be started, fails or hangs is a value.
+    /// Asks a model. If it cannot be started, fails or hangs, the result says so.
     ///
     /// # Errors
-    /// When its sandbox cannot be settled, or supervising fails.
-    pub fn consult(&mut self, request: &ModelRequest<'_>) -> Result<Ended, RunError> {
+    ///
+    /// When its sandbox cannot be prepared, or supervising fails.
+    pub fn consult(&mut self, request: &ModelRequest<'_>) -> Result<Ended, ProjectError> {
         let scratch = Scratch::make(self.store.root())?;
         let environment = self.model_environment(request, &scratch);
         let argv = &request.action.command.argv;
@@ -110,11 +110,12 @@ impl Workspace {
         self.supervise_alone(&launch, &limits, (&request.action.name, request.control), &scratch)
     }
 
-    /// Runs a tool of the person's own, with all the person has. That it is not there or fails is a value.
+    /// Runs one of the person's own tools with the person's full access. If it is missing or fails, the result says so.
     ///
     /// # Errors
+    ///
     /// When supervising fails.
-    pub fn run_own_tool(&mut self, request: &OwnToolRequest<'_>) -> Result<Ended, RunError> {
+    pub fn run_own_tool(&mut self, request: &OwnToolRequest<'_>) -> Result<Ended, ProjectError> {
         let scratch = Scratch::make(self.store.root())?;
         let name = request.argv.first().map(String::as_str).unwrap_or_default();
         let program = match resolve_program(name, request.directory, &self.path_variable()) {
@@ -136,18 +137,19 @@ impl Workspace {
         self.supervise_alone(&launch, &limits(request.timeout, TOOL_GRACE), (name, request.control), &scratch)
     }
 
-    /// Writes down what a governance workflow has kept.
+    /// Records in the ledger which files a governance workflow has stored.
     ///
     /// # Errors
-    /// When the ledger cannot be written, or a stop was asked for while another run had it.
+    ///
+    /// When the ledger cannot be written, or a stop request came while waiting for another run.
     pub fn record_governance(
         &mut self,
         scope: &Scope,
         record: GovernanceRecord,
         control: &Control,
         show: &mut dyn FnMut(Progress),
-    ) -> Result<(), RunError> {
-        // Keeping a file of the trail is a save, and a save starts a run where the project is watched: that is waited for.
+    ) -> Result<(), ProjectError> {
+        // Writing a file of the trail is a save, which starts a run if the project is watched. That run must end first.
         let lock = self.lock(scope, LEDGER_WAIT, &|| control.requested(), show)?;
         let mut ledger = self.recovered_ledger(&lock, scope, &mut |_| {})?;
         self.catch_up(&scope.project)?;
@@ -157,7 +159,8 @@ impl Workspace {
     fn model_environment(&self, request: &ModelRequest<'_>, scratch: &Scratch) -> ChildEnvironment {
         let settings = EnvironmentSettings { pass: request.pass_environment.to_vec(), from_file: Vec::new() };
         let mut environment = ChildEnvironment::build(self.ambient(), &settings, request.action, &scratch.output());
-        // An empty directory: where files are not hidden, the tracker's command line at least does not find its own.
+        // An empty directory for the tracker's configuration. Where files cannot be hidden, its command line at least finds no
+        // account.
         let empty = scratch.output().join("no-tracker");
         environment.add_for_the_tool(&[("GH_CONFIG_DIR".to_owned(), empty.to_string_lossy().into_owned())]);
         environment
@@ -169,10 +172,11 @@ impl Workspace {
         scratch: &Scratch,
         environment: &ChildEnvironment,
         program: &Path,
-    ) -> Result<Isolation, RunError> {
+    ) -> Result<Isolation, ProjectError> {
         let home = isolation::home(self.ambient());
         let settings = SandboxSettings {
-            // Whoever runs checks without isolation has read them; what a model does nobody has read.
+            // A project may run its checks without isolation, because somebody has read them. Nobody can know what a model will
+            // do.
             mode: match request.settings.sandbox.mode {
                 SandboxMode::Off | SandboxMode::Auto => SandboxMode::Auto,
                 SandboxMode::Require => SandboxMode::Require,
@@ -196,8 +200,8 @@ impl Workspace {
             ambient: self.ambient(),
             settings: &settings,
         };
-        let mut isolation =
-            isolation::isolation(&sandbox, &scratch.output(), request.settings.strongest_isolation).map_err(RunError::Sandbox)?;
+        let mut isolation = isolation::isolation(&sandbox, &scratch.output(), request.settings.strongest_isolation)
+            .map_err(ProjectError::Sandbox)?;
         if let Some(sandbox) = &mut isolation.sandbox {
             let writable = writable_places(request, home);
             sandbox.places.retain(|place| place.access != Access::Writable || writable.contains(&place.path));
@@ -208,7 +212,8 @@ impl Workspace {
         Ok(isolation)
     }
 
-    /// Returns what no model sees: what it was not to see, the tracker's programs, and what they know of the person.
+    /// Returns the places that are hidden from the model: those of the request, the tracker's programs, and their stored
+    /// accounts.
     fn hidden_places(&self, request: &ModelRequest<'_>, environment: &ChildEnvironment, home: Option<&Path>) -> Vec<PathBuf> {
         let mut paths = request.hidden.to_vec();
         let own = Path::new(request.tracker).file_name().and_then(OsStr::to_str);
@@ -233,10 +238,10 @@ impl Workspace {
         limits: &ActionLimits,
         (name, control): (&str, &Control),
         scratch: &Scratch,
-    ) -> Result<Ended, RunError> {
-        let failed = |source| RunError::Supervise { action: name.to_owned(), source };
+    ) -> Result<Ended, ProjectError> {
+        let failed = |source| ProjectError::Supervise { action: name.to_owned(), source };
         match supervise(self.launcher()?, launch, limits, scratch.sinks(1)?, control, ALL_REASONS) {
-            // It may have died since it was asked last; nothing was started.
+            // The launcher may have died since the last request. Nothing was started yet.
             Err(SuperviseError::LauncherGone) => {
                 supervise(self.launcher()?, launch, limits, scratch.sinks(2)?, control, ALL_REASONS).map_err(failed)
             }
@@ -249,7 +254,7 @@ fn limits(timeout: Duration, grace: Duration) -> ActionLimits {
     ActionLimits { timeout, idle: None, output: Some(OUTPUT_CAP), grace, ladder: vec![StopStage::Sigterm] }
 }
 
-/// Returns what a model may write to, without links.
+/// Returns the paths that a model may write to, with links resolved.
 fn writable_places(request: &ModelRequest<'_>, home: Option<&Path>) -> Vec<PathBuf> {
     let expand = |written: &String| match (written.strip_prefix('~'), home) {
         (Some(below), Some(home)) => home.join(below.trim_start_matches('/')),
@@ -259,7 +264,7 @@ fn writable_places(request: &ModelRequest<'_>, home: Option<&Path>) -> Vec<PathB
     named.filter_map(|path| path.canonicalize().ok()).collect()
 }
 
-/// Hides a path, where it is there and nothing hides it already.
+/// Hides a path, if it exists and is not hidden already.
 fn hide(places: &mut Vec<Place>, path: &Path) {
     let Ok(path) = path.canonicalize() else { return };
     let Ok(metadata) = path.metadata() else { return };
@@ -274,16 +279,16 @@ fn hide(places: &mut Vec<Place>, path: &Path) {
         }
     }
     places.push(Place { path, access: Access::Hidden, identity: (metadata.dev(), metadata.ino()) });
-    // Paths compare by component, so what a place lies in comes before it.
+    // Paths are sorted by component, so outer places come before the places inside of them.
     places.sort_by(|one, other| one.path.cmp(&other.path));
 }
 
-/// A directory that goes with what was asked: private places, output, what was captured.
+/// A temporary directory for one request: private places, output and captured data.
 struct Scratch(PathBuf);
 
 impl Scratch {
-    fn make(store: &Path) -> Result<Self, RunError> {
-        let path = store.join(format!("consultation-{}", mint_nonce().map_err(RunError::Evidence)?));
+    fn make(store: &Path) -> Result<Self, ProjectError> {
+        let path = store.join(format!("consultation-{}", mint_nonce().map_err(ProjectError::Evidence)?));
         let scratch = Self(path);
         fs::create_dir_all(scratch.output().join("no-tracker")).map_err(|source| scratch.failed(source))?;
         Ok(scratch)
@@ -293,19 +298,19 @@ impl Scratch {
         self.0.join("out")
     }
 
-    fn sinks(&self, attempt: u32) -> Result<Sinks, RunError> {
+    fn sinks(&self, attempt: u32) -> Result<Sinks, ProjectError> {
         let open = |name: &str| File::create_new(self.0.join(format!("{name}-{attempt}"))).map_err(|source| self.failed(source));
         Ok(Sinks { log: open("log")?, frames: open("frames")? })
     }
 
-    fn failed(&self, source: io::Error) -> RunError {
-        RunError::Descriptor { action: self.0.display().to_string(), source }
+    fn failed(&self, source: io::Error) -> ProjectError {
+        ProjectError::Descriptor { action: self.0.display().to_string(), source }
     }
 }
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // What is needed of it was read; what cannot be removed takes no harm.
+        // Everything needed has been read from it. A directory that cannot be removed does no harm.
         let _left = fs::remove_dir_all(&self.0);
     }
 }

@@ -1,7 +1,8 @@
-//! What people, agents and models are asked, and what they answer, outside a run.
+//! Questions and answers outside of a run, with people, agents and models.
 //!
-//! `agent` says when a task is complete and grants a retest; `proposal` compares a proposed specification with the present one;
-//! `consultation` starts a model's or a person's own command for `workflow/`. Nothing here judges code: verdicts come from `run/`.
+//! `agent` says whether a task is complete and grants a retest; `proposal` compares a proposed specification with the current
+//! one; `consultation` starts a model or a person's own command for `workflow/`. Nothing here judges code: verdicts come from
+//! `run/`.
 
 mod agent;
 mod consultation;

@@ -1,14 +1,15 @@
-//! FIX_SPECIFICATION of a task of a test specification: what is wrong with its file, or what a proposed text would change (C80).
+//! Reviews a task's test specification (FIX_SPECIFICATION): the errors in its file, or the changes that a proposed text makes
+//! (C80).
 //!
-//! proctor writes no specification. A proposal that only mends, strengthens or rewords is said to be allowed; whoever asked puts it in
-//! its place. One that weakens needs a person. What is compared with is the file as it is on disk.
+//! proctor writes no specification. A proposal that only fixes, strengthens or rewords is reported as allowed, and the caller
+//! puts it in place. A proposal that weakens needs a person. It is compared with the file on disk.
 
 use std::path::Path;
 
 use crate::evidence;
 use crate::model::{Problem, SpecificationChange, TaskId};
 use crate::process::clock;
-use crate::project::RunError;
+use crate::project::ProjectError;
 use crate::project::Settings;
 use crate::spec::specification::{Reading, SPECIFICATION_SUFFIX, Surroundings, compare_specifications, read_specification};
 use crate::spec::{DiskFiles, hold_to_project};
@@ -17,40 +18,42 @@ use crate::tree::TreeIndex;
 /// A proposed specification.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Proposal {
-    /// Its text.
+    /// The proposal itself, as JSON text.
     Text(String),
-    /// A file of the project, relative to its root.
+    /// The path of a file in the project.
     File(String),
 }
 
-/// What there is to say about the specification of a task, or about a proposed one.
+/// The result of reviewing a task's specification or a proposal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReviewedSpecification {
-    /// The file that has the task.
+    /// The file that contains the task.
     pub file: String,
-    /// The errors of that file, or of the proposal where there is one.
+    /// The errors in that file, or in the proposal if there is one.
     pub errors: Vec<String>,
-    /// What the proposal changes; empty without one.
+    /// The changes that the proposal makes; empty without a proposal.
     pub changes: Vec<SpecificationChange>,
 }
 
-/// The file that has a task.
+/// The current file that contains the task.
 struct Current {
     file: String,
     text: String,
     reading: Reading,
 }
 
-/// Says what is wrong with the specification of a task, or with a proposed one and what that would change. Nothing is written.
+/// Reviews a task's specification, or a proposed one together with its changes. Nothing is written.
 ///
 /// # Errors
-/// [`RunError::Specification`] where no file has the task, several have, or one cannot be read; others when the tree cannot be read.
+///
+/// [`ProjectError::Specification`] when no file has the task, several files have it, or a file cannot be read; others when the tree
+/// cannot be read.
 pub fn review_specification(
     root: &Path,
     settings: &Settings,
     task: &TaskId,
     proposal: Option<&Proposal>,
-) -> Result<ReviewedSpecification, RunError> {
+) -> Result<ReviewedSpecification, ProjectError> {
     let current = find(root, settings, task)?;
     let Some(proposal) = proposal else {
         return Ok(ReviewedSpecification { errors: errors(&current.reading.faults), file: current.file, changes: Vec::new() });
@@ -68,15 +71,15 @@ pub fn review_specification(
     Ok(ReviewedSpecification { file: current.file, errors, changes })
 }
 
-fn find(root: &Path, settings: &Settings, task: &TaskId) -> Result<Current, RunError> {
-    let index = TreeIndex::scan(root, &settings.new_matcher()?, clock::now()).map_err(RunError::Tree)?;
+fn find(root: &Path, settings: &Settings, task: &TaskId) -> Result<Current, ProjectError> {
+    let index = TreeIndex::scan(root, &settings.new_matcher()?, clock::now()).map_err(ProjectError::Tree)?;
     let named = index.named(&|name| name.ends_with(SPECIFICATION_SUFFIX.as_bytes()));
     let names = named.into_iter().filter_map(|(path, _)| path.as_path().to_str().map(str::to_owned));
     let mut found = Vec::new();
     for file in names {
         let text = read(root, &file)?;
         let reading = reading_of(root, &file, &text);
-        // A file that cannot be read as JSON may be the one that has it.
+        // A file that is not valid JSON may be the one with the task.
         if reading.tasks.is_empty() || reading.tasks.iter().any(|id| id == task.as_str()) {
             found.push(Current { file, text, reading });
         }
@@ -92,12 +95,12 @@ fn find(root: &Path, settings: &Settings, task: &TaskId) -> Result<Current, RunE
     }
 }
 
-/// Reads a text as a run would: what is wrong with it may be so by the project's other files only.
+/// Reads a text as a run would, because some errors depend on the project's other files.
 fn reading_of(root: &Path, name: &str, text: &str) -> Reading {
     hold_to_project(read_specification(text, name, Surroundings { project_root: root }), &DiskFiles::new(root))
 }
 
-fn read(root: &Path, file: &str) -> Result<String, RunError> {
+fn read(root: &Path, file: &str) -> Result<String, ProjectError> {
     match evidence::read_project_file(root, file) {
         Ok(Some(text)) => Ok(text),
         Ok(None) => Err(wrong(format!("there is no file `{file}` in the project"))),
@@ -105,8 +108,8 @@ fn read(root: &Path, file: &str) -> Result<String, RunError> {
     }
 }
 
-fn wrong(problem: String) -> RunError {
-    RunError::Specification { problem }
+fn wrong(problem: String) -> ProjectError {
+    ProjectError::Specification { problem }
 }
 
 fn errors(faults: &[Problem]) -> Vec<String> {

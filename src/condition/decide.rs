@@ -11,16 +11,16 @@ use std::collections::BTreeMap;
 use crate::condition::check::{PartKind, TypeOf, kind_of_reference, kind_of_value};
 use crate::condition::evaluate::{ConditionTruth, KnownValue, compare};
 use crate::condition::fault::{ConditionFault, Constancy};
-use crate::condition::fields::{FieldRow, MOST, ValueKind, row_of};
+use crate::condition::fields::{Field, FieldRow, MOST, ValueKind, row_of};
 use crate::condition::syntax::{Accessor, Condition, Expression, Operator, Reference, Segment};
-use crate::model::ConditionValue;
+use crate::model::{ActionId, ConditionValue};
 
 /// How many partial assignments are tried. A condition of 1 KiB as people write them needs some dozens.
 const MOST_LOOKS: u32 = 20_000;
 
 /// Returns an error if a condition without other faults cannot both be true and be something else.
 pub(super) fn decide(condition: &Condition, type_of: TypeOf<'_>) -> Result<(), ConditionFault> {
-    let mut translation = Translation { type_of, variables: Vec::new(), by_name: BTreeMap::new() };
+    let mut translation = Translation { type_of, variables: Vec::new(), places: BTreeMap::new() };
     let formula = translation.truth(condition.expression());
     let points: Vec<Vec<KnownValue>> = translation.variables.iter().map(Variable::points).collect();
     for (wanted, constancy) in [(Wanted::NotTrue, Constancy::AlwaysTrue), (Wanted::True, Constancy::NeverTrue)] {
@@ -66,8 +66,24 @@ enum Values {
 struct Translation<'a> {
     type_of: TypeOf<'a>,
     variables: Vec<Variable>,
-    by_name: BTreeMap<String, usize>,
+    places: BTreeMap<VariableKey, usize>,
 }
+
+/// What a variable stands for.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum VariableKey {
+    Value(ValueKey),
+    /// The order of two values.
+    Order(OperandKey, OperandKey),
+    /// A comparison that equals no other one, because it is the variable with this number.
+    Whole(usize),
+}
+
+/// The same for all ways to ask for the same value.
+type ValueKey = (ActionId, Field, Vec<Segment>, Option<Accessor>);
+
+/// One side of a pair, and whether it is the negation of the value: here the two are different.
+type OperandKey = (bool, ValueKey);
 
 impl Translation<'_> {
     /// Translates a part that is true or false.
@@ -97,7 +113,7 @@ impl Translation<'_> {
             (Expression::Or(_) | Expression::And(_) | Expression::Not(_) | Expression::Compare { .. }, _)
             | (_, Expression::Or(_) | Expression::And(_) | Expression::Not(_) | Expression::Compare { .. })
             | (Expression::Literal { .. }, Expression::Literal { .. }) => {
-                let variable = self.variable(format!("#{}", self.variables.len()), Values::Boolean);
+                let variable = self.variable(VariableKey::Whole(self.variables.len()), Values::Boolean);
                 Formula::IsTrue(variable)
             }
         }
@@ -141,34 +157,33 @@ impl Translation<'_> {
             (PartKind::Boolean, _) => Values::Boolean,
             (PartKind::Any | PartKind::Null | PartKind::Refused, _) => Values::Any,
         };
-        self.variable(variable_name(reference, row), values)
+        self.variable(VariableKey::Value(value_key(reference, row)), values)
     }
 
     fn pair(&mut self, left: &Reference, operator: Operator, right: &Reference) -> Formula {
         let (left_row, right_row) = (self.row(left), self.row(right));
-        let (left_name, right_name) = (operand_name(left, left_row), operand_name(right, right_row));
+        let (left_key, right_key) = (operand_key(left, left_row), operand_key(right, right_row));
         let zero = ConditionValue::Number(0.0);
-        if left_name == right_name {
+        if left_key == right_key {
             return Formula::Constant(compare(&KnownValue::Value(zero.clone()), operator, &KnownValue::Value(zero)));
         }
         let is_any = |reference, row| kind_of_reference(reference, row) == PartKind::Any;
         let values = if is_any(left, left_row) || is_any(right, right_row) { Values::OrderOrNone } else { Values::Order };
-        let in_order = left_name < right_name;
-        let name = if in_order { format!("{left_name} ? {right_name}") } else { format!("{right_name} ? {left_name}") };
+        let in_order = left_key < right_key;
+        let key = if in_order { VariableKey::Order(left_key, right_key) } else { VariableKey::Order(right_key, left_key) };
         let operator = if in_order { operator } else { operator.flipped() };
-        Formula::Test(self.variable(name, values), operator, zero)
+        Formula::Test(self.variable(key, values), operator, zero)
     }
 
-    fn variable(&mut self, name: String, values: Values) -> usize {
-        *self.by_name.entry(name).or_insert_with(|| {
+    fn variable(&mut self, key: VariableKey, values: Values) -> usize {
+        *self.places.entry(key).or_insert_with(|| {
             self.variables.push(Variable { values, constants: Vec::new() });
             self.variables.len() - 1
         })
     }
 }
 
-/// Returns a name that is the same for all ways to ask for the same value.
-fn variable_name(reference: &Reference, row: &FieldRow) -> String {
+fn value_key(reference: &Reference, row: &FieldRow) -> ValueKey {
     let mut path = reference.path.clone();
     if row.kind == ValueKind::Texts {
         for segment in &mut path {
@@ -177,17 +192,11 @@ fn variable_name(reference: &Reference, row: &FieldRow) -> String {
             }
         }
     }
-    let accessor = match &reference.accessor {
-        Some(Accessor::Includes(text)) => format!(" includes {text:?}"),
-        Some(Accessor::Length) => " length".to_owned(),
-        None => String::new(),
-    };
-    format!("{} {:?} {path:?}{accessor}", reference.action, row.field)
+    (reference.action.clone(), row.field, path, reference.accessor.clone())
 }
 
-/// Returns a name for one side of a pair. Here a value and its negation are different.
-fn operand_name(reference: &Reference, row: &FieldRow) -> String {
-    format!("{}{}", if row.negated { "!" } else { "" }, variable_name(reference, row))
+fn operand_key(reference: &Reference, row: &FieldRow) -> OperandKey {
+    (row.negated, value_key(reference, row))
 }
 
 impl Variable {

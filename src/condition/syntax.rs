@@ -65,7 +65,7 @@ pub struct Reference {
 }
 
 /// One step of a path into a value that has parts.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Segment {
     /// The part with this name.
     Name(String),
@@ -74,7 +74,7 @@ pub enum Segment {
 }
 
 /// A question about a value.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Accessor {
     /// Whether a text contains this text, or a list this entry.
     Includes(String),

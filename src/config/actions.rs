@@ -9,9 +9,9 @@ use crate::config::placed::Placed;
 use crate::config::policy::read_override;
 use crate::config::section::{Document, Section};
 use crate::config::service::read_service;
-use crate::config::settings::{ActionDefaults, ActionSettings, Check, Prerequisite, RunSettings};
+use crate::config::settings::{ActionSettings, Check, Prerequisite, RunSettings};
 use crate::config::values::{Wrong, basis_points, boolean, choice, duration, filled_text, list, number, or_off, size, variables};
-use crate::model::{ByteSize, CheckOrder, CoverageTarget, JudgedBy, OnSurvivors, Once, Reuse, Tool};
+use crate::model::{ActionDefaults, ByteSize, CheckOrder, CoverageTarget, JudgedBy, OnSurvivors, Once, Reuse, Tool};
 
 const TOOLS: &[(&str, Tool)] = &{
     let mut words = [("", Tool::ALL[0]); Tool::ALL.len()];

@@ -30,7 +30,7 @@ pub use placed::Placed;
 pub use policy::strategy_word;
 pub use read::read;
 pub use settings::{
-    ActionDefaults, ActionSettings, ApprovalSettings, Check, Configuration, EnvironmentSettings, EvidenceSettings,
-    GovernSettings, HomeAccess, ModelSettings, PolicyOverride, PolicySettings, Prerequisite, QueueSettings, RunSettings,
-    SandboxMode, SandboxSettings, TaskSettings, WatchSettings, WatchedTasks,
+    ActionSettings, ApprovalSettings, Check, Configuration, EnvironmentSettings, EvidenceSettings, GovernSettings, HomeAccess,
+    ModelSettings, PolicyOverride, PolicySettings, Prerequisite, QueueSettings, RunSettings, SandboxMode, SandboxSettings,
+    TaskSettings, WatchSettings, WatchedTasks,
 };

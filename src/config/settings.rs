@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use crate::config::placed::Placed;
 use crate::model::{
-    ApprovalTerms, BlockOn, ByteSize, CheckOrder, CommandLine, CoverageTarget, OnChange, OnSurvivors, Once, PolicyCategory,
-    RetentionLimits, Reuse, RoutingSettings, Service, TaskId, Tool,
+    ActionDefaults, ApprovalTerms, BlockOn, ByteSize, CheckOrder, CommandLine, CoverageTarget, OnChange, OnSurvivors, Once,
+    PolicyCategory, RetentionLimits, Reuse, RoutingSettings, Service, TaskId, Tool,
 };
 
 /// All settings of `proctor.toml`. Two configurations are equal if their values are, whatever lines they are written on.
@@ -40,21 +40,6 @@ pub struct ApprovalSettings {
     pub terms: ApprovalTerms,
     /// The file with the keys of the people who may approve, relative to the project or absolute; `None` if there is none.
     pub allowed_signers: Option<Placed<String>>,
-}
-
-/// `[defaults]`: limits for every action that does not set its own.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ActionDefaults {
-    /// The wall-clock limit of one action.
-    pub timeout: Duration,
-    /// The longest time without output; `None` means no limit.
-    pub idle_timeout: Option<Duration>,
-    /// The most output of both streams together; `None` means no limit.
-    pub max_output: Option<ByteSize>,
-    /// The time limit for stopping an action: from the first signal until its last process is killed (G7).
-    pub grace: Duration,
-    /// Whether processes that an action leaves behind make it fail (E14).
-    pub on_survivors: OnSurvivors,
 }
 
 /// The settings that checks, prerequisites and cleanups have in common.

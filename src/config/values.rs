@@ -9,7 +9,7 @@ use toml::de::DeValue;
 
 use crate::config::duration::{duration_text, parse_duration};
 use crate::config::nearest::nearest;
-use crate::model::{ByteSize, Problem};
+use crate::model::{ByteSize, Problem, quoted_text};
 
 /// An error in a value, before its place in the file is known.
 #[derive(Debug, Default)]
@@ -194,7 +194,7 @@ pub(super) fn variables(value: &Value<'_>) -> Result<BTreeMap<String, String>, W
     let mut variables = BTreeMap::new();
     for (name, value) in table {
         let name: &str = name.get_ref();
-        let element = || format!("{name:?}");
+        let element = || quoted_text(name);
         variable_name(name).map_err(|wrong| wrong.at(element(), value))?;
         let text = text(EXAMPLE)(value).map_err(|wrong| Wrong { example: Some(EXAMPLE), ..wrong }.at(element(), value))?;
         variables.insert(name.to_owned(), text);
@@ -210,7 +210,8 @@ pub(super) fn variable_name(name: &str) -> Result<(), Wrong> {
     if is_name {
         return Ok(());
     }
-    Err(Wrong::new(format!("{name:?} is not the name of a variable")).hint("use letters, digits and `_`, not a digit first"))
+    Err(Wrong::new(format!("{} is not the name of a variable", quoted_text(name)))
+        .hint("use letters, digits and `_`, not a digit first"))
 }
 
 /// Reads a percentage as basis points (hundredths of a per cent).

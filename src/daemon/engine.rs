@@ -7,17 +7,20 @@ use std::time::Duration;
 use crate::daemon::burst::Burst;
 use crate::daemon::effect::{Effect, Notice, Order, Selection, Standing};
 use crate::daemon::engine::hold::{Held, Hold};
+use crate::daemon::engine::moved::WaitingRepetition;
 use crate::daemon::engine::round::{Known, Round, Which};
-use crate::daemon::engine::stage::{Flow, Look, News, Repeat, Repetition, Stage};
+use crate::daemon::engine::stage::{Flow, Look, News, Stage};
 use crate::daemon::engine::unseen::Unseen;
-use crate::daemon::event::{Event, Finished, OnDisk};
+use crate::daemon::event::{Event, Finished};
 use crate::model::{
-    CommandExit, OnChange, StopReason, TaskId, TreeDigest, TreePath, Trigger, TriggerKind, WatchHint, WatchProblem,
+    CommandExit, OnChange, Repetitions, StopReason, TaskId, TreeDigest, TreePath, Trigger, TriggerKind, WatchHint, WatchProblem,
 };
 
 mod asked;
 mod hold;
+mod moved;
 mod round;
+mod save_during_run;
 mod stage;
 #[cfg(test)]
 mod tests;
@@ -26,10 +29,6 @@ mod unseen;
 /// Milliseconds on a clock that never steps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Moment(pub u64);
-
-/// So many repetitions are made, each after a longer pause, while every run leaves content that none has seen: a person may be
-/// saving the same file in each of them, and a save is never lost.
-const MOST_REPETITIONS: u32 = 5;
 
 /// The settings of `[watch]` that scheduling needs.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -58,9 +57,8 @@ pub struct Engine {
     current: TaskId,
     known: BTreeMap<TaskId, Known>,
     round: Option<Round>,
-    repeat: Repeat,
-    repetitions: u32,
-    repetition: Option<Repetition>,
+    repetitions: Repetitions,
+    repetition: Option<WaitingRepetition>,
     unseen: Unseen,
     git: Option<Hold>,
     /// Whether everything is to be run once more when the run under way is over: its configuration was read before that was asked.
@@ -85,8 +83,7 @@ impl Engine {
             current: TaskId::default_task(),
             known: BTreeMap::new(),
             round: None,
-            repeat: Repeat::No,
-            repetitions: 0,
+            repetitions: Repetitions::at_most(Repetitions::OF_A_WATCH),
             repetition: None,
             unseen: Unseen::everything(),
             git: None,
@@ -106,6 +103,11 @@ impl Engine {
         settled.iter().for_each(|task| round.had(task));
         self.round = Some(round);
         self.next_of_round(Look::Request).into_iter().collect()
+    }
+
+    /// Returns the tasks that are run on a save.
+    pub fn watched_tasks(&self) -> &[TaskId] {
+        &self.settings.tasks
     }
 
     /// Takes in what arrived and says what is to be done.
@@ -167,7 +169,7 @@ impl Engine {
         }
         if self.repetition.take().is_some() {
             // Nothing of ours is running: this comes from outside.
-            self.no_repetition();
+            self.repetitions.reset();
         }
         self.burst.get_or_insert_with(|| Burst::begin(now)).hear(now, hint);
         News::Change
@@ -223,24 +225,11 @@ impl Engine {
         self.settle(now)
     }
 
-    fn is_late_echo(&self, now: Moment, hint: &WatchHint) -> bool {
-        match (&self.repetition, hint) {
-            (
-                Some(repetition),
-                WatchHint::Saved(path) | WatchHint::Created(path) | WatchHint::Writing(path) | WatchHint::Removed(path),
-            ) => now <= repetition.late_until && repetition.paths.contains(path),
-            (Some(_), WatchHint::LookAgain(_) | WatchHint::Polling(_) | WatchHint::RootVanished | WatchHint::Synced(_))
-            | (None, _) => false,
-        }
-    }
-
     fn on_timer(&mut self, now: Moment) -> Vec<Effect> {
-        if let Some(repetition) = self.repetition.take_if(|repetition| repetition.due <= now) {
-            self.repeat = Repeat::Of(repetition.paths.clone());
-            let task = repetition.task;
-            return vec![self.start(task, Look::Request, TriggerKind::Moved, repetition.paths, Selection::All, None)];
+        match self.begin_repetition(now) {
+            Some(start) => vec![start],
+            None => self.settle(now),
         }
-        self.settle(now)
     }
 
     /// Looks whether the burst is over, and says what follows or when to look again.
@@ -273,38 +262,8 @@ impl Engine {
                 self.round = Some(Round::new(TriggerKind::Save, burst.paths(), Which::Triggered));
                 self.next_of_round(Look::Burst(burst)).into_iter().collect()
             }
-            Stage::Running(Flow::Going) => self.on_settled_during_run(),
+            Stage::Running(Flow::Going) => self.on_save_during_run(),
             Stage::Looking(_) | Stage::Recalling | Stage::Running(Flow::Stopping | Flow::LetFinish) => Vec::new(),
-        }
-    }
-
-    fn on_settled_during_run(&mut self) -> Vec<Effect> {
-        let paths = self.burst.as_ref().map(Burst::paths).unwrap_or_default();
-        // A repetition whose own paths are written again shows that the run writes them itself: stopping it proves nothing.
-        let writes_itself = !paths.is_empty() && self.repeats(&paths);
-        let may_restart = self.of_current().restarts < self.settings.max_restarts && !writes_itself;
-        match (self.settings.on_change, may_restart) {
-            (OnChange::Restart, true) => {
-                self.of_current().restarts += 1;
-                self.stage = Stage::Running(Flow::Stopping);
-                let path = paths.into_iter().next();
-                vec![Effect::Show(Notice::Restarting { path }), Effect::Stop(StopReason::Superseded)]
-            }
-            (OnChange::Restart, false) => {
-                self.stage = Stage::Running(Flow::LetFinish);
-                vec![Effect::Show(Notice::LettingFinish)]
-            }
-            (OnChange::Queue, _) => {
-                self.stage = Stage::Running(Flow::LetFinish);
-                Vec::new()
-            }
-        }
-    }
-
-    fn repeats(&self, paths: &BTreeSet<TreePath>) -> bool {
-        match &self.repeat {
-            Repeat::No => false,
-            Repeat::Of(moved) => paths.is_subset(moved),
         }
     }
 
@@ -343,7 +302,7 @@ impl Engine {
                 self.unseen.reported();
                 let known = self.of_current();
                 (known.last_tree, known.last_failed) = (Some(tree), failed);
-                self.no_repetition();
+                self.repetitions.reset();
                 self.after_run(now, if paused { Standing::Paused } else { Standing::Verdict })
             }
             Finished::Partial { failed, paused } => {
@@ -388,34 +347,6 @@ impl Engine {
         let mut effects = vec![Effect::Show(Notice::Waiting(standing))];
         effects.extend(self.repetition.as_ref().map(|repetition| Effect::WakeAt(repetition.due)));
         effects
-    }
-
-    fn on_moved(&mut self, now: Moment, paths: BTreeSet<TreePath>, on_disk: OnDisk) -> Vec<Effect> {
-        self.of_current().last_tree = None;
-        let foreign = self.burst.as_ref().is_some_and(|burst| burst.is_incomplete() || !burst.paths().is_subset(&paths));
-        if foreign {
-            self.no_repetition();
-            return self.after_run(now, Standing::NoVerdict);
-        }
-        // What moved during the run is answered by the repetition, or by giving up.
-        self.burst = None;
-        let is_settled = self.repeats(&paths) && on_disk == OnDisk::AsTested;
-        if is_settled || self.repetitions >= MOST_REPETITIONS {
-            self.no_repetition();
-            let mut effects = vec![Effect::Show(Notice::Unstable { paths })];
-            effects.extend(self.after_run(now, Standing::NoVerdict));
-            return effects;
-        }
-        let due = now.plus(self.settings.longest_burst * 2_u32.pow(self.repetitions));
-        let late_until = now.plus(self.settings.quiet);
-        self.repetitions += 1;
-        self.repetition = Some(Repetition { task: self.current.clone(), paths: paths.clone(), due, late_until });
-        vec![Effect::Show(Notice::Repeating { paths }), Effect::WakeAt(due)]
-    }
-
-    fn no_repetition(&mut self) {
-        self.repeat = Repeat::No;
-        self.repetitions = 0;
     }
 
     fn of_current(&mut self) -> &mut Known {

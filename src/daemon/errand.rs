@@ -6,7 +6,7 @@ use crate::collaboration::{Completion, GrantedRetest, Proposal, ReviewedSpecific
 use crate::config::Configuration;
 use crate::daemon::worker::Unplanned;
 use crate::model::{Asker, Plan, TaskId, TddState};
-use crate::project::{Attendance, CycleChange, Described, RunError, Scope, Settings, Workspace};
+use crate::project::{Attendance, CycleChange, Described, ProjectError, Scope, Settings, Workspace};
 
 /// Something to be done.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -57,7 +57,7 @@ pub enum ErrandTrouble {
     /// There is no such task: a line that says so, then what to do.
     NoSuchTask(Vec<String>),
     /// It is refused, or proctor itself failed.
-    Run(RunError),
+    Run(ProjectError),
 }
 
 impl Errand {

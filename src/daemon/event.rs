@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::daemon::effect::Selection;
 use crate::daemon::engine::EngineSettings;
-use crate::model::{GitOperation, TaskId, TreeDigest, TreePath, WatchHint};
+use crate::model::{GitOperation, OnDisk, TaskId, TreeDigest, TreePath, WatchHint};
 
 /// Something that arrived.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -95,13 +95,4 @@ pub enum Finished {
     Waits,
     /// It could not be carried out (configuration wrong, disk full…); the screen has said why.
     Failed,
-}
-
-/// What a run whose tree moved leaves on disk.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum OnDisk {
-    /// The content it began with, written again: nothing is untested.
-    AsTested,
-    /// Content that no run has seen.
-    Newer,
 }

@@ -1,20 +1,25 @@
 //! Scheduling: which saves lead to which runs, and what carries that out.
 //!
-//! Owns the engine (pure: `(now, Event) → Vec<Effect>`), the worker that owns everything a run needs, and the loop that
-//! turns arrivals into events and effects into calls. It judges nothing: that is `verdict/`'s and `routing/`'s. The
-//! `select!` of the loop only builds events; look at `engine.rs` for every decision.
+//! Owns the engine (pure: `(now, Event) → Vec<Effect>`), the worker that owns everything a run needs, and the one loop that makes events
+//! of whatever arrives. It judges nothing: that is `verdict/`'s and `routing/`'s.
+//!
+//! Read in this order: `event_loop.rs` (select → handle), `engine.rs` (every decision about runs), `project_scheduler.rs` (performs what
+//! the engine decides). The loop has two hosts: `foreground.rs` shows one project on a screen, `service/` serves many and answers.
 
+mod arrivals;
 mod burst;
 mod control;
 mod effect;
 mod engine;
 mod errand;
 mod event;
+mod event_loop;
+mod foreground;
 mod git_state;
 #[expect(clippy::disallowed_methods, reason = "a notification is no child of a run; it is started and forgotten")]
 mod notify_desktop;
 mod os_signals;
-mod perform;
+mod project_scheduler;
 mod service;
 mod worker;
 
@@ -22,10 +27,10 @@ pub use control::{ControlSocket, ControlSocketError};
 pub use effect::{Effect, Notice, Order, Selection, Standing};
 pub use engine::{Engine, EngineSettings, Moment};
 pub use errand::{Errand, ErrandDone, ErrandKind, ErrandTrouble};
-pub use event::{Event, Finished, Key, OnDisk, OsSignal};
+pub use event::{Event, Finished, Key, OsSignal};
+pub use foreground::{ForegroundBeginning, ForegroundError, Screen, watch_in_foreground};
 pub use notify_desktop::notify_desktop;
 pub use os_signals::HangUp;
-pub use perform::{Beginning, Loop, LoopError, Screen};
 pub use service::{ProjectFiles, ReadProject, Service, ServiceError, ServiceManager, ServiceSettings};
 pub use worker::{
     Closed, ClosedReason, Opened, Opener, Over, Reload, Reloaded, Report, Ticket, Trouble, Worker, WorkerReport, watched_tasks,

@@ -9,12 +9,12 @@ use crate::config::Configuration;
 use crate::daemon::effect::{Order, Selection};
 use crate::daemon::engine::EngineSettings;
 use crate::daemon::errand::{Errand, ErrandDone, ErrandKind, ErrandTrouble};
-use crate::daemon::event::{Finished, OnDisk};
+use crate::daemon::event::Finished;
 use crate::ignore::{Matcher, MatcherSettings};
-use crate::model::{Plan, ProjectStanding, StopReason, TaskId, TreePath};
+use crate::model::{OnDisk, Plan, ProjectStanding, StopReason, TaskId, TreePath};
 use crate::process::{Control, ControlHandle};
 use crate::project::{
-    Carried, Checks, Described, Progress, RunError, RunRequest, Scope, Settings, TaskError, Undescribed, Workspace,
+    Carried, Checks, Described, Progress, ProjectError, RunRequest, Scope, Settings, TaskError, Undescribed, Workspace,
 };
 use crate::tree::TreeHints;
 use crate::watch::{Pace, Watcher};
@@ -31,7 +31,7 @@ pub enum WorkerReport {
     /// It is over; what came of it, to show.
     Over(Box<Over>),
     /// How the verdicts stand, as was asked for with this ticket.
-    Looked(Ticket, Box<Result<ProjectStanding, RunError>>),
+    Looked(Ticket, Box<Result<ProjectStanding, ProjectError>>),
     /// What came of an errand.
     Errand(Box<Result<ErrandDone, ErrandTrouble>>),
     /// The project is open: orders are carried out from here on.
@@ -104,7 +104,7 @@ pub enum Trouble {
     /// The configuration is wrong; one line for each problem.
     Configuration(Vec<String>),
     /// proctor itself failed.
-    Run(RunError),
+    Run(ProjectError),
 }
 
 /// What the project's files say before a run.
@@ -279,7 +279,7 @@ impl Bench {
         reloaded: &mut Reloaded,
         task: &TaskId,
         hints: &TreeHints,
-    ) -> Result<Result<Plan, Unplanned>, RunError> {
+    ) -> Result<Result<Plan, Unplanned>, ProjectError> {
         if *task == TaskId::default_task() {
             let plan = std::mem::replace(&mut reloaded.plan, Err(Vec::new()));
             return Ok(plan.map_err(Unplanned::Wrong));
@@ -292,7 +292,7 @@ impl Bench {
         }))
     }
 
-    fn look(&mut self, wanted: &[TaskId], hints: &TreeHints) -> Result<ProjectStanding, RunError> {
+    fn look(&mut self, wanted: &[TaskId], hints: &TreeHints) -> Result<ProjectStanding, ProjectError> {
         let reloaded = (self.reload)();
         // What the watcher heard of is everything only by the rules it watches by.
         let by_its_rules =
@@ -394,7 +394,7 @@ pub fn watched_tasks(
     scope: &Scope,
     reloaded: &Reloaded,
     hints: &TreeHints,
-) -> Result<Vec<TaskId>, RunError> {
+) -> Result<Vec<TaskId>, ProjectError> {
     let watched = &reloaded.configuration.watch.tasks;
     if !watched.asks_for_specifications() {
         return Ok(watched.among(&[]));
@@ -402,7 +402,7 @@ pub fn watched_tasks(
     Ok(watched.among(&workspace.specified_tasks(&reloaded.settings, scope, hints)?))
 }
 
-fn finished_of(carried: &Result<Carried, RunError>, selection: &Selection) -> Finished {
+fn finished_of(carried: &Result<Carried, ProjectError>, selection: &Selection) -> Finished {
     match carried {
         Ok(Carried::Judged(sealed)) => {
             let (failed, paused) = (sealed.failed.clone(), sealed.paused);
@@ -413,10 +413,10 @@ fn finished_of(carried: &Result<Carried, RunError>, selection: &Selection) -> Fi
         }
         Ok(Carried::Moved(sealed)) => {
             let paths: BTreeSet<TreePath> = sealed.moved.iter().cloned().collect();
-            let on_disk = if sealed.tree_after == sealed.tree { OnDisk::AsTested } else { OnDisk::Newer };
+            let on_disk = OnDisk::compare(sealed.tree, sealed.tree_after);
             Finished::Moved { paths, on_disk }
         }
-        Ok(Carried::Interrupted(_) | Carried::Superseded | Carried::Withdrawn) | Err(RunError::StoppedWaiting(_)) => {
+        Ok(Carried::Interrupted(_) | Carried::Superseded | Carried::Withdrawn) | Err(ProjectError::StoppedWaiting(_)) => {
             Finished::Stopped
         }
         Ok(Carried::Unchanged) => Finished::Unchanged,

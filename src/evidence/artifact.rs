@@ -42,7 +42,7 @@ pub enum ArtifactRefusal {
     Unreadable(String),
 }
 
-/// What the errors of openat2(2) and open(2) mean here. `ENXIO` is the error for opening a socket.
+/// The meaning of the errors of openat2(2) and open(2). `ENXIO` is the error for opening a socket.
 const REFUSAL_BY_ERRNO: [(Errno, ArtifactRefusal); 5] = [
     (Errno::ENOENT, ArtifactRefusal::NotThere),
     (Errno::ENOTDIR, ArtifactRefusal::NotThere),

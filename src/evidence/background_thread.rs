@@ -1,4 +1,4 @@
-//! A thread that does what a run need not wait for, mostly syncs. Syncs of many short actions have a thread of their own
+//! A thread for work that a run need not wait for, mostly syncs. The syncs of many short actions have a thread of their own
 //! (`file_syncs`).
 
 use std::sync::mpsc::{Receiver, Sender, channel};

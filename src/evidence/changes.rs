@@ -30,12 +30,12 @@ const FILE_MODE: u32 = 0o600;
 const SEALED_MODE: u32 = 0o400;
 /// Concurrent syncs share one commit of the file system's journal. More threads than this were not faster.
 const SYNC_THREADS: usize = 4;
-/// Sealing keeps at most one in this many of the process's file descriptors open (the limit is mostly 1,024), and never more
-/// than `MOST_OPEN_FILES`.
+/// Sealing opens at most this fraction of the allowed file descriptors (the limit is mostly 1,024), and never more than
+/// `MOST_OPEN_FILES`.
 const SHARE_OF_DESCRIPTORS: u64 = 16;
 const MOST_OPEN_FILES: usize = 64;
 
-/// Carries out one operation. On failure the error names the operation and the path.
+/// Carries out one operation. If it fails, the error names the operation and the path.
 fn change<T>(operation: FileOperation, path: &Path, act: impl FnOnce() -> io::Result<T>) -> Result<T, EvidenceError> {
     fail_if_planned(operation, path).and_then(|()| act()).map_err(failed(operation, path))
 }
@@ -55,7 +55,7 @@ pub(super) fn create_shared_directory(path: &Path) -> Result<(), EvidenceError> 
     change(FileOperation::Create, path, || DirBuilder::new().create(path))
 }
 
-/// Takes all permissions of group and others from a directory, if they have any.
+/// Removes all permissions of group and others from a directory, if they have any.
 pub(super) fn make_private(path: &Path) -> Result<(), EvidenceError> {
     let mode = std::fs::metadata(path).map_err(failed(FileOperation::Open, path))?.mode();
     if mode & 0o077 == 0 { Ok(()) } else { set_private_directory_mode(path) }
@@ -107,12 +107,12 @@ pub(super) fn write_new(path: &Path, bytes: &[u8]) -> Result<File, EvidenceError
     Ok(file)
 }
 
-/// Writes bytes behind the file's last write.
+/// Appends bytes after the last write to the file.
 pub(super) fn write_all(file: &mut File, path: &Path, bytes: &[u8]) -> Result<(), EvidenceError> {
     write_unless_planned_to_fail(path, bytes, |bytes| file.write_all(bytes)).map_err(failed(FileOperation::Write, path))
 }
 
-/// Writes bytes behind the file's last write and returns the plain I/O error, for callers that name the file themselves.
+/// Appends bytes after the last write to the file and returns the plain I/O error, for callers that name the file themselves.
 pub(super) fn write_raw(file: &mut File, path: &Path, bytes: &[u8]) -> io::Result<()> {
     write_unless_planned_to_fail(path, bytes, |bytes| file.write_all(bytes))
 }

@@ -1,9 +1,9 @@
-//! The steps by which a run becomes durable, in their order.
+//! The steps that bring a run safely to disk, in their order.
 
-/// A step on a run's way to the disk. A step is reported when it is done.
+/// A step on a run's way to the disk. It is reported when it is done.
 ///
-/// A process may die between any two steps. Before [`DurableStep::LedgerCommitted`] the run becomes INTERRUPTED. After it the
-/// run is valid, and recovery only repeats what follows: index, link and publication.
+/// A process may die between any two steps. Before [`DurableStep::LedgerCommitted`] the run becomes INTERRUPTED. After it the run
+/// is valid, and recovery only repeats the later steps: index, link and publication.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum DurableStep {
     /// `run.json` is written; no process of the run has been started. Reported by the caller.

@@ -15,7 +15,7 @@ const FILE_HINTS: [(io::ErrorKind, &str); 4] = [
     (io::ErrorKind::ReadOnlyFilesystem, "point XDG_STATE_HOME to a directory that can be written"),
 ];
 
-/// What was being done to a file or directory when it failed. Its `Display` fits after "cannot".
+/// The operation on a file or directory that failed. Its `Display` fits after "cannot".
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileOperation {
     Create,
@@ -37,7 +37,7 @@ pub enum FileOperation {
 pub enum EvidenceError {
     #[error("cannot {operation} `{}`", path.display())]
     File { operation: FileOperation, path: PathBuf, source: io::Error },
-    /// A name that is not allowed for a file in a run directory, or for the link in the project.
+    /// The name is not allowed for a file in a run directory, or for the link in the project.
     #[error(
         "`{name}` cannot be the name of an evidence file or link: one component without `/`, a leading `.` or control characters is expected, and none of proctor's own names"
     )]
@@ -51,7 +51,7 @@ pub enum EvidenceError {
     #[error("`{}`, line {line}: {problem}", path.display())]
     LedgerLine {
         path: PathBuf,
-        /// Counted from 1.
+        /// The line number, counted from 1.
         line: u64,
         problem: LineProblem,
     },
@@ -117,7 +117,7 @@ pub enum LineProblem {
     /// The hash of the line before differs from the one that this line recorded.
     #[error("the line before it was changed: its hash is not the one this line names")]
     BrokenChain,
-    /// Longer than any line that proctor writes, in bytes.
+    /// The line is longer than any line that proctor writes; the length is in bytes.
     #[error("it is longer than {0} bytes")]
     TooLong(u64),
 }

@@ -12,14 +12,14 @@ use crate::model::{Digest, FileLook, FoundFile, Timestamp};
 /// How many bytes are read between two calls of `interrupted`.
 const CHUNK: usize = 256 * 1024;
 
-/// How much of a file is to be read.
+/// The part of a file that is read.
 #[derive(Clone, Copy)]
 pub enum ContentRequest<'a> {
-    /// Nothing: the check only asks for existence and size.
+    /// Nothing, because the check only needs existence and size.
     MetadataOnly,
-    /// All of it, for its digest. The bytes are kept as well if there are at most `keep` of them.
+    /// The whole file, to compute its digest. Its bytes are kept too if there are at most `keep` of them.
     Whole {
-        /// In bytes.
+        /// The most bytes that are kept.
         keep: u64,
         /// Called between two chunks; `Some` ends the reading with this result.
         interrupted: &'a dyn Fn() -> Option<FileLook>,

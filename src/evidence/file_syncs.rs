@@ -10,7 +10,7 @@ use std::time::Duration;
 use crate::evidence::changes::seal_files;
 use crate::evidence::{BackgroundJob, BackgroundThread, EvidenceError};
 
-/// This many sync requests of a run are carried out at once; later ones may wait and share a sync. So a run of few actions
+/// This many sync requests of a run are carried out at once. Later requests may wait to share a sync, so a run of few actions
 /// never waits.
 const SYNCS_BEFORE_BATCHING: usize = 8;
 
@@ -18,13 +18,13 @@ const SYNCS_BEFORE_BATCHING: usize = 8;
 /// creating a file waits while a commit goes on.
 const BATCH_DELAY: Duration = Duration::from_secs(1);
 
-/// A sync that goes on in the background.
+/// A sync in the background.
 #[derive(Debug)]
 pub(super) struct SyncHandle {
     sync: BackgroundJob<Result<(), EvidenceError>>,
 }
 
-/// The files of one run that are being synced, or are on disk.
+/// The files of a run that are being synced, or are already on disk.
 #[derive(Debug)]
 pub(super) struct FileSyncs {
     background: BackgroundThread,
@@ -146,7 +146,7 @@ mod tests {
         std::fs::metadata(file).expect("it is there").permissions().mode() & 0o777 == 0o400
     }
 
-    /// Makes so many requests that the next ones are collected.
+    /// Makes enough requests that the next ones are collected.
     fn in_a_long_row(first: &[PathBuf]) -> FileSyncs {
         let mut syncs = FileSyncs::new(BackgroundThread::default());
         first.iter().for_each(|file| syncs.begin_batched(vec![file.clone()]));

@@ -12,7 +12,7 @@ use crate::evidence::error::failed;
 use crate::evidence::names::check_component;
 use crate::evidence::{EvidenceError, FileOperation};
 
-/// How many bytes are read of a file that contains a path, such as `.git` of a worktree.
+/// The most bytes that are read of a file with a path in it, such as `.git` of a worktree.
 const LONGEST_POINTER: u64 = 8 * 1024;
 /// The largest exclude file, in bytes, to which an entry is added.
 const LARGEST_EXCLUDE: u64 = 4 * 1024 * 1024;

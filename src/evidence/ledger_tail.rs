@@ -14,13 +14,13 @@ use crate::model::{Digest, LEDGER_SCHEMA, LedgerLine, Sequence};
 
 /// The longest line that proctor writes, in bytes. A longer line is damage.
 pub(super) const LONGEST_LINE: u64 = 16 * 1024 * 1024;
-/// How many bytes are read at a time when going backwards. Most lines fit.
+/// The number of bytes that are read at a time when going backwards. Most lines are shorter.
 const CHUNK: u64 = 16 * 1024;
 
 /// The state after some line, from which the hash chain continues.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ChainEnd {
-    /// Length of all whole lines in bytes.
+    /// The length of all whole lines in bytes.
     pub(super) length: u64,
     /// The sequence of the last line; 0 if there is no line.
     pub(super) sequence: Sequence,

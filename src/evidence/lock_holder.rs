@@ -1,4 +1,4 @@
-//! Which process holds a project's lock, seen from outside. Looking takes no lock.
+//! Tells which process holds a project's lock, without taking the lock.
 
 use crate::evidence::files::{if_exists, open_no_follow};
 use crate::evidence::lock_file::{ALL_BYTES, LockFile};

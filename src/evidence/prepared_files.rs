@@ -9,9 +9,9 @@ use std::path::{Path, PathBuf};
 use crate::evidence::EvidenceError;
 use crate::evidence::changes::{create_directories, create_directory, create_file, rename_if_free};
 
-/// For `run.json`, and for the log and the frames file of the first action.
+/// The number of prepared files: `run.json`, and the log and the frames file of the first action.
 const FILES: usize = 3;
-/// For the run directory, and for the output directories of the run and of its first action.
+/// The number of prepared directories: the run directory, and the output directories of the run and of its first action.
 const DIRECTORIES: usize = 3;
 
 /// Empty private files and directories that have no final name yet. Those that are not used are removed with the directory in

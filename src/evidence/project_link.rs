@@ -15,19 +15,19 @@ pub enum LinkOutcome {
     Created,
     /// It existed already.
     AlreadyRight,
-    /// Something else has its name and was left there. The user is told, with the setting `evidence.link` as a way out.
+    /// Another entry has the link's name and was left there. The user is told, with the setting `evidence.link` as a way out.
     Obstructed(LinkObstacle),
-    /// It is turned off: `evidence.link` is empty.
+    /// The link is turned off: `evidence.link` is empty.
     Off,
 }
 
-/// What has the name of the project's link instead of it.
+/// The entry that has the name of the project's link.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LinkObstacle {
     /// A link to somewhere else.
     LinkTo(PathBuf),
     Directory,
-    /// A file or anything else.
+    /// A file or another entry.
     File,
 }
 

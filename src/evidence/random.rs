@@ -19,7 +19,7 @@ pub fn mint_project_id(directory_name: &str) -> Result<ProjectId, EvidenceError>
     Ok(ProjectId::mint(directory_name, u32::from_ne_bytes(bytes)))
 }
 
-/// Makes sixteen random hexadecimal digits, which no test could know before.
+/// Returns sixteen random hexadecimal digits, which no test can know in advance.
 pub fn mint_nonce() -> Result<String, EvidenceError> {
     let source = Path::new(RANDOM_SOURCE);
     let mut bytes = [0_u8; 8];

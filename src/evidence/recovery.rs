@@ -11,7 +11,7 @@ use crate::evidence::names::{RECOVERED_PREFIX, START_RECORD_NAME, is_written_whi
 use crate::evidence::output::remove_leftover_outputs;
 use crate::evidence::seal::{ForeignEntries, join, regular_files, seal_synced};
 use crate::evidence::{EvidenceError, Ledger, OpenRun, ProjectLock, SealInput, list_runs, publish_latest, read_lines};
-use crate::model::{Asker, Digest, LedgerBody, ProjectId, RunId, TaskId, Timestamp};
+use crate::model::{Asker, Digest, ProjectId, RunId, RunLine, TaskId, Timestamp};
 
 /// A file that was found in the directory of an unsealed run.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -98,29 +98,19 @@ fn all_runs(lock: &ProjectLock) -> Result<Vec<OpenRun>, EvidenceError> {
 fn read_committed(lock: &ProjectLock) -> Result<BTreeMap<RunId, (TaskId, CommittedState)>, EvidenceError> {
     let mut committed = BTreeMap::new();
     for line in read_lines(lock.store(), lock.project(), 0)? {
-        match line?.1.body {
-            LedgerBody::Run(run) if run.leads_latest() => {
-                committed.insert(run.run_id, (run.task, CommittedState::LeadsLatest));
+        match line?.1.body.about_runs() {
+            Some(RunLine::Sealed(run)) => {
+                let state = if run.leads_latest() { CommittedState::LeadsLatest } else { CommittedState::SealedOnly };
+                committed.insert(run.run_id.clone(), (run.task.clone(), state));
             }
-            LedgerBody::Run(run) => {
-                committed.insert(run.run_id, (run.task, CommittedState::SealedOnly));
+            Some(RunLine::Superseded(run)) => {
+                committed.insert(run.run_id.clone(), (run.task.clone(), CommittedState::Removed));
             }
-            LedgerBody::Superseded(run) => {
-                committed.insert(run.run_id, (run.task, CommittedState::Removed));
+            Some(RunLine::Pruned(record)) => {
+                let removed = record.runs.iter().map(|run| (run.run_id.clone(), (run.task.clone(), CommittedState::Removed)));
+                committed.extend(removed);
             }
-            LedgerBody::Pruned(record) => {
-                committed.extend(record.runs.into_iter().map(|run| (run.run_id, (run.task, CommittedState::Removed))));
-            }
-            LedgerBody::Registered(_)
-            | LedgerBody::Phase(_)
-            | LedgerBody::Override(_)
-            | LedgerBody::Serving(_)
-            | LedgerBody::Retest(_)
-            | LedgerBody::Approval(_)
-            | LedgerBody::TaskList(_)
-            | LedgerBody::Violation(_)
-            | LedgerBody::Archived(_)
-            | LedgerBody::Governance(_) => {}
+            Some(RunLine::Archived(_)) | None => {}
         }
     }
     Ok(committed)

@@ -40,7 +40,7 @@ pub struct RunDirectory {
     pub(super) is_open: OpenRunGuard,
 }
 
-/// How far `run.json` is on its way to the disk.
+/// The progress of `run.json` on its way to the disk.
 #[derive(Debug)]
 enum StartRecord {
     None,
@@ -83,17 +83,14 @@ impl RunDirectory {
         self.lock.store().background()
     }
 
-    /// Returns the path of the directory.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Returns the task that is run.
     pub fn task(&self) -> &TaskId {
         &self.task
     }
 
-    /// Returns the id of the run.
     pub fn run_id(&self) -> &RunId {
         &self.run_id
     }
@@ -122,9 +119,9 @@ impl RunDirectory {
         self.syncs.begin(std::mem::take(&mut self.complete));
     }
 
-    /// Does the same, for runs with many actions that each take less time than syncing their files. The files of about a second
-    /// are then synced together, which is faster than one after the other. `run.json` and the first few files are synced at
-    /// once.
+    /// Does the same as [`RunDirectory::begin_sync`], for runs with many actions that each take less time than syncing their
+    /// files. The files of about a second are then synced together, which is faster than one after the other. `run.json` and the
+    /// first few files are synced at once.
     pub fn begin_batched_sync(&mut self) {
         self.begin_sync_of_start_record();
         self.syncs.begin_batched(std::mem::take(&mut self.complete));
@@ -144,7 +141,7 @@ impl RunDirectory {
         self.signer = Some(self.background().begin(move || find_signer(&store).ok().flatten()));
     }
 
-    /// Creates a file for somebody else to write. [`RunDirectory::adopt`] it when it is complete.
+    /// Creates a file for another writer. Call [`RunDirectory::adopt`] when it is complete.
     ///
     /// It is created with `O_EXCL` and `O_CLOEXEC`, mode 0600, open for reading and writing.
     pub fn create_file(&self, name: &str) -> Result<File, EvidenceError> {
@@ -152,7 +149,7 @@ impl RunDirectory {
         self.lock.create_file(&self.path.join(name))
     }
 
-    /// Adds a file that somebody else wrote through [`RunDirectory::create_file`], with the size and digest that they computed
+    /// Adds a file that another writer filled through [`RunDirectory::create_file`], with the size and digest that it computed
     /// while writing. The file is not read again: if its content differs from the digest, the run does not verify.
     pub fn adopt(
         &mut self,
@@ -184,8 +181,8 @@ impl RunDirectory {
     }
 }
 
-/// Waits until a run directory can be found after a power loss. The directories above it may be just as new: those of all runs,
-/// of the task, of the project.
+/// Makes a new run directory safe against a power loss. The directories above it may be just as new: those of all runs, of the
+/// task, of the project.
 pub(super) fn sync_entries(run_directory: &Path) -> Result<(), EvidenceError> {
     run_directory.ancestors().take(5).try_for_each(sync_directory)
 }

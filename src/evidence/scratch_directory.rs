@@ -32,7 +32,6 @@ impl ScratchDirectory {
         Ok(Self { path, prepared: PreparedFiles::default() })
     }
 
-    /// Returns its path.
     pub fn path(&self) -> &Path {
         &self.path
     }

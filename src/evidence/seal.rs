@@ -19,7 +19,7 @@ use crate::evidence::{
 use crate::model::{Asker, Digest, LedgerBody, LedgerLine, RunRecord, SupersededRecord, Timestamp};
 use crate::report::AttestedRun;
 
-/// What the caller provides to seal a run.
+/// The caller's input for sealing a run.
 #[derive(Debug, Clone)]
 pub struct SealInput {
     /// The bytes of `execution-report.json`.
@@ -30,7 +30,7 @@ pub struct SealInput {
     pub attested: AttestedRun,
 }
 
-/// What is known about a run after it was sealed.
+/// The facts about a run after it was sealed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SealedRun {
     /// The ledger line that committed it.
@@ -40,13 +40,13 @@ pub struct SealedRun {
     pub directory: PathBuf,
 }
 
-/// What to do about directories, links and other entries of a run directory that are not regular files.
+/// How sealing treats directories, links and other entries of a run directory that are not regular files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ForeignEntries {
-    /// Fail: the run cannot be sealed.
+    /// Sealing fails.
     Refuse,
-    /// Leave them in place and out of the manifest. Recovery does this, because it must not fail again and again for the same
-    /// entry.
+    /// They stay in place and are left out of the manifest. Recovery does this, because it must not fail again and again for the
+    /// same entry.
     LeaveAlone,
 }
 

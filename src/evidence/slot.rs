@@ -33,9 +33,9 @@ const SLOTS: Range<i64> = 0..WIDTH;
 /// The first and the longest pause between two attempts. The pause doubles.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(5), Duration::from_millis(25));
 
-/// After this many attempts in a row that found a slot which is free but kept for those ahead, those ahead are taken to be
-/// stopped and are passed: a stopped process (SIGSTOP, Ctrl-Z) keeps its place in the line. With the pauses above this takes
-/// about a second.
+/// The number of attempts in a row that find a slot free but kept for waiters ahead in the line. After these attempts, the
+/// waiters ahead are assumed to be stopped processes, and are passed: a stopped process (SIGSTOP, Ctrl-Z) keeps its place in the
+/// line. With the pauses above this takes about a second.
 const ATTEMPTS_UNTIL_LINE_IS_PASSED: u32 = 40;
 
 /// The right to run one action. The slot is freed when this is dropped, and when the process ends, however it ends.

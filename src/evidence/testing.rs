@@ -1,4 +1,4 @@
-//! What the tests of this folder share: a store in a temporary directory, and runs in it.
+//! Test helpers of this folder: a store in a temporary directory, and runs in it.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;

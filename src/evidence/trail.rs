@@ -51,7 +51,6 @@ impl TrailDirectory {
         Self { path }
     }
 
-    /// Returns its path.
     pub fn path(&self) -> &Path {
         &self.path
     }

@@ -287,18 +287,7 @@ impl WorkflowState {
 
     /// Returns whether the editor or the tracker may still be needed. The steps after the filing need neither.
     pub fn needs_tools(&self) -> bool {
-        let is_filed =
-            |filing: &FilingStep| matches!(filing, FilingStep::Moving(_) | FilingStep::Committing(_) | FilingStep::Cleaning(_));
-        match &self.node {
-            WorkflowNode::File { filing, .. } => !is_filed(filing),
-            WorkflowNode::Done { .. } => false,
-            WorkflowNode::LoadBrief(_)
-            | WorkflowNode::Preflight
-            | WorkflowNode::Sandbox
-            | WorkflowNode::Draft { .. }
-            | WorkflowNode::Decide { .. }
-            | WorkflowNode::Review { .. } => true,
-        }
+        self.issue().is_none()
     }
 
     /// Returns the number of the issue; none before it is filed.

@@ -1,4 +1,4 @@
-//! What an action does, apart from when and how it is judged: one variant for each type that is carried out (E8).
+//! What an action does, with one variant for each kind of action. When it runs and how it is judged is decided elsewhere (E8).
 
 use std::collections::BTreeMap;
 
@@ -7,162 +7,145 @@ use serde_json::Value;
 
 use crate::model::{ActionType, Digest, Review};
 
-/// What an action does. For commands, scripts and reviews it is `Action::command` that is started; the others start nothing, and their
-/// `command` has a display text and no words.
+/// What an action does.
+///
+/// For commands, scripts and reviews, proctor starts `Action::command`. The other kinds start no process: their `command` has
+/// only the text that is displayed, and an empty argument vector.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum ActionKind {
-    /// A command.
     #[default]
     TerminalCommand,
-    /// A script, run by a named interpreter: `Action::command` is made of these.
+    /// A script that a named interpreter runs. `Action::command` is built from these fields.
     CustomScript(Script),
-    /// A look at a file.
+    /// Checks a file.
     FileValidation(FileValidation),
-    /// A request to a server.
+    /// Sends a request to a server and checks the answer.
     HttpRequest(Box<HttpRequest>),
-    /// A reviewer that is asked for a verdict; carried out once more where its output has none.
+    /// Asks a reviewer for a verdict. The reviewer is asked once more when its output has no verdict.
     Review(Review),
 }
 
-/// A script and what runs it.
+/// A script and the interpreter that runs it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Script {
-    /// The program that reads it: `python3`, `node`.
+    /// The program that runs the script: `python3`, `node`.
     pub interpreter: String,
-    /// Its path, as the specification has it.
+    /// The script's path, as written in the specification.
     pub script: String,
-    /// Its arguments.
     pub arguments: Vec<String>,
 }
 
-/// A file and what it must be.
+/// A file and the requirement that it must meet.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct FileValidation {
-    /// Its path, relative to the project, without `.` and `..`.
+    /// The file's path, relative to the project, without `.` and `..`.
     pub path: String,
-    /// What is asked of it.
+    /// The requirement that the file must meet.
     pub check: FileCheck,
 }
 
-/// What is asked of a file. A file that is not there satisfies none of them.
+/// The requirement on a file. A missing file meets none of them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum FileCheck {
-    /// That it is there: one regular file, not behind a link.
+    /// The file exists as a regular file, and no part of its path is a symbolic link.
     Exists,
-    /// That its content has everything that is named; at least one of both is.
+    /// The content contains the text and matches the expression. At least one of the two is given.
     ContentMatch {
-        /// This text.
+        /// A text that the content must contain.
         text: Option<String>,
-        /// A match of this regular expression (syntax of the `regex` crate, time linear in the file).
+        /// A regular expression that the content must match (syntax of the `regex` crate, which searches in linear time).
         regex: Option<String>,
     },
-    /// That it is a JSON document that satisfies a JSON Schema.
-    SchemaValid {
-        /// The schema.
-        schema: Value,
-    },
-    /// That its bytes have this SHA-256.
-    HashMatch {
-        /// The digest.
-        sha256: Digest,
-    },
-    /// That it has so many bytes.
+    /// The file is a JSON document that satisfies a JSON Schema.
+    SchemaValid { schema: Value },
+    /// The file's bytes have this SHA-256.
+    HashMatch { sha256: Digest },
+    /// The file's size lies within bounds.
     SizeCheck {
-        /// At least; none: no such bound.
+        /// The smallest allowed size in bytes; none: no lower bound.
         minimum: Option<u64>,
-        /// At most; none: no such bound.
+        /// The largest allowed size in bytes; none: no upper bound.
         maximum: Option<u64>,
     },
 }
 
-/// The methods of specification 2.0.0.
+/// The HTTP methods that specification 2.0.0 allows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(inline))]
 #[serde(rename_all = "UPPERCASE")]
 pub enum HttpMethod {
-    /// GET.
     Get,
-    /// POST.
     Post,
-    /// PUT.
     Put,
-    /// PATCH.
     Patch,
-    /// DELETE.
     Delete,
-    /// HEAD.
     Head,
-    /// OPTIONS.
     Options,
 }
 
-/// A request and what is asked of its answer. `Action::timeout` bounds all of it.
+/// An HTTP request and the checks on its answer. `Action::timeout` limits all of it together.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct HttpRequest {
-    /// Where to: `http://` or, in a build with TLS, `https://`.
+    /// The address: `http://` or, in a build with TLS, `https://`.
     pub url: String,
-    /// How.
     pub method: HttpMethod,
-    /// What is said beside it.
     pub headers: BTreeMap<String, String>,
-    /// What is sent.
     pub body: Option<HttpBody>,
-    /// The statuses that are right; none: any from 200 to 299.
+    /// The status codes that count as correct; empty: any from 200 to 299.
     pub expected_status: Vec<u16>,
-    /// What is asked of the answer's body.
+    /// The checks on the body of the answer.
     pub validate: ResponseChecks,
-    /// Whether a redirect is followed instead of being the answer.
+    /// Whether a redirect is followed. If not, the redirect itself is the answer that is checked.
     pub follow_redirects: bool,
-    /// Whether a certificate must be valid.
+    /// Whether the server's certificate must be valid.
     pub validate_ssl: bool,
 }
 
-/// The body of a request.
+/// The body of a request, as text or as JSON.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum HttpBody {
-    /// This text.
+    /// Plain text.
     Text(String),
-    /// This document, sent as `application/json` where no header says otherwise.
+    /// A JSON document, sent as `application/json` unless a header says otherwise.
     Json(Value),
 }
 
-/// What is asked of the body of an answer, beside its status. All that is named must hold.
+/// The checks on the body of an answer. All checks that are set must hold; the status is checked separately.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ResponseChecks {
-    /// It is a JSON document that satisfies this schema.
+    /// The body must be a JSON document that satisfies this schema.
     pub json_schema: Option<Value>,
-    /// It has this text.
+    /// The body must contain this text.
     pub contains_text: Option<String>,
-    /// It has a match of this regular expression.
+    /// The body must match this regular expression.
     pub matches_regex: Option<String>,
 }
 
-/// What the report's entry of an action shows (`evidenceCapture`).
+/// Which excerpts the report shows for an action (`evidenceCapture`).
 ///
-/// It is about the report alone: logs, frames and records are evidence and always whole. The exit code and the duration are
-/// not here, because the verdict rests on them and nobody can check it without them.
+/// This concerns the report only: logs, frames and records are evidence and are always kept whole. The exit code and the duration
+/// cannot be switched off, because the verdict rests on them and nobody could check it without them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct EvidenceCapture {
-    /// The excerpt of standard output.
+    /// Whether the report has an excerpt of standard output.
     pub stdout: bool,
-    /// The excerpt of standard error.
+    /// Whether the report has an excerpt of standard error.
     pub stderr: bool,
-    /// An excerpt of the answer to a request.
+    /// Whether the report has an excerpt of the answer to a request.
     pub request_response: bool,
-    /// An excerpt of the file that was looked at, in the report and in the record, which otherwise has its size and digest alone.
+    /// Whether the report and the record have an excerpt of the checked file. Without it the record has only size and digest.
     pub file_contents: bool,
 }
 
 impl ActionKind {
-    /// Returns the action's type.
     pub fn action_type(&self) -> ActionType {
         match self {
             Self::TerminalCommand => ActionType::TerminalCommand,
@@ -173,7 +156,7 @@ impl ActionKind {
         }
     }
 
-    /// Returns whether a process is started for it.
+    /// Returns whether proctor starts a process for the action.
     pub fn starts_a_process(&self) -> bool {
         match self {
             Self::TerminalCommand | Self::CustomScript(_) | Self::Review(_) => true,
@@ -181,14 +164,14 @@ impl ActionKind {
         }
     }
 
-    /// Returns whether it is a plain command, as all are that name no kind.
+    /// Returns whether it is a plain command, the kind of every action that names no kind.
     pub fn is_terminal_command(&self) -> bool {
         *self == Self::TerminalCommand
     }
 }
 
 impl FileCheck {
-    /// Returns the check's word in a specification.
+    /// Returns the word for the check in a specification.
     pub fn word(&self) -> &'static str {
         match self {
             Self::Exists => "EXISTS",
@@ -201,10 +184,9 @@ impl FileCheck {
 }
 
 impl HttpMethod {
-    /// All methods.
     pub const ALL: [Self; 7] = [Self::Get, Self::Post, Self::Put, Self::Patch, Self::Delete, Self::Head, Self::Options];
 
-    /// Returns the method's word.
+    /// Returns the method's name in capital letters, as it is sent.
     pub fn word(self) -> &'static str {
         match self {
             Self::Get => "GET",
@@ -219,7 +201,7 @@ impl HttpMethod {
 }
 
 impl HttpRequest {
-    /// Returns a GET without anything special: redirects are followed, certificates must be valid, any 2xx is right.
+    /// Returns a GET request with the defaults: redirects are followed, certificates must be valid, any 2xx status is correct.
     pub fn get(url: impl Into<String>) -> Self {
         Self {
             url: url.into(),
@@ -235,7 +217,7 @@ impl HttpRequest {
 }
 
 impl HttpRequest {
-    /// Returns method and URL for people, without what may be a secret: user, password, query and fragment.
+    /// Returns method and URL for display. User, password, query and fragment are left out because they may be secret.
     pub fn shown(&self) -> String {
         let (scheme, rest) = self.url.split_once("://").unwrap_or(("", &self.url));
         let rest = rest.split(['?', '#']).next().unwrap_or_default();
@@ -245,7 +227,7 @@ impl HttpRequest {
         format!("{} {scheme}{host}{path}", self.method.word())
     }
 
-    /// Returns method and path alone: what an endpoint is called.
+    /// Returns method and path, the name of an endpoint in reports.
     pub fn endpoint(&self) -> String {
         let rest = self.url.split_once("://").map_or(self.url.as_str(), |(_, rest)| rest);
         let rest = rest.split(['?', '#']).next().unwrap_or_default();
@@ -255,7 +237,7 @@ impl HttpRequest {
 }
 
 impl EvidenceCapture {
-    /// Returns whether nothing else was said than what is so by itself.
+    /// Returns whether every setting has its default value.
     pub fn is_default(&self) -> bool {
         *self == Self::default()
     }

@@ -1,33 +1,32 @@
-//! What an action is: the types of specification 2.0.0, and ours (E8).
+//! The types of actions: those of specification 2.0.0, and one of proctor's own (E8).
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// An action's type. proctor carries out the first five; an action of one of the others is a specification error (E8).
+/// The type of an action. proctor carries out the first five; an action of any other type is a specification error (E8).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum ActionType {
-    /// A command is run.
+    /// Runs a command.
     TerminalCommand,
-    /// A file is looked at.
+    /// Checks a file.
     FileValidation,
-    /// A request is sent and its answer looked at.
+    /// Sends a request and checks the answer.
     HttpRequest,
-    /// A script is run by a named interpreter.
+    /// Runs a script with a named interpreter.
     CustomScript,
-    /// A reviewer is asked for a verdict; ours, under the `proctor` key.
+    /// Asks a reviewer for a verdict. This type is proctor's own, under the `proctor` key.
     Review,
-    /// A container is used; not carried out.
+    /// Runs a command in a container; not supported.
     DockerCommand,
-    /// A database is asked; not carried out.
+    /// Queries a database; not supported.
     DatabaseQuery,
-    /// A browser is driven; not carried out.
+    /// Drives a browser; not supported.
     McpBrowserCommand,
 }
 
 impl ActionType {
-    /// All types, in the order above.
     pub const ALL: [Self; 8] = [
         Self::TerminalCommand,
         Self::FileValidation,

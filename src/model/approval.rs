@@ -1,4 +1,4 @@
-//! What was approved of a plan, in terms that a later plan can be compared with (S7).
+//! What was approved of a plan, in a form that a later plan can be compared with (S7).
 
 use std::collections::BTreeMap;
 
@@ -9,172 +9,172 @@ use crate::model::{
     Severity, TaskId, ToolPolicy,
 };
 
-/// Stands for the file of a plan that was found from the project's own files.
+/// The file name recorded for a plan that was discovered from the project's own files.
 pub const FOUND_IN_PROJECT: &str = ".";
 
-/// What a plan asks for: everything of which less, or something else, would be a weakening.
+/// The demands of a plan. Asking for less than these, or for something else, is a weakening.
 ///
-/// It lies in the ledger with the approval, so that what was approved does not depend on any file that could be changed.
+/// The terms are kept in the ledger with the approval, so that what was approved does not depend on any file that could be
+/// changed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct PlanTerms {
-    /// Its actions.
+    /// The demands of each action.
     pub actions: BTreeMap<ActionId, ActionTerms>,
-    /// How long prerequisites and steps may take together.
+    /// The common time limit of prerequisites and steps.
     pub timeout_ms: Option<u64>,
-    /// The conditions that must be met.
+    /// The success conditions, all of which must be met.
     pub success: Vec<String>,
-    /// The conditions that must not be triggered.
+    /// The failure conditions, none of which may be triggered.
     pub failure: Vec<String>,
-    /// What must have been printed.
+    /// The output that the steps must have printed.
     pub expected_output: ExpectedOutput,
-    /// The least share of steps that must be SUCCESS, in hundredths of a per cent; none: the task has no criteria of its own.
+    /// The smallest share of steps that must end with SUCCESS, in hundredths of a per cent; none: the task has no criteria of its
+    /// own.
     pub pass_rate_basis_points: Option<u32>,
-    /// The tests that are declared to fail, and excused where they do (C06).
+    /// The tests that are declared to fail and are excused when they do (C06).
     pub expected_failing_tests: Vec<String>,
-    /// Kinds of evidence of which the run must have left a file.
+    /// The kinds of evidence that the run must produce, at least one file of each.
     pub required_evidence: Vec<EvidenceKind>,
-    /// Whether only proctor may set the task's status.
+    /// Whether only proctor may set the task's status. A plan that gives this up is weaker.
     pub task_status_lock: bool,
-    /// Digest of whatever else the task is judged by; none: it has no criteria of its own.
+    /// The digest of the remaining criteria of the task; none: it has no criteria of its own.
     pub judged: Option<Digest>,
-    /// The tasks that must be complete first.
+    /// The tasks that must be complete before this one runs.
     pub dependencies: Vec<TaskId>,
-    /// What is said of type checkers' strictness, to which the project is held (C24).
+    /// The settings for strict type checking that the project must keep (C24).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub strictness: Vec<String>,
-    /// The severities whose failures become debt; empty: none do.
+    /// The severities whose failures become debt; empty: no failure becomes debt.
     pub debt: Vec<Severity>,
-    /// How it is approved that it asks for less, and which files are protected.
+    /// How a weaker plan is approved, and which files are protected.
     #[serde(default, skip_serializing_if = "ApprovalTerms::is_default")]
     pub approval: ApprovalTerms,
 }
 
-/// What one action asks for.
+/// The demands of one action.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ActionTerms {
-    /// Its name, where that tells it from the plan's other actions: its number says nothing then. None: its id does.
+    /// The action's name, when no other action of the plan has it. None: the action is identified by its id.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// Digest of what it does and in which phase: command, directory, variables, tool, file or request, and what is asked of these.
+    /// The digest of what it does and in which phase: command, directory, variables, tool, file or request, and the checks on
+    /// these.
     pub does: Digest,
-    /// The same but for the program of its command, where that was found and not written: another that is found does as much.
+    /// Like `does`, but without a program that proctor looked up itself: another program found later is accepted as equal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub does_with_found: Option<Digest>,
-    /// What it does, for people.
+    /// What it does, as text for display.
     pub shown: String,
-    /// Exit codes that succeed.
+    /// The exit codes that count as success.
     pub expected_exit_codes: Vec<i32>,
-    /// Its wall-clock limit.
+    /// The wall-clock limit.
     pub timeout_ms: u64,
-    /// Its longest time without output.
+    /// The longest allowed time without output.
     pub idle_timeout_ms: Option<u64>,
-    /// The most it may print.
+    /// The largest allowed output.
     pub max_output_bytes: Option<u64>,
-    /// How findings are judged.
+    /// The policy by which findings are judged.
     pub policy: Option<ToolPolicy>,
-    /// The coverage it must reach.
+    /// The coverage that must be reached.
     pub coverage: Option<CoverageTarget>,
-    /// How often it is tried again.
+    /// How many times a failed attempt is repeated.
     pub retry_attempts: u8,
-    /// What processes that it leaves behind mean.
+    /// What it means when the action leaves processes behind.
     pub on_survivors: OnSurvivors,
-    /// Globs that limit what triggers it; empty: everything does.
+    /// Globs of the paths that trigger the action; empty: every path does.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub paths: Vec<String>,
-    /// Whether its runner must first fail a test that has to fail.
+    /// Whether the runner must first show that it fails a test that has to fail.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub control: bool,
-    /// When an earlier verdict may stand for it.
+    /// When an earlier verdict may be used instead of running the action.
     #[serde(default, skip_serializing_if = "Reuse::is_off")]
     pub reuse: Reuse,
 }
 
-/// Why a plan is approved.
+/// Why a plan counts as approved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum ApprovalReason {
-    /// It is the first plan of a task that the project did not have.
+    /// It is the first plan of a task that is new to the project.
     NewTask,
-    /// It weakens nothing of the plan that was approved before.
+    /// It weakens nothing compared with the plan that was approved before.
     WeakensNothing,
-    /// A person said so, at a terminal.
+    /// A person approved it at a terminal.
     Person,
 }
 
-/// The approval of a task's plan.
+/// The approval of a task's plan, as the ledger records it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ApprovalRecord {
-    /// The task.
     pub task: TaskId,
-    /// The file it comes from, relative to the project; [`FOUND_IN_PROJECT`] for checks that no file names.
+    /// The file that the plan comes from, relative to the project; [`FOUND_IN_PROJECT`] for checks that no file names.
     pub file: String,
-    /// Digest of the plan as resolved.
+    /// The digest of the plan with all defaults filled in.
     pub plan_digest: Digest,
-    /// Why it is approved.
     pub reason: ApprovalReason,
-    /// What it weakens of the plan that was approved before, in words; only a person approves that.
+    /// What the plan weakens compared with the approved plan, in words. Only a person approves a plan that weakens something.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub weakened: Vec<String>,
-    /// What it asks for.
+    /// The demands that are approved.
     pub terms: PlanTerms,
-    /// The protected files as they are approved; none: there are none, or nobody has looked at them yet.
+    /// The protected files as approved; none: no files are protected, or their digests were not computed yet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub protected: Option<ProtectedFiles>,
-    /// The signature by which a person approved it, as `ssh-keygen -Y sign` writes it; none: it was not approved by one.
+    /// A person's signature over the approval, as `ssh-keygen -Y sign` writes it; none: it was approved without a signature.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signature: Option<String>,
 }
 
-/// The approval that holds for a task: what a later plan is compared with.
+/// The approval in force for a task. A later plan is compared with it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HeldApproval {
-    /// The line of the ledger that gave it.
+    /// The ledger line that holds the approval.
     pub sequence: Sequence,
-    /// Digest of the plan.
+    /// The digest of the approved plan.
     pub plan_digest: Digest,
-    /// What it asks for.
+    /// The demands that are approved.
     pub terms: PlanTerms,
-    /// The protected files as they are approved, as in [`ApprovalRecord::protected`].
+    /// The protected files as approved, as in [`ApprovalRecord::protected`].
     pub protected: Option<ProtectedFiles>,
 }
 
-/// A plan that is not approved.
+/// A plan that waits for approval.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unapproved {
-    /// Its task.
     pub task: TaskId,
-    /// The file it comes from, as in [`ApprovalRecord::file`].
+    /// The file that the plan comes from, as in [`ApprovalRecord::file`].
     pub file: String,
-    /// What it weakens, in words.
+    /// What the plan weakens, in words.
     pub weakened: Vec<String>,
-    /// Which protected files are not what was approved, in words.
+    /// Which protected files differ from the approved ones, in words.
     pub protected: Vec<String>,
-    /// What it asks for beyond what was approved, in words.
+    /// What the plan demands beyond the approved plan, in words.
     pub strengthened: Vec<String>,
-    /// What changed besides and makes no verdict easier, in words.
+    /// Other changes that do not make the verdict easier to pass, in words.
     pub neutral: Vec<String>,
-    /// By what a person approves it.
+    /// How a person can approve it.
     pub way: ApprovalWay,
 }
 
-/// By what a person approves.
+/// How a person can approve a plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ApprovalWay {
-    /// By an answer at a terminal, or a signature of a listed key.
+    /// By an answer at a terminal, or by a signature with a listed key.
     Answer,
-    /// By a signature alone: what was approved requires one.
+    /// By a signature only, because the approved plan requires one.
     Signature,
 }
 
-/// Returns what people call the plan of a task from a file.
+/// Returns the name for messages of a task's plan from `file`.
 pub fn plan_subject(task: &TaskId, file: &str) -> String {
     if file == FOUND_IN_PROJECT { format!("task `{task}` as found in the project") } else { format!("task `{task}` of `{file}`") }
 }
 
-/// Returns the command by which a person approves a task's plan.
+/// Returns the command with which a person approves a task's plan.
 pub fn approve_command(task: &TaskId) -> String {
     if *task == TaskId::default_task() { "proctor approve".to_owned() } else { format!("proctor approve --task {task}") }
 }

@@ -1,4 +1,4 @@
-//! What a task is judged by beside its actions' results: conditions, expected output, completion (specification 2.0.0).
+//! The criteria of a task beside the results of its actions: conditions, expected output, completion (specification 2.0.0).
 
 use std::fmt;
 
@@ -7,21 +7,17 @@ use serde_json::{Number, Value};
 
 use crate::model::EvidenceKind;
 
-/// A value a condition speaks of. Numbers are finite; integers of up to 15 digits are exact.
+/// A value in a condition. Numbers are finite; integers of up to 15 digits are exact.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "Value", into = "Value")]
 pub enum ConditionValue {
-    /// `null`
     Null,
-    /// `true` or `false`
     Boolean(bool),
-    /// A number.
     Number(f64),
-    /// A text.
     Text(String),
 }
 
-/// Says that a list or an object is no value a condition can compare.
+/// The error for a list or an object, which a condition cannot compare.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("lists and objects have no value to compare: name one of their parts, or `.length`")]
 pub struct NoScalarError;
@@ -57,7 +53,7 @@ impl From<ConditionValue> for Value {
     }
 }
 
-/// Returns a number as JSON has it: `2`, not `2.0`, where nothing is lost by it.
+/// Returns a number in its shortest exact JSON form: `2` and not `2.0`.
 fn json_number(number: f64) -> Option<Number> {
     const EXACT: f64 = 9_007_199_254_740_992.0;
     if number.fract() == 0.0 && number.abs() < EXACT {
@@ -78,7 +74,7 @@ impl fmt::Display for ConditionValue {
     }
 }
 
-/// Writes a text in the quotes that need the fewest escapes, as the condition grammar reads it.
+/// Writes a text in the kind of quotes that needs the fewest escapes, as the condition grammar reads it.
 fn write_text(formatter: &mut fmt::Formatter<'_>, text: &str) -> fmt::Result {
     let quote = if text.matches('"').count() > text.matches('\'').count() { '\'' } else { '"' };
     write!(formatter, "{quote}")?;
@@ -96,25 +92,25 @@ fn write_text(formatter: &mut fmt::Formatter<'_>, text: &str) -> fmt::Result {
     write!(formatter, "{quote}")
 }
 
-/// What a task is judged by beside its actions' results. Checks of `proctor.toml` and of discovery have none.
+/// The criteria of a task beside the results of its actions. Checks from `proctor.toml` or from discovery have none.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TaskCriteria {
-    /// Each must be met.
+    /// Conditions that must all be met.
     pub success: Vec<TaskCondition>,
-    /// None may be triggered.
+    /// Conditions of which none may be triggered.
     pub failure: Vec<TaskCondition>,
-    /// What must have been printed.
+    /// The output that the steps must have printed.
     pub expected_output: Option<ExpectedOutput>,
-    /// Whether every step must be SUCCESS.
+    /// Whether every step must end with SUCCESS.
     pub all_steps_must_pass: bool,
-    /// The least share of steps that are SUCCESS, in hundredths of a per cent; read where not all steps must pass.
+    /// The smallest share of steps that end with SUCCESS, in hundredths of a per cent; used when not all steps must pass.
     pub minimum_pass_rate_basis_points: Option<u32>,
-    /// Kinds of evidence of which the run must have left a file.
+    /// The kinds of evidence that the run must produce, at least one file of each.
     pub required_evidence: Vec<EvidenceKind>,
     /// Whether only proctor may set the task's status.
     pub task_status_lock: bool,
-    /// The failure that is expected of the task's tests; none: they are to pass.
+    /// The declared failure of the task's tests; none: the tests must pass.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub expected_failure: Option<ExpectedFailure>,
 }
@@ -123,32 +119,32 @@ pub struct TaskCriteria {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ExpectedFailure {
-    /// The tests that are to fail, all of them and no others, by the names reports give them or by pytest's node ids. Without any a
-    /// failure is expected of the tests as a whole, and excuses nothing (R6).
+    /// The tests that must fail, and no others may, by the names in reports or by pytest's node ids. An empty list expects a
+    /// failure of the tests as a whole, and excuses nothing (R6).
     pub tests: Vec<String>,
 }
 
 impl ExpectedFailure {
-    /// Returns whether a test is one of those that were declared.
+    /// Returns whether `test_name` is one of the declared tests.
     pub fn declares(&self, test_name: &str) -> bool {
         self.tests.iter().any(|declared| is_name_of(declared, test_name))
     }
 
-    /// Returns the declared tests that are not among those of a report.
+    /// Returns the declared tests that are missing from `test_names`, the tests of a report.
     pub fn missing_from(&self, test_names: &[String]) -> Vec<&str> {
         let is_there = |declared: &&String| test_names.iter().any(|name| is_name_of(declared, name));
         self.tests.iter().filter(|declared| !is_there(declared)).map(String::as_str).collect()
     }
 }
 
-/// Returns whether a declared name is that of a test of a report. pytest's reports have `tests.test_a.TestX::test_y[1]` for what
-/// people call `tests/test_a.py::TestX::test_y[1]`.
+/// Returns whether a declared name means the same test as a name from a report. pytest writes `tests.test_a.TestX::test_y[1]`
+/// into its reports and `tests/test_a.py::TestX::test_y[1]` on the screen.
 fn is_name_of(declared: &str, test_name: &str) -> bool {
     declared == test_name || of_node_id(declared).is_some_and(|name| name == test_name)
 }
 
 fn of_node_id(node_id: &str) -> Option<String> {
-    // A parameter may hold any character.
+    // A parameter may hold any character, so only the part before `[` is translated.
     let (path, parameter) = node_id.split_at(node_id.find('[').unwrap_or(node_id.len()));
     let (file, rest) = path.split_once(".py::")?;
     let module = file.replace('/', ".");
@@ -157,90 +153,88 @@ fn of_node_id(node_id: &str) -> Option<String> {
     Some(format!("{module}{class}::{test}{parameter}"))
 }
 
-/// A condition as the specification has it. Its text was read and checked when the specification was.
+/// A condition as written in the specification. It was parsed and checked when the specification was read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TaskCondition {
-    /// The condition's text.
     pub condition: String,
-    /// What it stands for, for people.
+    /// What the condition means, for people.
     pub description: String,
 }
 
-/// What a task's steps must have printed, and how they must have ended.
+/// The output and exit code that the steps must have.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ExpectedOutput {
-    /// Texts, each of which a step must have printed on standard output.
+    /// Texts, each of which at least one step must have printed on standard output.
     pub stdout_contains: Vec<String>,
-    /// Whether no step may have printed on standard error; false asks for nothing.
+    /// Whether standard error of all steps must be empty; false demands nothing.
     pub stderr_empty: bool,
-    /// The exit code of the deciding step.
+    /// The required exit code of the deciding step.
     pub exit_code: Option<i32>,
 }
 
-/// What a task's criteria came to in one run.
+/// The evaluation of a task's criteria in one run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CriteriaEvaluation {
-    /// What they were.
+    /// The criteria that were evaluated.
     pub criteria: TaskCriteria,
-    /// The success conditions, in their order.
+    /// The success conditions, in the order of the specification.
     pub success: Vec<JudgedCondition>,
-    /// The failure conditions, in their order.
+    /// The failure conditions, in the order of the specification.
     pub failure: Vec<JudgedCondition>,
-    /// What was expected of the output, one entry for each text and each of the other two; empty where nothing was.
+    /// The expectations on the output: one entry for each text, one for standard error and one for the exit code, where demanded.
     pub expected_output: Vec<JudgedExpectation>,
-    /// The required kinds of evidence of which there is no file, in their order.
+    /// The required kinds of evidence of which the run has no file, in the order of the specification.
     pub missing_evidence: Vec<EvidenceKind>,
-    /// What became of the tests that were declared to fail; none where none were.
+    /// How the tests that were declared to fail ended; none: none were declared.
     pub expected_failure: Option<JudgedFailure>,
 }
 
-/// What became of a declared failure.
+/// The evaluation of a declared failure.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JudgedFailure {
-    /// The tests that were declared, as the specification has them.
+    /// The declared tests, as written in the specification.
     pub declared: Vec<String>,
-    /// The tests that did not pass, by the names reports give them, sorted.
+    /// The tests that did not pass, by their names in the report, sorted.
     pub failed: Vec<String>,
-    /// Whether those that were declared failed, and nothing else did.
+    /// Whether all declared tests failed and no other test did.
     pub met: bool,
-    /// Why not.
+    /// Why it is not met.
     pub reason: Option<String>,
 }
 
-/// A condition and what it came to.
+/// A condition and its evaluation.
 #[derive(Debug, Clone, PartialEq)]
 pub struct JudgedCondition {
-    /// The condition.
     pub condition: TaskCondition,
-    /// A success condition: whether it is met. A failure condition: whether it is triggered. Unknown is not met, and triggered.
+    /// Whether a success condition is met, or a failure condition is triggered. An unknown value counts against the task in both
+    /// cases.
     pub decided: bool,
-    /// Each of its references with its value.
+    /// Each reference in the condition with its value.
     pub actual: Vec<ActualValue>,
-    /// The references whose values are not known.
+    /// The references whose values are unknown.
     pub unknown: Vec<String>,
-    /// Why, where it counts against the task.
+    /// The explanation, when the condition counts against the task.
     pub reason: Option<String>,
 }
 
-/// A reference of a condition and its value.
+/// A reference in a condition and its value.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ActualValue {
-    /// The reference in its one form, for example `STEP.1.exitCode`.
+    /// The reference in canonical form, for example `STEP.1.exitCode`.
     pub reference: String,
-    /// Its value, where it is known.
+    /// The value; none where it is unknown.
     pub value: Option<ConditionValue>,
 }
 
-/// Something that was expected of the output, and whether it was seen.
+/// An expectation on the output, and whether it was met.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JudgedExpectation {
-    /// What was expected.
+    /// The expectation in words.
     pub expectation: String,
-    /// Whether it was seen.
     pub met: bool,
-    /// Why not.
+    /// Why it is not met.
     pub reason: Option<String>,
 }
 

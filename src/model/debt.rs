@@ -1,4 +1,4 @@
-//! What a task says about its technical debt: whether it is written down, and where items go (specification 2.0.0,
+//! The settings of a task for its technical debt: whether debt items are written, and where they go (specification 2.0.0,
 //! `technicalDebtConfiguration`).
 
 use serde::{Deserialize, Serialize};
@@ -19,43 +19,43 @@ pub enum DebtRouting {
     Manual,
 }
 
-/// A failure that the specification calls likely (`technicalDebtExpectations.likelyFailures`).
+/// A failure that the specification expects to be likely (`technicalDebtExpectations.likelyFailures`).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct LikelyFailure {
-    /// What happens.
+    /// The description of the failure.
     pub scenario: String,
-    /// The category its debt has.
+    /// The category of the debt item.
     pub category: DebtCategory,
-    /// The severity its debt has.
+    /// The severity of the debt item.
     pub severity: Severity,
-    /// What would mend it, where the specification says so.
+    /// A proposed fix, where the specification has one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub suggested_fix: Option<String>,
 }
 
-/// How the debt of a task is written down.
+/// The settings for writing down a task's debt.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct DebtSettings {
     /// Whether failures become debt; if not, no debt file is written.
     pub enabled: bool,
-    /// What decides between the sprint and the inventory.
+    /// How items are divided between the sprint and the inventory.
     pub routing: DebtRouting,
-    /// The most items of a sprint. CRITICAL and blocking items go there nevertheless, and it is then said to be over capacity.
+    /// The most items of a sprint. CRITICAL and blocking items are added beyond it, and the sprint is then marked as over
+    /// capacity.
     pub sprint_max_items: u32,
-    /// The most CRITICAL items of a sprint; more of them are said to be over capacity, nothing else.
+    /// The most CRITICAL items of a sprint. With more of them the sprint is marked as over capacity; nothing else changes.
     pub sprint_max_critical: u32,
     /// The severities that become items.
     pub severities: Vec<Severity>,
-    /// The failures that are likely.
     pub likely_failures: Vec<LikelyFailure>,
-    /// The tasks that the task depends on, in the specification's words.
+    /// The tasks that this task depends on, as written in the specification.
     pub dependencies: Vec<String>,
 }
 
 impl Default for DebtSettings {
-    /// Returns schema 2.0.0's own defaults.
+    /// Returns the defaults of schema 2.0.0.
     fn default() -> Self {
         Self {
             enabled: true,
@@ -69,27 +69,24 @@ impl Default for DebtSettings {
     }
 }
 
-/// Where an item goes.
+/// Where a debt item goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum DebtDestination {
-    /// To the sprint.
     SprintTasks,
-    /// To the inventory.
     Inventory,
-    /// Where a person says.
+    /// A person has to decide where it goes.
     Unrouted,
 }
 
-/// What the inventory says of an item.
+/// The status of a debt item in the inventory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum InventoryStatus {
-    /// It is in the sprint.
     InSprint,
-    /// It waits.
+    /// It waits in the inventory.
     InInventory,
-    /// Nobody has routed it.
+    /// Nobody has decided where it goes.
     Unrouted,
 }
 
@@ -97,18 +94,18 @@ pub enum InventoryStatus {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum WorkType {
-    /// An endpoint, a file or a symbol is not there.
+    /// An endpoint, a file or a symbol is missing.
     Feature,
-    /// What is there is wrong.
+    /// Something exists but is wrong.
     BugFix,
 }
 
-/// What is to be mended (C49).
+/// What has to be fixed (C49).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum DebtOrigin {
-    /// The code.
+    /// The project's code.
     Code,
-    /// What the checks need around it.
+    /// The environment that the checks need.
     Environment,
 }

@@ -10,38 +10,35 @@ use sha2::{Digest as _, Sha256};
 #[serde(try_from = "String", into = "String")]
 pub struct Digest([u8; 32]);
 
-/// Says that a text is not 64 lower-case hexadecimal digits.
+/// The error for a text that is not 64 lower-case hexadecimal digits.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is not a SHA-256 digest: 64 lower-case hexadecimal digits are expected")]
 pub struct DigestError(pub String);
 
 impl Digest {
-    /// Computes the digest of some bytes.
     pub fn of(bytes: &[u8]) -> Self {
         Self(Sha256::digest(bytes).into())
     }
 
-    /// Returns the digest a hasher has come to.
+    /// Returns the digest of the bytes that were fed to a hasher.
     pub fn from_hasher(hasher: Sha256) -> Self {
         Self(hasher.finalize().into())
     }
 
-    /// Takes the 32 bytes of a digest.
+    /// Wraps the 32 bytes of a digest that was computed before.
     pub fn from_bytes(bytes: [u8; 32]) -> Self {
         Self(bytes)
     }
 
-    /// Returns the 32 bytes.
     pub fn as_bytes(&self) -> &[u8; 32] {
         &self.0
     }
 
-    /// Returns the 64 hexadecimal digits.
     pub fn hex(&self) -> String {
         self.to_string()
     }
 
-    /// Returns the first 8 hexadecimal digits, for people.
+    /// Returns the first 8 hexadecimal digits, for display.
     pub fn short(&self) -> String {
         self.to_string()[..8].to_owned()
     }

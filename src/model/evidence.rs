@@ -1,39 +1,38 @@
-//! Names for what lies in a run directory.
+//! Names for the files of a run directory.
 
 use serde::{Deserialize, Serialize};
 
 use crate::model::Digest;
 
-/// What a file of a run directory is; the first six words are specification 2.0.0's `requiredEvidence` (facts, 1.5).
+/// The kind of a file in a run directory. The first six words come from specification 2.0.0's `requiredEvidence` (facts, 1.5).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum EvidenceKind {
     /// Output and report of a test run.
     TestExecutionLog,
-    /// What a command printed.
+    /// The output of a command.
     TerminalOutput,
-    /// Pictures.
     Screenshots,
-    /// Answers of an API.
+    /// Answers of a server to requests.
     ApiResponses,
-    /// What was seen when something failed to run.
+    /// Logs of actions that could not run.
     ErrorLogs,
-    /// Measurements.
+    /// Measured values, such as durations.
     PerformanceMetrics,
-    /// Which bytes of a log came from which stream, and when.
+    /// The frames file: which bytes of a log came from which stream, and when.
     Frames,
-    /// The description of an action that was carried out.
+    /// The record of an action that was carried out.
     ActionRecord,
-    /// What a tool's interpreter found.
+    /// The findings that were read from a tool's output.
     Diagnostics,
-    /// A report a tool wrote, as it was.
+    /// A report file as the tool wrote it.
     ToolReport,
-    /// What is to be mended.
+    /// The debt items of the run.
     TechnicalDebt,
 }
 
 impl EvidenceKind {
-    /// Returns its word, for example `api-responses`.
+    /// Returns the word for the kind in reports, for example `api-responses`.
     pub fn word(self) -> &'static str {
         match self {
             Self::TestExecutionLog => "test-execution-log",
@@ -51,19 +50,16 @@ impl EvidenceKind {
     }
 }
 
-/// A file of a run directory, with the digest computed while it was written.
+/// A file of a run directory, with the digest that was computed while it was written.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct EvidenceFile {
-    /// Its name in the run directory.
+    /// The file's name in the run directory.
     pub name: String,
-    /// What it is.
     pub kind: EvidenceKind,
-    /// The action it belongs to, if to one.
+    /// The action that the file belongs to; none: it belongs to the whole run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub action_id: Option<String>,
-    /// Its size.
     pub bytes: u64,
-    /// Its SHA-256.
     pub sha256: Digest,
 }

@@ -1,34 +1,33 @@
-//! The exit codes of the command line: API, one meaning each (G5).
+//! The exit codes of the command line. They are a public interface: each code has one meaning (G5).
 
 use serde::{Deserialize, Serialize};
 
-/// How a `proctor` command ends; [`CommandExit::code`] is the process's exit status.
+/// How a `proctor` command ends; [`CommandExit::code`] gives the exit status of the process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum CommandExit {
-    /// Proceed: the checks passed, or a valid RED in the RED phase.
+    /// The checks passed, or the RED phase has a valid RED, so the work can proceed.
     Proceed,
-    /// The code needs work; time-outs, execution errors and failed prerequisites too.
+    /// The code needs work. Time-outs, execution errors and failed prerequisites count as this too.
     CodeNeedsWork,
-    /// The command was used wrongly.
+    /// The command line was wrong.
     Usage,
-    /// A person is needed: a limit, an approval, INDETERMINATE, HUMAN_REVIEW in a started cycle.
+    /// A person must decide: a limit was reached, an approval or a review's verdict is missing, or a started cycle waits.
     PersonNeeded,
     /// The specification or configuration is wrong.
     SpecificationWrong,
-    /// No fresh verdict in time, or the tree moved or is unstable.
+    /// No fresh verdict came in time, or the tree moved or keeps moving.
     NoFreshVerdict,
-    /// Evidence does not verify.
+    /// The verification of evidence failed.
     EvidenceWrong,
-    /// proctor's own fault.
+    /// proctor itself failed.
     OwnFault,
-    /// Ended by SIGINT.
+    /// SIGINT ended the command.
     Interrupted,
-    /// Ended by SIGTERM.
+    /// SIGTERM ended the command.
     Terminated,
 }
 
-/// Every exit there is.
 const ALL: [CommandExit; 10] = [
     CommandExit::Proceed,
     CommandExit::CodeNeedsWork,
@@ -43,12 +42,11 @@ const ALL: [CommandExit; 10] = [
 ];
 
 impl CommandExit {
-    /// Returns the exit with this status; our own fault where there is none.
+    /// Returns the variant for an exit status; [`CommandExit::OwnFault`] for an unknown one.
     pub fn of_code(code: u8) -> Self {
         ALL.into_iter().find(|exit| exit.code() == code).unwrap_or(Self::OwnFault)
     }
 
-    /// Returns the exit status of the process.
     pub fn code(self) -> u8 {
         match self {
             Self::Proceed => 0,

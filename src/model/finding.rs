@@ -1,58 +1,59 @@
-//! What a tool's interpreter found in what came back: tests, diagnostics, and the one category they amount to.
+//! What was read from a tool's output: tests, diagnostics, and the one category code that sums them up.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-/// Why an action's outcome is what it is: one code per row of E4 and its siblings. Policies and tables look at this, never at a tool.
+/// Why an action ended as it did: one code for each row of table E4 and of the tables like it. Policies depend on this code and
+/// never on the tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum CategoryCode {
-    /// A TEST action passed: exit 0, a fresh, complete, agreeing report with at least one passed test (E3).
+    /// A TEST action passed: it exited with 0, and a fresh, complete report agrees and has at least one passed test (E3).
     TestsPassed,
     /// Tests ran and some failed or errored.
     TestsFailed,
-    /// Tests could not be collected: a missing module, a syntax error.
+    /// Tests could not be collected, for example because of a missing module or a syntax error.
     CollectionError,
     /// A `conftest.py` could not be imported.
     ConftestError,
-    /// All passed, coverage is below the target.
+    /// All tests passed, but coverage is below the target.
     CoverageBelowTarget,
-    /// Nothing was collected.
     NoTestsCollected,
-    /// Something was collected, nothing passed or failed: all skipped or xfailed.
+    /// Tests were collected, but none passed or failed: all were skipped or marked xfail.
     NoTestsExecuted,
-    /// All passed, more warnings than the run allows (pytest's exit 6).
+    /// All tests passed, with more warnings than the run allows (pytest's exit code 6).
     MaxWarnings,
     /// The test run was interrupted or cut short.
     Interrupted,
-    /// The tool failed inside itself.
+    /// The tool itself failed with an internal error.
     InternalError,
     /// The tool refused its command line or configuration.
     UsageError,
-    /// The program, its interpreter or its module is not there.
+    /// The program, its interpreter or its module was not found.
     ToolNotFound,
-    /// The program is there and could not be started.
+    /// The program exists but could not be started.
     NotStarted,
-    /// Exit 0, 1, 5 or 6 without the report that proves it.
+    /// pytest exited with 0, 1, 5 or 6 but left no report that proves it.
     ReportMissing,
-    /// The report does not parse.
+    /// The report cannot be parsed.
     ReportUnreadable,
-    /// The report says itself that the run was cut short.
+    /// The report itself says that the test run was cut short.
     ReportIncomplete,
     /// Report, counts and exit status contradict each other.
     Inconsistent,
-    /// Non-zero with a complete report in which nothing failed: a hook raised, a session time-out.
+    /// The exit code is not zero although the report is complete and nothing in it failed: a hook raised, or the session timed
+    /// out.
     FailedOutsideTests,
-    /// An exit code the tool does not document.
+    /// The tool does not document its exit code.
     UnknownExit,
-    /// A signal we did not send ended it.
+    /// A signal that proctor did not send ended it.
     Signalled,
-    /// A limit was hit.
+    /// A limit was exceeded.
     TimedOut,
-    /// We stopped it: superseded, interrupted.
+    /// proctor stopped it, because a newer save arrived or the run was interrupted.
     Stopped,
-    /// Its status could not be learnt.
+    /// The exit status could not be learnt.
     StatusLost,
     /// A validation tool found errors or warnings; the policy decides.
     Findings,
@@ -62,41 +63,41 @@ pub enum CategoryCode {
     ExpectedExit,
     /// A GENERIC command ended with another code.
     UnexpectedExit,
-    /// A machine-readable output is larger than what is interpreted.
+    /// The machine-readable output is larger than the interpreter reads.
     OutputTooLarge,
-    /// Processes were left behind and `on_survivors = "fail"`.
+    /// Processes were left behind, and `on_survivors = "fail"` is set.
     SurvivorsLeft,
-    /// A service was ready in time and went on until it was stopped.
+    /// A service was ready in time and ran until it was stopped.
     Served,
     /// A service ended before it was stopped.
     ServiceEnded,
     /// A service was not ready within its start-up time-out.
     ServiceNotReady,
-    /// Somebody else listens on the port of a service.
+    /// Another process listens on the port of a service.
     PortHeld,
-    /// A file is what it must be.
+    /// A file meets the requirement.
     FileValid,
-    /// A file is not there, or is none that is looked into.
+    /// A file is missing, or is of a kind that is not read.
     FileMissing,
-    /// A file is there and is not what it must be.
+    /// A file exists but does not meet the requirement.
     FileInvalid,
-    /// A request was answered as it must be.
+    /// The answer to a request meets the requirements.
     AnswerValid,
-    /// A request was answered otherwise.
+    /// The answer to a request does not meet the requirements.
     AnswerInvalid,
-    /// A request was answered with 404, which was not expected.
+    /// The answer to a request is 404, which was not expected.
     EndpointMissing,
-    /// A request was answered with 500 to 599, which was not expected.
+    /// The answer to a request is a status from 500 to 599, which was not expected.
     ServerError,
-    /// A request was not answered.
+    /// No answer to a request came.
     NoAnswer,
     /// A review says an explicit Yes.
     ReviewApproved,
     /// A review says an explicit No or With fixes.
     ReviewRejected,
-    /// A review has no verdict, and its retry has none either.
+    /// The review has no verdict, and its retry has none either.
     NoVerdict,
-    /// The command names tests that passed before and are not there any more.
+    /// The command names tests that passed before and do not exist any more.
     TestsMissing,
     /// The specification of the action is wrong; nothing was run.
     SpecificationInvalid,
@@ -106,17 +107,16 @@ pub enum CategoryCode {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum TestOutcome {
-    /// It passed.
     Passed,
     /// An assertion failed.
     Failed,
     /// Set-up, tear-down or collection raised.
     Error,
-    /// It was skipped or is an expected failure.
+    /// It was skipped or failed as expected.
     Skipped,
 }
 
-/// One test of a report.
+/// One test in a report.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TestCase {
@@ -124,25 +124,24 @@ pub struct TestCase {
     pub title: String,
     /// Module and class, as the report gives them; the `describe` blocks of a JavaScript test.
     pub ancestor_titles: Vec<String>,
-    /// All of its name, as a failure of it is called.
+    /// The full name of the test, as it is used for its failures.
     pub full_name: String,
-    /// Its file, where the report names the files of all tests.
+    /// The test's file, when the report names the file of every test.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub test_file: Option<String>,
-    /// How it ended.
     pub status: TestOutcome,
-    /// Whether it failed and was expected to; it counts as skipped.
+    /// Whether it failed and was expected to fail. Such a test counts as skipped.
     #[serde(skip_serializing_if = "std::ops::Not::not", default)]
     pub expected_to_fail: bool,
-    /// How long it took, in milliseconds.
+    /// The duration in milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub duration: Option<u64>,
-    /// What it said when it did not pass.
+    /// The messages of the failure; empty when it passed.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub failure_messages: Vec<String>,
 }
 
-/// A test that failed or errored, as the report of seed 004 shows it.
+/// A test that failed or errored, in the form of seed 004's report.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TestFailure {
@@ -151,18 +150,18 @@ pub struct TestFailure {
     /// The file, where the report or the traceback names one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub test_file: Option<String>,
-    /// The first line of what went wrong.
+    /// The first line of the error.
     pub error: String,
-    /// What was expected, where the tool says so in a form that can be read without guessing.
+    /// The expected value, when the tool prints it in a form that can be read without guessing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expected: Option<String>,
-    /// What was received, likewise.
+    /// The actual value, read under the same rule.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub received: Option<String>,
-    /// The traceback or message text, never cut inside (E11 bounds excerpts, not parsed failures).
+    /// The traceback or message text, always whole (E11 shortens excerpts, but no parsed failures).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stack: Option<String>,
-    /// The line in `test_file`.
+    /// The line number in `test_file`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub line: Option<u64>,
 }
@@ -171,47 +170,45 @@ pub struct TestFailure {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Counts {
-    /// Passed.
     pub passed: u64,
-    /// Failures and errors.
+    /// The number of failures and errors.
     pub failed: u64,
-    /// Skips and expected failures.
+    /// The number of skips and expected failures.
     pub skipped: u64,
 }
 
-/// What a TEST action's report says.
+/// The results in a TEST action's report.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TestResults {
-    /// The counts.
     #[serde(flatten)]
     pub counts: Counts,
-    /// All distinct tests of the report.
+    /// The number of distinct tests in the report.
     pub total: u64,
-    /// Those that did not pass.
+    /// The tests that did not pass.
     pub failures: Vec<TestFailure>,
 }
 
-/// An error or warning of a validation tool: one shape for all of them (C69, E16).
+/// An error or warning of a validation tool, in one shape for all tools (C69, E16).
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Diagnostic {
-    /// The file, relative to the project where it lies in it.
+    /// The file; relative to the project when it lies inside it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
-    /// Line, from 1.
+    /// The line, counted from 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub line: Option<u64>,
-    /// Column, from 1.
+    /// The column, counted from 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub column: Option<u64>,
-    /// Last line, from 1.
+    /// The last line, counted from 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub end_line: Option<u64>,
-    /// Last column, from 1.
+    /// The last column, counted from 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub end_column: Option<u64>,
-    /// How many characters it covers, where the tool says so.
+    /// How many characters the finding covers, where the tool says so.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub length: Option<u64>,
     /// The tool's code, for example `TS2345`.
@@ -222,46 +219,44 @@ pub struct Diagnostic {
     pub rule_id: Option<String>,
     /// `error` or `warning`, after the policy's promotions.
     pub severity: FindingLevel,
-    /// The message.
     pub message: String,
-    /// Whether the tool can mend it by itself; unknown: false is not claimed, the key is absent.
+    /// Whether the tool can fix it automatically; none: the tool does not say, and the report leaves the key out.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fixable: Option<bool>,
-    /// The source line, where the tool printed it.
+    /// The line of source code, where the tool printed it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
-    /// Further places the tool names.
+    /// Further places that the tool names for this finding.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub related_information: Vec<RelatedInformation>,
-    /// The tool's own suggestion.
+    /// The fix that the tool suggests.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fix: Option<Fix>,
 }
 
-/// A further place that belongs to a diagnostic.
+/// A further place that a diagnostic points to.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RelatedInformation {
     /// The file, where one is named.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
-    /// Line, from 1.
+    /// The line, counted from 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub line: Option<u64>,
-    /// Column, from 1.
+    /// The column, counted from 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub column: Option<u64>,
-    /// The message.
     pub message: String,
 }
 
-/// A tool's own suggestion how to mend a finding.
+/// A fix for a finding, as suggested by the tool.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Fix {
     /// The suggestion in words.
     pub suggestion: String,
-    /// Whether the tool can apply it by itself.
+    /// Whether the tool can apply it automatically.
     pub automated: bool,
 }
 
@@ -269,116 +264,112 @@ pub struct Fix {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum FindingLevel {
-    /// An error.
     #[default]
     Error,
-    /// A warning.
     Warning,
 }
 
-/// Findings that are counted and not kept.
+/// Findings that are counted but not stored, because there are too many.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Unlisted {
-    /// How many there are, by level and by the rule or code that names them.
+    /// The number of findings, by level and by rule or code.
     pub by_rule: BTreeMap<(FindingLevel, Option<String>), UnlistedCount>,
-    /// How many files have only such findings.
+    /// How many files have only findings that are not stored.
     pub files: u64,
 }
 
-/// How many findings of one rule are not kept.
+/// How many findings of one rule are not stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct UnlistedCount {
-    /// All of them.
     pub findings: u64,
-    /// Those the tool says it can mend by itself.
+    /// How many of them the tool can fix automatically, as it says.
     pub fixable: u64,
 }
 
-/// Counts over a tool's diagnostics.
+/// Counts of a tool's diagnostics.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct DiagnosticSummary {
-    /// Errors.
     pub errors: u64,
-    /// Warnings.
     pub warnings: u64,
-    /// Those the tool can mend by itself, where it says so.
+    /// How many the tool can fix automatically, where it says so.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fixable: Option<u64>,
-    /// Files with findings.
+    /// The number of files with findings.
     pub total_files: u64,
 }
 
-/// Coverage of a test run, from the report the check names or pytest-cov's own line (E4).
+/// The coverage of a test run, read from the report that the check names or from pytest-cov's summary line (E4).
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Coverage {
-    /// What was reached, in per cent.
+    /// The measured coverage, in per cent.
     pub percent: f64,
-    /// What is required, in per cent.
+    /// The required coverage, in per cent.
     pub required: f64,
 }
 
-/// A report file a tool left, as the interpreters receive it: read by `run/`, judged by `tools/`.
+/// The report file of a tool, as handed to the interpreters: `run/` reads it, `tools/` interprets it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ToolReport {
-    /// No report was asked for.
+    /// The tool was not asked for a report.
     NotRequested,
-    /// It was asked for and is not there.
+    /// A report was asked for, but the file does not exist.
     Missing,
-    /// It is there and could not be taken safely: not a regular file, a link, too large, unreadable.
+    /// The file exists but cannot be read safely: it is a link or another special file, too large, or unreadable. The text says
+    /// why.
     Refused(String),
-    /// Its bytes. They did not exist before the action was started.
+    /// The bytes of the file. It did not exist before the action started, so an old report cannot be mistaken for a new one.
     Fresh(Vec<u8>),
 }
 
-/// What came of reading a tool's exit, output and report: the input of every judgement.
+/// The interpretation of a tool's exit status, output and report. Every judgement is based on it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Interpretation {
-    /// The one code it amounts to.
+    /// The one category code that sums it up.
     pub category: CategoryCode,
-    /// The sentence for people: what was seen, with names and numbers.
+    /// The explanation for people: what was seen, with names and numbers.
     pub reason: String,
-    /// What the test report says, where one was read.
+    /// The results of the test report, where one was read.
     pub test_results: Option<TestResults>,
-    /// Every test of the report, for the test-results evidence.
+    /// Every test in the report, for the test-results evidence.
     pub cases: Vec<TestCase>,
-    /// Errors and warnings, before the policy.
+    /// Errors and warnings before the policy is applied.
     pub diagnostics: Vec<Diagnostic>,
-    /// What is known of findings beyond those: a tool may find more than anybody reads.
+    /// The findings beyond those in `diagnostics`: a tool may report more than are stored.
     pub unlisted: Unlisted,
-    /// Whether `diagnostics` may be incomplete although counts are known (output cut).
+    /// Exact counts, when output was cut and `diagnostics` may be incomplete.
     pub counts_override: Option<DiagnosticSummary>,
-    /// Coverage, where it was read.
+    /// The coverage, if it was measured.
     pub coverage: Option<Coverage>,
-    /// Warnings that change nothing and must be seen: pytest's warning count, XPASS, reruns.
+    /// Warnings that do not change the result but must be shown: pytest's warning count, XPASS, reruns.
     pub warnings: Vec<String>,
     /// Modules that could not be imported at collection, as the report names them (R7).
     pub missing_modules: Vec<String>,
     /// Whether every collection error is a missing module (R7).
     pub only_missing_modules: bool,
-    /// How the report was asked for: `argument`, `own` (the command names its own), `inherited` (through the environment).
+    /// How the report was requested: `argument`, `own` (the command names its own), `inherited` (through the environment).
     pub report_channel: Option<&'static str>,
-    /// The error's own name, where it has a better one than its category: `ECONNREFUSED`.
+    /// A more exact name of the error than its category, where there is one: `ECONNREFUSED`.
     pub error_type: Option<String>,
-    /// What may have led to it, made only of what was seen; empty: what the category's row says.
+    /// Possible causes, each based on something that was seen; empty: the defaults of the category's row apply.
     pub causes: Vec<String>,
-    /// What the tests came to that must fail, where the check has such a control.
+    /// The result of the control, the tests that must fail, where the check has one.
     pub control: Option<ControlSeen>,
 }
 
-/// What the control of a check came to: tests that must fail, run by the same command.
+/// The result of a check's control: tests that must fail, run by the same command.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ControlSeen {
-    /// Whether all of them failed. Where not, what the runner says of other tests proves nothing.
+    /// Whether all of them failed. If not, the runner's other results prove nothing.
     pub held: bool,
-    /// What was seen.
+    /// What was seen, in words.
     pub reason: String,
 }
 
 impl Interpretation {
-    /// Returns an interpretation that is a category and a reason and nothing else.
+    /// Returns an interpretation with only a category and a reason.
     pub fn plain(category: CategoryCode, reason: impl Into<String>) -> Self {
         Self {
             category,
@@ -401,10 +392,9 @@ impl Interpretation {
 }
 
 impl Unlisted {
-    /// So many rules are told apart; the findings of further ones have none.
+    /// The most rules that are counted separately; findings of any further rule are counted without a rule name.
     const MOST_RULES: usize = 10_000;
 
-    /// Counts a finding.
     pub fn add(&mut self, diagnostic: &Diagnostic) {
         let rule = diagnostic.rule_id.as_ref().or(diagnostic.code.as_ref()).cloned();
         let key = (diagnostic.severity, rule);
@@ -414,14 +404,14 @@ impl Unlisted {
         count.fixable += u64::from(diagnostic.fixable == Some(true));
     }
 
-    /// Returns how many there are of a level.
+    /// Returns the number of findings of a level.
     pub fn count(&self, level: FindingLevel) -> u64 {
         self.by_rule.iter().filter(|((of, _), _)| *of == level).map(|(_, count)| count.findings).sum()
     }
 }
 
 impl DiagnosticSummary {
-    /// Adds findings that are counted and not kept.
+    /// Returns these counts plus those of findings that are not stored.
     pub fn with(self, unlisted: &Unlisted) -> Self {
         let fixable = unlisted.by_rule.values().map(|count| count.fixable).sum::<u64>();
         Self {
@@ -432,7 +422,7 @@ impl DiagnosticSummary {
         }
     }
 
-    /// Counts a tool's diagnostics.
+    /// Counts the diagnostics by level.
     pub fn of(diagnostics: &[Diagnostic]) -> Self {
         let count = |severity| diagnostics.iter().filter(|diagnostic| diagnostic.severity == severity).count() as u64;
         let files: std::collections::BTreeSet<_> =

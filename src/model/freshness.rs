@@ -1,7 +1,7 @@
-//! Whether a verdict belongs to what is on disk now: computed from digests, never from file events. Pure.
+//! Decides whether a verdict still applies to what is on disk now. It compares digests and ignores file events. Pure.
 //!
-//! A verdict is fresh when the tree and the plan have the digests it was made for; everything else is a reason why there is none.
-//! What tools are installed is not compared: a verdict on the same files by another compiler is still called fresh.
+//! A verdict is fresh when tree and plan still have the digests that it was made for. Every other state is a reason why there is
+//! no fresh verdict. Installed tools are not compared: a verdict on the same files by another compiler is still called fresh.
 
 use std::path::PathBuf;
 
@@ -9,209 +9,190 @@ use serde::{Deserialize, Serialize};
 
 use crate::model::{CommandExit, Digest, OverallResult, OverallStatus, ProjectId, RunId, TaskId, Timestamp, TreeDigest};
 
-/// How a task's last verdict stands to the tree as it is now.
+/// How a task's last verdict relates to the tree as it is now.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Freshness {
-    /// It is a verdict for the tree and the plan as they are now.
+    /// The verdict applies to the current tree and the current plan.
     Fresh {
-        /// Whether something blocks.
         result: OverallResult,
-        /// The exit code of a command that ends with it (G5).
+        /// The exit code of a command that reports this verdict (G5).
         exit: CommandExit,
     },
     /// A run is under way.
     Running,
-    /// A run has begun and waits for its turn on this machine.
+    /// A run was started and waits for its turn on this machine.
     Queued,
-    /// The verdict is for something else.
+    /// The verdict was made for another tree or another plan.
     Stale(Outdated),
-    /// The tree moved while it was tested (S6): no verdict.
+    /// The tree moved while it was tested, so the run has no verdict (S6).
     Moved {
-        /// What moved.
+        /// The paths that moved.
         paths: Vec<String>,
     },
-    /// The same paths moved again: another run would prove nothing until a change from outside (S6).
+    /// The same paths moved again. Another run would prove nothing until somebody changes something else (S6).
     Unstable {
-        /// What moves.
+        /// The paths that move.
         paths: Vec<String>,
     },
-    /// The task waits for a person, who decides where it goes on (R9).
+    /// The task waits for a person to decide where it continues (R9).
     NeedsHuman,
-    /// Nobody has approved what would be run.
+    /// Nobody has approved the plan that would be run.
     NotApproved,
-    /// The project's directory is not there.
+    /// The project's directory does not exist.
     RootMissing,
-    /// The configuration cannot be read as it is now.
+    /// The configuration cannot be read in its current state.
     ConfigurationWrong,
-    /// The task's specification has errors with which nothing can be run, or no specification has the task.
+    /// The task's specification has errors that make a run impossible, or no specification has the task.
     SpecificationWrong,
-    /// There never was a verdict.
+    /// There has never been a verdict.
     NoVerdict,
 }
 
-/// What a stale verdict is not for.
+/// What changed since a stale verdict was made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Outdated {
-    /// The files have changed.
     Tree,
-    /// What is run has changed: checks, commands, time-outs, policies.
+    /// The plan has changed: checks, commands, time-outs or policies.
     Plan,
-    /// Both.
+    /// Both files and plan have changed.
     TreeAndPlan,
-    /// The configuration has no such task any more.
+    /// The configuration no longer has the task.
     TaskGone,
 }
 
-/// What a wait for a fresh verdict does next.
+/// What a command that waits for a fresh verdict does next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum WaitStep {
-    /// It ends with this answer: waiting would not change it.
+    /// It ends with this state as the answer, because waiting would not change it.
     Answer,
-    /// It goes on: what is under way may end it.
+    /// It keeps waiting: the run under way may bring a fresh verdict.
     GoOn,
-    /// It needs a run.
+    /// It starts a run.
     Run,
 }
 
-/// Everything that decides about freshness.
+/// All facts that freshness is computed from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FreshnessFacts {
-    /// Whether the project's directory is there.
+    /// Whether the project's directory exists.
     pub root: RootNow,
-    /// Whether what would be run is approved.
+    /// Whether the plan that would be run is approved.
     pub approval: Approval,
-    /// What would be run.
+    /// The plan that would be run.
     pub plan: PlanNow,
-    /// The tree; none where nobody looked, because a run was under way.
+    /// The tree's digest; none: it was not computed, because a run was under way.
     pub tree: Option<TreeDigest>,
-    /// What goes on.
+    /// Whether a run is under way.
     pub activity: Activity,
-    /// The last verdict.
     pub verdict: Option<LastVerdict>,
-    /// The runs after it whose tree moved, the newest first; empty where the newest run did not move.
+    /// The runs after the last verdict whose tree moved, newest first; empty when the newest run did not move.
     pub moved: Vec<MovedRun>,
-    /// Whether the task waits for a person.
     pub attention: Attention,
 }
 
-/// Whether a project's directory is there.
+/// Whether a project's directory exists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum RootNow {
-    /// It is.
     Present,
-    /// It is not.
     Missing,
 }
 
-/// Whether a plan is approved (S7). Registering a project approves its plan; nothing of an unregistered one is approved.
+/// Whether a plan is approved (S7). Registering a project approves its plan; an unregistered project has no approved plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Approval {
-    /// It is.
     Approved,
-    /// It is not.
     NotApproved,
 }
 
-/// What the project's files say is to be run.
+/// The plan according to the project's files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum PlanNow {
-    /// A plan of this digest.
     Known(Digest),
-    /// Nothing that can be read.
+    /// The files cannot be read.
     Wrong,
-    /// A specification with errors, or none that has the task.
+    /// The specification has errors, or no specification has the task.
     SpecificationWrong,
-    /// A plan without this task.
+    /// A plan that does not have this task.
     WithoutTask,
 }
 
-/// What goes on in a project.
+/// Whether a run is under way in a project.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Activity {
-    /// Nothing.
     Idle,
-    /// A run waits for its turn.
     Queued,
-    /// A run.
     Running,
 }
 
 /// Whether a task waits for a person.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Attention {
-    /// It does not.
+    /// The task does not wait.
     NotNeeded,
-    /// It does (R9).
+    /// The task waits for a person's decision (R9).
     Needed,
 }
 
-/// The last verdict of a task.
+/// The last verdict of a task, and the tree and plan that it was made for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LastVerdict {
-    /// Its run.
+    /// The run that made the verdict.
     pub run_id: RunId,
-    /// The tree it is for; none where the run never came to look.
+    /// The tree that the verdict is for; none: the run ended before it read the tree.
     pub tree: Option<TreeDigest>,
-    /// The plan it is for; none likewise.
+    /// The plan that the verdict is for; none: the run ended before it had a plan.
     pub plan: Option<Digest>,
-    /// What happened.
+    /// How the run ended.
     pub status: OverallStatus,
-    /// Whether something blocks; none where nothing could be run.
+    /// Whether something blocks; none: nothing could be run.
     pub result: Option<OverallResult>,
-    /// How many results block.
+    /// The number of blocking results.
     pub blocking: u32,
-    /// When its last process had ended.
+    /// The time when the run's last process had ended.
     pub ended: Option<Timestamp>,
-    /// The exit code of a command that ends with it.
+    /// The exit code of a command that reports this verdict.
     pub exit: CommandExit,
-    /// Where its report lies.
     pub report: PathBuf,
 }
 
 /// A run whose tree moved.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MovedRun {
-    /// The tree it began with.
     pub before: Option<TreeDigest>,
-    /// The tree it left.
     pub after: Option<TreeDigest>,
-    /// What moved.
     pub paths: Vec<String>,
 }
 
-/// A task and how its verdict stands.
+/// A task and the state of its verdict.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TaskStanding {
-    /// The task.
     pub task: TaskId,
-    /// How it stands.
     pub freshness: Freshness,
-    /// The tree now; none where nobody looked.
+    /// The current tree; none: its digest was not computed.
     pub tree: Option<TreeDigest>,
-    /// The plan now, where the configuration has this task and can be read.
+    /// The current plan; none: the configuration cannot be read or does not have this task.
     pub plan: Option<Digest>,
-    /// Its last verdict, fresh or not.
+    /// The last verdict, fresh or not.
     pub verdict: Option<LastVerdict>,
-    /// What is wrong with its specification, or what it weakens of what was approved; one line for each.
+    /// The errors in its specification, or what its plan weakens; one line for each.
     pub problems: Vec<String>,
 }
 
-/// A project and how its tasks stand.
+/// A project and the state of its tasks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProjectStanding {
-    /// The project; none where the directory is not registered.
+    /// The project; none: the directory is not registered.
     pub project: Option<ProjectId>,
-    /// Its root.
     pub root: PathBuf,
-    /// The task of its configuration first, then those that were asked for, then those it once had.
+    /// The tasks: first the configured one, then the requested ones, then those that the project had in the past.
     pub tasks: Vec<TaskStanding>,
-    /// What is wrong with the configuration, and what was put back in the task list; one line each.
+    /// The errors in the configuration, and the changes to the task list that were reverted; one line each.
     pub problems: Vec<String>,
 }
 
 impl ProjectStanding {
-    /// Puts a task first, where it is one of them: what is answered is about the first.
+    /// Moves a task to the front if it is in the list, because the answer is about the first task.
     pub fn with_first(mut self, task: &TaskId) -> Self {
         if let Some(position) = self.tasks.iter().position(|standing| standing.task == *task) {
             self.tasks[..=position].rotate_right(1);
@@ -219,15 +200,15 @@ impl ProjectStanding {
         self
     }
 
-    /// Returns how a task stands.
     pub fn of(&self, task: &TaskId) -> Option<&TaskStanding> {
         self.tasks.iter().find(|standing| standing.task == *task)
     }
 }
 
-/// Computes how a verdict stands.
+/// Computes the freshness of a verdict.
 ///
-/// What only a person can change comes first, then a fresh verdict: a run that repeats it makes it no worse.
+/// States that only a person can change come first. A fresh verdict comes before a run under way: the run tests the same tree and
+/// does not make the verdict less valid.
 pub fn compute_freshness(facts: &FreshnessFacts) -> Freshness {
     if facts.root == RootNow::Missing {
         return Freshness::RootMissing;
@@ -263,10 +244,10 @@ pub fn compute_freshness(facts: &FreshnessFacts) -> Freshness {
     }
 }
 
-/// Returns what a verdict is not for; none: it is for exactly this.
+/// Returns what changed since the verdict; none: tree and plan are the same.
 fn outdated(verdict: &LastVerdict, tree: Option<TreeDigest>, plan: Option<Digest>) -> Option<Outdated> {
     let Some(plan) = plan else { return Some(Outdated::TaskGone) };
-    // A tree nobody looked at is not known to be the same.
+    // A tree without a computed digest is not known to be the same.
     let same_tree = tree.is_some() && verdict.tree == tree;
     match (same_tree, verdict.plan == Some(plan)) {
         (true, true) => None,
@@ -276,7 +257,10 @@ fn outdated(verdict: &LastVerdict, tree: Option<TreeDigest>, plan: Option<Digest
     }
 }
 
-/// A run whose tree moved says something about now only while what it began with or left is still there.
+/// Returns the state for runs whose tree moved. They are relevant only while the tree is still as it was before or after such a
+/// run.
+///
+/// Nothing is repeated here: [`Repetitions`](crate::model::Repetitions) decides about that when a run ends.
 fn compute_moved(runs: &[MovedRun], tree: Option<TreeDigest>) -> Option<Freshness> {
     let newest = runs.first().filter(|run| tree.is_some() && (run.after == tree || run.before == tree))?;
     let paths = newest.paths.clone();
@@ -285,7 +269,7 @@ fn compute_moved(runs: &[MovedRun], tree: Option<TreeDigest>) -> Option<Freshnes
 }
 
 impl Freshness {
-    /// Returns the exit code of a command that answers with it (G5).
+    /// Returns the exit code of a command that reports this state (G5).
     pub fn exit(&self) -> CommandExit {
         match self {
             Self::Fresh { exit, .. } => *exit,
@@ -301,7 +285,7 @@ impl Freshness {
         }
     }
 
-    /// Returns what a wait for a fresh verdict does next.
+    /// Returns what a command that waits for a fresh verdict does next.
     pub fn wait_step(&self) -> WaitStep {
         match self {
             Self::Fresh { .. }
@@ -309,7 +293,7 @@ impl Freshness {
             | Self::NotApproved
             | Self::ConfigurationWrong
             | Self::SpecificationWrong
-            // Nothing could be run for it.
+            // The task was removed, so no run could bring a verdict.
             | Self::Stale(Outdated::TaskGone)
             | Self::RootMissing
             | Self::Unstable { .. } => WaitStep::Answer,

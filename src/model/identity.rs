@@ -1,22 +1,22 @@
 //! The written form of an identity that is stored and compared later: a version, then named parts.
 //!
-//! Every word is chosen by the caller and none comes from `Debug` or the name of a Rust item, so a rename changes no stored identity.
-//! A different way of writing it has a different version: what was stored before then matches nothing and is carried out anew.
+//! The caller chooses every word. None comes from `Debug` or the name of a Rust item, so a rename changes no stored identity.
+//! When the way of writing changes, the version changes too: stored identities then match nothing, and the work is done again.
 
 use sha2::{Digest as _, Sha256};
 
 use crate::model::Digest;
 
-/// An identity while it is written.
+/// Builds an identity by hashing its parts.
 pub struct IdentityWriter(Sha256);
 
 impl IdentityWriter {
-    /// Starts an identity. The version names what is identified, and the way it is written: `proctor-inputs-v2`.
+    /// Starts an identity. The version names what is identified and the way it is written: `proctor-inputs-v2`.
     pub fn new(version: &str) -> Self {
         Self(Sha256::new()).part("version", version.as_bytes())
     }
 
-    /// Adds a part. Name and bytes each follow their length, so no two lists of parts are written alike.
+    /// Adds a part. Name and bytes are each preceded by their length, so different lists of parts never produce the same bytes.
     #[must_use]
     pub fn part(mut self, name: &str, bytes: &[u8]) -> Self {
         for text in [name.as_bytes(), bytes] {
@@ -26,7 +26,7 @@ impl IdentityWriter {
         self
     }
 
-    /// Adds a part for each text of a list, and their number, so that two lists in a row are kept apart.
+    /// Adds the number of texts and then each text, so that two consecutive lists cannot be confused.
     #[must_use]
     pub fn list<'a>(self, name: &str, texts: impl ExactSizeIterator<Item = &'a [u8]>) -> Self {
         let counted = self.part(name, texts.len().to_string().as_bytes());
@@ -40,7 +40,7 @@ impl IdentityWriter {
         self.part(name, text.as_bytes())
     }
 
-    /// Returns the digest of what was written.
+    /// Returns the digest of everything that was added.
     pub fn digest(self) -> Digest {
         Digest::from_hasher(self.0)
     }

@@ -1,4 +1,4 @@
-//! Identifiers: validated newtypes, because each of them becomes part of a path or a reference (house style N5, V3).
+//! Identifiers as validated types, because each of them becomes part of a path or a reference (house style N5, V3).
 
 use std::fmt;
 
@@ -6,15 +6,15 @@ use serde::{Deserialize, Serialize};
 
 use crate::model::Timestamp;
 
-/// Says why a text is not the identifier it should be.
+/// The error for a text that is not a valid identifier.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{text}` is not a {kind}: {expected}")]
 pub struct IdError {
-    /// What the text was read as, for example "task id".
+    /// The kind of identifier that was expected, for example "task id".
     pub kind: &'static str,
-    /// The offending text.
+    /// The invalid text.
     pub text: String,
-    /// The shape that is expected.
+    /// The expected shape in words.
     pub expected: &'static str,
 }
 
@@ -26,7 +26,6 @@ macro_rules! identifier {
         pub struct $name(String);
 
         impl $name {
-            /// Returns the identifier as text.
             pub fn as_str(&self) -> &str {
                 &self.0
             }
@@ -66,14 +65,15 @@ macro_rules! identifier {
 }
 
 identifier!(
-    /// A project's identity in the store: `<slug>-<8 hex>`, random, minted at registration (architecture, Files on disk).
+    /// A project's identity in the store: `<slug>-<8 hex>`, created with random digits at registration (architecture, Files on
+    /// disk).
     ProjectId,
     "project id",
     "a slug of lower-case letters, digits and dashes, a dash, and 8 hexadecimal digits",
     is_project_id
 );
 identifier!(
-    /// A task: `default` for checks of `proctor.toml` or of discovery, else the id of a specification's task.
+    /// A task: `default` for checks from `proctor.toml` or from discovery, otherwise the id of a task in a specification.
     TaskId,
     "task id",
     "1 to 64 letters, digits, `_`, `-` or `.`, the first of them a letter or digit",
@@ -106,7 +106,7 @@ identifier!(
 pub struct Sequence(pub u64);
 
 impl TaskId {
-    /// Returns the task of checks that come from `proctor.toml` or from discovery.
+    /// Returns the task for checks from `proctor.toml` or from discovery.
     pub fn default_task() -> Self {
         Self("default".to_owned())
     }
@@ -120,31 +120,29 @@ impl ActionId {
 }
 
 impl RunId {
-    /// Returns the id of the run with `number` in its project, started at `start`.
+    /// Returns the id of the project's run with this number and start time.
     pub fn new(start: Timestamp, number: u64) -> Self {
         Self(format!("exec-{}-{number:06}", start.compact()))
     }
 
-    /// Returns the run's number within its project.
     pub fn number(&self) -> u64 {
         self.0.rsplit('-').next().and_then(|digits| digits.parse().ok()).expect("the constructor checked the digits")
     }
 }
 
 impl DebtId {
-    /// Returns the id of the item with `number` of a task.
+    /// Returns the id of a task's debt item with this number.
     pub fn new(task: &TaskId, number: u32) -> Self {
         Self(format!("DEBT-{task}-{number:03}"))
     }
 
-    /// Returns the item's number within its task.
     pub fn number(&self) -> u32 {
         self.0.rsplit('-').next().and_then(|digits| digits.parse().ok()).expect("the constructor checked the digits")
     }
 }
 
 impl ProjectId {
-    /// Returns the id made of a directory's name and 32 random bits.
+    /// Returns a new project id, made from a directory's name and 32 random bits.
     pub fn mint(directory_name: &str, random: u32) -> Self {
         let mut slug = String::new();
         for character in directory_name.chars().flat_map(char::to_lowercase) {

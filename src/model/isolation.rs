@@ -1,5 +1,5 @@
-//! How an action is kept apart from everything else: the level, and what it sees of the file system. Data only: `run/` decides it,
-//! `process/` carries it out.
+//! How an action is isolated: the level of isolation, and its view of the file system. Data only: `run/` decides it, `process/`
+//! carries it out.
 
 use std::path::PathBuf;
 
@@ -7,48 +7,48 @@ use serde::{Deserialize, Serialize};
 
 use crate::model::os_text;
 
-/// What keeps the commands of a run apart, the strongest first (architecture, Processes at run time).
+/// The means that isolate the commands of a run, strongest first (architecture, Processes).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum IsolationLevel {
-    /// User, mount, pid and ipc namespaces: a file system that is read-only but for named places, and an end the kernel proves.
+    /// User, mount, pid and ipc namespaces: a file system that is read-only except for named places, and processes that the
+    /// kernel ends together with the first one.
     Namespace,
-    /// Landlock for files, and a cgroup that is killed as a whole.
+    /// Landlock for files, and a cgroup that the kernel kills as a whole.
     Cgroup,
-    /// Landlock for files, and a search of `/proc` for whoever is left.
+    /// Landlock for files, and a search of `/proc` for processes that are left over.
     Landlock,
-    /// A process group and that search: files and network are shared with the user's other processes.
+    /// A process group and a search of `/proc`: files and network are shared with the user's other processes.
     ProcessGroup,
 }
 
-/// By what means everything that was left of an action was ended.
+/// How the remaining processes of an action were ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum KilledBy {
-    /// The kernel ended the whole pid namespace with its first process.
+    /// The kernel ended the whole pid namespace together with its first process.
     PidNamespace,
     /// The kernel ended the whole cgroup.
     Cgroup,
-    /// Every descendant that `/proc` showed was ended, until it showed none.
+    /// Every descendant found in `/proc` was killed, until none was found.
     ProcSearch,
 }
 
-/// How an action was kept apart.
+/// How an action was isolated.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Kept {
-    /// The level.
     pub level: IsolationLevel,
-    /// How what was left of it was ended, where something was.
+    /// How remaining processes were ended; none: none remained.
     pub killed_by: Option<KilledBy>,
-    /// Why each stronger level could not be had, one sentence each.
+    /// Why each stronger level was not available, one sentence each.
     pub obstacles: Vec<String>,
 }
 
 impl IsolationLevel {
-    /// Every level, the strongest first.
+    /// All levels, strongest first.
     pub const ALL: [Self; 4] = [Self::Namespace, Self::Cgroup, Self::Landlock, Self::ProcessGroup];
 
-    /// Returns the means of this level to end what is left of an action.
+    /// Returns the means of this level to end remaining processes.
     pub fn killed_by(self) -> KilledBy {
         match self {
             Self::Namespace => KilledBy::PidNamespace,
@@ -58,50 +58,50 @@ impl IsolationLevel {
     }
 }
 
-/// What an action sees of the file system. Everything that is not named here is seen and read-only.
+/// An action's view of the file system. Everything that is not named here is visible and read-only.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sandbox {
-    /// The places that differ, no two of one path, each after the places it lies in.
+    /// The places with other access: each path occurs once, and a place comes after the places that contain it.
     pub places: Vec<Place>,
-    /// The directory of proctor's own files: hidden but for the action's output directory, which lies below it.
+    /// The directory of proctor's own files. It is hidden, except for the action's output directory inside it.
     #[serde(with = "os_text")]
     pub store: PathBuf,
 }
 
-/// One place of an action's file system.
+/// A place in an action's file system with its own access rule.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Place {
-    /// Where: absolute, without links, and there. What is to be seen below a place that hides it may itself be a link: then what it
-    /// leads to is seen at its path, and the identity is that of what it leads to.
+    /// The absolute path, which must exist and contain no links. Exception: a place inside a hidden one may be a link. Its target
+    /// is then visible at this path, and `identity` is that of the target.
     #[serde(with = "os_text")]
     pub path: PathBuf,
-    /// What is done with it.
+    /// What the action may do there.
     pub access: Access,
-    /// Device and inode of what was there when the place was named; a place that was replaced is another one.
+    /// Device and inode of the entry when the place was named. A different identity later means that the entry was replaced.
     pub identity: (u64, u64),
 }
 
 /// What an action may do with a place.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Access {
-    /// See and write.
+    /// Read and write.
     Writable,
-    /// See. It need only be named below a place that is writable, hidden or private.
+    /// Read only. Needed only inside a place that is writable, hidden or private.
     ReadOnly,
-    /// Nothing: a directory is empty, a file is empty.
+    /// No access: a directory or file appears empty.
     Hidden,
-    /// See and write another directory in its place.
+    /// Read and write another directory, which appears at this path.
     Private {
-        /// That directory; it is made if it is missing, and belongs to the run.
+        /// The directory that appears here. It belongs to the run and is created if it is missing.
         #[serde(with = "os_text")]
         source: PathBuf,
     },
-    /// See it as it is and write to a copy that goes with the run (overlayfs).
+    /// Read the entry as it is, and write to a copy that is deleted with the run (overlayfs).
     Overlay {
-        /// An empty directory of the run, for what is written and for the kernel's own use.
+        /// An empty directory of the run, which overlayfs uses for the written files and for its own work.
         #[serde(with = "os_text")]
         scratch: PathBuf,
     },
-    /// A file system in memory, empty at the start.
+    /// An in-memory file system that is empty at the start.
     Memory,
 }

@@ -1,7 +1,7 @@
-//! The lines of a project's ledger: the truth for registrations, runs, routes and TDD state (S3).
+//! The lines of a project's ledger: the truth about registrations, runs, routes and TDD state (S3).
 //!
-//! A line is JSON on one line. Adding an optional field or a kind is compatible with older lines; anything else needs a new
-//! [`LEDGER_SCHEMA`]: readers refuse lines of a schema or a kind they do not know instead of guessing.
+//! Each line is one JSON object. A new optional field or a new kind of line stays compatible with older lines. Any other change
+//! needs a new [`LEDGER_SCHEMA`]: readers refuse lines with an unknown schema or kind instead of guessing.
 
 use std::collections::BTreeMap;
 
@@ -13,93 +13,151 @@ use crate::model::{
     ViolationRecord,
 };
 
-/// The name and version of the format; the `schema` field of every line.
+/// The name and version of the format, in the `schema` field of every line.
 pub const LEDGER_SCHEMA: &str = "proctor-ledger-v1";
 
-/// One line.
+/// One line of the ledger.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct LedgerLine {
-    /// [`LEDGER_SCHEMA`].
+    /// Always [`LEDGER_SCHEMA`].
     pub schema: String,
-    /// Counted from 1 without gaps.
+    /// The line's number, counted from 1 without gaps.
     pub sequence: Sequence,
-    /// SHA-256 of the previous line without its newline; of nothing (the empty digest) for the first.
+    /// SHA-256 of the previous line without its newline; for the first line, the SHA-256 of no bytes.
     pub previous: Digest,
-    /// When it was written.
     pub time: Timestamp,
-    /// Who asked for what it records.
+    /// The process that asked for the recorded change.
     pub asker: Asker,
-    /// What it records.
     pub body: LedgerBody,
-    /// The Ed25519 signature of the line without this key, in base64; none in lines from before there was a key (S3).
+    /// The Ed25519 signature over the line without this key, in base64; none in lines that were written before a key existed
+    /// (S3).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signature: Option<String>,
 }
 
-/// Who asked for a change of state.
+/// The process that asked for a change of state.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Asker {
-    /// The process that asked.
     pub pid: u32,
-    /// Its user.
+    /// The user that the process runs as.
     pub uid: u32,
-    /// Its executable, where it can be read.
+    /// The path of its executable, where it can be read.
     pub executable: Option<String>,
-    /// Its controlling terminal, where it has one.
     pub terminal: Option<String>,
 }
 
-/// What a line records.
+/// The content of a line.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", tag = "kind")]
 pub enum LedgerBody {
-    /// A project was registered, and its plan approved by that (S7).
+    /// A project was registered, which approves its plan (S7).
     Registered(RegistrationRecord),
-    /// A run was sealed: this line is its commit point.
+    /// A run was sealed. Writing this line commits the run.
     Run(Box<RunRecord>),
-    /// A run was stopped by a newer save; its directory is dropped.
+    /// A newer save stopped a run, and its directory was deleted.
     Superseded(SupersededRecord),
-    /// A cycle was started, set to another phase, or reset.
+    /// A TDD cycle was started, moved to another phase, or reset.
     Phase(PhaseRecord),
-    /// A person decided where a paused task goes on (R9).
+    /// A person decided where a paused task continues (R9).
     Override(OverrideRecord),
-    /// The service was told to watch the project, or to leave it alone.
+    /// The service was told to start or to stop watching the project.
     Serving(ServingRecord),
-    /// An agent was granted another run (R4).
+    /// An agent was granted a retest (R4).
     Retest(RetestRecord),
-    /// The blocks of a task list were written.
+    /// proctor wrote its blocks in a task list.
     TaskList(TaskListRecord),
-    /// Somebody else had changed them; that was put back.
+    /// Somebody else changed the blocks of a task list, and proctor reverted the change.
     Violation(ViolationRecord),
     /// A task's plan was approved, by rule or by a person (S7).
     Approval(Box<ApprovalRecord>),
-    /// Runs are removed to keep to the project's limits.
+    /// Runs were selected for removal, to keep within the project's limits.
     Pruned(PruneRecord),
-    /// Runs are kept as archives from here on.
+    /// Runs were replaced by archives.
     Archived(ArchiveRecord),
-    /// Files were kept in the trail of a governance workflow.
+    /// Files were stored in the trail of a governance workflow.
     Governance(Box<GovernanceRecord>),
+}
+
+/// A line about runs.
+#[derive(Debug, Clone, Copy)]
+pub enum RunLine<'a> {
+    /// A run was sealed.
+    Sealed(&'a RunRecord),
+    /// A run was dropped for a newer save.
+    Superseded(&'a SupersededRecord),
+    /// Runs are removed.
+    Pruned(&'a PruneRecord),
+    /// Runs are kept as archives.
+    Archived(&'a ArchiveRecord),
+}
+
+/// A line that approves a plan.
+#[derive(Debug, Clone, Copy)]
+pub enum ApprovingLine<'a> {
+    /// The registration approves the plan that the project had then.
+    Registered(&'a RegistrationRecord),
+    /// The plan of a task was approved later.
+    Approved(&'a ApprovalRecord),
+}
+
+impl LedgerBody {
+    /// Returns what the line says about runs; none: it is about something else.
+    pub fn about_runs(&self) -> Option<RunLine<'_>> {
+        match self {
+            Self::Run(record) => Some(RunLine::Sealed(record)),
+            Self::Superseded(record) => Some(RunLine::Superseded(record)),
+            Self::Pruned(record) => Some(RunLine::Pruned(record)),
+            Self::Archived(record) => Some(RunLine::Archived(record)),
+            Self::Registered(_)
+            | Self::Phase(_)
+            | Self::Override(_)
+            | Self::Serving(_)
+            | Self::Retest(_)
+            | Self::TaskList(_)
+            | Self::Violation(_)
+            | Self::Approval(_)
+            | Self::Governance(_) => None,
+        }
+    }
+
+    /// Returns what the line approves; none: nothing.
+    pub fn approving(&self) -> Option<ApprovingLine<'_>> {
+        match self {
+            Self::Registered(record) => Some(ApprovingLine::Registered(record)),
+            Self::Approval(record) => Some(ApprovingLine::Approved(record)),
+            Self::Run(_)
+            | Self::Superseded(_)
+            | Self::Phase(_)
+            | Self::Override(_)
+            | Self::Serving(_)
+            | Self::Retest(_)
+            | Self::TaskList(_)
+            | Self::Violation(_)
+            | Self::Pruned(_)
+            | Self::Archived(_)
+            | Self::Governance(_) => None,
+        }
+    }
 }
 
 /// Another run that an agent was granted, within the task's budget. The run's own line follows if it is carried out.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RetestRecord {
-    /// The task.
     pub task: TaskId,
-    /// The tree that was there.
+    /// The tree when the retest was granted.
     pub tree_digest: TreeDigest,
-    /// How many this makes since the budget was full.
+    /// How many retests were granted since the budget was last full.
     pub number: u32,
 }
 
-/// Whether the service watches a project. Its evidence and its id stay either way (S7).
+/// Whether the service watches a project. The project keeps its evidence and id in both cases (S7).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ServingRecord {
-    /// From here on.
+    /// The state from this line on.
     pub serving: Serving,
 }
 
@@ -107,134 +165,124 @@ pub struct ServingRecord {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Serving {
-    /// It was added.
+    /// The project was added to the service.
     Served,
-    /// It was never added, or was removed.
+    /// The project was never added, or was removed.
     NotServed,
 }
 
-/// The registration of a project.
+/// The registration of a project, which ties its id to a directory.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RegistrationRecord {
-    /// Its id.
     pub project_id: ProjectId,
-    /// Its root, absolute, lossily decoded.
+    /// The absolute path of the root, with invalid UTF-8 replaced.
     pub path: String,
-    /// Device number of the root.
     pub device: u64,
-    /// Inode of the root.
     pub inode: u64,
-    /// The git common directory of the root, where there is one.
+    /// The git common directory of the root, if the project uses git.
     pub git_common_directory: Option<String>,
-    /// Digest of the plan as resolved, which this line approves.
+    /// The digest of the plan with all defaults filled in, which this line approves.
     pub plan_digest: Digest,
-    /// What the plan of the project's own checks asks for, which this line approves; none: it approves none of them, or is older.
+    /// The demands of the project's own checks, which this line approves; none: it approves none of them, or the line is older.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub terms: Option<Box<PlanTerms>>,
 }
 
-/// A sealed run.
+/// A sealed run: its hashes, its verdict, and the state that later runs need.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RunRecord {
-    /// Its id.
     pub run_id: RunId,
-    /// Its task.
     pub task: TaskId,
-    /// `authenticity.reportHash` of its report (E13).
+    /// The `authenticity.reportHash` of the run's report (E13).
     pub report_hash: Digest,
-    /// SHA-256 of its `SHA256SUMS`.
+    /// SHA-256 of the run's `SHA256SUMS`.
     pub manifest_hash: Digest,
-    /// The tree it tested; none when it was interrupted before the tree was known.
+    /// The tree that was tested; none: the run was interrupted before the tree was known.
     pub tree_digest: Option<TreeDigest>,
-    /// The environment it ran in; none likewise.
+    /// The digest of the environment; none: the run was interrupted before it was known.
     pub environment_digest: Option<Digest>,
-    /// The plan it carried out; none likewise.
+    /// The digest of the plan; none: the run was interrupted before it was known.
     pub plan_digest: Option<Digest>,
-    /// The checks that a person named; empty: none were named. Such a run says nothing about the others.
+    /// The checks that a person selected by name; empty: no selection. A run of selected checks says nothing about the others.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub checks: Vec<String>,
-    /// What happened.
+    /// How the run ended.
     pub overall_status: OverallStatus,
-    /// The verdict; none where there is none (E17).
+    /// The verdict; none: the run has no verdict (E17).
     pub overall_result: Option<OverallResult>,
-    /// How many results block.
+    /// The number of blocking results.
     pub blocking: u32,
-    /// The exit code of a command that ends with it (G5); older lines have none.
+    /// The exit code of a command that reports this run (G5); none in older lines.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exit: Option<CommandExit>,
-    /// The route, where one was taken (R2).
+    /// The routing decision; none: the run was not routed (R2).
     pub route: Option<RouteEntry>,
-    /// The task's TDD state after the run; none where the run does not touch it.
+    /// The task's TDD state after the run; none: the run does not change it.
     pub tdd: Option<TddState>,
-    /// Prerequisites that need not run again, by name, with the digest of what they depend on and make. The whole truth:
-    /// one that is not named here has failed, or its success is not known.
+    /// Prerequisites that need not run again, by name, with the digest of their inputs and outputs. The list is complete: a
+    /// prerequisite that is missing here failed, or its success is not known.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub prerequisites: BTreeMap<String, Digest>,
-    /// Digests of configuration files that can change what a run means, by path (`configurationChanged`).
+    /// The digests, by path, of configuration files that can change the meaning of a run (`configurationChanged`).
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub configuration: BTreeMap<String, Digest>,
-    /// Digests of what checks depended on whose verdict may be reused, by name: those that were carried out and settled.
+    /// The digests, by name, of the inputs of checks whose result may be reused. Only checks that ran to a definite result are
+    /// listed.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub inputs: BTreeMap<String, Digest>,
-    /// The runs that carried out what it took over from them, sorted: its verdict rests on their files. Older lines do not say.
+    /// The runs from which results were reused, sorted: the verdict depends on their files too. Older lines do not record them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reused: Vec<RunId>,
-    /// When it began.
     pub started: Timestamp,
-    /// When its last process had ended.
+    /// When the last process of the run had ended.
     pub ended: Timestamp,
-    /// Null in lines of versions that signed nothing, and not written any more: [`LedgerLine::signature`] covers the whole line.
+    /// Null in lines of old versions that signed nothing. It is no longer written: [`LedgerLine::signature`] covers the whole
+    /// line.
     #[serde(default, skip_serializing)]
     pub signature: Option<String>,
 }
 
-/// A run stopped by a newer save (E17).
+/// A run that a newer save stopped (E17).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct SupersededRecord {
-    /// Its id.
     pub run_id: RunId,
-    /// Its task.
     pub task: TaskId,
-    /// The tree it was testing.
     pub tree_digest: TreeDigest,
-    /// Prerequisites that succeeded in it or were unchanged, as in [`RunRecord::prerequisites`].
+    /// Prerequisites that succeeded in it or did not need to run, as in [`RunRecord::prerequisites`].
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub prerequisites: BTreeMap<String, Digest>,
-    /// When it began.
     pub started: Timestamp,
 }
 
-/// A change of phase by command.
+/// A change of the TDD phase by a command.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct PhaseRecord {
-    /// The task.
     pub task: TaskId,
-    /// `start`, `phase` or `reset`.
+    /// The command: `start`, `phase` or `reset`.
     pub verb: String,
-    /// The phase before.
+    /// The phase before the change.
     pub from: Phase,
-    /// The task's state from here on.
+    /// The task's state after the change.
     pub tdd: TddState,
 }
 
-/// A person's decision.
+/// A person's decision on a paused task.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct OverrideRecord {
-    /// The task.
     pub task: TaskId,
-    /// The person's words.
+    /// The reason in the person's words.
     pub reason: String,
-    /// The task's state from here on; its route history ends with the override.
+    /// The task's state after the decision. The last entry of its route history is the override.
     pub tdd: TddState,
 }
 
 impl RunRecord {
-    /// Returns the record of a run of which only this is known: no verdict, no route, nothing that is met.
+    /// Returns a record for a run without verdict and route. Every field that is not passed in is empty.
     pub fn without_verdict(
         run_id: RunId,
         task: TaskId,
@@ -267,7 +315,8 @@ impl RunRecord {
         }
     }
 
-    /// Returns whether `latest` leads to the run: it is a verdict (E17), and not one on checks that somebody picked.
+    /// Returns whether `latest` points to the run: it has a verdict (E17), and the verdict covers all checks and not only
+    /// selected ones.
     pub fn leads_latest(&self) -> bool {
         self.overall_status.counts() && self.checks.is_empty()
     }

@@ -1,7 +1,8 @@
-//! The types everything else speaks: one file per folder that produces them.
+//! The types that all other folders share, in files named after what they describe.
 //!
-//! Owns vocabulary only: identifiers, digests, paths, phases, result types, findings, outcomes, routes, ledger lines.
-//! It does no I/O and reads no clock; constructors check shape, nothing more. The wire shape of the report is `report/`'s.
+//! This folder has data only: identifiers, digests, paths, phases, result types, findings, outcomes, routes, ledger lines. It
+//! does no I/O and reads no clock, and its constructors check the shape of a value only. The JSON form of the report belongs to
+//! `report/`.
 
 mod action_kind;
 mod action_type;
@@ -29,6 +30,8 @@ mod policy;
 mod problem;
 mod process;
 mod protection;
+mod quote;
+mod repetition;
 mod retention;
 mod review;
 mod route;
@@ -75,8 +78,8 @@ pub use identity::IdentityWriter;
 pub use ids::{ActionId, DebtId, IdError, ProjectId, RunId, Sequence, TaskId};
 pub use isolation::{Access, IsolationLevel, Kept, KilledBy, Place, Sandbox};
 pub use ledger::{
-    Asker, LEDGER_SCHEMA, LedgerBody, LedgerLine, OverrideRecord, PhaseRecord, RegistrationRecord, RetestRecord, RunRecord,
-    Serving, ServingRecord, SupersededRecord,
+    ApprovingLine, Asker, LEDGER_SCHEMA, LedgerBody, LedgerLine, OverrideRecord, PhaseRecord, RegistrationRecord, RetestRecord,
+    RunLine, RunRecord, Serving, ServingRecord, SupersededRecord,
 };
 pub use name_rule::NameRule;
 pub use observation::{
@@ -89,8 +92,8 @@ pub use outcome::{
 };
 pub use path::{PathError, TreePath};
 pub use plan::{
-    Action, ActionPhase, CheckOrder, CommandLine, CoverageTarget, LimitValue, OnChange, OnSurvivors, Once, Plan, PlanNote,
-    PlanOrigin, Reuse, SpecificationSource,
+    Action, ActionDefaults, ActionPhase, CheckOrder, CommandLine, CoverageTarget, LimitValue, OnChange, OnSurvivors, Once, Plan,
+    PlanNote, PlanOrigin, Reuse, SpecificationSource,
 };
 pub use policy::{BlockOn, PolicySource, ToolPolicy};
 pub use problem::{BrokenRule, Gravity, Problem, TextPosition};
@@ -99,6 +102,8 @@ pub use process::{
     StreamExcerpt, Survivor, Usage,
 };
 pub use protection::{AllowedSigner, ApprovalTerms, FileChangeKind, OnProtectedChange, ProtectedChange, ProtectedFiles};
+pub use quote::quoted_text;
+pub use repetition::{AfterMovedRun, OnDisk, Repetitions};
 pub use retention::{ArchiveRecord, PackedRun, PruneReason, PruneRecord, PrunedRun, RetentionLimits};
 pub use review::{Prompt, Review, ReviewAttempt, ReviewSeen, ReviewVerdict};
 pub use route::{

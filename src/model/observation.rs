@@ -1,191 +1,179 @@
-//! What an action saw that is no output of a process: a file, an exchange with a server, how a service answered.
+//! Observations that are not process output: a checked file, an exchange with a server, the answers of a service.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use crate::model::{Digest, DurationMs, PortHolder, ReviewSeen, StopReason, Timestamp};
 
-/// What an action saw beside the output of its process.
+/// What an action observed beside the output of its process.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Observed {
-    /// Nothing: it is a command like any other.
+    /// Nothing: it is an ordinary command.
     #[default]
     Nothing,
-    /// A file.
     File(FileSeen),
-    /// A request and its answer, or why there was none.
+    /// A request with its answer, or with the reason why there was none.
     Exchange(Box<Exchange>),
-    /// A service that was not to be had.
+    /// A service that did not become ready.
     Service(ServiceSeen),
-    /// A review.
     Review(Box<ReviewSeen>),
 }
 
-/// A look at a file.
+/// The check of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileSeen {
-    /// Its path, as the plan has it.
+    /// The file's path, as written in the plan.
     pub path: String,
-    /// What was there.
     pub look: FileLook,
 }
 
-/// What was there.
+/// What was found at the path of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FileLook {
-    /// One regular file.
+    /// A regular file.
     Found(FoundFile),
-    /// Nothing.
+    /// Nothing is there.
     Missing,
-    /// Something that is not looked into, and why.
+    /// The entry is of a kind that is not read; the text says why.
     Refused(String),
-    /// A file that was not read to its end: the look took as long as it may.
+    /// The file was not read to its end, because the time limit of the check was reached.
     OutOfTime,
-    /// A file that was not read to its end: the run was stopped.
+    /// The file was not read to its end, because the run was stopped.
     Stopped(StopReason),
 }
 
-/// A file that was found.
+/// A regular file that was read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FoundFile {
-    /// Its size in bytes.
     pub bytes: u64,
-    /// When it was last written to, as the file system says.
+    /// The time of the last change, according to the file system.
     pub modified: Timestamp,
-    /// The digest of its bytes; none where they were not read.
+    /// The digest of the content; none: the content was not read.
     pub sha256: Option<Digest>,
-    /// Its bytes, where they were asked for and are not more than are kept.
+    /// The content, if it was needed and is not larger than the limit.
     pub content: Option<Vec<u8>>,
 }
 
-/// A request that was sent, or was to be sent.
+/// A request that was sent, or should have been sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Exchange {
-    /// When it began.
+    /// When the request began.
     pub sent: Timestamp,
-    /// How long it took.
     pub duration: DurationMs,
-    /// What came of it.
     pub outcome: ExchangeOutcome,
-    /// What was looked at because no answer came; none otherwise.
+    /// What was examined to explain a missing answer; none when an answer came.
     pub diagnosis: Option<Diagnosis>,
 }
 
-/// What came of a request.
+/// The answer to a request, or the reason why there is none.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ExchangeOutcome {
-    /// An answer.
     Answered(Answer),
-    /// None, and why.
+    /// No answer came; the fault says why.
     Unanswered(ConnectionFault),
-    /// It cannot be sent as it is; why.
+    /// The request cannot be sent as written; the text says why.
     Unsendable(String),
-    /// None within the action's time-out.
+    /// No answer came within the action's time-out.
     OutOfTime,
-    /// It was given up because the run was stopped.
+    /// The request was abandoned because the run was stopped.
     Stopped(StopReason),
 }
 
-/// An answer.
+/// The answer to a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answer {
-    /// Its status.
     pub status: u16,
-    /// Its headers; several of one name are joined by a comma.
+    /// The headers; several headers of the same name are joined with a comma.
     pub headers: BTreeMap<String, String>,
-    /// Its body, up to [`Answer::BODY_CAP`].
+    /// The body, cut at [`Answer::BODY_CAP`].
     pub body: Vec<u8>,
-    /// Whether that is all of it.
+    /// Whether `body` is the whole body.
     pub is_complete: bool,
-    /// Where it came from in the end, where a redirect was followed.
+    /// The final address, when a redirect was followed.
     pub redirected_to: Option<String>,
 }
 
 /// Why no answer came.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConnectionFault {
-    /// The system's name of it (`ECONNREFUSED`), or one of our own: `ENOTFOUND`, `TLS`, `PROTOCOL`, `TOO_MANY_REDIRECTS`.
+    /// The system's error name (`ECONNREFUSED`), or one of proctor's own: `ENOTFOUND`, `TLS`, `PROTOCOL`, `TOO_MANY_REDIRECTS`.
     pub code: String,
-    /// The system's number of it.
+    /// The system's error number.
     pub errno: Option<i32>,
-    /// The system call that said so, where that is known.
+    /// The system call that failed, where it is known.
     pub syscall: Option<&'static str>,
     /// The address that was tried last.
     pub address: Option<String>,
-    /// The port.
     pub port: Option<u16>,
-    /// The sentence for people.
+    /// The message for people.
     pub message: String,
 }
 
-/// What was looked at after a request without an answer.
+/// What was examined after a request got no answer.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Diagnosis {
-    /// The look at the service that is expected at this port; none where the plan has no such service.
+    /// The health of the service that is expected at the port; none: the plan has no such service.
     pub health: Option<HealthSeen>,
-    /// Who listens on the port; none where it is not a port of this machine.
+    /// The processes that listen on the port; none: the address is not on this machine.
     pub port: Option<PortSeen>,
-    /// The addresses of the name; an error where it has none.
+    /// The addresses that the host name resolves to, or the error of the lookup.
     pub resolution: Option<Result<Vec<String>, String>>,
 }
 
-/// A look at whether a service is healthy.
+/// The result of a health check of a service.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HealthSeen {
-    /// Where it was asked: a URL, a port, or a command.
+    /// The target of the check: a URL, a port, or a command.
     pub target: String,
-    /// What came of it.
     pub result: HealthResult,
     /// What was seen, in words.
     pub detail: Option<String>,
-    /// How long looks were taken, where that is known.
+    /// For how long the service was checked, where that is known.
     pub duration: Option<DurationMs>,
 }
 
-/// What came of a look at a service.
+/// The result of a health check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HealthResult {
-    /// It answered as it should.
+    /// The service answered as expected.
     Healthy,
-    /// Nobody listened.
+    /// Nobody listened on the port.
     ConnectionRefused,
     /// It did not become healthy in time.
     Timeout,
-    /// It answered, and not as it should, or something else went wrong.
+    /// The service answered wrongly, or the check failed in another way.
     Unhealthy,
-    /// It was not asked.
+    /// No check was made.
     NotAttempted,
 }
 
-/// Who listens on a port of this machine.
+/// The processes that listen on a port of this machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PortSeen {
-    /// The port.
     pub port: u16,
-    /// Those who listen.
     pub holders: Vec<PortHolder>,
 }
 
-/// How a service was seen that was not to be had.
+/// Observations of a service that did not become ready.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServiceSeen {
-    /// How long it may take until it is ready.
+    /// The limit for the time until it is ready.
     pub timeout: Duration,
-    /// How long it went on, from its start to its end.
+    /// How long the service ran.
     pub duration: DurationMs,
-    /// The looks at it.
+    /// The result of the health checks.
     pub health: HealthSeen,
-    /// Who listens on its port; none where it has no port that is known.
+    /// The processes that listen on its port; none: its port is not known.
     pub port: Option<PortSeen>,
 }
 
 impl Answer {
-    /// So many bytes of a body are read: what is judged and kept.
+    /// The most bytes of a body that are read, judged and stored.
     pub const BODY_CAP: usize = 4 * 1024 * 1024;
 }
 
 impl Exchange {
-    /// Returns the answer, where there was one.
+    /// Returns the answer, if one came.
     pub fn answer(&self) -> Option<&Answer> {
         match &self.outcome {
             ExchangeOutcome::Answered(answer) => Some(answer),

@@ -1,4 +1,5 @@
-//! Names of the operating system on the wire: text where they are text, else the list of their bytes, so that none is lost or refused.
+//! Serializes names from the operating system: as text when they are valid UTF-8, otherwise as a list of bytes, so that no name
+//! is lost or refused.
 
 use std::ffi::{OsStr, OsString};
 use std::fmt;
@@ -7,18 +8,18 @@ use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use serde::de::{SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// A name, for `#[serde(with = "os_text")]` on a path or an `OsString`.
+/// Writes a name, for `#[serde(with = "os_text")]` on a path or an `OsString`.
 ///
 /// # Errors
-/// Those of the serializer.
+/// When the serializer fails.
 pub fn serialize<T: AsRef<OsStr>, S: Serializer>(name: &T, serializer: S) -> Result<S::Ok, S::Error> {
     Borrowed(name.as_ref()).serialize(serializer)
 }
 
-/// Reads what [`serialize`] has written.
+/// Reads a name that [`serialize`] wrote.
 ///
 /// # Errors
-/// When it is neither text nor a list of bytes.
+/// When the value is neither text nor a list of bytes.
 pub fn deserialize<'de, T: From<OsString>, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
     Owned::deserialize(deserializer).map(|Owned(name)| T::from(name))
 }
@@ -64,22 +65,22 @@ impl<'de> Visitor<'de> for Reader {
     }
 }
 
-/// The same for a name that may be missing.
+/// The same for an optional name.
 pub mod option {
     use super::{Borrowed, Deserialize, Deserializer, OsStr, OsString, Owned, Serialize, Serializer};
 
-    /// A name, if there is one.
+    /// Writes an optional name.
     ///
     /// # Errors
-    /// Those of the serializer.
+    /// When the serializer fails.
     pub fn serialize<T: AsRef<OsStr>, S: Serializer>(name: &Option<T>, serializer: S) -> Result<S::Ok, S::Error> {
         name.as_ref().map(|name| Borrowed(name.as_ref())).serialize(serializer)
     }
 
-    /// Reads what [`serialize`] has written.
+    /// Reads an optional name that [`serialize`] wrote.
     ///
     /// # Errors
-    /// When it is neither nothing, text nor a list of bytes.
+    /// When the value is neither null, text nor a list of bytes.
     pub fn deserialize<'de, T: From<OsString>, D: Deserializer<'de>>(deserializer: D) -> Result<Option<T>, D::Error> {
         let name = Option::<Owned>::deserialize(deserializer)?;
         Ok(name.map(|Owned(name)| T::from(name)))
@@ -90,40 +91,40 @@ pub mod option {
 pub mod list {
     use super::{Borrowed, Deserialize, Deserializer, OsStr, OsString, Owned, Serializer};
 
-    /// Names in their order.
+    /// Writes a list of names in their order.
     ///
     /// # Errors
-    /// Those of the serializer.
+    /// When the serializer fails.
     pub fn serialize<T: AsRef<OsStr>, S: Serializer>(names: &[T], serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_seq(names.iter().map(|name| Borrowed(name.as_ref())))
     }
 
-    /// Reads what [`serialize`] has written.
+    /// Reads a list of names that [`serialize`] wrote.
     ///
     /// # Errors
-    /// When it is no list of names.
+    /// When the value is not a list of names.
     pub fn deserialize<'de, T: From<OsString>, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<T>, D::Error> {
         let names = Vec::<Owned>::deserialize(deserializer)?;
         Ok(names.into_iter().map(|Owned(name)| T::from(name)).collect())
     }
 }
 
-/// The same for names with values.
+/// The same for pairs of name and value.
 pub mod pairs {
     use super::{Borrowed, Deserialize, Deserializer, OsStr, OsString, Owned, Serializer};
 
-    /// Names and values in their order.
+    /// Writes pairs of name and value in their order.
     ///
     /// # Errors
-    /// Those of the serializer.
+    /// When the serializer fails.
     pub fn serialize<T: AsRef<OsStr>, S: Serializer>(pairs: &[(T, T)], serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_seq(pairs.iter().map(|(name, value)| (Borrowed(name.as_ref()), Borrowed(value.as_ref()))))
     }
 
-    /// Reads what [`serialize`] has written.
+    /// Reads pairs that [`serialize`] wrote.
     ///
     /// # Errors
-    /// When it is no list of pairs.
+    /// When the value is not a list of pairs.
     pub fn deserialize<'de, T: From<OsString>, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<(T, T)>, D::Error> {
         let pairs = Vec::<(Owned, Owned)>::deserialize(deserializer)?;
         Ok(pairs.into_iter().map(|(Owned(name), Owned(value))| (T::from(name), T::from(value))).collect())

@@ -1,22 +1,22 @@
-//! What an action and a run amount to: result types, classifications, debt, statuses (seed 004; tables R1, R3–R5).
+//! The outcomes of actions and runs: result types, classifications, debt, statuses (seed 004; tables R1, R3–R5).
 
 use serde::{Deserialize, Serialize};
 
 use crate::model::{BlockOn, ByteSize, CategoryCode, Diagnostic, DiagnosticSummary, DurationMs, LimitKind, PolicySource};
 
-/// The seven result types of seed 004; every action that was carried out has exactly one.
+/// The seven result types of seed 004. Every action that was carried out has exactly one of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum ResultType {
-    /// Everything it stands for was seen to be true.
+    /// Everything that success requires was seen to be true.
     Success,
     /// Tests failed, could not be collected, or none ran.
     TestFailure,
     /// The tool could not do its work.
     ExecutionError,
-    /// The tool did its work and found issues in the code.
+    /// The tool did its work and found errors in the code.
     ValidationFailure,
-    /// A limit was hit.
+    /// A limit was exceeded.
     Timeout,
     /// A prerequisite did not succeed.
     PrerequisiteFailure,
@@ -24,27 +24,27 @@ pub enum ResultType {
     SpecificationError,
 }
 
-/// How bad a result or a debt item is.
+/// The severity of a result or of a debt item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum Severity {
-    /// Can wait.
+    /// It can wait.
     Low,
-    /// Should be looked at.
+    /// It should be looked at.
     Medium,
-    /// Must be mended.
+    /// It must be fixed.
     High,
-    /// Must be mended before anything else.
+    /// It must be fixed before anything else.
     Critical,
 }
 
-/// Whether a result decides the verdict (E7). Flow is another matter.
+/// Whether a result decides the verdict (E7). Whether the run continues after it is a separate setting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Blocking {
-    /// The verdict is FAILED.
+    /// The result makes the verdict FAILED.
     Blocks,
-    /// The verdict may still be PASSED.
+    /// The result leaves the verdict open: it may still be PASSED.
     Allowed,
 }
 
@@ -73,7 +73,7 @@ pub enum DebtCategory {
     Refactor,
 }
 
-/// The policy as it was applied to one action.
+/// The policy that was applied to an action.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PolicyApplied {
@@ -81,112 +81,105 @@ pub struct PolicyApplied {
     pub strategy: String,
     /// Whether the findings block.
     pub blocking: bool,
-    /// Why, with the counts.
+    /// The reason, with the counts.
     pub reason: String,
-    /// Where the policy came from.
+    /// Where the policy was set.
     pub policy_source: PolicySource,
 }
 
-/// The classification of one action, with seed 004's keys. Keys that do not apply are absent.
+/// The classification of an action, with the keys of seed 004. Keys that do not apply are absent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Classification {
-    /// The result type.
     pub category: ResultType,
-    /// The row that applied (E4 and its siblings).
+    /// The category code, a row of table E4 or of the tables like it.
     pub code: CategoryCode,
-    /// The sentence for people.
+    /// The explanation for people.
     pub reason: String,
-    /// Whether the tool did its work.
+    /// Whether the tool could do its work.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tool_succeeded: Option<bool>,
-    /// Whether the tool failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tool_failed: Option<bool>,
-    /// Whether any test ran.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tests_ran: Option<bool>,
-    /// Whether the code has issues.
+    /// Whether the code has errors.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub code_has_issues: Option<bool>,
-    /// Whether the failure was declared beforehand (C06).
+    /// Whether the failure was declared before the run (C06).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub is_expected_failure: Option<bool>,
-    /// Whether it is a valid RED of a started cycle. Without declared failing tests this excuses nothing (R6).
+    /// Whether it is a valid RED of a started cycle. Without declared failing tests a RED excuses nothing (R6).
     #[serde(rename = "isTDDRedPhase", skip_serializing_if = "Option::is_none")]
     pub is_tdd_red_phase: Option<bool>,
-    /// `TYPE_ERROR`, `LINT_ERROR`, `LINT_WARNING`.
+    /// The kind of finding: `TYPE_ERROR`, `LINT_ERROR`, `LINT_WARNING`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub issue_type: Option<String>,
-    /// How bad it is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub severity: Option<Severity>,
-    /// What is wrong with the action's specification.
+    /// The errors in the action's specification.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub validation_errors: Vec<String>,
-    /// Tests that passed in the last green run and are not there any more (addition, C07).
+    /// Tests that passed in the last green run and no longer exist (an addition to seed 004, C07).
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub missing_tests: Vec<String>,
-    /// Whether it keeps the code from being compiled.
+    /// Whether the findings keep the code from compiling.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub blocks_compilation: Option<bool>,
     /// The tool's name in reports.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub validation_tool: Option<String>,
-    /// The policy that was applied.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub policy_applied: Option<PolicyApplied>,
-    /// Whether the tool can mend some of it.
+    /// Whether the tool can fix some of the findings automatically.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fixable: Option<bool>,
-    /// `TOOL_NOT_FOUND`, `USAGE_ERROR` and the like.
+    /// The kind of error: `TOOL_NOT_FOUND`, `USAGE_ERROR` and others.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error_type: Option<String>,
-    /// What a person can do at once.
+    /// What a person can do right away.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub recoverable_action: Option<String>,
-    /// What may have led to it.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub possible_causes: Vec<String>,
-    /// What the result would have been outside the prerequisites (C08).
+    /// The result type that the same outcome has outside of prerequisites (C08).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub underlying: Option<ResultType>,
-    /// What the failed prerequisite was there for, in specification 2.0.0's words: `SERVICE_HEALTHY`, `FILE_EXISTS`.
+    /// The purpose of the failed prerequisite, in specification 2.0.0's words: `SERVICE_HEALTHY`, `FILE_EXISTS`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub prerequisite_type: Option<String>,
-    /// Whether the run could go on after a failed prerequisite.
+    /// Whether the run could continue after a failed prerequisite.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub can_continue: Option<bool>,
-    /// The limit that was hit.
+    /// The limit that was exceeded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limit: Option<LimitKind>,
-    /// The limit's value, where it is one of time.
+    /// The value of the limit, when it is a time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timeout_value: Option<DurationMs>,
-    /// The limit's value, where it is one of output.
+    /// The value of the limit, when it is an amount of output.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub output_limit: Option<ByteSize>,
-    /// How long it really took.
+    /// The measured duration.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub actual_duration: Option<DurationMs>,
 }
 
-/// Whether a result becomes a debt item, and which (R4).
+/// Whether a result becomes a debt item, and the content of the item (R4).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct DebtGeneration {
-    /// Whether an item is due.
     pub should_generate: bool,
-    /// Its category.
+    /// The item's category.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub category: Option<DebtCategory>,
-    /// Its severity.
+    /// The item's severity.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub severity: Option<Severity>,
-    /// Its title.
+    /// The item's title.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// Why, or why not.
+    /// Why an item is created, or why not.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// The file of the first finding.
@@ -195,77 +188,73 @@ pub struct DebtGeneration {
     /// The line of the first finding.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub specific_line: Option<u64>,
-    /// What to do, made only of what was seen.
+    /// The suggested fix, based only on what was seen.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub suggested_fix: Option<String>,
 }
 
-/// What an agent should do about a result; closed words, one of seed 004's last table.
+/// What an agent should do about a result. The words are the fixed list of seed 004's last table.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AgentAction {
-    /// Whether anything is to be done.
+    /// Whether the agent has to do anything.
     pub required: bool,
-    /// `FIX_CODE`, `FIX_TYPES`, `FIX_SPECIFICATION`, `INSTALL_TOOL`, `START_SERVER`, `IMPLEMENT_FIX`, `ADD_TESTS`, `OPTIMIZE_OR_RAISE_TIMEOUT`, `ASK_HUMAN`, `CONTINUE`.
+    /// One of `FIX_CODE`, `FIX_TYPES`, `FIX_SPECIFICATION`, `INSTALL_TOOL`, `START_SERVER`, `IMPLEMENT_FIX`, `ADD_TESTS`,
+    /// `OPTIMIZE_OR_RAISE_TIMEOUT`, `ASK_HUMAN`, `CONTINUE`.
     pub action: String,
-    /// The sentence for it.
+    /// The instruction in words.
     pub message: String,
 }
 
-/// What the judge says of one action that was carried out; `report/` shows it, and nobody judges it again.
+/// The judgement of an action that was carried out. `report/` shows it, and nothing judges the action again.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ActionJudgement {
-    /// Its category is the action's status.
+    /// The classification, whose category becomes the action's status.
     pub classification: Classification,
-    /// Whether it decides the verdict. A valid RED blocks too; the run and the command know what to make of it (G5).
+    /// Whether the action decides the verdict. A valid RED blocks too; the run's exit code takes it into account (G5).
     pub blocking: Blocking,
     pub debt: DebtGeneration,
     pub agent_action: AgentAction,
-    /// The tool's findings after the policy dropped and promoted some (C24).
+    /// The tool's findings, after the policy dropped or promoted some of them (C24).
     pub diagnostics: Vec<Diagnostic>,
-    /// Counts over them; none where nothing was looked for.
+    /// Counts of the findings; none: the action does not look for findings.
     pub summary: Option<DiagnosticSummary>,
 }
 
-/// What happened in a run (R5, E17).
+/// How a run ended (R5, E17).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum OverallStatus {
-    /// Every action succeeded.
     Success,
-    /// Some did.
+    /// Some actions succeeded.
     PartialSuccess,
-    /// It was aborted, or no step succeeded.
+    /// The run was aborted, or no step succeeded.
     Failed,
     /// The specification is wrong; nothing was run.
     SpecificationError,
     /// proctor was stopped or died.
     Interrupted,
-    /// A newer save stopped it.
+    /// A newer save stopped the run.
     Superseded,
-    /// The tree changed while it ran.
+    /// The tree changed during the run.
     Moved,
 }
 
-/// The verdict: whether nothing blocks.
+/// The verdict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum OverallResult {
-    /// Nothing blocks.
     Passed,
-    /// Something blocks.
     Failed,
 }
 
-/// The task's status as its owner sees it (Amendment 3 of the original documents).
+/// The task's status in the words of its owner (Amendment 3 of the original documents).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum TaskStatus {
-    /// Done.
     Complete,
-    /// Not blocked, not clean.
+    /// Nothing blocks, but the task is not complete.
     Partial,
-    /// Blocked.
     Failed,
 }
 
@@ -273,30 +262,65 @@ pub enum TaskStatus {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum PartialReason {
-    /// Findings that the policy allows.
+    /// There are findings that the policy allows.
     NonBlockingFindings,
-    /// A declared RED.
+    /// Tests failed that were declared to fail.
     ExpectedRed,
-    /// Some checks were not run: others were asked for by name, or the change triggers them only.
+    /// Some checks were not run, because only others were selected by name or triggered by the change.
     ChecksLeftOut,
-    /// The verdict is PASSED, but a completion criterion is not met: the pass rate, evidence, or that a test ran.
+    /// The verdict is PASSED, but a completion criterion is not met: the pass rate, required evidence, or that a test ran.
     CriteriaUnmet,
-    /// Protected files are not what was approved, and a person is asked for (S7).
+    /// Protected files differ from the approved ones, and a person has to approve them (S7).
     ProtectedFiles,
 }
 
-/// Whether the task may be ticked off.
+/// Whether the task may be marked as done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum CompletionStatus {
-    /// It may.
     Complete,
-    /// It may not.
     Incomplete,
 }
 
+impl ResultType {
+    /// Returns whether something was run. What is wrong with a specification is in the results, and not among the executed (C62).
+    pub fn was_executed(self) -> bool {
+        match self {
+            Self::SpecificationError => false,
+            Self::Success
+            | Self::TestFailure
+            | Self::ExecutionError
+            | Self::ValidationFailure
+            | Self::Timeout
+            | Self::PrerequisiteFailure => true,
+        }
+    }
+}
+
+impl CompletionStatus {
+    /// Returns its word, as it is written in JSON.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Complete => "COMPLETE",
+            Self::Incomplete => "INCOMPLETE",
+        }
+    }
+}
+
+impl Severity {
+    /// Returns its word, as it is written in JSON.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Low => "LOW",
+            Self::Medium => "MEDIUM",
+            Self::High => "HIGH",
+            Self::Critical => "CRITICAL",
+        }
+    }
+}
+
 impl OverallStatus {
-    /// Returns whether a run that ended so is a verdict on its tree: it may touch TDD state and `latest` (E17).
+    /// Returns whether a run with this status is a verdict on its tree. Only then may it change TDD state and `latest` (E17).
     pub fn counts(self) -> bool {
         match self {
             Self::Success | Self::PartialSuccess | Self::Failed | Self::SpecificationError => true,
@@ -306,7 +330,7 @@ impl OverallStatus {
 }
 
 impl Classification {
-    /// Returns a classification with every optional key absent.
+    /// Returns a classification without any optional key.
     pub fn plain(category: ResultType, code: CategoryCode, reason: impl Into<String>) -> Self {
         Self {
             category,
@@ -341,7 +365,7 @@ impl Classification {
 }
 
 impl DebtGeneration {
-    /// Returns that no item is due, and why.
+    /// Returns the decision that no debt item is created, with the reason.
     pub fn none(reason: impl Into<String>) -> Self {
         Self {
             should_generate: false,
@@ -357,7 +381,7 @@ impl DebtGeneration {
 }
 
 impl PolicyApplied {
-    /// Returns the record of a policy with its strategy's name.
+    /// Returns the record of an applied policy, with the name of its strategy.
     pub fn of(block_on: BlockOn, source: PolicySource, blocking: Blocking, reason: impl Into<String>) -> Self {
         Self {
             strategy: block_on.strategy().to_owned(),
@@ -369,12 +393,12 @@ impl PolicyApplied {
 }
 
 impl Severity {
-    /// All severities, the worst first.
+    /// All severities, worst first.
     pub const ALL: [Self; 4] = [Self::Critical, Self::High, Self::Medium, Self::Low];
 }
 
 impl ResultType {
-    /// All result types, in the order seed 004 lists them.
+    /// All result types, in the order of seed 004.
     pub const ALL: [Self; 7] = [
         Self::Success,
         Self::TestFailure,
@@ -384,4 +408,19 @@ impl ResultType {
         Self::PrerequisiteFailure,
         Self::SpecificationError,
     ];
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{CompletionStatus, Severity};
+
+    #[test]
+    fn words_are_those_of_the_json_form() {
+        for severity in [Severity::Low, Severity::Medium, Severity::High, Severity::Critical] {
+            assert_eq!(serde_json::to_value(severity).unwrap(), severity.word());
+        }
+        for status in [CompletionStatus::Complete, CompletionStatus::Incomplete] {
+            assert_eq!(serde_json::to_value(status).unwrap(), status.word());
+        }
+    }
 }

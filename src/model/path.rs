@@ -1,4 +1,4 @@
-//! Paths inside a project's tree: relative, clean, and bytes (a file name on Linux need not be UTF-8).
+//! Paths inside a project's tree: relative, clean, and made of bytes, because a file name on Linux need not be UTF-8.
 
 use std::ffi::OsStr;
 use std::fmt;
@@ -11,18 +11,17 @@ use serde::{Serialize, Serializer};
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct TreePath(Vec<u8>);
 
-/// Says that a path does not stay inside the tree it was read for.
+/// The error for a path that does not lie inside the tree.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is not a path inside the project")]
 pub struct PathError(pub String);
 
 impl TreePath {
-    /// Returns the root of the tree.
     pub fn root() -> Self {
         Self::default()
     }
 
-    /// Returns the path of `path` below `root`, or an error when it is not below it or not clean.
+    /// Returns the path of `path` relative to `root`. It is an error if `path` lies outside of `root` or is not clean.
     pub fn below(root: &Path, path: &Path) -> Result<Self, PathError> {
         let relative = path.strip_prefix(root).map_err(|_| PathError(path.display().to_string()))?;
         Self::try_from(relative.as_os_str().as_bytes())
@@ -38,7 +37,7 @@ impl TreePath {
         Self(bytes)
     }
 
-    /// Returns the directory the entry lies in; the root has none.
+    /// Returns the directory that contains the entry; the root has none.
     pub fn parent(&self) -> Option<Self> {
         if self.0.is_empty() {
             return None;
@@ -53,7 +52,6 @@ impl TreePath {
         &self.0[start..]
     }
 
-    /// Returns the bytes of the path.
     pub fn as_bytes(&self) -> &[u8] {
         &self.0
     }

@@ -1,4 +1,4 @@
-//! What a run will do: actions in three phases, each with everything it needs to be started and judged.
+//! The plan of a run: its actions in three phases, each with everything that is needed to start and judge it.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -11,82 +11,82 @@ use crate::model::{
     ToolClass, ToolPolicy,
 };
 
-/// The phase of a run an action belongs to.
+/// The phase of a run that an action belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ActionPhase {
-    /// Before the checks; a failure keeps them from running.
+    /// Runs before the checks. If it fails, the checks do not run.
     Prerequisite,
-    /// A check.
+    /// Carries out a check.
     Step,
-    /// After the checks, always.
+    /// Runs after the checks in every case.
     Cleanup,
 }
 
-/// A command: an argument vector, never a shell string unless the action says `shell` (E9).
+/// A command as an argument vector. A shell is used only if the action says `shell` (E9).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CommandLine {
-    /// Program and arguments as they are executed. With a shell: `bash -o pipefail -c SCRIPT`.
+    /// Program and arguments as they are executed; with a shell: `bash -o pipefail -c SCRIPT`.
     pub argv: Vec<String>,
-    /// The text the user wrote, for people.
+    /// The command as the user wrote it, for display.
     pub display: String,
-    /// Whether the user asked for a shell.
+    /// Whether the user asked for a shell, with `shell = true`.
     pub shell: bool,
 }
 
-/// A prerequisite that is skipped while nothing it depends on has changed since it last succeeded.
+/// A prerequisite that is skipped as long as its inputs are unchanged since it last succeeded.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Once {
-    /// Files (relative to the project) whose content it depends on. Empty: it runs once per registration.
+    /// The files whose content it depends on, relative to the project. Empty: it runs once per registration.
     pub when_changed: Vec<String>,
-    /// Files it makes; a missing one makes it run.
+    /// The files that it creates. It runs again when one of them is missing.
     pub creates: Vec<String>,
 }
 
-/// What a process left behind by an action means for the action's status (E14).
+/// What happens when an action leaves processes behind (E14).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum OnSurvivors {
-    /// They are named and killed.
+    /// The processes are reported and killed.
     #[default]
     Report,
-    /// They are named and killed, and the action fails.
+    /// The processes are reported and killed, and the action fails.
     Fail,
 }
 
-/// In which runs a check may be reported from an earlier verdict on the same inputs instead of being carried out.
+/// In which runs the result of a check may be taken from an earlier run with the same inputs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Reuse {
-    /// In none.
+    /// In no run.
     #[default]
     Off,
-    /// In those `proctor watch` begins by itself; whoever asks for a run gets one.
+    /// In runs that `proctor watch` starts by itself. A run that somebody asks for is always carried out.
     Watch,
-    /// In those too, unless it is asked for by name.
+    /// In all runs, except when the check is selected by name.
     Always,
 }
 
-/// In which order the checks of a run are carried out.
+/// The order in which the checks of a run are carried out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum CheckOrder {
-    /// In that of the plan.
+    /// The checks run in the order of the plan.
     #[default]
     Plan,
-    /// Those that did not succeed in the last run first.
+    /// Checks that did not succeed in the last run come first.
     FailedFirst,
 }
 
-/// What a save during a run does.
+/// What happens when a file is saved during a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum OnChange {
-    /// Stop the checks and start again on the new tree; after three restarts in a row one run is let finish.
+    /// The checks are stopped and started again on the new tree. After three restarts in a row, one run is allowed to finish.
     #[default]
     Restart,
-    /// Let the run finish, then run again.
+    /// The run finishes, then another one starts.
     Queue,
 }
 
@@ -94,68 +94,69 @@ pub enum OnChange {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Action {
-    /// `PREREQ.1`, `STEP.3`, `CLEANUP.1`.
+    /// For example `PREREQ.1`, `STEP.3`, `CLEANUP.1`.
     pub id: ActionId,
-    /// The phase it belongs to.
     pub phase: ActionPhase,
-    /// The name the user gave it, or the tool's.
+    /// The name that the user gave it, otherwise the tool's name.
     pub name: String,
-    /// What it does, for people and the report.
+    /// The description for people and for the report.
     pub description: String,
-    /// The tool whose output is read.
+    /// The tool whose output is interpreted.
     pub tool: Tool,
-    /// What its outcome means.
+    /// The tool's class, which decides what the outcome means.
     pub class: ToolClass,
-    /// Whether the command is ours: discovered, or `tool = …` without a command (E6 lets us ask such a command for machine output).
+    /// Whether proctor chose the command: by discovery, or for `tool = …` without a command. Only to such a command may proctor
+    /// add arguments for machine-readable output (E6).
     pub command_is_ours: bool,
-    /// What is executed.
+    /// The command to execute.
     pub command: CommandLine,
-    /// Where, relative to the project's root; empty: the root.
+    /// The working directory, relative to the project's root; empty: the root itself.
     pub directory: PathBuf,
-    /// Variables set by the configuration for this action alone.
+    /// Environment variables that the configuration sets for this action only.
     pub environment: BTreeMap<String, String>,
-    /// Wall-clock limit.
+    /// The wall-clock limit.
     pub timeout: Duration,
-    /// Longest time without output; none: as long as it likes.
+    /// The longest allowed time without output; none: no limit.
     pub idle_timeout: Option<Duration>,
-    /// Most output; none: as much as it likes.
+    /// The largest allowed output; none: no limit.
     pub max_output: Option<ByteSize>,
-    /// Bound of the whole stop ladder (G7).
+    /// The time limit for stopping the action, from the first signal to SIGKILL (G7).
     pub grace: Duration,
-    /// Globs that limit what triggers it; empty: everything.
+    /// Globs of the paths that trigger the action; empty: every path does.
     pub paths: Vec<String>,
-    /// When an earlier verdict may stand for it; set on checks only.
+    /// When an earlier result may be reused; set for checks only.
     #[serde(skip_serializing_if = "Reuse::is_off")]
     pub reuse: Reuse,
-    /// Set on prerequisites only.
+    /// When the action need not run again; set for prerequisites only.
     pub once: Option<Once>,
-    /// Set on prerequisites that go on while the checks run. `timeout` is then that of its start.
+    /// The service settings of a prerequisite that keeps running during the checks. `timeout` then limits its start-up.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub service: Option<Service>,
-    /// How findings are judged; set for validation tools.
+    /// The policy for findings; set for validation tools only.
     pub policy: Option<ToolPolicy>,
-    /// The coverage that is required, where the check names a report to read it from (E4).
+    /// The required coverage, if the check names a coverage report (E4).
     pub coverage: Option<CoverageTarget>,
-    /// Exit codes of a GENERIC command that count as success.
+    /// The exit codes of a GENERIC command that count as success.
     pub expected_exit_codes: Vec<i32>,
-    /// What survivors mean.
+    /// What happens when processes are left behind.
     pub on_survivors: OnSurvivors,
-    /// Whether the command is run once more before with tests that must fail; set on checks of pytest only.
+    /// Whether the command first runs with tests that must fail, to prove that the runner can fail; set for checks of pytest
+    /// only.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub control: bool,
-    /// What it does. Of another kind than a command the tool is GENERIC, and so is the class.
+    /// The kind of action. For every kind but a command, tool and class are GENERIC.
     #[serde(skip_serializing_if = "ActionKind::is_terminal_command")]
     pub kind: ActionKind,
-    /// How often it is carried out again after an attempt that did not succeed: 0 to 5. The last attempt's result is its own.
+    /// How often it is repeated while it does not succeed: 0 to 5. The last attempt's result counts.
     #[serde(skip_serializing_if = "is_zero")]
     pub retry_attempts: u8,
-    /// Whether the run goes on after it did not succeed. It says nothing about the verdict (C33). Cleanup goes on always.
+    /// Whether the run continues after the action failed. This does not affect the verdict (C33). Cleanup always continues.
     #[serde(skip_serializing_if = "is_true")]
     pub continue_on_failure: bool,
-    /// Steps that must have succeeded before it starts; set on steps only.
+    /// Steps that must succeed before it starts; set for steps only.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub after: Vec<ActionId>,
-    /// What the report shows of it.
+    /// Which excerpts the report shows.
     #[serde(skip_serializing_if = "EvidenceCapture::is_default")]
     pub capture: EvidenceCapture,
 }
@@ -168,22 +169,20 @@ fn is_true(flag: &bool) -> bool {
     *flag
 }
 
-/// What a limit is set to.
+/// The value of a limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LimitValue {
-    /// So long.
     Time(Duration),
-    /// So many bytes.
     Size(ByteSize),
 }
 
-/// A coverage target in hundredths of a per cent, so that plans compare exactly.
+/// A coverage target. Hundredths of a per cent allow plans to be compared exactly.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CoverageTarget {
     /// The lowest coverage that passes, in hundredths of a per cent: 8550 is 85.5 %.
     pub minimum_basis_points: u32,
-    /// The coverage.py JSON report, relative to the project.
+    /// The path of coverage.py's JSON report, relative to the project.
     pub report: String,
 }
 
@@ -191,96 +190,109 @@ pub struct CoverageTarget {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PlanOrigin {
-    /// `proctor.toml`.
+    /// From `proctor.toml`.
     Configured,
     /// Found from the project's own files.
     Discovered,
-    /// Given on the command line: `proctor watch DIR -- COMMAND`.
+    /// From the command line: `proctor watch DIR -- COMMAND`.
     CommandLine,
-    /// A task of a test specification.
+    /// From a task of a test specification.
     Specification,
 }
 
-/// What a plan that comes from a test specification says of it.
+/// Facts about the test specification that a plan comes from.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SpecificationSource {
-    /// The file, relative to the project.
+    /// The file's path, relative to the project.
     pub file: String,
-    /// The version of the format.
+    /// The version of the specification format.
     pub schema_version: String,
-    /// The task's title, for people.
     pub task_title: String,
-    /// The sprint the specification was made for.
+    /// The sprint that the specification belongs to.
     pub sprint_id: String,
     /// The tasks that must be complete before this one runs.
     pub dependencies: Vec<TaskId>,
-    /// What it says of type checkers' strictness, to which the project is held (C24): `typescript.strictMode: true`.
+    /// The settings for strict type checking that the project must keep (C24), such as `typescript.strictMode: true`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub strictness: Vec<String>,
 }
 
-/// Something a person should know about how the plan came to be; never an error.
+/// A remark for people about how the plan was made. It is never an error.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PlanNote {
-    /// What it is about: an action's name or a configuration key.
+    /// The subject of the remark: an action's name or a configuration key.
     pub subject: String,
-    /// The note itself, lower case, no final period.
+    /// The text, lower case, without a final period.
     pub message: String,
+}
+
+/// `[defaults]`: limits for every action that does not set its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ActionDefaults {
+    /// The wall-clock limit of one action.
+    pub timeout: Duration,
+    /// The longest time without output; `None` means no limit.
+    pub idle_timeout: Option<Duration>,
+    /// The most output of both streams together; `None` means no limit.
+    pub max_output: Option<ByteSize>,
+    /// The time limit for stopping an action: from the first signal until its last process is killed (G7).
+    pub grace: Duration,
+    /// Whether processes that an action leaves behind make it fail (E14).
+    pub on_survivors: OnSurvivors,
 }
 
 /// Everything a run will do.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Plan {
-    /// The task it belongs to.
     pub task: TaskId,
-    /// The project's name for people.
+    /// The project's name for display.
     pub project_name: String,
-    /// Where it came from.
     pub origin: PlanOrigin,
-    /// What is said of the specification, where it came from one.
+    /// The specification, if the plan comes from one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub specification: Option<SpecificationSource>,
-    /// Run first, in order; the first failure keeps the steps from running.
+    /// Actions that run first, in order. The first failure keeps the steps from running.
     pub prerequisites: Vec<Action>,
-    /// The checks, in the order they were written. `order`, `after` and `continue_on_failure` say when each runs.
+    /// The checks, in the order they were written. `order`, `after` and `continue_on_failure` decide when each runs.
     pub steps: Vec<Action>,
-    /// Run last, always.
+    /// Actions that run last in every case.
     pub cleanup: Vec<Action>,
-    /// What it is judged by beside the actions' results; none for checks of `proctor.toml` and of discovery.
+    /// The criteria beside the actions' results; none for checks from `proctor.toml` or from discovery.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub criteria: Option<TaskCriteria>,
-    /// How its debt is written down; none: as schema 2.0.0 has it unless a specification says otherwise.
+    /// The settings for debt items; none: the defaults of schema 2.0.0 apply.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub debt: Option<DebtSettings>,
-    /// What a person should know about it.
+    /// Remarks for people.
     pub notes: Vec<PlanNote>,
-    /// The steps in the order they are carried out, as far as `after` allows; those that are not named come after them, in the
-    /// order above (`executionOrder`).
+    /// The order in which steps are carried out, as far as `after` allows. Steps that are missing here come last, in the order of
+    /// `steps` (`executionOrder`).
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub order: Vec<ActionId>,
-    /// Whether steps that do not need each other go on at the same time, as many as the machine's queue allows.
+    /// Whether independent steps run at the same time, as far as the machine's queue allows.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub parallel: bool,
-    /// How long prerequisites and steps together may take; none: as long as they may one by one. Cleanup runs after it too.
+    /// The common time limit of prerequisites and steps; none: only their own limits apply. Cleanup runs even after it has
+    /// passed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timeout: Option<Duration>,
-    /// How it is approved that the plan asks for less, and which files of the tree are protected.
+    /// How a weaker plan is approved, and which files of the tree are protected.
     #[serde(skip_serializing_if = "ApprovalTerms::is_default")]
     pub approval: ApprovalTerms,
 }
 
 impl Reuse {
-    /// Returns whether an earlier verdict never stands for the check.
+    /// Returns whether the check is always carried out.
     pub fn is_off(&self) -> bool {
         *self == Self::Off
     }
 }
 
 impl ActionPhase {
-    /// Returns the first part of the ids of this phase's actions.
+    /// Returns the prefix of the action ids in this phase.
     pub fn prefix(self) -> &'static str {
         match self {
             Self::Prerequisite => "PREREQ",
@@ -291,6 +303,47 @@ impl ActionPhase {
 }
 
 impl Action {
+    /// Returns an action with this name and command and with default values for everything else.
+    pub fn plain(
+        phase: ActionPhase,
+        number: usize,
+        (name, tool): (&str, Tool),
+        command: CommandLine,
+        defaults: ActionDefaults,
+    ) -> Self {
+        Self {
+            id: ActionId::numbered(phase.prefix(), number),
+            phase,
+            name: name.to_owned(),
+            description: String::new(),
+            tool,
+            class: tool.class(),
+            command_is_ours: false,
+            command,
+            directory: PathBuf::new(),
+            environment: BTreeMap::new(),
+            timeout: defaults.timeout,
+            idle_timeout: defaults.idle_timeout,
+            max_output: defaults.max_output,
+            grace: defaults.grace,
+            paths: Vec::new(),
+            reuse: Reuse::Off,
+            once: None,
+            service: None,
+            policy: None,
+            coverage: None,
+            // Without `expected_exit_codes`, only exit code 0 is success.
+            expected_exit_codes: vec![0],
+            on_survivors: defaults.on_survivors,
+            kind: ActionKind::TerminalCommand,
+            control: false,
+            retry_attempts: 0,
+            continue_on_failure: phase != ActionPhase::Prerequisite,
+            after: Vec::new(),
+            capture: EvidenceCapture::default(),
+        }
+    }
+
     /// Returns the tool's name in reports: of an action that starts no process, what looks or asks in its place.
     pub fn tool_name(&self) -> &'static str {
         match &self.kind {
@@ -300,7 +353,7 @@ impl Action {
         }
     }
 
-    /// Returns the value of one of the action's limits; none where it has no such limit.
+    /// Returns the value of one of the action's limits; none: it has no such limit.
     pub fn limit_value(&self, limit: LimitKind) -> Option<LimitValue> {
         match limit {
             LimitKind::Wall => Some(LimitValue::Time(self.timeout)),
@@ -312,7 +365,7 @@ impl Action {
 }
 
 impl LimitValue {
-    /// Returns the time; none for a limit of another kind.
+    /// Returns the value of a time limit; none for a limit of another kind.
     pub fn time(self) -> Option<Duration> {
         match self {
             Self::Time(time) => Some(time),
@@ -320,7 +373,7 @@ impl LimitValue {
         }
     }
 
-    /// Returns the number of bytes; none for a limit of another kind.
+    /// Returns the value of a size limit in bytes; none for a limit of another kind.
     pub fn size(self) -> Option<ByteSize> {
         match self {
             Self::Size(size) => Some(size),
@@ -330,6 +383,26 @@ impl LimitValue {
 }
 
 impl Plan {
+    /// Returns the plan of a task that does nothing.
+    pub fn empty(task: TaskId, project_name: String, origin: PlanOrigin) -> Self {
+        Self {
+            task,
+            project_name,
+            origin,
+            specification: None,
+            prerequisites: Vec::new(),
+            steps: Vec::new(),
+            cleanup: Vec::new(),
+            criteria: None,
+            debt: None,
+            notes: Vec::new(),
+            order: Vec::new(),
+            parallel: false,
+            timeout: None,
+            approval: ApprovalTerms::default(),
+        }
+    }
+
     /// Returns all actions in the order they run.
     pub fn actions(&self) -> impl Iterator<Item = &Action> {
         self.prerequisites.iter().chain(&self.steps).chain(&self.cleanup)

@@ -1,4 +1,4 @@
-//! Which findings block: the resolved policy of one validation tool (seed 004; table R3 of the decisions on execution).
+//! The policy that decides which findings of a validation tool block (seed 004; table R3 of the decisions on execution).
 
 use serde::{Deserialize, Serialize};
 
@@ -19,38 +19,38 @@ pub enum BlockOn {
     Never,
 }
 
-/// Where a policy came from.
+/// Where a policy was set.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", tag = "kind", content = "place")]
 pub enum PolicySource {
-    /// The default of the tool's type (C20).
+    /// The default of the tool's category (C20).
     Default,
-    /// A line of the configuration or a script of the project: `proctor.toml:12`, `package.json scripts.lint`.
+    /// The place in the configuration or in a script of the project: `proctor.toml:12`, `package.json scripts.lint`.
     Configured(String),
-    /// The tool is switched off in the configuration, which equals NEVER (C22).
+    /// The place in the configuration where the tool is switched off, which has the same effect as NEVER (C22).
     Disabled(String),
 }
 
-/// The policy applied to one action of a validation tool. Options apply in the order of C24.
+/// The policy for an action of a validation tool. The options are applied in the order of C24.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolPolicy {
-    /// When findings block.
+    /// The strategy: when findings block.
     pub block_on: BlockOn,
-    /// Where `block_on` came from.
+    /// Where `block_on` was set.
     pub source: PolicySource,
     /// Whether every warning counts as an error.
     pub treat_warnings_as_errors: bool,
-    /// More warnings than this block under ERRORS_ONLY and ERRORS_ALWAYS (C25); none: no limit.
+    /// Under ERRORS_ONLY and ERRORS_ALWAYS, more warnings than this block (C25); none: no limit.
     pub max_warnings: Option<u32>,
-    /// Findings of these rules are dropped before anything is counted.
+    /// Findings of these rules are dropped before counting.
     pub ignored_rules: Vec<String>,
     /// Findings of these rules count as errors.
     pub error_on_rules: Vec<String>,
 }
 
 impl BlockOn {
-    /// Returns the strategy's name as seed 004 writes it: `BLOCK_ON_ERRORS_ONLY`, `WARN_ONLY`, `NEVER`.
+    /// Returns the strategy's name in seed 004: `BLOCK_ON_ERRORS_ONLY`, `WARN_ONLY`, `NEVER`.
     pub fn strategy(self) -> &'static str {
         match self {
             Self::ErrorsAlways => "BLOCK_ON_ERRORS_ALWAYS",
@@ -63,7 +63,7 @@ impl BlockOn {
 }
 
 impl ToolPolicy {
-    /// Returns the policy that blocks on `block_on` and sets nothing else.
+    /// Returns a policy with this strategy and no other options.
     pub fn plain(block_on: BlockOn, source: PolicySource) -> Self {
         Self {
             block_on,

@@ -1,66 +1,67 @@
-//! Something that is wrong with a file that people write, a configuration or a specification: where, what, and what to do.
+//! An error in a file that people write, such as a configuration or a specification: its place, its description, and a hint.
 
 use std::fmt;
 
 use serde::Serialize;
 use serde_json::Value;
 
-/// A position in a text, both numbers counted from 1; the column counts characters.
+/// A position in a text. Line and column are counted from 1; the column counts characters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TextPosition {
     pub line: usize,
     pub column: usize,
 }
 
-/// Whether something may run in spite of a problem.
+/// Whether anything may run despite a problem.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum Gravity {
-    /// Nothing sensible can be run.
+    /// Nothing useful can be run.
     #[default]
     Hard,
-    /// It runs, and the report says so.
+    /// Checks run, and the report mentions the problem.
     Soft,
 }
 
-/// One thing that is wrong with a file, with its place and the next step (G4).
+/// One error in a file, with its place and a hint (G4).
 ///
-/// Whoever finds it knows the value, the message and the hint; the reader of the file adds the file, the position and the rule.
+/// The code that finds the error fills in value, message and hint; the reader of the file adds file, position and rule.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Problem {
     pub gravity: Gravity,
-    /// The file as it was named to its reader.
+    /// The file's path, as it was given to the reader.
     pub file: String,
-    /// None: it is about the whole file, or about something that is absent from it.
+    /// None: the problem concerns the whole file, or something that is missing from it.
     pub position: Option<TextPosition>,
-    /// The value it is about: in a configuration the key, elements counted from 1 (`check[2].timeout`); in a specification a JSON
-    /// pointer. Empty for the whole document.
+    /// The value that is wrong. In a configuration it is the key, with elements counted from 1 (`check[2].timeout`); in a
+    /// specification it is a JSON pointer. Empty for the whole document.
     pub pointer: String,
-    /// Lower case, no final period.
+    /// The message, lower case, without a final period.
     pub message: String,
-    /// The nearest thing that would have been right.
+    /// The most similar value that would be correct.
     pub nearest: Option<String>,
-    /// What to do.
+    /// What to do about it.
     pub hint: Option<String>,
-    /// None: it is of a configuration, whose rules have no names.
+    /// The rule that is broken; none: the file is a configuration, whose rules have no names.
     pub rule: Option<BrokenRule>,
 }
 
-/// The rule that a specification breaks, in the form validators of JSON Schema report it (seed 004).
+/// A broken rule of a specification, in the form that validators of JSON Schema use (seed 004).
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct BrokenRule {
-    /// A row of the lint's table, `SCHEMA` for what the JSON Schema says, `SYNTAX`, `DUPLICATE_KEY`, `FORMAT_VERSION`.
+    /// The code of a lint rule, or `SCHEMA` for an error against the JSON Schema, `SYNTAX`, `DUPLICATE_KEY`, `FORMAT_VERSION`.
     pub code: String,
-    /// Where the rule stands: in the schema of `proctor schema`, or `#/lint/CODE`.
+    /// Where the rule is defined: in the schema that `proctor schema` prints, or as `#/lint/CODE`.
     pub schema_path: String,
-    /// The keyword of the schema, or `lint`.
+    /// The schema keyword, or `lint`.
     pub keyword: String,
-    /// What the rule asks for, by keyword.
+    /// The parameters of the rule, by keyword.
     pub params: Value,
 }
 
 impl TextPosition {
-    /// Returns the position of a byte offset. An offset within a character counts as the character's; one behind the end as the end.
+    /// Returns the position of a byte offset. An offset inside a character gives the position of the character, and one beyond
+    /// the end gives the end.
     pub fn of(text: &str, offset: usize) -> Self {
         let offset = text.floor_char_boundary(offset.min(text.len()));
         let before = &text[..offset];
@@ -70,40 +71,40 @@ impl TextPosition {
 }
 
 impl Problem {
-    /// Returns a hard problem with a value of a file.
+    /// Returns a hard problem with a value.
     pub fn new(pointer: impl Into<String>, message: impl Into<String>) -> Self {
         Self { pointer: pointer.into(), message: message.into(), ..Self::default() }
     }
 
-    /// Adds the file, and the position in it where there is one.
+    /// Sets the file, and the position if it is known.
     #[must_use]
     pub fn within(self, file: &str, position: Option<TextPosition>) -> Self {
         Self { file: file.to_owned(), position, ..self }
     }
 
-    /// Adds what to do.
+    /// Sets the hint.
     #[must_use]
     pub fn hint(self, hint: impl Into<String>) -> Self {
         Self { hint: Some(hint.into()), ..self }
     }
 
-    /// Adds the nearest right word, where there is one.
+    /// Sets the most similar correct word, if there is one.
     #[must_use]
     pub fn nearest(self, nearest: Option<&str>) -> Self {
         Self { nearest: nearest.map(str::to_owned), ..self }
     }
 
-    /// Returns whether nothing may run.
+    /// Returns whether the problem prevents every run.
     pub fn is_hard(&self) -> bool {
         self.gravity == Gravity::Hard
     }
 
-    /// Returns the code of the rule that is broken; empty where the rule has no name.
+    /// Returns the code of the broken rule; empty if the rule has no name.
     pub fn code(&self) -> &str {
         self.rule.as_ref().map_or("", |rule| &rule.code)
     }
 
-    /// Returns what the broken rule asks for; null where it says nothing.
+    /// Returns the parameters of the broken rule; null if it has none.
     pub fn params(&self) -> &Value {
         self.rule.as_ref().map_or(&Value::Null, |rule| &rule.params)
     }

@@ -1,172 +1,159 @@
-//! How a supervised command can end, and what was captured of it.
+//! How a supervised command ended, and what was captured of its output.
 
+use std::fmt;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
 use crate::model::{Digest, DurationMs, Kept, PortHolder, Timestamp};
 
-/// What bounds one action.
+/// The limits of one action.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ActionLimits {
-    /// Wall-clock limit.
+    /// The wall-clock limit.
     pub timeout: Duration,
-    /// Longest time without a byte of output, counted from the start or from the last byte; none: no such limit.
+    /// The longest allowed time without output, counted from the start or from the last byte; none: no limit.
     pub idle: Option<Duration>,
-    /// Most bytes of output, of both streams together; none: no such limit.
+    /// The most bytes of output, both streams together; none: no limit.
     pub output: Option<u64>,
-    /// Bound of the whole stop ladder: after this everything has been sent SIGKILL.
+    /// The time limit for stopping the action: after it, every process has been sent SIGKILL.
     pub grace: Duration,
-    /// The signals of the ladder before SIGKILL, in order (E10): SIGINT and SIGTERM for pytest, SIGTERM for others.
+    /// The signals that are sent before SIGKILL, in order (E10): SIGINT and SIGTERM for pytest, SIGTERM for others.
     pub ladder: Vec<StopStage>,
 }
 
-/// A rung of the stop ladder.
+/// A step in stopping an action, from mild to final.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum StopStage {
-    /// SIGINT to the group: pytest then still writes its report.
+    /// SIGINT to the process group. pytest still writes its report after it.
     Sigint,
-    /// SIGTERM to the group.
+    /// SIGTERM to the process group.
     Sigterm,
-    /// SIGKILL to the group.
+    /// SIGKILL to the process group.
     Sigkill,
 }
 
-/// The limit that was hit (C15).
+/// The limit that was exceeded (C15).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LimitKind {
-    /// Wall-clock time.
+    /// Wall-clock time since the start.
     Wall,
-    /// Time without a byte of output.
+    /// Time without output.
     Idle,
-    /// Bytes of output.
+    /// The number of bytes of output.
     Output,
     /// Memory of all processes of the action together.
     Memory,
-    /// Processes of the action.
+    /// Number of processes of the action.
     Pids,
 }
 
-/// Why we stopped an action that had not hit a limit.
+/// Why proctor stopped an action that had not exceeded a limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum StopReason {
-    /// A service the run depends on has ended.
+    /// A service that the run depends on has ended.
     ServiceEnded,
-    /// A service is not needed any more: the checks are over.
+    /// The checks are over, so the service is no longer needed.
     ChecksOver,
-    /// A newer save made the run pointless.
+    /// A newer save made the run obsolete.
     Superseded,
-    /// proctor was asked to end by SIGINT or `q`.
+    /// The user asked proctor to end, by SIGINT or `q`.
     Interrupted,
-    /// proctor was asked to end by SIGTERM or SIGHUP.
+    /// proctor was told to end by SIGTERM or SIGHUP.
     Terminated,
 }
 
-/// Why a command could not be started. Tools' failures are values, never errors (house style S6).
+/// Why a command could not be started. Failures of tools are values and never errors (house style S6).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE", tag = "kind")]
 pub enum SpawnFailure {
-    /// No such program on PATH or at the path given.
+    /// The program is neither on PATH nor at the given path.
     ProgramNotFound {
-        /// The program as the command names it.
         program: String,
         /// The directories that were searched.
         searched: Vec<String>,
     },
-    /// The program is a script whose interpreter does not exist (a moved virtual environment, for example).
+    /// The program is a script whose interpreter does not exist, for example in a virtual environment that was moved.
     InterpreterNotFound {
-        /// The script.
         program: String,
-        /// The interpreter its first line names.
+        /// The interpreter that the script's first line names.
         interpreter: String,
     },
-    /// The file is there and may not be executed.
-    NotExecutable {
-        /// The file.
-        program: String,
-    },
+    /// The file exists but may not be executed.
+    NotExecutable { program: String },
     /// The working directory does not exist.
-    DirectoryNotFound {
-        /// The directory.
-        directory: String,
-    },
-    /// Somebody listens on the port the service is expected at: whoever answers there would not be it.
+    DirectoryNotFound { directory: String },
+    /// Another process listens on the port that the service is expected at, so an answer there would not come from the service.
     PortHeld {
-        /// The port.
         port: u16,
-        /// Who listens, as far as that can be read.
+        /// The processes that listen, as far as they can be read.
         holders: Vec<PortHolder>,
     },
-    /// What it is to be given on its standard input cannot be read.
+    /// The file for its standard input cannot be read.
     PromptUnreadable {
-        /// The file.
+        /// The path of the file.
         prompt: String,
-        /// Why.
+        /// The reason.
         why: String,
     },
-    /// It could not be kept apart as it must be; nothing was started.
+    /// The required isolation could not be set up, so nothing was started.
     NotIsolated {
-        /// What went wrong, and where.
+        /// What failed, and where.
         why: String,
     },
-    /// Anything else the kernel said.
+    /// The kernel reported another error.
     Refused {
-        /// The program.
         program: String,
         /// The system's error number.
         errno: i32,
-        /// The system's words.
+        /// The system's error message.
         message: String,
     },
 }
 
-/// How an action's process came to its end.
+/// How an action's process ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ActionEnd {
-    /// It ended by itself.
+    /// It exited by itself.
     Exited {
-        /// The exit status.
         code: i32,
     },
-    /// A signal we did not send ended it.
+    /// A signal that proctor did not send ended it.
     Signalled {
-        /// The signal's number.
         signal: i32,
     },
-    /// A limit was hit and we stopped it; whatever status came back is a fact, not the result.
+    /// proctor stopped it because a limit was exceeded. The returned status is recorded, but does not decide the result.
     TimedOut {
-        /// The limit.
+        /// The limit that was exceeded.
         limit: LimitKind,
-        /// The last rung of the ladder that was needed.
+        /// The last signal that was needed.
         stage: StopStage,
-        /// The status that came back, if it was an exit.
+        /// The exit code, if it exited.
         code: Option<i32>,
-        /// The status that came back, if it was a signal.
+        /// The signal's number, if a signal ended it.
         signal: Option<i32>,
     },
-    /// We stopped it for a reason of our own.
+    /// proctor stopped it for another reason than a limit.
     Stopped {
-        /// The reason.
         reason: StopReason,
-        /// The last rung of the ladder that was needed.
+        /// The last signal that was needed.
         stage: StopStage,
     },
-    /// It could not be started.
     NotStarted(SpawnFailure),
-    /// Its status could not be learnt (the launcher died). Unknown is never success.
+    /// Its status could not be learnt, because the launcher died. An unknown status never counts as success.
     Lost {
-        /// What was seen instead.
+        /// What was seen instead of a status.
         why: String,
     },
 }
 
-/// The first and the last bytes of a stream; everything is in the log.
+/// The beginning and the end of an output stream. The log has the whole stream.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct StreamExcerpt {
-    /// How many bytes the stream had.
+    /// The number of bytes in the stream.
     pub total: u64,
     /// The first bytes, up to [`StreamExcerpt::HEAD_CAP`].
     pub head: Vec<u8>,
@@ -174,107 +161,117 @@ pub struct StreamExcerpt {
     pub tail: Vec<u8>,
 }
 
-/// What was captured of one action.
+/// The captured output of an action.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Captured {
-    /// Bytes in the log: both streams in order of arrival.
+    /// The number of bytes in the log, which has both streams in order of arrival.
     pub log_bytes: u64,
-    /// Digest of the log, computed while it was written.
+    /// The digest of the log, computed while it was written.
     pub log_digest: Digest,
-    /// Bytes in the frames file.
+    /// The number of bytes in the frames file.
     pub frames_bytes: u64,
-    /// Digest of the frames file.
+    /// The digest of the frames file.
     pub frames_digest: Digest,
     /// The last bytes of the log, at most [`Captured::LOG_TAIL_CAP`].
     pub log_tail: Vec<u8>,
-    /// Excerpt of standard output.
+    /// The excerpt of standard output.
     pub stdout: StreamExcerpt,
-    /// Excerpt of standard error.
+    /// The excerpt of standard error.
     pub stderr: StreamExcerpt,
     /// When the last byte arrived.
     pub last_output: Option<Timestamp>,
-    /// Whether something still held a pipe when we stopped reading, or printed more than is kept without having been stopped for it.
+    /// Whether output may be missing: a process still held a pipe when reading ended, or more was printed than is stored.
     pub pipes_left_open: bool,
 }
 
-/// A process of an action that was still alive when its leader had ended (E14).
+/// A process of an action that was still running after its main process had ended (E14).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Survivor {
-    /// Its process id, as the action itself saw it.
+    /// Its process id, as seen from inside the action.
     pub pid: i32,
-    /// Its argument vector, lossily decoded.
+    /// Its argument vector, with invalid UTF-8 replaced.
     pub argv: Vec<String>,
-    /// How long it had been running; none where that could not be read.
+    /// How long it had been running; none: it could not be read.
     #[serde(rename = "ageMs", skip_serializing_if = "Option::is_none", default)]
     pub age: Option<DurationMs>,
 }
 
-/// What the action's leader used, from wait4(2).
+/// The resources that the action's main process used, from wait4(2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Usage {
-    /// User CPU time.
     pub user: DurationMs,
-    /// System CPU time.
     pub system: DurationMs,
-    /// Largest resident set of the leader and its waited-for descendants, in KiB.
+    /// The largest resident set of the main process and the descendants it waited for, in KiB.
     pub peak_memory_kib: u64,
 }
 
-/// What an action may use, all its processes together; nothing is limited where it is not said.
+/// Resource limits for all processes of an action together. None of a kind: no limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct ResourceLimits {
-    /// Memory, in bytes.
+    /// The limit of memory in bytes.
     pub memory: Option<u64>,
-    /// Processes and threads at a time.
+    /// The limit of processes and threads at the same time.
     pub processes: Option<u32>,
 }
 
-/// What all processes of an action have used together, as its cgroup says; none of what that does not tell.
+/// The resources that all processes of an action used together, as read from its cgroup; none: the cgroup does not tell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct GroupUsage {
-    /// User CPU time.
     pub user: Option<DurationMs>,
-    /// System CPU time.
     pub system: Option<DurationMs>,
-    /// The most memory at a time, in bytes.
+    /// The highest memory use, in bytes.
     pub peak_memory: Option<u64>,
-    /// Whether the kernel ended it for more memory than its limit.
+    /// Whether the kernel killed it for exceeding the memory limit.
     pub memory_exceeded: bool,
-    /// Whether the kernel refused it a process more than its limit.
+    /// Whether the kernel refused to start a process beyond the limit.
     pub processes_exceeded: bool,
 }
 
-/// Everything the supervisor knows about an action that is over.
+/// Everything that the supervisor knows about an action that has ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ended {
-    /// How it ended.
     pub end: ActionEnd,
-    /// When it was started.
     pub started: Timestamp,
-    /// When its end was seen.
+    /// When the supervisor noticed its end.
     pub ended: Timestamp,
-    /// How long it took, by a clock that cannot step.
+    /// The duration, measured with a monotonic clock.
     pub duration: DurationMs,
-    /// What it printed.
+    /// The captured output.
     pub captured: Captured,
-    /// Who was left when the leader had ended.
+    /// The processes that were left when the main process had ended.
     pub survivors: Vec<Survivor>,
-    /// What it used, where it was started.
+    /// The resources it used; none: it was not started.
     pub usage: Option<Usage>,
-    /// How it was kept apart, where it was started.
+    /// How it was isolated; none: it was not started.
     pub kept: Option<Kept>,
 }
 
 impl Captured {
-    /// How many bytes of the log's end are kept in memory: what a time-out shows (E11).
+    /// How many bytes of the log's end are kept in memory. They are shown for a time-out (E11).
     pub const LOG_TAIL_CAP: usize = 4 * 1024;
+
+    /// Returns what is captured of an action that printed nothing.
+    pub fn nothing() -> Self {
+        let empty = Digest::of(b"");
+        Self {
+            log_bytes: 0,
+            log_digest: empty,
+            frames_bytes: 0,
+            frames_digest: empty,
+            log_tail: Vec::new(),
+            stdout: StreamExcerpt::default(),
+            stderr: StreamExcerpt::default(),
+            last_output: None,
+            pipes_left_open: false,
+        }
+    }
 }
 
 impl StreamExcerpt {
-    /// How many bytes of a stream's beginning are kept in memory: enough for the tools' reports. Made readable there are three of it
-    /// for a moment, and a run may cost 32 MiB.
+    /// How many bytes of a stream's beginning are kept in memory, enough for the reports of tools. Decoding needs three copies
+    /// for a moment, and a run may use 32 MiB.
     pub const HEAD_CAP: usize = 4 * 1024 * 1024;
     /// How many bytes of a stream's end are kept in memory.
     pub const TAIL_CAP: usize = 64 * 1024;
@@ -282,7 +279,7 @@ impl StreamExcerpt {
     /// How many bytes of a stream's beginning are enough for people, and for judging a command by its exit code.
     pub const SHORT_HEAD_CAP: usize = 64 * 1024;
 
-    /// Returns the excerpt with at most [`StreamExcerpt::SHORT_HEAD_CAP`] and [`StreamExcerpt::TAIL_CAP`] bytes.
+    /// Returns the excerpt cut to [`StreamExcerpt::SHORT_HEAD_CAP`] and [`StreamExcerpt::TAIL_CAP`] bytes.
     pub fn shortened(&self) -> Self {
         let kept_head = self.head.len().min(Self::SHORT_HEAD_CAP);
         let rest = &self.head[kept_head..];
@@ -291,14 +288,15 @@ impl StreamExcerpt {
         Self { total: self.total, head: self.head[..kept_head].to_vec(), tail }
     }
 
-    /// Returns whether head and tail together are the whole stream.
+    /// Returns whether head and tail together make up the whole stream.
     pub fn is_complete(&self) -> bool {
         self.total == (self.head.len() + self.tail.len()) as u64
     }
 
-    /// Returns head and tail as text, undecodable bytes replaced; a cut between them is one line that says so.
+    /// Returns head and tail as text. A line between them marks a cut.
     ///
-    /// What replaces them is a `?`, which is no longer than they are: megabytes of them must not become several times as many.
+    /// Bytes that are not UTF-8 are replaced by `?`, which takes one byte. The usual replacement character takes three, and
+    /// megabytes of such bytes would grow threefold.
     pub fn text(&self) -> String {
         let cut = if self.is_complete() {
             String::new()
@@ -324,7 +322,6 @@ fn push_decoded(text: &mut String, bytes: &[u8]) {
 }
 
 impl StopStage {
-    /// Returns the signal's name.
     pub fn signal_name(self) -> &'static str {
         match self {
             Self::Sigint => "SIGINT",
@@ -334,8 +331,43 @@ impl StopStage {
     }
 }
 
+impl StopReason {
+    /// Returns why, in words that fit after "because".
+    pub fn why(self) -> &'static str {
+        match self {
+            Self::ServiceEnded => "a service it needs has ended",
+            Self::ChecksOver => "the checks were over",
+            Self::Superseded => "a newer save made this run pointless",
+            Self::Interrupted => "proctor was interrupted",
+            Self::Terminated => "proctor was asked to end",
+        }
+    }
+}
+
+impl fmt::Display for SpawnFailure {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::ProgramNotFound { program, searched } if searched.is_empty() => {
+                write!(formatter, "there is no program `{program}`")
+            }
+            Self::ProgramNotFound { program, searched } => {
+                write!(formatter, "there is no program `{program}` in {}", searched.join(", "))
+            }
+            Self::InterpreterNotFound { program, interpreter } => {
+                write!(formatter, "`{program}` names the interpreter `{interpreter}`, which does not exist")
+            }
+            Self::NotExecutable { program } => write!(formatter, "`{program}` may not be executed"),
+            Self::DirectoryNotFound { directory } => write!(formatter, "the working directory `{directory}` does not exist"),
+            Self::PortHeld { port, .. } => write!(formatter, "port {port} is held by another process"),
+            Self::PromptUnreadable { prompt, why } => write!(formatter, "the prompt `{prompt}` cannot be given to it: {why}"),
+            Self::NotIsolated { why } => write!(formatter, "it could not be kept apart: {why}"),
+            Self::Refused { program, message, .. } => write!(formatter, "`{program}` could not be started: {message}"),
+        }
+    }
+}
+
 impl ActionEnd {
-    /// Returns whether it was started and ended without our doing.
+    /// Returns whether it was started and then ended without proctor stopping it.
     pub fn is_of_its_own(&self) -> bool {
         match self {
             Self::Exited { .. } | Self::Signalled { .. } => true,
@@ -343,7 +375,7 @@ impl ActionEnd {
         }
     }
 
-    /// Returns the raw exit code, where the process ended by itself.
+    /// Returns the raw exit code, if the process exited by itself.
     pub fn exit_code(&self) -> Option<i32> {
         match self {
             Self::Exited { code } => Some(*code),

@@ -1,4 +1,4 @@
-//! How it is approved that less is asked for, and which files of the tree are protected (S7).
+//! How a weaker plan is approved, and which files of the tree are protected (S7).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -7,32 +7,32 @@ use serde::{Deserialize, Serialize};
 
 use crate::model::Digest;
 
-/// What `[approval]` says, as a plan holds it and an approval writes it down: less of it is a weakening like any other.
+/// The `[approval]` settings, as a plan and an approval hold them. Loosening them is a weakening like any other.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ApprovalTerms {
-    /// Globs of the protected files, relative to the project; empty: none are.
+    /// Globs of the protected files, relative to the project; empty: no file is protected.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub protect: Vec<String>,
-    /// What a change of a protected file does.
+    /// What happens when a protected file changes.
     #[serde(default, skip_serializing_if = "OnProtectedChange::is_show")]
     pub on_protected_change: OnProtectedChange,
-    /// Whether only a signature approves.
+    /// Whether a plan can be approved by a signature only.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub require_signature: bool,
-    /// Whose signatures approve, in the order of the file.
+    /// The keys whose signatures approve, in the order of the file.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub signers: Vec<AllowedSigner>,
 }
 
-/// What a change of a protected file does, until it is approved.
+/// What happens when a protected file changes, until the change is approved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum OnProtectedChange {
-    /// It is named beside the verdict.
+    /// The change is shown beside the verdict.
     #[default]
     Show,
-    /// It asks for a person as well.
+    /// The change is shown, and a person is asked to approve it.
     HumanReview,
 }
 
@@ -40,51 +40,47 @@ pub enum OnProtectedChange {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct AllowedSigner {
-    /// Who the file says it is. A label: the key alone decides.
+    /// The owner's name in the file. It is a label only: the key decides.
     pub principals: String,
-    /// The key as OpenSSH writes it, without a comment: `ssh-ed25519 AAAA…`.
+    /// The key in OpenSSH's form, without the comment: `ssh-ed25519 AAAA…`.
     pub key: String,
 }
 
-/// The protected files of a tree.
+/// The protected files of a tree and their digests.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ProtectedFiles {
-    /// The digest of each by its path, relative to the project.
+    /// The digest of each file by its path, relative to the project.
     pub files: BTreeMap<String, Digest>,
 }
 
-/// A protected file that is not what was approved.
+/// A protected file that differs from the approved one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ProtectedChange {
-    /// The file, relative to the project.
+    /// The file's path, relative to the project.
     pub path: String,
-    /// How it differs.
     pub change: FileChangeKind,
 }
 
-/// How a file that decides what the checks mean differs.
+/// How a file that affects the meaning of the checks differs from an earlier state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum FileChangeKind {
-    /// It is new.
     Added,
-    /// It is gone.
     Removed,
-    /// Its content is another.
     Modified,
 }
 
 impl ApprovalTerms {
-    /// Returns whether nothing is said that is not said by default.
+    /// Returns whether all settings have their default values.
     pub fn is_default(&self) -> bool {
         *self == Self::default()
     }
 }
 
 impl OnProtectedChange {
-    /// Returns whether a change is only named.
+    /// Returns whether a change is only shown.
     pub fn is_show(&self) -> bool {
         *self == Self::Show
     }
@@ -97,13 +93,14 @@ impl fmt::Display for AllowedSigner {
 }
 
 impl ProtectedFiles {
-    /// Returns the one digest of all of them: of the lines `<digest>  <path>`, as `sha256sum` writes them, sorted by path.
+    /// Returns one digest for all files. It is computed over lines `<digest>  <path>`, as `sha256sum` writes them, sorted by
+    /// path.
     pub fn digest(&self) -> Digest {
         let lines: String = self.files.iter().map(|(path, digest)| format!("{}  {path}\n", digest.hex())).collect();
         Digest::of(lines.as_bytes())
     }
 
-    /// Returns what of `now` is not as it is here, sorted by path.
+    /// Returns the files that differ between `self` and `now`, sorted by path.
     pub fn changes_to(&self, now: &Self) -> Vec<ProtectedChange> {
         let paths: BTreeSet<&String> = self.files.keys().chain(now.files.keys()).collect();
         let changes = paths.into_iter().filter_map(|path| {

@@ -1,38 +1,36 @@
-//! A review: what a reviewer is asked, and what became of it.
+//! Reviews: the request to a reviewer, and the reviewer's answers.
 
 use serde::{Deserialize, Serialize};
 
 use crate::model::{Digest, DurationMs};
 
-/// A review that is to be made: `Action::command` is the reviewer's.
+/// A review to be carried out. `Action::command` starts the reviewer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Review {
-    /// What the reviewer gets on its standard input.
+    /// The reviewer's standard input.
     pub prompt: Prompt,
-    /// Whether `**Ready to merge?** Yes`, emphasis around the label alone, approves.
+    /// Whether `**Ready to merge?** Yes`, with only the label emphasised, counts as an approval.
     pub accept_split_emphasis: bool,
 }
 
-/// What a reviewer gets on its standard input.
+/// The standard input of a reviewer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Prompt {
-    /// Nothing: its arguments say it all.
+    /// Empty, because the arguments contain everything.
     Nothing,
     /// A file of the project, relative to its root.
     File(String),
-    /// These bytes; a plan shows their digest.
+    /// The given bytes. A plan shows only their digest.
     Given {
-        /// The bytes.
         #[serde(skip)]
         bytes: Vec<u8>,
-        /// Their digest.
         sha256: Digest,
     },
 }
 
-/// What a review decides (C3: a rejection can be mended, what is indeterminate needs a person).
+/// The decision of a review (C3: a rejection can be fixed, an indeterminate review needs a person).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum ReviewVerdict {
@@ -40,21 +38,20 @@ pub enum ReviewVerdict {
     Approved,
     /// An explicit No or With fixes.
     Rejected,
-    /// Neither; a person must look.
+    /// Neither of the two; a person must decide.
     Indeterminate,
 }
 
-/// A review that was made.
+/// A review that was carried out.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ReviewSeen {
-    /// What it decides.
     pub verdict: ReviewVerdict,
-    /// Why, in words.
+    /// The explanation in words.
     pub reason: String,
-    /// How often in a row it has rejected, this time included; an approval begins anew.
+    /// How many reviews in a row rejected, including this one. An approval resets the count.
     pub rejections: u32,
-    /// Every attempt, in their order: at most two.
+    /// All attempts in order, at most two.
     pub attempts: Vec<ReviewAttempt>,
 }
 
@@ -62,38 +59,37 @@ pub struct ReviewSeen {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ReviewAttempt {
-    /// Its number, from 1.
+    /// The attempt's number, from 1.
     pub attempt: u32,
-    /// What its output amounts to: `APPROVED`, `REJECTED`, or why it has no verdict (`MISSING_FIELD`, `TRANSPORT`, …).
+    /// What the output means: `APPROVED`, `REJECTED`, or why it has no verdict (`MISSING_FIELD`, `TRANSPORT`, …).
     pub reading: String,
-    /// The same in words.
+    /// The explanation in words.
     pub reason: String,
-    /// The exit code, where the reviewer ended by itself.
+    /// The exit code, if the reviewer exited by itself.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub exit_code: Option<i32>,
-    /// How long it took.
     #[serde(rename = "durationMs")]
     pub duration: DurationMs,
-    /// The digest of the argument vector, each word ended by NUL.
+    /// The digest of the argument vector, with a NUL after each word.
     pub argv_sha256: Digest,
-    /// The digest of what it got on its standard input.
+    /// The digest of the reviewer's standard input.
     pub prompt_sha256: Digest,
-    /// How much it printed on standard output, in bytes.
+    /// The number of bytes on standard output.
     pub output_bytes: u64,
-    /// The digest of that; absent where it is longer than what is kept in memory. The log's is in the evidence.
+    /// The digest of standard output; absent if it is larger than what is kept in memory. The evidence has the digest of the log.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub output_sha256: Option<Digest>,
-    /// First and last of it, as plain text (E11).
+    /// The beginning and the end of the output as plain text (E11).
     pub excerpt: String,
-    /// The log with all of it: a file name in the run's directory.
+    /// The log with the whole output: a file name in the run's directory.
     pub evidence: String,
 }
 
 impl Prompt {
-    /// The most bytes a prompt may have.
+    /// The largest size of a prompt in bytes.
     pub const CAP: u64 = 16 * 1024 * 1024;
 
-    /// Returns a prompt of these bytes.
+    /// Returns a prompt with these bytes.
     pub fn given(bytes: Vec<u8>) -> Self {
         let sha256 = Digest::of(&bytes);
         Self::Given { bytes, sha256 }
@@ -101,7 +97,7 @@ impl Prompt {
 }
 
 impl ReviewVerdict {
-    /// Returns the verdict's word.
+    /// Returns the verdict's word in reports.
     pub fn word(self) -> &'static str {
         match self {
             Self::Approved => "APPROVED",

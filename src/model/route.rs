@@ -1,10 +1,10 @@
-//! The exit-code router's vocabulary and the TDD state of a task (seed 000; R1–R9).
+//! The vocabulary of the exit-code router, and the TDD state of a task (seed 000; R1–R9).
 
 use serde::{Deserialize, Serialize};
 
 use crate::model::{Digest, RunId, Sequence, Timestamp};
 
-/// The current phase of the TDD cycle. Without a started cycle it is GREEN (R6).
+/// The current phase of the TDD cycle. A task without a started cycle is in GREEN (R6).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum Phase {
@@ -12,20 +12,20 @@ pub enum Phase {
     Red,
     /// The implementation must make them pass.
     Green,
-    /// The code is cleaned up and they must go on passing.
+    /// The code is cleaned up while the tests keep passing.
     Refactor,
 }
 
-/// Where a run is routed. Node names are opaque labels (A3).
+/// Where a run sends the task. The node names are labels without further meaning to proctor (A3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum NextNode {
-    /// Re-scaffold the tests.
+    /// Write the scaffold of the tests again.
     N2,
-    /// Back to the implementation.
+    /// Go back to the implementation.
     N3,
-    /// A valid RED: implement.
+    /// The RED is valid: start the implementation.
     N4,
-    /// The phase is done.
+    /// The current phase is complete, so the next one begins.
     #[serde(rename = "NEXT_PHASE")]
     NextPhase,
     /// A person decides.
@@ -33,84 +33,81 @@ pub enum NextNode {
     HumanReview,
 }
 
-/// Routing result (seed 000 `RouteDestination`).
+/// A routing decision (seed 000 `RouteDestination`).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RouteDestination {
-    /// The node to go to.
     pub next_node: NextNode,
-    /// Human-readable explanation.
+    /// The explanation for people.
     pub reason: String,
-    /// Whether human intervention is needed.
     pub requires_human: bool,
     /// Whether automatic retry is permitted.
     pub retry_allowed: bool,
 }
 
-/// Where the code that was routed came from (R2, T160).
+/// Where the routed exit code came from (R2, T160).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum ExitCodeSource {
     /// The process's own exit status.
     Process,
-    /// No status: a limit was hit. Recorded as null, routed as 3.
+    /// No status, because a limit was exceeded. The code is recorded as null and routed as 3.
     Timeout,
-    /// No status: a signal ended it.
+    /// No status, because a signal ended the process.
     Signal,
-    /// No status: it could not be started.
+    /// No status, because the process could not be started.
     NotStarted,
-    /// No status: it could not be learnt.
+    /// No status, because it could not be learnt.
     Lost,
-    /// The result lacks the field; 3 is assumed (T160).
+    /// The result has no exit code field; 3 is assumed (T160).
     Defaulted,
 }
 
-/// What kind of decision an entry of the route history is.
+/// The rule behind an entry of the route history.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RouteKind {
-    /// The router's table.
+    /// The router's table decided.
     Routed,
-    /// The retry limit.
+    /// The retry limit was reached.
     RetryLimit,
-    /// The attempt limit (R4).
+    /// The attempt limit was reached (R4).
     AttemptLimit,
-    /// `routing.collection_error` changed the table's row (R7).
+    /// The setting `routing.collection_error` changed the table's decision (R7).
     CollectionErrorPolicy,
-    /// The outcome's category took back what the exit code alone would have earned (E3, E4).
+    /// The category of the outcome overruled the exit code: the code alone looked better (E3, E4).
     Category,
-    /// Protected files that are not what was approved (S7).
+    /// Protected files differ from the approved ones (S7).
     ProtectedFiles,
-    /// A person's word (R9).
+    /// A person decided (R9).
     Override,
 }
 
-/// One decision, as the route history keeps it (R5).
+/// A decision in the route history (R5).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RouteEntry {
-    /// The phase it was taken in.
+    /// The phase in which the decision was made.
     pub phase: Phase,
-    /// The raw exit code; null where there was none.
+    /// The raw exit code; null: there was none.
     pub exit_code: Option<i32>,
-    /// Where the code came from.
+    /// Where the exit code came from.
     pub exit_code_source: ExitCodeSource,
-    /// Which rule decided.
+    /// The rule that decided.
     pub kind: RouteKind,
-    /// The decision.
     #[serde(flatten)]
     pub destination: RouteDestination,
 }
 
-/// What one attempt of a cycle looked like, to recognise a deterministic failure (R4).
+/// The state of an attempt in a cycle, to recognise a failure that repeats without any change (R4).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AttemptRecord {
     /// The tree that was tested.
     pub tree_digest: Digest,
-    /// Digest of the sorted names of what failed.
+    /// The digest of the sorted names of everything that failed.
     pub failing_set: Digest,
-    /// How many attempts in a row looked exactly like this.
+    /// How many attempts in a row had the same tree and the same failures.
     pub times: u32,
 }
 
@@ -118,11 +115,9 @@ pub struct AttemptRecord {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PauseRecord {
-    /// Why.
     pub reason: String,
-    /// Since when.
     pub since: Timestamp,
-    /// The run that led to it.
+    /// The run that caused the pause.
     pub run_id: RunId,
 }
 
@@ -130,55 +125,53 @@ pub struct PauseRecord {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct TddState {
-    /// Whether a cycle is started. Limits and pauses act only inside one.
+    /// Whether a cycle is started. Limits and pauses apply only inside a cycle.
     pub started: bool,
-    /// The phase.
     pub phase: Phase,
-    /// The last raw exit code; null where there was none.
+    /// The last raw exit code; null: there was none.
     pub exit_code: Option<i32>,
-    /// Where it came from.
+    /// Where the last exit code came from.
     pub exit_code_source: Option<ExitCodeSource>,
-    /// All codes, oldest first, capped at max(100, limit) (R5). Null: an attempt without a code.
+    /// All exit codes, oldest first, at most max(100, limit) (R5). Null stands for an attempt without a code.
     pub exit_code_history: Vec<Option<i32>>,
-    /// How many codes of `exit_code_history`, from its end, belong to the current phase: streaks do not cross phases (A9).
+    /// How many codes at the end of `exit_code_history` belong to the current phase. Streaks are not counted across phases (A9).
     pub phase_history: u32,
-    /// Every decision, overrides included, oldest first, capped likewise.
+    /// All decisions including overrides, oldest first, with the same maximum.
     pub route_history: Vec<RouteEntry>,
-    /// Attempts in the current phase.
+    /// The number of attempts in the current phase.
     pub attempts: u32,
-    /// What the last attempt looked like.
     pub last_attempt: Option<AttemptRecord>,
-    /// Set while the task waits for a person.
+    /// Why and since when the task waits for a person; none: it does not wait.
     pub paused: Option<PauseRecord>,
-    /// The ledger line this state is from; none for a task that has none yet.
+    /// The ledger line that this state was read from; none: the task has no line yet.
     pub sequence: Option<Sequence>,
 }
 
-/// What a run whose tests could not be collected is routed as (R7).
+/// How a run is routed when tests could not be collected (R7).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CollectionErrorPolicy {
-    /// As the table says: exit 2 goes to a person.
+    /// As the table says: exit code 2 goes to a person.
     #[default]
     HumanReview,
-    /// To N2, as a scaffold error.
+    /// To N2, as an error in the scaffold.
     ReScaffold,
-    /// In RED, when every collection error is a missing module listed in `expected_missing`: a valid RED, to N4.
+    /// To N4 as a valid RED, if the phase is RED and every collection error is a missing module from `expected_missing`.
     RedIfMissing,
 }
 
 /// The settings of the router (R3, R4, R7).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RoutingSettings {
-    /// The third consecutive scaffold error goes to a person when this is 3. 1..=100.
+    /// How many consecutive scaffold errors send the task to a person. 1..=100.
     pub max_scaffold_retries: u32,
-    /// Attempts per task and phase before a person is asked. 1..=1000.
+    /// How many attempts a task has in a phase before a person is asked. 1..=1000.
     pub max_attempts: u32,
-    /// Retests that agents are granted per task until it passes. 1..=100.
+    /// How many retests agents may have for a task before it passes. 1..=100.
     pub max_retests: u32,
-    /// What a collection error is routed as.
+    /// How a collection error is routed.
     pub collection_error: CollectionErrorPolicy,
-    /// Modules that a RED may miss, exactly or as their descendants.
+    /// Modules that may be missing in RED. Submodules of a listed module may be missing too.
     pub expected_missing: Vec<String>,
 }
 
@@ -213,7 +206,6 @@ impl Default for TddState {
 }
 
 impl Phase {
-    /// Returns the phase's name.
     pub fn name(self) -> &'static str {
         match self {
             Self::Red => "RED",
@@ -224,7 +216,6 @@ impl Phase {
 }
 
 impl NextNode {
-    /// Returns the node's label.
     pub fn label(self) -> &'static str {
         match self {
             Self::N2 => "N2",

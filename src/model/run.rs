@@ -1,4 +1,4 @@
-//! Why a run was started.
+//! The triggers of runs, such as a save or a request.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,30 +6,29 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Trigger {
-    /// The kind.
     pub kind: TriggerKind,
-    /// The first paths that led to it, for people; at most [`Trigger::SHOWN_PATHS`].
+    /// The first paths that caused it, for display; at most [`Trigger::SHOWN_PATHS`].
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub paths: Vec<String>,
 }
 
-/// The kinds of trigger.
+/// The kinds of events that start a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TriggerKind {
-    /// A person or a script asked: `proctor run`, Enter in `proctor watch`.
+    /// A person or a script asked for it: `proctor run`, Enter in `proctor watch`.
     Request,
-    /// `proctor watch` has just begun.
+    /// `proctor watch` has just started.
     Start,
-    /// A save.
+    /// A file was saved.
     Save,
     /// The tree moved during the last run (S6).
     Moved,
-    /// Somebody waits for a verdict on the tree as it is: `proctor wait --fresh`.
+    /// A command waits for a verdict on the current tree: `proctor wait --fresh`.
     Wait,
 }
 
 impl Trigger {
-    /// How many paths a trigger names at most.
+    /// The most paths that a trigger names.
     pub const SHOWN_PATHS: usize = 20;
 }

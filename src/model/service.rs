@@ -1,4 +1,5 @@
-//! Services: prerequisites that go on while the checks run, how they are known to be ready, and who holds a port.
+//! Services: prerequisites that keep running during the checks, the checks for their readiness, and the processes that hold a
+//! port.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::Duration;
@@ -7,33 +8,33 @@ use serde::{Deserialize, Serialize};
 
 use crate::model::CommandLine;
 
-/// What makes a prerequisite a service.
+/// The settings that make a prerequisite a service.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Service {
-    /// What says that it is ready.
+    /// How its readiness is checked.
     pub ready: ReadyCheck,
-    /// How long it may take until it is.
+    /// The limit for the time until it is ready.
     pub timeout: Duration,
-    /// How long after a look that failed the next one is taken.
+    /// The pause after a failed readiness check.
     pub interval: Duration,
-    /// How long one look may take.
+    /// The time limit of one readiness check.
     pub attempt_timeout: Duration,
 }
 
-/// What says that a service is ready.
+/// How the readiness of a service is checked.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum ReadyCheck {
-    /// A GET is answered with a status from 200 to 399.
+    /// It is ready when a GET request returns a status from 200 to 399.
     Url(HealthUrl),
-    /// A TCP connection is accepted on 127.0.0.1 or ::1.
+    /// It is ready when a TCP connection on 127.0.0.1 or ::1 is accepted.
     Port(u16),
-    /// A command exits with 0.
+    /// It is ready when a command exits with 0.
     Command(CommandLine),
 }
 
-/// An `http://` URL of this machine.
+/// An `http://` URL on this machine.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(into = "String")]
 pub struct HealthUrl {
@@ -43,39 +44,39 @@ pub struct HealthUrl {
     path: String,
 }
 
-/// Says what is wrong with a URL.
+/// The error for a URL that cannot be used for readiness checks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum HealthUrlError {
-    /// It is of another scheme, or none.
+    /// The scheme is not `http://`, or is missing.
     #[error("only `http://` is spoken")]
     Scheme,
-    /// It names another machine.
+    /// The host is another machine.
     #[error("only this machine is asked: `localhost`, 127.0.0.1 or [::1]")]
     Host,
-    /// Its port is none.
+    /// The port is not a valid number.
     #[error("its port is no number from 1 to 65535")]
     Port,
-    /// Something in it cannot be part of a request.
+    /// A character is not allowed in a request.
     #[error("it has a character that a request cannot have: a space, `#`, or one beyond ASCII")]
     Character,
 }
 
-/// A process that listens on a port, as far as it can be read.
+/// A process that listens on a port, with the details that could be read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PortHolder {
-    /// Its process id; none where its descriptors cannot be read.
+    /// The process id; none: its file descriptors cannot be read.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub pid: Option<i32>,
-    /// Its argument vector, lossily decoded; empty where it is not known.
+    /// The argument vector, with invalid UTF-8 replaced; empty: not known.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub argv: Vec<String>,
-    /// The user it belongs to: the name, or the number where there is none.
+    /// The user's name, or the number if there is no name.
     pub user: String,
 }
 
 impl ReadyCheck {
-    /// Returns the port on this machine that the service is expected at, where that is known.
+    /// Returns the port on this machine that the service is expected at; none: not known.
     pub fn port(&self) -> Option<u16> {
         match self {
             Self::Url(url) => Some(url.port),
@@ -84,7 +85,7 @@ impl ReadyCheck {
         }
     }
 
-    /// Returns where to connect to, in the order to try; nothing for a command.
+    /// Returns the addresses to connect to, in the order to try them; empty for a command.
     pub fn addresses(&self) -> Vec<SocketAddr> {
         let both = [IpAddr::V4(Ipv4Addr::LOCALHOST), IpAddr::V6(Ipv6Addr::LOCALHOST)];
         match self {
@@ -99,17 +100,16 @@ impl ReadyCheck {
 }
 
 impl HealthUrl {
-    /// Returns the URL as it was written.
     pub fn as_str(&self) -> &str {
         &self.text
     }
 
-    /// Returns host and port as a request's `Host` header has them.
+    /// Returns host and port in the form of the `Host` header of a request.
     pub fn authority(&self) -> String {
         format!("{}:{}", self.host, self.port)
     }
 
-    /// Returns path and query.
+    /// Returns the path with the query.
     pub fn path(&self) -> &str {
         &self.path
     }

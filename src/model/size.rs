@@ -1,10 +1,10 @@
-//! Numbers of bytes as people write them: `500MB`, `4GiB`.
+//! Sizes in bytes as people write them: `500MB`, `4GiB`.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// The units a size may have, with their length in bytes; the longest first.
+/// The units of a size with their number of bytes, longest name first.
 const UNITS: &[(&str, u64)] = &[
     ("TiB", 1 << 40),
     ("TB", 1_000_000_000_000),
@@ -23,8 +23,8 @@ const UNITS: &[(&str, u64)] = &[
 pub struct ByteSize(pub u64);
 
 impl ByteSize {
-    /// Returns the size a text names; none where it is not a whole number and one of the units `B`, `kB`, `MB`, `GB`, `TB`, `KiB`,
-    /// `MiB`, `GiB`, `TiB`.
+    /// Parses a size. The text must be a whole number followed by one of the units `B`, `kB`, `MB`, `GB`, `TB`, `KiB`, `MiB`,
+    /// `GiB`, `TiB`; otherwise the result is none.
     pub fn parse(text: &str) -> Option<Self> {
         let digits = text.find(|character: char| !character.is_ascii_digit())?;
         let (number, unit) = text.split_at(digits);
@@ -34,7 +34,7 @@ impl ByteSize {
     }
 }
 
-/// As it is written in `proctor.toml`, in the longest unit that keeps it exact.
+/// Writes the size as in `proctor.toml`, in the largest unit that keeps it a whole number.
 impl fmt::Display for ByteSize {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let fits = |length: u64| self.0 > 0 && self.0.is_multiple_of(length);

@@ -1,39 +1,39 @@
-//! How a proposed test specification differs from the one it is to replace (C80).
+//! The differences between a proposed test specification and the one it replaces (C80).
 
 use serde::{Deserialize, Serialize};
 
-/// One difference.
+/// One difference between two specifications.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct SpecificationChange {
-    /// JSON pointer to it: in the old text, or in the proposed one for what is new.
+    /// The JSON pointer to the difference: in the old text, or in the proposed text if the value is new.
     pub pointer: String,
-    /// What it means.
+    /// The effect of the difference.
     pub effect: ChangeEffect,
-    /// The old value as JSON, cut to [`SpecificationChange::MOST_CHARACTERS`]; null where there was none.
+    /// The old value as JSON, cut to [`SpecificationChange::MOST_CHARACTERS`]; null: there was none.
     pub before: Option<String>,
-    /// The proposed one likewise.
+    /// The proposed value as JSON, cut to the same length; null: it was removed.
     pub after: Option<String>,
 }
 
-/// What a difference means.
+/// The effect of a difference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum ChangeEffect {
-    /// Only words for people differ.
+    /// Only texts for people differ.
     Wording,
-    /// It mends what the specification was refused for.
+    /// It fixes an error for which the specification was refused.
     Mends,
-    /// More is demanded than before.
+    /// It demands more than before.
     Strengthens,
-    /// Less is demanded than before, or something else is run.
+    /// It demands less than before, or runs something else.
     Weakens,
-    /// Whether more or less is demanded cannot be told, and no error asks for it.
+    /// It is unclear whether it demands more or less, and no error makes it necessary.
     Unexplained,
 }
 
 impl SpecificationChange {
-    /// So many characters of a value are shown.
+    /// The most characters of a value that are shown.
     pub const MOST_CHARACTERS: usize = 200;
 }
 
@@ -46,7 +46,7 @@ impl ChangeEffect {
         }
     }
 
-    /// Returns the words about it for people.
+    /// Returns the description for people.
     pub fn words(self) -> &'static str {
         match self {
             Self::Wording => "only words",

@@ -1,62 +1,62 @@
-//! What the ledger keeps about a task list (`tasks.md`): what proctor wrote, and what somebody else made of it.
+//! The ledger's records about a task list (`tasks.md`): the blocks that proctor wrote, and changes by others.
 
 use serde::{Deserialize, Serialize};
 
 use crate::model::Digest;
 
-/// The blocks of a task list as proctor wrote them.
+/// The blocks of a task list, as proctor wrote them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct TaskListRecord {
-    /// The file, relative to the project.
+    /// The file's path, relative to the project.
     pub path: String,
     /// SHA-256 of the lines of both blocks.
     pub digest: Digest,
 }
 
-/// Something in a task list that proctor did not write, and put back.
+/// A change in a task list that proctor did not make and has reverted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ViolationRecord {
-    /// The file, relative to the project.
+    /// The file's path, relative to the project.
     pub path: String,
-    /// What was done.
+    /// The kind of change.
     pub violation: ViolationKind,
-    /// The task or the debt item; a block's name or the file where it is about no single one.
+    /// The task or the debt item. If the change concerns no single one, it is the name of the block or of the file.
     pub subject: String,
-    /// What was there, cut to [`ViolationRecord::MOST_CHARACTERS`]; empty: nothing.
+    /// The text that was found, cut to [`ViolationRecord::MOST_CHARACTERS`]; empty: there was none.
     pub found: String,
-    /// What was put back, cut likewise; empty: it was taken out.
+    /// The text that was restored, cut to the same length; empty: the found text was removed.
     pub restored: String,
 }
 
-/// What was done to a task list.
+/// The kinds of changes to a task list that are reverted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum ViolationKind {
-    /// A box was ticked that no verdict ticks.
+    /// A box was ticked without a verdict that allows it.
     UnauthorizedCompletion,
-    /// The tick of a complete task was taken away.
+    /// The tick of a complete task was removed.
     CompletionRemoved,
-    /// A task was taken out.
+    /// A task was removed.
     MissingSprintTask,
-    /// What is said of a task was changed, or a task was made up.
+    /// The text of a task was changed, or a task was invented.
     TaskContentMismatch,
-    /// A debt item was taken out.
+    /// A debt item was removed.
     MissingDebtDocumentation,
-    /// What is said of a debt item was changed, or an item was made up.
+    /// The text of a debt item was changed, or an item was invented.
     ClassificationModified,
-    /// The lines that mark a block were taken out.
+    /// The lines that mark a block were removed.
     MarkersRemoved,
-    /// The file was taken away.
+    /// The file was removed.
     TaskListRemoved,
 }
 
 impl ViolationRecord {
-    /// So many characters of a text are kept.
+    /// The most characters of a text that are stored.
     pub const MOST_CHARACTERS: usize = 400;
 
-    /// Returns the line about it for people.
+    /// Returns the sentence that describes it to people.
     pub fn sentence(&self) -> String {
         let Self { path, subject, .. } = self;
         let done = match self.violation {

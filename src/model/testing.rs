@@ -1,41 +1,34 @@
-//! Values that unit tests of every folder share.
+//! Test values that unit tests of all folders share.
 
-use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::model::{Action, ActionId, ActionKind, ActionPhase, CommandLine, EvidenceCapture, OnSurvivors, Reuse, Tool};
+use crate::model::{
+    Action, ActionDefaults, ActionPhase, Asker, CommandLine, Digest, LEDGER_SCHEMA, LedgerBody, LedgerLine, OnSurvivors,
+    Sequence, Timestamp, Tool,
+};
 
-/// Returns the first action of a phase, whose tool is run as `true`. Tests change what they are about.
+/// Returns the first action of a phase, with the command `true`. Tests change the fields they are about.
 pub(crate) fn action(tool: Tool, phase: ActionPhase) -> Action {
-    Action {
-        id: ActionId::numbered(phase.prefix(), 1),
-        phase,
-        name: "check".into(),
-        description: "a check".into(),
-        tool,
-        class: tool.class(),
-        command_is_ours: false,
-        command: CommandLine { argv: vec!["true".into()], display: "true".into(), shell: false },
-        directory: PathBuf::new(),
-        environment: BTreeMap::new(),
+    let command = CommandLine { argv: vec!["true".into()], display: "true".into(), shell: false };
+    let defaults = ActionDefaults {
         timeout: Duration::from_secs(300),
         idle_timeout: None,
         max_output: None,
         grace: Duration::from_secs(5),
-        paths: Vec::new(),
-        reuse: Reuse::Off,
-        once: None,
-        service: None,
-        policy: None,
-        coverage: None,
-        expected_exit_codes: vec![0],
         on_survivors: OnSurvivors::Report,
-        kind: ActionKind::TerminalCommand,
-        control: false,
-        retry_attempts: 0,
-        continue_on_failure: phase != ActionPhase::Prerequisite,
-        after: Vec::new(),
-        capture: EvidenceCapture::default(),
+    };
+    Action { description: "a check".into(), ..Action::plain(phase, 1, ("check", tool), command, defaults) }
+}
+
+/// Returns a line of a ledger.
+pub(crate) fn ledger_line(sequence: u64, body: LedgerBody) -> LedgerLine {
+    LedgerLine {
+        schema: LEDGER_SCHEMA.to_owned(),
+        sequence: Sequence(sequence),
+        previous: Digest::of(b""),
+        time: Timestamp::from_millis(0),
+        asker: Asker { pid: 1, uid: 0, executable: None, terminal: None },
+        body,
+        signature: None,
     }
 }

@@ -1,4 +1,4 @@
-//! Instants and durations as they are written: RFC 3339 UTC with milliseconds, and whole milliseconds (G3).
+//! Points in time and durations in their written form: RFC 3339 UTC with milliseconds, and whole milliseconds (G3).
 
 use std::fmt;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 #[serde(try_from = "String", into = "String")]
 pub struct Timestamp(i64);
 
-/// A duration in whole milliseconds, as reports carry it.
+/// A duration in whole milliseconds, as written in reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 pub struct DurationMs(pub u64);
 
@@ -20,17 +20,15 @@ impl Timestamp {
         Self(millis)
     }
 
-    /// Returns the milliseconds since the epoch.
     pub fn as_millis(self) -> i64 {
         self.0
     }
 
-    /// Returns the time as it stands in a run id: `yyyymmddThhmmss.mmmZ`.
+    /// Returns the time in the form used in run ids: `yyyymmddThhmmss.mmmZ`.
     pub fn compact(self) -> String {
         self.to_string().replace(['-', ':'], "")
     }
 
-    /// Returns the point in time `duration` later.
     pub fn plus(self, duration: DurationMs) -> Self {
         Self(self.0.saturating_add(i64::try_from(duration.0).unwrap_or(i64::MAX)))
     }

@@ -1,5 +1,5 @@
-//! The tools whose outcome proctor can read: one row each, with the facts that more than one folder needs. What they do is in
-//! `tools/`, where each has one more row.
+//! The tools that proctor can interpret. Each is one row with the facts that more than one folder needs to know about it. `tools/` has
+//! one more row for each, with what proctor does with it.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,45 +10,38 @@ use crate::model::{
     ToolClass, WarningsExit,
 };
 
-/// A tool whose reports proctor can read.
+/// A tool whose output proctor can interpret.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Tool {
-    /// pytest.
     Pytest,
-    /// Jest.
     Jest,
-    /// Vitest.
     Vitest,
     /// The TypeScript compiler, as a type checker.
     Tsc,
-    /// mypy.
     Mypy,
-    /// ESLint.
     Eslint,
-    /// Ruff, its linter and its formatter's check.
+    /// Ruff: its linter, and the check of its formatter.
     Ruff,
-    /// Flake8.
     Flake8,
-    /// Pylint.
     Pylint,
-    /// Prettier, as a check.
+    /// Prettier in its checking mode.
     Prettier,
-    /// Any compiler or build (E18): whether it ended well decides, what it printed is shown.
+    /// Any compiler or build command (E18). Its exit code decides, and its output is shown.
     Compile,
-    /// A reviewer: its free text is read by a grammar (seed 003).
+    /// A reviewer, whose free text is parsed by a grammar (seed 003).
     Review,
-    /// Any other command: judged by its exit code alone.
+    /// Any other command, judged by its exit code only.
     #[default]
     Generic,
 }
 
-/// What is known of a tool by its name.
+/// The properties of a tool.
 struct Row {
     tool: Tool,
-    /// In `proctor.toml`.
+    /// The tool's word in `proctor.toml`.
     word: &'static str,
-    /// In reports.
+    /// The tool's name in reports.
     report_name: &'static str,
     class: ToolClass,
     judged_by: JudgedBy,
@@ -57,7 +50,7 @@ struct Row {
     gives_way: bool,
     /// What it does with the code, as the description of an action begins.
     does: &'static str,
-    /// Its category and its default strategy (C20); none for tools that are not judged by a policy.
+    /// The category and the default strategy (C20); none: no policy applies to the tool.
     policy: Option<(PolicyCategory, BlockOn)>,
     /// Of tools that are judged by a policy.
     findings: Option<FindingFacts>,
@@ -245,7 +238,7 @@ const ROWS: [Row; 13] = [
     },
 ];
 
-/// [`Tool::row`] indexes by the tool's place in its enum.
+/// Checks at compile time that the rows have the order of the enum, because [`Tool::row`] uses the variant as index.
 const _: () = {
     assert!(ROWS.len() == Tool::Generic as usize + 1);
     let mut place = 0;
@@ -256,7 +249,7 @@ const _: () = {
 };
 
 impl Tool {
-    /// All tools, those that run tests first.
+    /// All tools, test runners first.
     pub const ALL: [Self; ROWS.len()] = {
         let mut all = [Self::Generic; ROWS.len()];
         let mut place = 0;
@@ -271,12 +264,12 @@ impl Tool {
         &ROWS[self as usize]
     }
 
-    /// Returns the word the tool goes by in `proctor.toml`, and where people read of it.
+    /// Returns the tool's word in `proctor.toml` and in messages.
     pub const fn word(self) -> &'static str {
         self.row().word
     }
 
-    /// Returns the tool's name as seed 004 writes it in reports (`typescript` for tsc).
+    /// Returns the tool's name in reports, as in seed 004 (`typescript` for tsc).
     pub fn report_name(self) -> &'static str {
         self.row().report_name
     }
@@ -344,17 +337,16 @@ impl Tool {
         self.row().loads_plugins
     }
 
-    /// Returns the class a tool belongs to.
     pub fn class(self) -> ToolClass {
         self.row().class
     }
 
-    /// Returns the category of policies a tool belongs to; none where no policy judges it.
+    /// Returns the policy category of the tool; none: no policy applies to it.
     pub fn policy_category(self) -> Option<PolicyCategory> {
         self.row().policy.map(|(category, _)| category)
     }
 
-    /// Returns when a tool's findings block where nothing is said about it (C20); none where no policy judges it.
+    /// Returns the default strategy for the tool's findings (C20); none: no policy applies to it.
     pub fn default_strategy(self) -> Option<BlockOn> {
         self.row().policy.map(|(_, block_on)| block_on)
     }

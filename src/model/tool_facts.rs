@@ -2,26 +2,26 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What an action's outcome means (E2).
+/// The class of a tool, which decides what its outcome means (E2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum ToolClass {
-    /// Runs tests; feeds the router.
+    /// It runs tests. Its exit code is routed.
     Test,
-    /// Looks for issues in the code; judged by a policy.
+    /// It looks for errors in the code and is judged by a policy.
     Validation,
-    /// Neither is known.
+    /// proctor knows neither of a test run nor of a validation in it.
     Generic,
 }
 
-/// The categories of seed 004's `validationPolicy`: a strategy can be set for all tools of one (C23).
+/// The categories of seed 004's `validationPolicy`. A strategy can be set for all tools of a category (C23).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum PolicyCategory {
-    /// Linters and formatters.
+    /// Linters and formatters, such as ESLint and Prettier.
     Linting,
-    /// Type checkers.
+    /// Type checkers, such as tsc and mypy.
     TypeChecking,
-    /// Compilers and builds.
+    /// Compilers and other build commands.
     Compilation,
 }
 
@@ -88,12 +88,12 @@ pub enum FindingKind {
     Compilation,
 }
 
-/// What a failing exit code says of a run of a tool that found warnings only (C28).
+/// The meaning of a tool's failing exit code when it found warnings only (C28).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WarningsExit {
-    /// That they are more than the tool was told to allow.
+    /// There are more warnings than the tool was told to allow.
     Refuses,
-    /// That there are some, and nothing else: the tool has a bit for each kind of message.
+    /// There are warnings, and nothing more: the exit code has a bit for each kind of message.
     Tells,
 }
 

@@ -1,4 +1,4 @@
-//! The digest of a working tree and what a second look at the tree found (S5, S6).
+//! The digest of a working tree, and the comparison with a later state (S5, S6).
 
 use std::fmt;
 
@@ -6,54 +6,50 @@ use serde::{Deserialize, Serialize};
 
 use crate::model::{Digest, TreePath};
 
-/// The digest of everything that belongs to a project's tree: `proctor-tree-v1` (S5).
+/// The digest of all files and links that belong to a project's tree, in the format `proctor-tree-v1` (S5).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct TreeDigest(pub Digest);
 
-/// What kind of entry a path is.
+/// The kind of a tree entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum EntryKind {
-    /// A directory.
     Directory,
-    /// A regular file.
+    /// A regular file that its owner may not execute.
     File,
-    /// A regular file its owner may execute.
+    /// A regular file that its owner may execute.
     Executable,
-    /// A symbolic link; never followed.
+    /// A symbolic link, which is never followed.
     Link,
 }
 
-/// Why an entry could not take part in the digest as it should.
+/// Why an entry could not be digested.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum TreeIssueKind {
-    /// It may not be read.
+    /// The entry cannot be read.
     Unreadable,
-    /// It is a socket, a pipe or a device.
+    /// The entry is a socket, a pipe or a device.
     Special,
 }
 
-/// An entry that is named instead of digested.
+/// An entry that could not be digested and is reported instead.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TreeIssue {
-    /// The entry.
     pub path: TreePath,
-    /// What is wrong with it.
     pub kind: TreeIssueKind,
 }
 
-/// The outcome of the closing sweep: a second look at the tree after the last process of a run has ended.
+/// The result of reading the whole tree again after the last process of a run has ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TreeComparison {
-    /// The digest before the run.
     pub before: TreeDigest,
-    /// The digest now.
+    /// The digest after the run.
     pub after: TreeDigest,
-    /// Every path that changed, was written again with the same bytes, appeared or vanished.
+    /// Every path that appeared, vanished, changed, or was rewritten with the same bytes.
     pub moved: Vec<TreePath>,
-    /// How many files belong to the tree now.
+    /// The number of files in the tree after the run.
     pub files: u64,
 }
 

@@ -1,58 +1,58 @@
-//! What the watcher says: hints to look again, never facts (architecture, first idea).
+//! The messages of the file watcher. They are hints to look again and never facts (architecture, The way of one save).
 
 use std::fmt;
 
 use crate::model::TreePath;
 
-/// Something may have changed.
+/// A hint that something may have changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum WatchHint {
-    /// A path has its final content: it was closed after writing, renamed to this name, created by a link, or its mode changed.
-    /// Where a directory is new or had its mode changed, it is the directory's path.
+    /// A path has its final content: it was closed after writing, renamed to this name, or created as a link, or its mode
+    /// changed. For a new directory, or one whose mode changed, it is the directory's path.
     Saved(TreePath),
-    /// A name came to be that was not there, and is still open: its content is still to come.
+    /// A new file was created and is still open, so more content may follow.
     Created(TreePath),
-    /// A path was truncated or written and is still open: its content may be half-written.
+    /// A file was truncated or written and is still open, so its content may be incomplete.
     Writing(TreePath),
-    /// A name was removed, or moved away. It may come back at once: many editors save by moving the old file aside.
+    /// A path was removed or moved away. It may return at once, because many editors move the old file aside when they save.
     Removed(TreePath),
-    /// Only a full compare tells what happened, and why.
+    /// Only a full comparison shows what changed; the problem says why.
     LookAgain(WatchProblem),
-    /// From now on this is looked at every so often, because nothing tells of changes there. Nothing went unseen so far.
+    /// From now on this place is polled, because the kernel reports no events for it. No change was missed so far.
     Polling(PollReason),
-    /// The root of the project is gone.
+    /// The root directory of the project no longer exists.
     RootVanished,
-    /// Everything that was saved before the watcher was asked by `WatcherHandle::sync` with this number has been hinted at.
+    /// Hints were sent for everything saved before the call of `WatcherHandle::sync` with this number.
     Synced(SyncId),
 }
 
-/// The number of a request to be told when everything before it has been seen. Its meaning is the caller's.
+/// The number of a call of `WatcherHandle::sync`. The caller chooses it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SyncId(pub u64);
 
-/// Why something is polled.
+/// Why a place is polled.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PollReason {
     /// The limit on watches (`fs.inotify.max_user_watches`) is reached.
     TooManyWatches {
         /// The first directory without a watch; there may be more.
         path: TreePath,
-        /// The number to raise the limit to.
+        /// A sufficient value for the limit.
         raise_to: u64,
     },
     /// The limit on inotify instances (`fs.inotify.max_user_instances`) is reached.
     TooManyInstances {
-        /// The number to raise the limit to.
+        /// A sufficient value for the limit.
         raise_to: u64,
     },
-    /// The file system may be changed by others without a word: a network, another machine or another kernel has it too.
+    /// Others can change the file system without an event: a network, another machine or another kernel shares it.
     FileSystem {
-        /// The first directory on it; there may be more.
+        /// The first directory on the file system; there may be more.
         path: TreePath,
-        /// What the file system is called.
+        /// The name of the file system.
         name: &'static str,
     },
-    /// A file was made to see whether it is heard of, and it was not.
+    /// No event arrived for a file that was created as a test.
     Deaf,
 }
 
@@ -75,32 +75,46 @@ impl fmt::Display for PollReason {
     }
 }
 
-/// Why a full compare is needed.
+/// Why a full comparison is needed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum WatchProblem {
-    /// The kernel's queue overflowed.
+    /// The kernel's event queue overflowed.
     Overflow,
-    /// The backend reported an error.
+    /// The library or system call that delivers events reported an error.
     Backend(String),
-    /// A rules file (`.gitignore`, `.ignore`) changed: what belongs to the tree is decided anew.
+    /// A rules file (`.gitignore`, `.ignore`) changed, so the set of files in the tree may have changed.
     RulesChanged(TreePath),
-    /// The root was gone or replaced, and is watched again.
+    /// The root had vanished or was replaced, and is watched again.
     RootReturned,
-    /// A file with several names was written: the kernel tells of the one it was opened by.
+    /// A file with several hard links was written. The kernel reports only the name that it was opened by.
     SeveralNames(TreePath),
-    /// Somebody asked whether everything had been seen, and that could not be found out.
+    /// It could not be determined whether all earlier events had arrived.
     Unsynced,
-    /// Nothing is known to be wrong: it is looked at every so often, whatever the events say.
+    /// No problem is known. A full comparison is made from time to time, in case an event was missed.
     Sweep,
 }
 
 impl WatchProblem {
-    /// Returns whether something that happened may have gone unheard of.
+    /// Returns whether events may have been lost.
     pub fn loses_events(&self) -> bool {
         match self {
             Self::Overflow | Self::Backend(_) => true,
-            // What is heard of changed, but nothing that happened went unheard of.
+            // These change what is watched, but no event is lost.
             Self::RulesChanged(_) | Self::RootReturned | Self::SeveralNames(_) | Self::Unsynced | Self::Sweep => false,
+        }
+    }
+}
+
+impl fmt::Display for WatchProblem {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Overflow => {
+                formatter.write_str("file events were lost (the kernel's queue overflowed): the whole tree is compared")
+            }
+            Self::Backend(message) => write!(formatter, "the watcher reported: {message}; the whole tree is compared"),
+            Self::RootReturned => formatter.write_str("the project's directory is back: the whole tree is compared"),
+            Self::RulesChanged(path) => write!(formatter, "{path} changed what belongs to the tree: the whole tree is compared"),
+            Self::Sweep | Self::Unsynced | Self::SeveralNames(_) => formatter.write_str("the whole tree is compared"),
         }
     }
 }
@@ -108,22 +122,18 @@ impl WatchProblem {
 /// What git is in the middle of, as far as its files say.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum GitOperation {
-    /// A command holds a lock on the index.
+    /// A command holds the lock on the index.
     Index,
-    /// A rebase.
     Rebase,
-    /// A series of patches is applied (`git am`, or a rebase by patches).
+    /// A series of patches is being applied (`git am`, or a rebase by patches).
     Apply,
-    /// A merge.
     Merge,
-    /// A commit is picked.
     CherryPick,
-    /// A commit is reverted.
     Revert,
 }
 
 impl GitOperation {
-    /// Returns what it is called.
+    /// Returns the operation's name for messages.
     pub fn name(self) -> &'static str {
         match self {
             Self::Index => "a git command",

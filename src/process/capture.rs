@@ -23,7 +23,7 @@ use crate::process::hashing::{LEAST_ROOM, LogHasher};
 /// waits.
 const PIPE_BYTES: i32 = 1024 * 1024;
 
-/// So many reads empty a full pipe that nobody writes to any more.
+/// Reading this many times empties a full pipe that nobody writes to any more.
 pub(super) const PIPEFUL: usize = PIPE_BYTES as usize / LEAST_ROOM;
 
 /// Finished frames are written once they fill this many bytes.
@@ -140,7 +140,7 @@ impl Capture {
         self.side(stream).pipe.as_ref().map(PipeReader::as_fd)
     }
 
-    /// Returns whether a stream may still give bytes.
+    /// Returns whether a stream may still provide bytes.
     pub(super) fn is_open(&self) -> bool {
         self.stdout.pipe.is_some() || self.stderr.pipe.is_some()
     }

@@ -230,7 +230,8 @@ fn is_held_alone(base: &Path, neighbours: Neighbours) -> bool {
     let members = [base.to_owned(), base.join(OWN_LEAF)].map(|path| fs::read_to_string(path.join("cgroup.procs")));
     let mut members = members.iter().flatten().flat_map(|text| text.split_whitespace());
     let are_ours = members.all(|member| member.parse().is_ok_and(|number| is_ours(Pid::from_raw(number))));
-    // The root cgroup holds the whole system; and where processes may not be moved, nothing can be made.
+    // The root cgroup holds the whole system; it is excluded because it has no `cgroup.kill`. Without the right to move processes
+    // into a cgroup nothing can be isolated by it.
     are_ours && base.join("cgroup.kill").exists() && access(&base.join("cgroup.procs"), AccessFlags::W_OK).is_ok()
 }
 

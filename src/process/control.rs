@@ -18,7 +18,7 @@ use crate::model::StopReason;
 /// How many bytes one read takes from a source; the rest is taken by the next read.
 const TAKEN_AT_ONCE: usize = 64;
 
-/// All reasons to stop. A plain command is stopped by any of them.
+/// All reasons to stop, for commands that any of them stops.
 pub const ALL_REASONS: &[StopReason] = &REASONS;
 
 /// All reasons, the weakest first: a stronger one replaces a weaker one as the reason of a stop. A reason's index is the byte
@@ -82,15 +82,14 @@ impl Control {
         Ok((control, handle))
     }
 
-    /// Adds a descriptor of which every byte is a request for `reason`: the reading end of a pipe that a signal handler writes
-    /// to. It is made non-blocking, and only this control reads from it.
+    /// Adds a descriptor, for example the reading end of a pipe that a signal handler writes to. Every byte that is read from it
+    /// is a request for `reason`. The descriptor is made non-blocking, and only this control reads from it.
     pub fn with_source(mut self, descriptor: OwnedFd, reason: StopReason) -> Result<Self, ControlError> {
         set_nonblocking(&descriptor).map_err(ControlError::Source)?;
         self.signals.push(SignalSource { descriptor, reason, ended: AtomicBool::new(false) });
         Ok(self)
     }
 
-    /// Returns another handle.
     pub fn handle(&self) -> ControlHandle {
         self.handle.clone()
     }

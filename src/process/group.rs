@@ -23,7 +23,6 @@ pub(super) enum GroupError {
     /// 0 means our own group, 1 every process, and negative ids have other special meanings.
     #[error("`{0}` is not the id of a group that may be signalled")]
     Special(i32),
-    /// It is proctor's own group.
     #[error("`{0}` is proctor's own process group")]
     Own(i32),
 }
@@ -45,7 +44,7 @@ impl ProcessGroup {
         self.0
     }
 
-    /// Sends the signal of a rung to every process of the group. It is no error if the group has no process any more.
+    /// Sends the signal of a stage to every process of the group. It is no error if no process of the group is left.
     pub(super) fn signal(self, stage: StopStage) -> Result<(), Errno> {
         let signal = match stage {
             StopStage::Sigint => Signal::SIGINT,

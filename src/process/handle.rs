@@ -283,8 +283,8 @@ fn spawn_launcher(executable: &Path, socket: UnixStream) -> io::Result<Pid> {
     Ok(Pid::from_raw(i32::try_from(child.id()).expect("the kernel's process ids are positive `int`s")))
 }
 
-/// Replaces the launcher's standard streams: whoever reads the supervisor's output must see its end when the supervisor ends, not
-/// when the launcher does.
+/// Replaces the launcher's standard streams. Otherwise a program that reads the supervisor's output would not see its end before
+/// the launcher's end.
 fn replace_standard_streams() -> io::Result<()> {
     let nothing = File::options().read(true).write(true).open("/dev/null")?;
     dup2_stdin(&nothing)?;
@@ -293,10 +293,16 @@ fn replace_standard_streams() -> io::Result<()> {
 }
 
 fn describe(status: WaitStatus) -> String {
-    if let WaitStatus::Signaled(_, signal, _) = status {
-        return format!("signal: {} ({})", signal as i32, signal.as_str());
+    match status {
+        WaitStatus::Exited(_, code) => format!("exit status: {code}"),
+        WaitStatus::Signaled(_, signal, _) => format!("signal: {} ({})", signal as i32, signal.as_str()),
+        // Only a tracer or a waiter that asks for them is told of these.
+        WaitStatus::Stopped(..)
+        | WaitStatus::PtraceEvent(..)
+        | WaitStatus::PtraceSyscall(_)
+        | WaitStatus::Continued(_)
+        | WaitStatus::StillAlive => "its status says that it has not ended".to_owned(),
     }
-    if let WaitStatus::Exited(_, code) = status { format!("exit status: {code}") } else { format!("{status:?}") }
 }
 
 /// Kills every group of a session and returns the processes it found. Only descendants of the session's leader can be in it, so

@@ -18,7 +18,8 @@ const BUFFER_BYTES: usize = 256 * 1024;
 /// worth.
 pub(super) const LEAST_ROOM: usize = 64 * 1024;
 
-/// The most buffers of one log: one is filled, one is hashed, and the others absorb that the two take turns unevenly.
+/// The most buffers of one log: one is filled and one is hashed; the others are a reserve, because reading and hashing do not run
+/// at the same speed.
 const BUFFERS: usize = 8;
 
 /// The length of a log from which a hashing thread pays; a thread costs as much as hashing some hundred kilobytes.
@@ -114,7 +115,7 @@ impl HashingThread {
         let hash_all = move || {
             for piece in to_hash {
                 hasher.update(&piece.buffer[..piece.filled]);
-                // After the last buffer nobody receives it any more.
+                // After the last buffer the receiver is gone, so the send may fail.
                 let _unwanted = hashed.send(piece.buffer);
             }
             hasher

@@ -46,7 +46,8 @@ pub(super) struct OpenAction {
 #[derive(Debug)]
 enum SentState {
     Started,
-    /// Nothing yet of the end that is known: it is told when the keeper has ended too, since only then nobody is left for certain.
+    /// The end is known but not yet reported. It is reported when the keeper has ended too, because only then it is certain that
+    /// no process is left.
     EndPending(EndedChild),
     /// Its end, and that others were still alive.
     Ended,

@@ -12,7 +12,7 @@ use nix::unistd::{Pid, Uid, User};
 use crate::model::PortHolder;
 use crate::process::process_table::{descendants, read_live_processes, read_survivor};
 
-/// At most so many holders of a port are named.
+/// The most holders of a port that are named.
 const NAMED: usize = 4;
 
 /// The state of a listening socket in `/proc/net/tcp`.

@@ -10,10 +10,10 @@ use nix::unistd::{Pid, SysconfVar, sysconf};
 
 use crate::model::{DurationMs, Survivor};
 
-/// At most so many survivors are named; all of them are killed.
+/// The most survivors that are named. All of them are killed.
 pub(super) const NAMED_CAP: usize = 64;
 
-/// At most so many bytes of an argument vector are kept.
+/// The most bytes of an argument vector that are kept.
 const ARGUMENTS_CAP: u64 = 4096;
 
 /// A living process, as `/proc/PID/stat` shows it.
@@ -96,7 +96,7 @@ pub(super) fn read_survivor(process: &LiveProcess) -> Survivor {
     Survivor { pid: process.pid.as_raw(), argv: parse_arguments(&bytes), age: age(process.started) }
 }
 
-/// Returns the age of something that started so many clock ticks after the machine.
+/// Returns the age of a process that started this number of clock ticks after the machine.
 fn age(started: u64) -> Option<DurationMs> {
     if started == 0 {
         return None;
@@ -183,7 +183,7 @@ mod tests {
             session: Pid::from_raw(1),
             started: 0,
         };
-        // Processes 5 and 6 are each other's parents: they descend from nobody, and the search must still end.
+        // Processes 5 and 6 are each other's parents. The search must end although it never reaches a common ancestor.
         let among = [process(4, 3), process(3, 2), process(9, 1), process(8, 2), process(5, 6), process(6, 5)];
         let mut found: Vec<i32> = descendants(Pid::from_raw(2), &among).iter().map(|one| one.pid.as_raw()).collect();
         found.sort_unstable();

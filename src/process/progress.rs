@@ -13,13 +13,13 @@ use crate::process::control::stronger;
 use crate::process::ladder::StopLadder;
 use crate::process::protocol::{EndedChild, LauncherEvent, LeaderStatus};
 
-/// How long a pipe must be silent after the end of the action before we stop reading it (house style P4).
+/// How long a pipe must be silent after the end of the action before reading stops (house style P4).
 pub(super) const QUIET: Duration = Duration::from_millis(200);
 
 /// How long a pipe is read at most after the end of the action (house style P4).
 pub(super) const DRAIN: Duration = Duration::from_secs(1);
 
-/// How long we wait for processes to end after SIGKILL; a process that the kernel does not let go must not hold up a run.
+/// How long to wait for processes to end after SIGKILL. A process that the kernel does not end must not hold up a run.
 pub(super) const KILL_PATIENCE: Duration = Duration::from_secs(2);
 
 /// What the supervisor must do next.
@@ -39,7 +39,6 @@ enum Leader {
     /// It was requested, or it runs.
     Open,
     NotStarted(SpawnFailure),
-    /// It has ended.
     Ended(EndedChild),
     /// Its launcher is gone.
     Lost {
@@ -77,7 +76,7 @@ pub(super) struct ActionProgress<'limits> {
 }
 
 impl<'limits> ActionProgress<'limits> {
-    /// Returns an action that is asked for now; its time runs from here.
+    /// Returns an action whose start is requested now. Its time limits count from here.
     pub(super) fn begin(now: Monotonic, limits: &'limits ActionLimits) -> Self {
         Self {
             limits,
@@ -202,7 +201,8 @@ impl<'limits> ActionProgress<'limits> {
             (_, Some((Cause::Request(reason), stage))) => ActionEnd::Stopped { reason, stage },
             (_, Some((Cause::OwnFault, _))) => ActionEnd::Lost { why: "its output could not be kept".to_owned() },
             (Leader::Ended(child), None) => match (self.group.and_then(exceeded_limit), child.status) {
-                // The kernel has enforced it: whatever status came back, the command did not do its work as it should (C15).
+                // The kernel has enforced the limit: whatever the status is, the command could not do its work as it should
+                // (C15).
                 (Some(limit), _) => ActionEnd::TimedOut { limit, stage: StopStage::Sigkill, code, signal },
                 (None, LeaderStatus::Exited { code }) => ActionEnd::Exited { code },
                 (None, LeaderStatus::Signalled { signal }) => ActionEnd::Signalled { signal },
@@ -212,7 +212,7 @@ impl<'limits> ActionProgress<'limits> {
         }
     }
 
-    /// Returns what all processes of the action used; none where how the leader ended was not seen.
+    /// Returns the resources that all processes of the action used; none: the leader's end was not seen.
     pub(super) fn usage(&self) -> Option<Usage> {
         match &self.leader {
             Leader::Ended(child) => Some(merge_usage(child.usage, self.group)),
@@ -220,14 +220,14 @@ impl<'limits> ActionProgress<'limits> {
         }
     }
 
-    /// Returns how the action was kept apart, where it was started.
+    /// Returns how the action was isolated; none: it was not started.
     pub(super) fn kept(&self) -> Option<Kept> {
         let was_killed = self.killed.is_some() || !self.survivors.is_empty();
         let (level, obstacles) = self.kept.clone()?;
         Some(Kept { level, killed_by: was_killed.then(|| level.killed_by()), obstacles })
     }
 
-    /// Returns who was alive when the leader had ended.
+    /// Returns the processes that were still running when the leader had ended.
     pub(super) fn survivors(&self) -> &[Survivor] {
         &self.survivors
     }

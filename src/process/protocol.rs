@@ -67,7 +67,7 @@ pub struct Isolation {
     pub strongest: IsolationLevel,
     /// The weakest acceptable level; if none down to it is offered, the child is not started.
     pub weakest: IsolationLevel,
-    /// What the child sees of the file system; `None`: everything, unrestricted.
+    /// The child's view of the file system; `None`: everything, unrestricted.
     pub sandbox: Option<Sandbox>,
     /// The one directory of the store that the child sees and may write (`PROCTOR_OUT`).
     #[serde(with = "os_text::option")]
@@ -121,7 +121,8 @@ pub(super) enum LauncherEvent {
     Ended {
         number: ActionNumber,
         leader: EndedChild,
-        /// Who of the action was alive when this was seen. If nobody was, the action is empty and no `Emptied` follows.
+        /// The processes of the action that were alive at that time. If there were none, the action is over and no `Emptied`
+        /// follows.
         survivors: Vec<Survivor>,
         /// What all processes of the action used, if it had a cgroup and no process is left.
         group: Option<GroupUsage>,
@@ -188,7 +189,7 @@ pub(super) enum KeeperEvent {
     /// The leader has ended.
     Ended {
         leader: EndedChild,
-        /// Who else is alive.
+        /// The other processes that are alive.
         others: RemainingProcesses,
     },
 }

@@ -245,8 +245,8 @@ impl Supervision<'_> {
     }
 }
 
-/// What is beyond the limit of output is not kept. Where that is not what the action was stopped for, it is what something printed
-/// that outlived it.
+/// Returns the captured output, cut at the limit of output. If the action was not stopped for that limit, the dropped output came
+/// from a process that outlived it, and is reported as such.
 fn to_captured(capture: Capture, end: &ActionEnd) -> Result<Captured, CaptureError> {
     let hit_output = matches!(end, ActionEnd::TimedOut { limit: LimitKind::Output, .. });
     let is_cut = capture.is_cut() && !hit_output;

@@ -1,6 +1,6 @@
-//! Whether what a task asks for is approved (S7): its plan is compared with the one that was approved last. The first plan of a task, and
-//! one that weakens nothing, approve themselves, by a line of the ledger; a weakening waits for a person. The first plan of the project's
-//! own checks is approved by the registration of the project. A command that was given on the command line approves itself by that.
+//! Whether a task's plan is approved (S7). The plan is compared with the last approved one. The first plan of a task, and a plan
+//! that weakens nothing, are approved automatically by a line in the ledger; a weakening waits for a person. Registering a
+//! project approves the first plan of its own checks. A command from the command line needs no approval.
 
 use crate::evidence::{Ledger, approving_signer};
 use crate::model::{
@@ -9,7 +9,7 @@ use crate::model::{
 };
 use crate::project::approval_request::approval_request;
 use crate::project::cycle::Attendance;
-use crate::project::error::RunError;
+use crate::project::error::ProjectError;
 use crate::project::known_approvals::KnownApproval;
 use crate::project::progress::Progress;
 use crate::project::protected::{approvable, approved_by_rule, change_texts, protected_files};
@@ -22,20 +22,20 @@ use crate::tree::{self, TreeHints};
 /// The file of the project's own checks.
 const CONFIGURATION_FILE: &str = "proctor.toml";
 
-/// How a plan stands to the one that was approved last.
+/// The comparison of a plan with the last approved one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Decision {
-    /// It is that one.
+    /// It is the approved plan.
     Approved,
-    /// Nobody has ever approved a plan of the task.
+    /// No plan of the task was ever approved.
     New,
-    /// It asks for as much, or more.
+    /// It demands at least as much.
     WeakensNothing,
-    /// It weakens something.
+    /// It weakens something; the difference says what.
     Weakens(Difference),
 }
 
-/// What differs between two plans, by meaning, in words.
+/// The differences between two plans, by effect, in words.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Difference {
     weakened: Vec<String>,
@@ -43,30 +43,31 @@ struct Difference {
     neutral: Vec<String>,
 }
 
-/// What a person is asked about a task, and what they would sign.
+/// What a person has to approve, and the bytes to sign.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ApprovalQuestion {
-    /// What is not approved.
+    /// The plan that is not approved.
     pub unapproved: Unapproved,
-    /// The bytes of which a signature approves it.
+    /// The bytes to sign for an approval.
     pub request: Vec<u8>,
     /// Whether only a signature approves.
     pub require_signature: bool,
-    /// Whose signatures approve; empty: nobody's.
+    /// The keys whose signatures approve; empty: no key does.
     pub signers: Vec<AllowedSigner>,
 }
 
-/// By what a person approves.
+/// How a person approves a plan.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ApprovedBy {
-    /// By an answer, where somebody is there to give it.
+    /// By an answer, which requires a person at a terminal.
     Answer(Attendance),
     /// By a signature, as `ssh-keygen -Y sign` writes it.
     Signature(String),
 }
 
 impl Workspace {
-    /// Has a plan approved by rule before its run; what weakens is returned, and nothing is run then.
+    /// Approves a plan automatically before its run if the rules allow it. Otherwise returns what the plan weakens, and nothing
+    /// is run.
     pub(crate) fn approve_by_rule(
         &mut self,
         request: &RunRequest<'_>,
@@ -74,13 +75,13 @@ impl Workspace {
         tree: &tree::TreeIndex,
         ledger: &mut Ledger,
         show: &mut dyn FnMut(Progress),
-    ) -> Result<Option<Unapproved>, RunError> {
+    ) -> Result<Option<Unapproved>, ProjectError> {
         let (plan, scope) = (request.plan, request.scope);
         let Some(file) = file_of(plan) else { return Ok(None) };
         if self.approvals.holds(&scope.project, &plan.task, digest, ledger.next_sequence()) {
             return Ok(None);
         }
-        let known = self.index.approval(&scope.project, &plan.task).map_err(RunError::Index)?;
+        let known = self.index.approval(&scope.project, &plan.task).map_err(ProjectError::Index)?;
         let is_looked_at = plan.approval.protect.is_empty() || known.as_ref().is_some_and(|held| held.protected.is_some());
         let reason = match decide(known.as_ref(), plan, digest) {
             Decision::Approved if is_looked_at => None,
@@ -102,11 +103,12 @@ impl Workspace {
         Ok(None)
     }
 
-    /// Approves a task as a person says.
+    /// Approves a task's plan on behalf of a person.
     ///
     /// # Errors
-    /// When no person says so in the way that is asked for, when the plan, the protected files or what was approved are others than the
-    /// person was shown, or when the ledger cannot be written.
+    ///
+    /// When the person did not approve in the required way, when plan, protected files or approved plan changed since they were
+    /// shown, or when the ledger cannot be written.
     pub fn approve(
         &mut self,
         scope: &Scope,
@@ -114,53 +116,56 @@ impl Workspace {
         plan: &Plan,
         shown: &ApprovalQuestion,
         by: ApprovedBy,
-    ) -> Result<(), RunError> {
+    ) -> Result<(), ProjectError> {
         let task = || plan.task.clone();
         let signature = match by {
-            ApprovedBy::Answer(_) if shown.require_signature => return Err(RunError::ApprovalNeedsSignature { task: task() }),
-            ApprovedBy::Answer(Attendance::Nobody) => return Err(RunError::ApprovalNeedsPerson { task: task() }),
+            ApprovedBy::Answer(_) if shown.require_signature => {
+                return Err(ProjectError::ApprovalNeedsSignature { task: task() });
+            }
+            ApprovedBy::Answer(Attendance::Nobody) => return Err(ProjectError::ApprovalNeedsPerson { task: task() }),
             ApprovedBy::Answer(Attendance::Person) => None,
             ApprovedBy::Signature(signature) => {
                 let signer = approving_signer(&shown.request, &signature, &shown.signers);
-                signer.ok_or_else(|| RunError::ApprovalSignature { task: task() })?;
+                signer.ok_or_else(|| ProjectError::ApprovalSignature { task: task() })?;
                 Some(signature)
             }
         };
         let lock = self.lock(scope, settings.lock_wait, &|| None, &mut |_| {})?;
         let mut ledger = self.recovered_ledger(&lock, scope, &mut |_| {})?;
         let Some((question, record)) = self.weighed(scope, settings, plan)? else {
-            // Somebody else was faster, or it was mended: a run approves the rest by rule.
+            // Someone else approved it in the meantime, or the plan was corrected. A run approves the rest automatically.
             return Ok(());
         };
         if question.request != shown.request {
-            return Err(RunError::ApprovedMeanwhile { task: task() });
+            return Err(ProjectError::ApprovedMeanwhile { task: task() });
         }
         let record = ApprovalRecord { signature, ..record };
         self.append(&mut ledger, scope, LedgerBody::Approval(Box::new(record)))
     }
 
-    /// Returns what a person would have to approve of a task; none: nothing.
+    /// Returns what a person would have to approve for a task; none: nothing.
     ///
     /// # Errors
+    ///
     /// When the tree, the ledger or the index cannot be read.
     pub fn approval_question(
         &mut self,
         scope: &Scope,
         settings: &Settings,
         plan: &Plan,
-    ) -> Result<Option<ApprovalQuestion>, RunError> {
+    ) -> Result<Option<ApprovalQuestion>, ProjectError> {
         Ok(self.weighed(scope, settings, plan)?.map(|(question, _)| question))
     }
 
-    /// Returns what a person is asked about a task, and the record of an approval without its signature.
+    /// Returns the question for a person, and the record of an approval without its signature.
     fn weighed(
         &mut self,
         scope: &Scope,
         settings: &Settings,
         plan: &Plan,
-    ) -> Result<Option<(ApprovalQuestion, ApprovalRecord)>, RunError> {
+    ) -> Result<Option<(ApprovalQuestion, ApprovalRecord)>, ProjectError> {
         self.catch_up(&scope.project)?;
-        let known = self.index.approval(&scope.project, &plan.task).map_err(RunError::Index)?;
+        let known = self.index.approval(&scope.project, &plan.task).map_err(ProjectError::Index)?;
         let (Some(file), Some(held)) = (file_of(plan), known) else { return Ok(None) };
         let digest = plan_digest(plan);
         let mut unapproved = match decide(Some(&held), plan, digest) {
@@ -175,7 +180,7 @@ impl Workspace {
         if !globs.is_empty() {
             let now = protected_files(&self.trees.look(&self.store, settings, scope, &TreeHints::Everything)?, globs);
             if held.protected.is_some() {
-                // A file that is protected only now has not changed: a run takes it as it is.
+                // A file that became protected just now has not changed since an approval, so its current content is accepted.
                 let approved = approved_by_rule(Some(&held), now.clone(), globs);
                 unapproved.protected = change_texts(&approved.changes_to(&now));
             }
@@ -198,7 +203,7 @@ impl Workspace {
     }
 }
 
-/// Returns what is said of an approval by rule; `looked_at` are protected files that nobody had looked at before.
+/// Returns the messages about an automatic approval; `looked_at` holds protected files that are recorded for the first time.
 fn said_by_rule(plan: &Plan, file: &str, digest: Digest, reason: ApprovalReason, looked_at: Option<&ProtectedFiles>) -> String {
     let subject = plan_subject(&plan.task, file);
     let files = looked_at.map(|protected| protected.files.len());
@@ -217,29 +222,29 @@ fn said_by_rule(plan: &Plan, file: &str, digest: Digest, reason: ApprovalReason,
     format!("{subject} {why} ({}…)", digest.short())
 }
 
-/// Returns what keeps a plan from being approved, as far as the index knows; none: nothing does.
+/// Returns why a plan is not approved according to the index; none: it is approved.
 pub(crate) fn unapproved_in(
     index: &store::StoreIndex,
     project: &ProjectId,
     plan: &Plan,
     digest: Digest,
-) -> Result<Option<Unapproved>, RunError> {
+) -> Result<Option<Unapproved>, ProjectError> {
     let Some(file) = file_of(plan) else { return Ok(None) };
-    let known = index.approval(project, &plan.task).map_err(RunError::Index)?;
+    let known = index.approval(project, &plan.task).map_err(ProjectError::Index)?;
     Ok(match decide(known.as_ref(), plan, digest) {
         Decision::Weakens(difference) => Some(unapproved(plan, file, difference, known.as_ref())),
         Decision::Approved | Decision::New | Decision::WeakensNothing => None,
     })
 }
 
-/// Returns the terms that registering a project with a plan approves; none where the plan is not that of its own checks, or weakens what
-/// was approved of these before: being registered again, at another place, approves nothing of that.
+/// Returns the terms that registering a project with a plan approves. None if the plan is not that of the project's own checks,
+/// or if it weakens their approved plan: a second registration at another place cannot approve a weakening.
 pub(crate) fn terms_of_registration(
     index: &store::StoreIndex,
     project: &ProjectId,
     plan: &Plan,
     digest: Digest,
-) -> Result<Option<Box<PlanTerms>>, RunError> {
+) -> Result<Option<Box<PlanTerms>>, ProjectError> {
     let is_own = match plan.origin {
         PlanOrigin::Configured | PlanOrigin::Discovered => true,
         PlanOrigin::CommandLine | PlanOrigin::Specification => false,
@@ -250,7 +255,7 @@ pub(crate) fn terms_of_registration(
     Ok(Some(Box::new(plan_terms(plan))))
 }
 
-/// Returns the file that a plan comes from, as an approval names it; none for one that whoever typed it has approved by that.
+/// Returns the file that an approval names for a plan; none for a typed command, which needs no approval.
 fn file_of(plan: &Plan) -> Option<&str> {
     match plan.origin {
         PlanOrigin::Configured => Some(CONFIGURATION_FILE),

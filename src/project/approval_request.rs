@@ -1,4 +1,4 @@
-//! What a person signs to approve, and whether a line of the ledger that approves counts (S7). Pure.
+//! The bytes that a person signs to approve a plan, and the check whether an approval in the ledger counts (S7). Pure.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -6,15 +6,17 @@ use std::path::Path;
 use serde::Serialize;
 
 use crate::evidence::{EvidenceFault, FaultKind, approving_signer};
-use crate::model::{ApprovalReason, ApprovalRecord, Digest, HeldApproval, LedgerBody, LedgerLine, PlanTerms, ProjectId, TaskId};
+use crate::model::{
+    ApprovalReason, ApprovalRecord, ApprovingLine, Digest, HeldApproval, LedgerBody, LedgerLine, PlanTerms, ProjectId, TaskId,
+};
 use crate::project::protected::approved_by_rule;
 use crate::spec::weakenings;
 
-/// The name and version of what is signed.
+/// The name and version of the signed format.
 const SCHEMA: &str = "proctor-approval-v1";
 
-/// What is signed. It names the line whose approval it replaces, so that it holds once: going back to what was approved before makes
-/// another line.
+/// The signed content. It names the ledger line of the approval that it replaces, so the signature can be used only once:
+/// returning to an earlier plan needs a new signature.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct ApprovalRequestV1<'a> {
@@ -22,17 +24,17 @@ struct ApprovalRequestV1<'a> {
     project: &'a ProjectId,
     task: &'a TaskId,
     file: &'a str,
-    /// The sequence of the line whose approval holds so far.
+    /// The sequence number of the line with the current approval.
     replaces: u64,
     plan_digest: Digest,
-    /// Digest of the canonical JSON of the terms.
+    /// The digest of the terms as canonical JSON.
     terms_digest: Digest,
     #[serde(skip_serializing_if = "Option::is_none")]
     protected_digest: Option<Digest>,
     weakened: &'a [String],
 }
 
-/// Returns the bytes that are signed to approve something in the place of what is approved so far: canonical JSON (RFC 8785) on one line.
+/// Returns the bytes to sign for an approval that replaces the current one: canonical JSON (RFC 8785) on one line.
 pub(crate) fn approval_request(project: &ProjectId, held: &HeldApproval, record: &ApprovalRecord) -> Vec<u8> {
     let request = ApprovalRequestV1 {
         schema: SCHEMA,
@@ -50,12 +52,12 @@ pub(crate) fn approval_request(project: &ProjectId, held: &HeldApproval, record:
     bytes
 }
 
-/// Returns whether a line that approves counts, given the approval of the task that holds so far.
+/// Returns whether an approving line counts, given the task's current approval.
 pub fn approval_counts(project: &ProjectId, held: &HeldApproval, body: &LedgerBody) -> bool {
     objection(project, held, body).is_none()
 }
 
-/// Returns the faults of a ledger's approvals: those that do not count.
+/// Returns the approvals in a ledger that do not count, as faults.
 pub fn approval_faults(project: &ProjectId, file: &Path, lines: &[(u64, LedgerLine)]) -> Vec<EvidenceFault> {
     let mut held: BTreeMap<TaskId, HeldApproval> = BTreeMap::new();
     let mut faults = Vec::new();
@@ -71,62 +73,43 @@ pub fn approval_faults(project: &ProjectId, file: &Path, lines: &[(u64, LedgerLi
     faults
 }
 
-/// Returns what a line approves, and of which task.
+/// Returns the task and the approval in a line; none: the line approves nothing.
 fn approved(line: &LedgerLine) -> Option<(TaskId, HeldApproval)> {
-    let (task, plan_digest, terms, protected) = match &line.body {
-        LedgerBody::Registered(record) => (TaskId::default_task(), record.plan_digest, (**record.terms.as_ref()?).clone(), None),
-        LedgerBody::Approval(record) => (record.task.clone(), record.plan_digest, record.terms.clone(), record.protected.clone()),
-        LedgerBody::Run(_)
-        | LedgerBody::Superseded(_)
-        | LedgerBody::Phase(_)
-        | LedgerBody::Override(_)
-        | LedgerBody::Serving(_)
-        | LedgerBody::Retest(_)
-        | LedgerBody::TaskList(_)
-        | LedgerBody::Violation(_)
-        | LedgerBody::Pruned(_)
-        | LedgerBody::Archived(_)
-        | LedgerBody::Governance(_) => return None,
+    let (task, plan_digest, terms, protected) = match line.body.approving()? {
+        ApprovingLine::Registered(record) => {
+            (TaskId::default_task(), record.plan_digest, (**record.terms.as_ref()?).clone(), None)
+        }
+        ApprovingLine::Approved(record) => {
+            (record.task.clone(), record.plan_digest, record.terms.clone(), record.protected.clone())
+        }
     };
     Some((task, HeldApproval { sequence: line.sequence, plan_digest, terms, protected }))
 }
 
-/// Returns why a line that approves does not count; none: it does, or it approves nothing.
+/// Returns why an approving line does not count; none: it counts, or it approves nothing.
 ///
-/// Where no signature is required, an approval is a record of what somebody said, and nothing more is asked of it (S7).
+/// If no signature is required, an approval only records what somebody said, and needs no further proof (S7).
 fn objection(project: &ProjectId, held: &HeldApproval, body: &LedgerBody) -> Option<String> {
     let rules = &held.terms.approval;
-    match body {
-        LedgerBody::Approval(record) if record.reason == ApprovalReason::Person => match &record.signature {
+    match body.approving()? {
+        ApprovingLine::Approved(record) if record.reason == ApprovalReason::Person => match &record.signature {
             None => rules.require_signature.then(|| "it is not signed, and a signature is required".to_owned()),
             Some(signature) => {
                 let signer = approving_signer(&approval_request(project, held, record), signature, &rules.signers);
                 signer.is_none().then(|| "its signature is not one of it by a key that may approve".to_owned())
             }
         },
-        LedgerBody::Approval(record) if rules.require_signature => by_rule(held, &record.terms).or_else(|| {
+        ApprovingLine::Approved(record) if rules.require_signature => by_rule(held, &record.terms).or_else(|| {
             let now = record.protected.as_ref()?;
             let allowed = approved_by_rule(Some(held), now.clone(), &record.terms.approval.protect);
             (allowed != *now).then(|| "no person approved it, and protected files are others in it".to_owned())
         }),
-        LedgerBody::Registered(record) if rules.require_signature => by_rule(held, record.terms.as_ref()?),
-        LedgerBody::Approval(_)
-        | LedgerBody::Registered(_)
-        | LedgerBody::Run(_)
-        | LedgerBody::Superseded(_)
-        | LedgerBody::Phase(_)
-        | LedgerBody::Override(_)
-        | LedgerBody::Serving(_)
-        | LedgerBody::Retest(_)
-        | LedgerBody::TaskList(_)
-        | LedgerBody::Violation(_)
-        | LedgerBody::Pruned(_)
-        | LedgerBody::Archived(_)
-        | LedgerBody::Governance(_) => None,
+        ApprovingLine::Registered(record) if rules.require_signature => by_rule(held, record.terms.as_ref()?),
+        ApprovingLine::Approved(_) | ApprovingLine::Registered(_) => None,
     }
 }
 
-/// Says what an approval weakens that no person gave.
+/// Returns why an automatic approval does not count: only a person may approve what it weakens.
 fn by_rule(held: &HeldApproval, terms: &PlanTerms) -> Option<String> {
     let weakened = weakenings(&held.terms, terms);
     (!weakened.is_empty()).then(|| format!("no person approved it, and it weakens: {}", weakened.join("; ")))
@@ -139,15 +122,16 @@ fn canonical(value: &impl Serialize) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::testing::ledger_line;
     use crate::model::{AllowedSigner, Plan, ProtectedFiles, RegistrationRecord, Sequence};
-    use crate::project::testing::{ledger_line, plan};
+    use crate::project::testing::plan;
     use crate::spec::{plan_digest, plan_terms};
 
     fn project() -> ProjectId {
         ProjectId::mint("shop", 1)
     }
 
-    /// A plan whose approvals need a signature, with a limit for the suite.
+    /// Returns a plan whose approvals need a signature, with a time limit for the suite.
     fn with_limit(seconds: u64) -> Plan {
         let mut plan = plan();
         plan.timeout = Some(std::time::Duration::from_secs(seconds));
@@ -186,7 +170,7 @@ mod tests {
         })
     }
 
-    /// Returns what is wrong with a line that follows the registration of a plan and the first look at its protected files.
+    /// Returns the fault of a line that follows a project's registration and the first record of its protected files.
     fn fault(plan: &Plan, body: LedgerBody) -> Option<String> {
         let first = record(plan, ApprovalReason::WeakensNothing, &[("tests/a", "1")]);
         let bodies = [registration(plan), LedgerBody::Approval(Box::new(first)), body];

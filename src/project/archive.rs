@@ -1,4 +1,4 @@
-//! Reading back: runs, reports, logs, TDD state. Needs no lock and never goes through the project's link (S1).
+//! Reads stored runs, reports, logs and TDD state. It takes no lock and never uses the link in the project (S1).
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -8,55 +8,48 @@ use crate::model::{
     Digest, OverallResult, OverallStatus, ProjectId, PruneReason, RouteEntry, RunId, Serving, TaskId, TddState, Timestamp,
     TreeDigest,
 };
-use crate::project::error::RunError;
+use crate::project::error::ProjectError;
 use crate::project::mended_index::{Announce, announce_with, open_index};
 use crate::project::registration::{Found, Place};
 use crate::project::workspace::catch_up;
 use crate::report::{ExecutionReportV2, parse, report_hash};
 use crate::store::{self, IndexedProject, IndexedRun};
 
-/// The store, open for reading.
+/// A store that is opened for reading.
 pub struct Archive {
     pub(crate) store: Store,
     pub(crate) index: store::StoreIndex,
     opening_notes: Vec<String>,
 }
 
-/// A project as the ledger has it.
+/// A registered project, as recorded in the ledger.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RegisteredProject {
-    /// Its id.
     pub id: ProjectId,
-    /// Its root, absolute, lossily decoded.
+    /// The absolute path of the root, with invalid UTF-8 replaced.
     pub path: String,
     /// Whether the service watches it.
     pub serving: Serving,
 }
 
-/// A run as the ledger has it.
+/// A run, as recorded in the ledger.
 #[derive(Debug, Clone)]
 pub struct ArchivedRun {
-    /// Its id.
     pub run_id: RunId,
-    /// Its task.
     pub task: TaskId,
-    /// What happened.
+    /// How the run ended.
     pub status: OverallStatus,
-    /// The verdict.
     pub result: Option<OverallResult>,
-    /// How many results block.
+    /// The number of blocking results.
     pub blocking: u32,
-    /// When it began.
     pub started: Timestamp,
-    /// The tree it tested.
     pub tree: Option<TreeDigest>,
-    /// The route.
     pub route: Option<RouteEntry>,
-    /// Its SHA256SUMS' hash, by which a copy of it is known.
+    /// The hash of its SHA256SUMS, by which a copy of the run can be recognised.
     pub manifest_hash: Option<Digest>,
-    /// The limit it was over, where its directory was removed.
+    /// The limit that it exceeded, if its directory was removed.
     pub pruned: Option<PruneReason>,
-    /// How it is kept, where it was not.
+    /// Whether it is stored as a directory or as an archive, if it was not removed.
     pub form: RunForm,
 }
 
@@ -64,33 +57,35 @@ impl Archive {
     /// Opens the store.
     ///
     /// # Errors
-    /// When store or index cannot be had.
-    pub fn open(state_root: &Path) -> Result<Self, RunError> {
-        let store = Store::open(state_root).map_err(RunError::Evidence)?;
+    ///
+    /// When the store or its index cannot be opened.
+    pub fn open(state_root: &Path) -> Result<Self, ProjectError> {
+        let store = Store::open(state_root).map_err(ProjectError::Evidence)?;
         let opened = open_index(&store)?;
         Ok(Self { store, index: opened.index, opening_notes: opened.notes })
     }
 
-    /// Returns where the operators' log lies.
+    /// Returns the directory of the operators' log.
     pub fn log_directory(&self) -> PathBuf {
         self.store.log_directory()
     }
 
-    /// Returns what there is to say about the opening: an index that was set aside and rebuilt.
+    /// Returns the messages about opening the store, such as that the index was set aside and rebuilt.
     pub fn take_notes(&mut self) -> Vec<String> {
         std::mem::take(&mut self.opening_notes)
     }
 
-    /// Says to whoever gave the command when the index is mended; otherwise it is in the operators' log alone.
+    /// Sends messages about a repaired index to the given function. Without this they are only in the operators' log.
     pub fn announce_with(&mut self, announce: Announce) {
         announce_with(&mut self.index, &self.store, announce);
     }
 
-    /// Finds the project of a directory and brings the index up to its ledger; none when it is not registered.
+    /// Finds the project of a directory and updates the index from its ledger; none: the directory is not registered.
     ///
     /// # Errors
+    ///
     /// When the directory, the ledger or the index cannot be read.
-    pub fn find_project(&mut self, root: &Path) -> Result<Option<ProjectId>, RunError> {
+    pub fn find_project(&mut self, root: &Path) -> Result<Option<ProjectId>, ProjectError> {
         let place = Place::of(root)?;
         self.catch_up_all()?;
         Ok(match place.find_in(&self.index)? {
@@ -104,19 +99,19 @@ impl Archive {
     ///
     /// # Errors
     /// When a ledger or the index cannot be read.
-    pub fn projects(&mut self) -> Result<Vec<RegisteredProject>, RunError> {
+    pub fn projects(&mut self) -> Result<Vec<RegisteredProject>, ProjectError> {
         self.catch_up_all()?;
-        let projects = self.index.projects().map_err(RunError::Index)?;
+        let projects = self.index.projects().map_err(ProjectError::Index)?;
         let registered = |project: IndexedProject| {
-            let serving = self.index.serving(&project.id).map_err(RunError::Index)?;
+            let serving = self.index.serving(&project.id).map_err(ProjectError::Index)?;
             Ok(RegisteredProject { id: project.id, path: project.path, serving })
         };
         projects.into_iter().map(registered).collect()
     }
 
-    /// Applies what the index does not know yet: it may be new, deleted, or behind.
-    pub(crate) fn catch_up_all(&mut self) -> Result<(), RunError> {
-        for project in evidence::list_projects(&self.store).map_err(RunError::Evidence)? {
+    /// Updates the index from all ledgers. The index may be new, deleted, or behind.
+    pub(crate) fn catch_up_all(&mut self) -> Result<(), ProjectError> {
+        for project in evidence::list_projects(&self.store).map_err(ProjectError::Evidence)? {
             catch_up(&self.store, &mut self.index, &project)?;
         }
         Ok(())
@@ -126,55 +121,58 @@ impl Archive {
     ///
     /// # Errors
     /// When the index cannot be read.
-    pub fn runs(&self, project: &ProjectId, limit: u32) -> Result<Vec<ArchivedRun>, RunError> {
-        let runs = self.index.runs(project, None, limit).map_err(RunError::Index)?;
-        let pruned = self.index.pruned(project).map_err(RunError::Index)?;
+    pub fn runs(&self, project: &ProjectId, limit: u32) -> Result<Vec<ArchivedRun>, ProjectError> {
+        let runs = self.index.runs(project, None, limit).map_err(ProjectError::Index)?;
+        let pruned = self.index.pruned(project).map_err(ProjectError::Index)?;
         Ok(runs.into_iter().map(|run| self.of_stored(project, run, &pruned)).collect())
     }
 
-    /// Finds a sealed run by id or number; without one, the newest that has a directory.
+    /// Finds a sealed run by id or number. Without `wanted`, returns the newest run that has a directory.
     ///
     /// # Errors
+    ///
     /// When the index cannot be read.
-    pub fn find(&self, project: &ProjectId, wanted: Option<&str>) -> Result<Option<ArchivedRun>, RunError> {
+    pub fn find(&self, project: &ProjectId, wanted: Option<&str>) -> Result<Option<ArchivedRun>, ProjectError> {
         let sealed = |run: &ArchivedRun| run.status != OverallStatus::Superseded;
         let Some(wanted) = wanted else {
             return Ok(self.runs(project, 100)?.into_iter().find(sealed));
         };
         let by_number = wanted.parse::<u64>().ok();
         let matches = |run: &IndexedRun| run.run_id.as_str() == wanted || by_number == Some(run.run_id.number());
-        let runs = self.index.runs(project, None, u32::MAX).map_err(RunError::Index)?;
-        let pruned = self.index.pruned(project).map_err(RunError::Index)?;
-        // Where a run lies is looked up of those alone that are meant.
+        let runs = self.index.runs(project, None, u32::MAX).map_err(ProjectError::Index)?;
+        let pruned = self.index.pruned(project).map_err(ProjectError::Index)?;
+        // How a run is stored is looked up for matching runs only, because that reads the disk.
         Ok(runs.into_iter().filter(matches).map(|run| self.of_stored(project, run, &pruned)).find(sealed))
     }
 
-    /// Returns a run's report, as bytes and read.
+    /// Returns a run's report, as bytes and parsed.
     ///
     /// # Errors
-    /// When it is not there or does not read.
-    pub fn report(&self, project: &ProjectId, run: &ArchivedRun) -> Result<(Vec<u8>, ExecutionReportV2), RunError> {
-        let bytes = evidence::read_report(&self.store, project, &run.task, &run.run_id).map_err(RunError::Evidence)?;
+    ///
+    /// When the report is missing or cannot be read.
+    pub fn report(&self, project: &ProjectId, run: &ArchivedRun) -> Result<(Vec<u8>, ExecutionReportV2), ProjectError> {
+        let bytes = evidence::read_report(&self.store, project, &run.task, &run.run_id).map_err(ProjectError::Evidence)?;
         let report =
-            parse(&bytes).map_err(|error| RunError::Report { run_id: run.run_id.clone(), problem: error.to_string() })?;
+            parse(&bytes).map_err(|error| ProjectError::Report { run_id: run.run_id.clone(), problem: error.to_string() })?;
         Ok((bytes, report))
     }
 
-    /// Hands the bytes of a file of a run on, piece by piece.
+    /// Passes the bytes of a run's file to a function, piece by piece.
     ///
     /// # Errors
-    /// When it is not there, or cannot be read.
+    ///
+    /// When the file is missing or cannot be read.
     pub fn show_file(
         &self,
         project: &ProjectId,
         run: &ArchivedRun,
         name: &str,
         take: &mut dyn FnMut(&[u8]),
-    ) -> Result<(), RunError> {
-        evidence::stream_file(&self.store, project, (&run.task, &run.run_id), name, take).map_err(RunError::Evidence)
+    ) -> Result<(), ProjectError> {
+        evidence::stream_file(&self.store, project, (&run.task, &run.run_id), name, take).map_err(ProjectError::Evidence)
     }
 
-    /// Returns where a run lies: its directory, or its archive.
+    /// Returns the path of a run's directory or archive.
     pub fn place(&self, project: &ProjectId, run: &ArchivedRun) -> PathBuf {
         match run.form {
             RunForm::Directory => self.store.run_directory(project, &run.task, &run.run_id),
@@ -182,11 +180,12 @@ impl Archive {
         }
     }
 
-    /// Returns the TDD state of a task by the ledger as it is now, also where another process has written to it since.
+    /// Returns the current TDD state of a task. The ledger is read again, because another process may have written to it.
     ///
     /// # Errors
+    ///
     /// When the ledger or the index cannot be read.
-    pub fn cycle(&mut self, project: &ProjectId, task: &TaskId) -> Result<TddState, RunError> {
+    pub fn cycle(&mut self, project: &ProjectId, task: &TaskId) -> Result<TddState, ProjectError> {
         catch_up(&self.store, &mut self.index, project)?;
         self.tdd(project, task)
     }
@@ -195,8 +194,8 @@ impl Archive {
     ///
     /// # Errors
     /// When the index cannot be read.
-    pub fn tdd(&self, project: &ProjectId, task: &TaskId) -> Result<TddState, RunError> {
-        self.index.tdd(project, task).map_err(RunError::Index)
+    pub fn tdd(&self, project: &ProjectId, task: &TaskId) -> Result<TddState, ProjectError> {
+        self.index.tdd(project, task).map_err(ProjectError::Index)
     }
 
     fn of_stored(&self, project: &ProjectId, run: IndexedRun, pruned: &BTreeMap<RunId, PruneReason>) -> ArchivedRun {
@@ -217,22 +216,23 @@ impl Archive {
     }
 }
 
-/// Reads a report that is the one the ledger knows.
+/// Reads a report and verifies it against the ledger.
 ///
 /// # Errors
-/// When it cannot be read, or is another one.
+///
+/// When it cannot be read, or differs from the sealed one.
 pub(crate) fn sealed_report(
     store: &Store,
     index: &store::StoreIndex,
     project: &ProjectId,
     task: &TaskId,
     run_id: &RunId,
-) -> Result<ExecutionReportV2, RunError> {
-    let wrong = |problem: String| RunError::Report { run_id: run_id.clone(), problem };
-    let bytes = evidence::read_report(store, project, task, run_id).map_err(RunError::Evidence)?;
-    // First whether it is that one: of another one it does not matter what is wrong with it.
+) -> Result<ExecutionReportV2, ProjectError> {
+    let wrong = |problem: String| ProjectError::Report { run_id: run_id.clone(), problem };
+    let bytes = evidence::read_report(store, project, task, run_id).map_err(ProjectError::Evidence)?;
+    // The hash is checked first, because in a wrong file other errors do not matter.
     let value = serde_json::from_slice(&bytes).map_err(|error| wrong(error.to_string()))?;
-    let known = index.run(project, run_id).map_err(RunError::Index)?.and_then(|run| run.report_hash);
+    let known = index.run(project, run_id).map_err(ProjectError::Index)?.and_then(|run| run.report_hash);
     if known != Some(report_hash(value)) {
         return Err(wrong("it is not the one the ledger knows".to_owned()));
     }

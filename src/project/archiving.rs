@@ -1,4 +1,4 @@
-//! Archiving a project's runs: when somebody asks for it, and, as far as the settings say so, when nobody waits.
+//! Archives a project's runs: on request, and when idle, as far as the settings ask for it.
 
 use std::path::Path;
 
@@ -8,71 +8,72 @@ use crate::evidence::{
 };
 use crate::model::{PackedRun, ProjectId, RunId};
 use crate::process::clock;
-use crate::project::error::RunError;
+use crate::project::error::ProjectError;
 use crate::project::request::{Scope, Settings};
 use crate::project::retention::with_lock;
 use crate::store::StoreIndex;
 
-/// What was archived, or would be.
+/// The result of archiving, or of planning it.
 #[derive(Debug, Default)]
 pub struct Archived {
-    /// The runs: those of a plan have no archive yet.
+    /// The runs; those of a plan have no archive yet.
     pub runs: Vec<ArchivedFrom>,
-    /// Those that stay as they are, and why.
+    /// The runs that are not archived, each with the reason.
     pub stays: Vec<(RunId, String)>,
-    /// Of how many runs something was removed that a process which died had left.
+    /// The number of runs for which the removal of a dead process was completed.
     pub finished: usize,
 }
 
 /// A run that was archived, or would be.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ArchivedFrom {
-    /// The run.
     pub run_id: RunId,
-    /// What its files have, in bytes.
+    /// The size of its files in bytes.
     pub before: u64,
-    /// What its archive has; none where it was only planned.
+    /// The size of its archive; none: it was only planned.
     pub after: Option<u64>,
 }
 
-/// Says which runs of a project would be archived; nothing is done.
+/// Returns which runs of a project would be archived, and changes nothing.
 ///
 /// # Errors
+///
 /// When the ledger or the evidence cannot be read.
-pub fn plan_archiving(state_root: &Path, project: &ProjectId, wish: &ArchiveRequest) -> Result<Archived, RunError> {
-    let store = Store::open(state_root).map_err(RunError::Evidence)?;
-    let survey = survey_runs(&store, project, Sizes::Measured).map_err(RunError::Evidence)?;
+pub fn plan_archiving(state_root: &Path, project: &ProjectId, wish: &ArchiveRequest) -> Result<Archived, ProjectError> {
+    let store = Store::open(state_root).map_err(ProjectError::Evidence)?;
+    let survey = survey_runs(&store, project, Sizes::Measured).map_err(ProjectError::Evidence)?;
     let plan = plan_archive(&survey.kept, wish, clock::now());
     let planned = |run: &crate::evidence::KeptRun| ArchivedFrom { run_id: run.run_id.clone(), before: run.bytes, after: None };
     let runs = plan.runs.iter().map(planned).collect();
     Ok(Archived { runs, stays: said(&plan.exempted), finished: 0 })
 }
 
-/// Archives runs of a project, and brings to its end what a process that died while it did so has left.
+/// Archives runs of a project, and completes what a process that died during archiving has left unfinished.
 ///
 /// # Errors
+///
 /// When another process holds the project for longer than `settings.lock_wait`, or ledger, evidence or index cannot be used.
-pub fn archive(state_root: &Path, scope: &Scope, settings: &Settings, wish: &ArchiveRequest) -> Result<Archived, RunError> {
+pub fn archive(state_root: &Path, scope: &Scope, settings: &Settings, wish: &ArchiveRequest) -> Result<Archived, ProjectError> {
     with_lock(state_root, scope, settings, |store, index, lock, mut ledger| {
         archive_locked((store, index), (lock, &mut ledger), scope, wish)
     })
 }
 
-/// Archives what is old enough; for whoever holds the lock and keeps to the limits.
+/// Archives runs that are old enough, for a caller that holds the lock and applies the limits.
 pub(super) fn archive_locked(
     (store, index): (&Store, &mut StoreIndex),
     (lock, ledger): (&ProjectLock, &mut Ledger),
     scope: &Scope,
     wish: &ArchiveRequest,
-) -> Result<Archived, RunError> {
-    let mut finished = finish_archiving(lock).map_err(RunError::Evidence)?;
-    let survey: RetentionSurvey = survey_runs(store, &scope.project, Sizes::NotMeasured).map_err(RunError::Evidence)?;
-    remove_pruned_leftovers(lock, &survey.pruned_leftovers).map_err(RunError::Evidence)?;
+) -> Result<Archived, ProjectError> {
+    let mut finished = finish_archiving(lock).map_err(ProjectError::Evidence)?;
+    let survey: RetentionSurvey = survey_runs(store, &scope.project, Sizes::NotMeasured).map_err(ProjectError::Evidence)?;
+    remove_pruned_leftovers(lock, &survey.pruned_leftovers).map_err(ProjectError::Evidence)?;
     finished += survey.pruned_leftovers.len();
     let now = clock::now();
     let ArchivePlan { runs, exempted: stays } = plan_archive(&survey.kept, wish, now);
-    let archiving = archive_runs(lock, ledger, &runs, &scope.asker, now).map_err(RunError::Evidence)?;
-    index.apply(&scope.project, &archiving.lines).map_err(RunError::Index)?;
+    let archiving = archive_runs(lock, ledger, &runs, &scope.asker, now).map_err(ProjectError::Evidence)?;
+    index.apply(&scope.project, &archiving.lines).map_err(ProjectError::Index)?;
     Ok(told(archiving, &stays, finished))
 }
 

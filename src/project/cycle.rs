@@ -1,45 +1,46 @@
-//! Changes of a task's TDD cycle by command: decided in `routing/`, written to the ledger here (R6, R9).
+//! Changes of a task's TDD cycle by a command. `routing/` decides, and this file writes the ledger (R6, R9).
 
 use crate::evidence::Ledger;
 use crate::model::{LedgerBody, NextNode, OverrideRecord, Phase, PhaseRecord, TaskId, TddState};
 use crate::process::clock;
-use crate::project::error::RunError;
+use crate::project::error::ProjectError;
 use crate::project::request::{Scope, Settings};
 use crate::project::workspace::Workspace;
 use crate::routing;
 
-/// Whether a person is there to decide.
+/// Whether a person is present to decide.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Attendance {
-    /// Who asks has a terminal.
+    /// The caller has a terminal.
     Person,
-    /// Who asks has none: a program.
+    /// The caller has no terminal, so it is a program.
     Nobody,
 }
 
-/// What is asked for.
+/// The requested change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CycleChange {
-    /// Start a cycle in a phase.
     Start(Phase),
-    /// Set the phase of a started cycle.
+    /// Sets the phase of a started cycle.
     SetPhase(Phase),
-    /// End the cycle and forget its history.
+    /// Ends the cycle and deletes its history.
     Reset,
-    /// Decide where a waiting task goes on.
+    /// Decides where a waiting task continues.
     Resolve {
-        /// The node to go to.
+        /// The node to continue at.
         to: NextNode,
-        /// The person's words.
+        /// The reason in the person's words.
         reason: String,
     },
 }
 
 impl Workspace {
-    /// Changes a task's cycle and returns its state from here on.
+    /// Changes a task's cycle and returns its new state.
     ///
     /// # Errors
-    /// When the change makes no sense now, when only a person may make it, or when the ledger cannot be written.
+    ///
+    /// When the change is not possible in the current state, when only a person may make it, or when the ledger cannot be
+    /// written.
     pub fn change_cycle(
         &mut self,
         scope: &Scope,
@@ -47,26 +48,26 @@ impl Workspace {
         task: &TaskId,
         change: &CycleChange,
         attendance: Attendance,
-    ) -> Result<TddState, RunError> {
+    ) -> Result<TddState, ProjectError> {
         let lock = self.lock(scope, settings.lock_wait, &|| None, &mut |_| {})?;
         let mut ledger = self.recovered_ledger(&lock, scope, &mut |_| {})?;
         self.catch_up(&scope.project)?;
         let before = self.tdd(&scope.project, task)?;
         if attendance == Attendance::Nobody && needs_a_person(change, &before) {
-            return Err(RunError::PersonNeeded { task: task.clone() });
+            return Err(ProjectError::PersonNeeded { task: task.clone() });
         }
         let body = body(task, &before, change, settings)?;
         self.append(&mut ledger, scope, body)?;
         self.tdd(&scope.project, task)
     }
 
-    pub(crate) fn append(&mut self, ledger: &mut Ledger, scope: &Scope, body: LedgerBody) -> Result<(), RunError> {
-        let line = ledger.append(body, &scope.asker, clock::now()).map_err(RunError::Evidence)?;
+    pub(crate) fn append(&mut self, ledger: &mut Ledger, scope: &Scope, body: LedgerBody) -> Result<(), ProjectError> {
+        let line = ledger.append(body, &scope.asker, clock::now()).map_err(ProjectError::Evidence)?;
         self.apply(&scope.project, ledger.length(), line)
     }
 }
 
-/// Ending a pause is a person's decision, by whatever verb (R9).
+/// Returns whether the change needs a person. Only a person may end a pause, whichever command is used (R9).
 fn needs_a_person(change: &CycleChange, before: &TddState) -> bool {
     match change {
         CycleChange::Resolve { .. } => true,
@@ -75,14 +76,14 @@ fn needs_a_person(change: &CycleChange, before: &TddState) -> bool {
     }
 }
 
-fn body(task: &TaskId, before: &TddState, change: &CycleChange, settings: &Settings) -> Result<LedgerBody, RunError> {
+fn body(task: &TaskId, before: &TddState, change: &CycleChange, settings: &Settings) -> Result<LedgerBody, ProjectError> {
     let state = before.clone();
     let (verb, tdd) = match change {
-        CycleChange::Start(phase) => ("start", routing::start_cycle(state, Some(*phase)).map_err(RunError::Cycle)?),
-        CycleChange::SetPhase(phase) => ("phase", routing::set_phase(state, *phase).map_err(RunError::Cycle)?),
+        CycleChange::Start(phase) => ("start", routing::start_cycle(state, Some(*phase)).map_err(ProjectError::Cycle)?),
+        CycleChange::SetPhase(phase) => ("phase", routing::set_phase(state, *phase).map_err(ProjectError::Cycle)?),
         CycleChange::Reset => ("reset", routing::reset(before)),
         CycleChange::Resolve { to, reason } => {
-            let tdd = routing::resolve(state, *to, reason, &settings.routing).map_err(RunError::Cycle)?;
+            let tdd = routing::resolve(state, *to, reason, &settings.routing).map_err(ProjectError::Cycle)?;
             return Ok(LedgerBody::Override(OverrideRecord { task: task.clone(), reason: reason.clone(), tdd }));
         }
     };

@@ -1,30 +1,28 @@
-//! Whether the tasks a task depends on are complete: by a verdict on the tree as it is now, or not at all.
+//! Whether the tasks that a task depends on are complete. Only a verdict on the current tree counts.
 
 use std::fmt;
 
 use crate::model::{CompletionStatus, RunId, TaskId, TreeDigest};
-use crate::project::error::RunError;
+use crate::project::error::ProjectError;
 use crate::project::request::Scope;
 use crate::project::sealed_report;
 use crate::project::workspace::Workspace;
 
-/// A task that is not complete on the tree as it is now, and why.
+/// A task that is not complete on the current tree, and the reason.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnmetDependency {
-    /// The task.
     pub task: TaskId,
-    /// Why it is not.
     pub why: WhyUnmet,
 }
 
-/// Why a task is not complete on the tree as it is now.
+/// Why a task is not complete on the current tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum WhyUnmet {
-    /// It has no verdict.
+    /// The task has no verdict yet.
     NeverRun,
-    /// Its last verdict says that it is not.
+    /// Its last verdict says that it is incomplete.
     Incomplete(RunId),
-    /// Its last verdict says that it is, of another tree.
+    /// Its last verdict says that it is complete, but on another tree.
     OtherTree(RunId),
 }
 
@@ -40,20 +38,21 @@ impl fmt::Display for UnmetDependency {
 }
 
 impl Workspace {
-    /// Returns those of the tasks that are not complete on this tree, in their order.
+    /// Returns the tasks that are not complete on this tree, in their order.
     ///
     /// # Errors
-    /// When the ledger or the index cannot be read, and when a report is not the one the ledger knows: whoever edits one
-    /// makes no task complete.
+    ///
+    /// When the ledger or the index cannot be read, or when a report differs from the sealed one, because an edited report must
+    /// not make a task complete.
     pub(crate) fn unmet_dependencies(
         &self,
         scope: &Scope,
         tasks: &[TaskId],
         tree: TreeDigest,
-    ) -> Result<Vec<UnmetDependency>, RunError> {
+    ) -> Result<Vec<UnmetDependency>, ProjectError> {
         let mut unmet = Vec::new();
         for task in tasks {
-            let last = self.index.last_run(&scope.project, task).map_err(RunError::Index)?;
+            let last = self.index.last_run(&scope.project, task).map_err(ProjectError::Index)?;
             let why = match last {
                 None => Some(WhyUnmet::NeverRun),
                 Some(last) if !self.is_complete(scope, task, &last.run_id)? => Some(WhyUnmet::Incomplete(last.run_id)),
@@ -65,7 +64,7 @@ impl Workspace {
         Ok(unmet)
     }
 
-    fn is_complete(&self, scope: &Scope, task: &TaskId, run: &RunId) -> Result<bool, RunError> {
+    fn is_complete(&self, scope: &Scope, task: &TaskId, run: &RunId) -> Result<bool, ProjectError> {
         let report = sealed_report(&self.store, &self.index, &scope.project, task, run)?;
         Ok(report.completion_criteria_evaluation.completion_status == CompletionStatus::Complete)
     }

@@ -1,5 +1,5 @@
-//! What a verdict depends on beside the tree: the tools' real paths and bytes, installed packages, and which configuration
-//! files changed (E15). Reads files; runs nothing.
+//! The parts of a verdict's environment beside the tree: the real paths and bytes of tools, the installed packages, and changed
+//! configuration files (E15). It reads files and runs nothing.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
@@ -17,7 +17,7 @@ use crate::report::{ConfigurationChangeV2, EnvironmentComponentV2};
 use crate::sandbox::interpreter_of;
 use crate::tree::TreeIndex;
 
-/// Names of files that can change what a run means although no source did (S7), beside those of single tools.
+/// The names of files that can change the meaning of a run without a change to the source (S7), beside those of single tools.
 const CONFIGURATION: &[&str] = &[
     "proctor.toml",
     "pyproject.toml",
@@ -25,73 +25,72 @@ const CONFIGURATION: &[&str] = &[
     "tox.ini",
     "package.json",
     ".coveragerc",
-    // Python runs them before anything else, wherever it finds them.
+    // Python runs these before anything else, in whatever directory it finds them.
     "sitecustomize.py",
     "usercustomize.py",
 ];
 
-/// Names of files that pin what is installed.
+/// The names of files that pin the versions of installed packages.
 const LOCKS: &[&str] =
     &["uv.lock", "poetry.lock", "Pipfile.lock", "requirements*.txt", "package-lock.json", "yarn.lock", "pnpm-lock.yaml"];
 
-/// Where installed packages are recorded, relative to the project.
+/// The directories of virtual environments, relative to the project.
 const VIRTUAL_ENVIRONMENTS: &[&str] = &[".venv", "venv"];
 const NODE_RECORD: &str = "node_modules/.package-lock.json";
 
-/// What runs inside of pytest beside the tests, and can change what it says of them.
+/// Code that pytest runs beside the tests, and that can change their results.
 const CONFTEST: &str = "conftest.py";
-/// In a package's list of entry points: it is a plugin that pytest loads by itself.
+/// This section in a package's entry points marks a plugin that pytest loads automatically.
 const PYTEST_PLUGIN: &[u8] = b"[pytest11]";
 
-/// No record of an installed package is larger than this.
+/// The largest record of an installed package that is read.
 const RECORD_CAP: u64 = 16 * 1024 * 1024;
 
-/// What a program file was when it was looked at; equal stamps mean equal bytes.
+/// The state of a program file when it was read. Equal stamps mean equal bytes.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct FileStamp(pub(crate) String);
 
-/// A program the plan starts, or the interpreter such a program names.
+/// A program that the plan starts, or the interpreter of such a program.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct ProgramFile {
-    /// Its path with every link resolved.
+    /// The path with all links resolved.
     pub(crate) real_path: PathBuf,
-    /// What it was when it was looked at.
+    /// The state when it was read.
     pub(crate) stamp: FileStamp,
 }
 
-/// The digests of program files that are known, by path and stamp.
+/// The known digests of program files, by path and stamp.
 pub(crate) type KnownDigests = BTreeMap<ProgramFile, Digest>;
 
-/// What a run's surroundings amount to.
+/// The environment of a run.
 #[derive(Debug, Clone)]
 pub(crate) struct Surveyed {
-    /// The one digest over all of it.
+    /// The digest of the whole environment.
     pub(crate) digest: Digest,
-    /// What it was made of, for the report.
+    /// The parts of the digest, for the report.
     pub(crate) components: Vec<EnvironmentComponentV2>,
-    /// Configuration files of the tree, by path.
+    /// The configuration files of the tree, by path.
     pub(crate) configuration: BTreeMap<String, Digest>,
-    /// Program files that were hashed for the first time.
+    /// The digests of program files that were hashed for the first time.
     pub(crate) learnt: KnownDigests,
-    /// Whether the digest stands for all of it.
+    /// Whether the digest covers the whole environment.
     pub(crate) certainty: Certainty,
 }
 
-/// Whether a digest of surroundings stands for all of them.
+/// Whether a digest covers the whole environment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Certainty {
-    /// It does.
     Known,
-    /// Something could not be read: the same digest may be another environment's.
+    /// A part could not be read, so another environment may have the same digest.
     PartlyUnknown,
 }
 
-/// A survey that goes on in the background while the actions run: hashing an interpreter must not delay a verdict.
+/// A survey that runs in the background while the actions run, because hashing an interpreter must not delay a verdict.
 pub(crate) struct Survey {
     found: BackgroundJob<Found>,
 }
 
-/// What runs inside of pytest beside the tests.
+/// Code that runs inside of pytest beside the tests.
 struct Inside {
     conftests: BTreeMap<String, Digest>,
     plugins: BTreeMap<String, Option<Digest>>,
@@ -101,12 +100,12 @@ struct Found {
     programs: BTreeMap<ProgramFile, Option<Digest>>,
     learnt: KnownDigests,
     installed: BTreeMap<String, Option<Digest>>,
-    /// Plugins that pytest loads by itself, by package.
+    /// The plugins that pytest loads automatically, by package.
     plugins: BTreeMap<String, Option<Digest>>,
 }
 
 impl Survey {
-    /// Begins to look at the plan's programs and at what is installed.
+    /// Begins to read the plan's programs and the installed packages.
     pub(crate) fn begin(
         background: &BackgroundThread,
         known: KnownDigests,
@@ -132,7 +131,8 @@ impl Survey {
         Self { found }
     }
 
-    /// Waits for the survey and adds what the tree pins. A survey that died leaves the programs unknown, never equal to known ones.
+    /// Waits for the survey and adds the tree's configuration files. If the survey failed, the programs count as unknown and
+    /// never as equal.
     pub(crate) fn finish(self, files: impl Iterator<Item = (String, Digest)>) -> Surveyed {
         let found = self.found.wait().unwrap_or_else(|| Found {
             programs: BTreeMap::new(),
@@ -157,8 +157,8 @@ impl Survey {
     }
 }
 
-/// Returns every program the plan starts, with the interpreters of those that are scripts. Programs that are missing are left out:
-/// the actions that need them say so.
+/// Returns every program that the plan starts, and the interpreters of scripts. Missing programs are left out, because the
+/// actions that need them report it.
 fn programs(plan: &Plan, root: &Path, path_variable: &OsStr) -> BTreeSet<ProgramFile> {
     let mut found = BTreeSet::new();
     for action in plan.actions() {
@@ -175,7 +175,7 @@ fn programs(plan: &Plan, root: &Path, path_variable: &OsStr) -> BTreeSet<Program
     found
 }
 
-/// Computes the digest of a program file's bytes; none when it cannot be read.
+/// Computes the digest of a program file; none: it cannot be read.
 pub(crate) fn file_digest(path: &Path) -> Option<Digest> {
     let mut file = File::open(path).ok()?;
     let mut hasher = Sha256::new();
@@ -188,24 +188,24 @@ pub(crate) fn file_digest(path: &Path) -> Option<Digest> {
     }
 }
 
-/// Returns patterns for the names of configuration files; a `*` stands for any characters.
+/// Returns patterns for the names of configuration files; `*` matches any characters.
 fn configuration_patterns() -> impl Iterator<Item = &'static str> {
     let of_tools = Tool::ALL.into_iter().flat_map(|tool| tool.configuration().iter().copied());
     CONFIGURATION.iter().copied().chain(of_tools)
 }
 
-/// Returns whether a file of this name pins or configures something.
+/// Returns whether a file of this name pins or configures tools.
 pub(crate) fn is_pinned(name: &[u8]) -> bool {
     let name = String::from_utf8_lossy(name);
     configuration_patterns().chain(LOCKS.iter().copied()).any(|pattern| matches_name(pattern, &name))
 }
 
-/// Returns the files of a tree that pin or configure something, with their digests.
+/// Returns the files of a tree that pin or configure tools, with their digests.
 pub(crate) fn pinned(index: &TreeIndex) -> impl Iterator<Item = (String, Digest)> {
     index.named(&is_pinned).into_iter().map(|(path, digest)| (path.to_string(), digest))
 }
 
-/// Returns the digests of the tree's files that pin or configure, by path.
+/// Returns the files that configure tools, and the files that pin versions, each with digests by path.
 fn pinned_files(files: impl Iterator<Item = (String, Digest)>) -> (BTreeMap<String, Digest>, BTreeMap<String, Digest>) {
     let mut configuration = BTreeMap::new();
     let mut locks = BTreeMap::new();
@@ -221,7 +221,7 @@ fn pinned_files(files: impl Iterator<Item = (String, Digest)>) -> (BTreeMap<Stri
     (configuration, locks)
 }
 
-/// Returns the names and record digests of what is installed in the project's own environments.
+/// Returns the packages in the project's own environments, with the digests of their records.
 fn installed_packages(root: &Path) -> BTreeMap<String, Option<Digest>> {
     let mut found = BTreeMap::new();
     for environment in VIRTUAL_ENVIRONMENTS {
@@ -240,13 +240,14 @@ fn installed_packages(root: &Path) -> BTreeMap<String, Option<Digest>> {
     found
 }
 
-/// Returns the packages with plugins of pytest in the virtual environments whose programs the plan's pytest checks start.
+/// Returns the packages with pytest plugins in the virtual environments that the plan's pytest checks use.
 fn pytest_plugins(plan: &Plan, root: &Path, path_variable: &OsStr) -> BTreeMap<String, Option<Digest>> {
     let mut found = BTreeMap::new();
     for action in plan.actions().filter(|action| action.tool.loads_plugins()) {
         let Some(program) = action.command.argv.first() else { continue };
         let Ok(path) = resolve_program(program, &root.join(&action.directory), path_variable) else { continue };
-        // The program of a virtual environment is a link out of it: the path as it was found says where the packages are.
+        // In a virtual environment the program is a link to the outside, so the packages are found by the path before resolving
+        // it.
         let Some(environment) = path.parent().and_then(Path::parent).filter(|path| path.join("pyvenv.cfg").is_file()) else {
             continue;
         };
@@ -267,7 +268,7 @@ fn pytest_plugins(plan: &Plan, root: &Path, path_variable: &OsStr) -> BTreeMap<S
     found
 }
 
-/// Returns the one digest of all of it: equal digests mean that a verdict would not differ for the environment's sake.
+/// Returns the digest of the whole environment. If it is equal, the environment cannot be the cause of a different verdict.
 fn environment_digest(
     programs: &BTreeMap<PathBuf, Option<Digest>>,
     locks: &BTreeMap<String, Digest>,
@@ -297,10 +298,10 @@ fn environment_digest(
     Digest::of(text.as_bytes())
 }
 
-/// Returns how the configuration files of two runs differ.
+/// Returns the differences between the configuration files of two runs.
 pub(crate) fn changed_between(before: &BTreeMap<String, Digest>, now: &BTreeMap<String, Digest>) -> Vec<ConfigurationChangeV2> {
     if before.is_empty() {
-        // The first run has nothing to compare with.
+        // The first run has no earlier state to compare with.
         return Vec::new();
     }
     let paths: BTreeSet<_> = before.keys().chain(now.keys()).collect();

@@ -1,4 +1,4 @@
-//! proctor's own troubles while it carries a run out. What a tool does is never one of them (house style S6).
+//! The failures of proctor itself during a run. Failures of tools are never among them (house style S6).
 
 use std::io;
 use std::path::PathBuf;
@@ -12,9 +12,9 @@ use crate::sandbox::SandboxError;
 use crate::store::IndexError;
 use crate::tree::TreeError;
 
-/// Says what proctor could not do.
+/// An operation that proctor could not do.
 #[derive(Debug, thiserror::Error)]
-pub enum RunError {
+pub enum ProjectError {
     /// The project's evidence could not be locked.
     #[error("failed to lock the project's evidence")]
     Lock(#[source] LockError),
@@ -23,12 +23,7 @@ pub enum RunError {
     StoppedWaiting(StopReason),
     /// No slot of the machine-wide queue became free in time.
     #[error("gave up after {} s of waiting for other runs' actions (still under way: {under_way})", wait.as_secs())]
-    Queue {
-        /// How many actions were under way at the end.
-        under_way: usize,
-        /// How long was waited.
-        wait: Duration,
-    },
+    Queue { under_way: usize, wait: Duration },
     /// Evidence could not be written or read.
     #[error("failed to keep the evidence")]
     Evidence(#[source] EvidenceError),
@@ -44,133 +39,95 @@ pub enum RunError {
     /// The launcher could not be started.
     #[error("failed to start the launcher")]
     Launcher(#[source] LauncherError),
-    /// What an action may see could not be settled.
+    /// The view of an action on the file system could not be determined.
     #[error("failed to settle what an action sees of the file system")]
     Sandbox(#[source] SandboxError),
     /// A command could not be supervised.
     #[error("failed to supervise `{action}`")]
     Supervise {
-        /// The action.
         action: String,
-        /// Why.
         #[source]
         source: SuperviseError,
     },
-    /// A service did not end when it was stopped, and nothing said why.
+    /// A service did not end when it was stopped, for an unknown reason.
     #[error("gave up waiting for the end of the service `{action}`")]
-    ServiceStuck {
-        /// The service.
-        action: String,
-    },
-    /// Nobody could be found to supervise a service.
+    ServiceStuck { action: String },
+    /// The thread that supervises a service could not be started.
     #[error("failed to supervise the service `{action}`")]
     ServiceThread {
-        /// The service.
         action: String,
-        /// Why.
         #[source]
         source: io::Error,
     },
-    /// Nobody could be found to supervise an action beside others.
+    /// The thread that supervises an action beside others could not be started.
     #[error("failed to supervise `{action}` beside other actions")]
     LaneThread {
-        /// The action.
         action: String,
-        /// Why.
         #[source]
         source: io::Error,
     },
-    /// A descriptor of an action's files could not be had.
+    /// A file descriptor for an action's files could not be created.
     #[error("failed to open the files of `{action}`")]
     Descriptor {
-        /// The action.
         action: String,
-        /// Why.
         #[source]
         source: io::Error,
     },
-    /// The project's directory could not be looked at.
+    /// The project's directory could not be read.
     #[error("failed to look at `{path}`")]
     Project {
-        /// The directory.
         path: PathBuf,
-        /// Why.
         #[source]
         source: io::Error,
     },
-    /// A file a tool is to write could not be put aside.
+    /// An old report file could not be moved out of the way.
     #[error("failed to put the old report `{path}` aside")]
     OldReport {
-        /// The file.
         path: PathBuf,
-        /// Why.
         #[source]
         source: io::Error,
     },
-    /// A report in the store cannot be read back.
+    /// A report in the store cannot be read.
     #[error("the report of run {run_id} cannot be read: {problem}")]
-    Report {
-        /// The run.
-        run_id: RunId,
-        /// Why.
-        problem: String,
-    },
+    Report { run_id: RunId, problem: String },
     /// The specification of a task cannot be found, or a proposed one cannot be read.
     #[error("{problem}")]
-    Specification {
-        /// Why.
-        problem: String,
-    },
+    Specification { problem: String },
     /// A retest is refused.
     #[error(transparent)]
     Retest(RetestRefusal),
-    /// Only a person may go on with a task.
+    /// Only a person may decide where a task continues.
     #[error("task `{task}` waits for a person: only one can go on with it")]
-    PersonNeeded {
-        /// The task.
-        task: TaskId,
-    },
-    /// Only a person may approve what a plan weakens.
+    PersonNeeded { task: TaskId },
+    /// Only a person may approve a plan that weakens something.
     #[error("task `{task}` asks for less than was approved: only a person can approve that")]
-    ApprovalNeedsPerson {
-        /// The task.
-        task: TaskId,
-    },
-    /// More files are protected than an approval can hold.
+    ApprovalNeedsPerson { task: TaskId },
+    /// More files are protected than an approval can list.
     #[error("`protect` names {count} files, and at most {most} can be protected")]
     ProtectedTooMany {
-        /// How many they are.
+        /// The number of protected files.
         count: usize,
-        /// How many they may be.
+        /// The largest allowed number.
         most: usize,
     },
-    /// Only a signature approves.
+    /// The plan can be approved by a signature only.
     #[error("task `{task}` asks for less than was approved: only a signature of a listed key can approve that")]
-    ApprovalNeedsSignature {
-        /// The task.
-        task: TaskId,
-    },
-    /// What was handed over is no signature that approves.
+    ApprovalNeedsSignature { task: TaskId },
+    /// The given signature does not approve the plan.
     #[error(
         "that is no signature, by a key that may approve, of what is to be approved of task `{task}` now: nothing was approved"
     )]
-    ApprovalSignature {
-        /// The task.
-        task: TaskId,
-    },
-    /// The plan is another than the person was shown.
+    ApprovalSignature { task: TaskId },
+    /// The plan changed after it was shown to the person.
     #[error("the plan of task `{task}` or what was approved of it changed meanwhile: nothing was approved")]
-    ApprovedMeanwhile {
-        /// The task.
-        task: TaskId,
-    },
-    /// A change of the TDD cycle makes no sense now.
+    ApprovedMeanwhile { task: TaskId },
+    /// The change of the TDD cycle is not possible in its current state.
     #[error(transparent)]
     Cycle(crate::routing::TransitionError),
 }
 
-impl RunError {
-    /// Returns the exit code of a command that ends with it (G5).
+impl ProjectError {
+    /// Returns the exit code of a command that fails with this error (G5).
     pub fn exit(&self) -> CommandExit {
         match self {
             Self::Lock(LockError::Busy { .. }) | Self::Queue { .. } => CommandExit::NoFreshVerdict,
@@ -204,7 +161,7 @@ impl RunError {
         }
     }
 
-    /// Returns what to do next.
+    /// Returns advice on what to do next.
     pub fn hint(&self) -> Option<String> {
         let hint = match self {
             Self::Lock(error) => error.hint().to_owned(),

@@ -1,4 +1,4 @@
-//! Finds out how well an action is kept apart here: by starting one at each level, the way a run does. Seals nothing.
+//! Finds out which isolation levels are available, by starting an action at each level as a run does. It seals nothing.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -10,60 +10,59 @@ use crate::config::SandboxSettings;
 use crate::evidence::Store;
 use crate::model::{Action, ActionEnd, ActionLimits, IsolationLevel, Kept, Place, ResourceLimits, SpawnFailure, StopStage};
 use crate::process::{ALL_REASONS, Control, Isolation, LaunchRequest, LauncherHandle, Sinks, supervise};
-use crate::project::error::RunError;
+use crate::project::error::ProjectError;
 use crate::sandbox::isolation;
 use crate::sandbox::{ChildEnvironment, EnvironmentSettings};
 use crate::sandbox::{SandboxRequest, prepare_sandbox};
 
-/// The levels that can be missing: a process group can always be had.
+/// The levels that may be unavailable. A process group is always available.
 const TRIED: [IsolationLevel; 3] = [IsolationLevel::Namespace, IsolationLevel::Cgroup, IsolationLevel::Landlock];
 
-/// Asks how well an action would be kept apart.
+/// The input of an examination.
 pub struct ExaminationRequest<'a> {
-    /// Where the store is, or will be.
+    /// The path of the store, which need not exist yet.
     pub state_root: &'a Path,
-    /// The project's root.
     pub project_root: &'a Path,
-    /// The action that is tried: it should end by itself at once, and print nothing of interest.
+    /// The action that is tried. It should end at once and print nothing important.
     pub action: &'a Action,
     /// The absolute path of its program.
     pub program: &'a Path,
-    /// `[sandbox]`; its mode is left out of account.
+    /// The `[sandbox]` settings; the mode is ignored.
     pub settings: &'a SandboxSettings,
-    /// The variables proctor was started with.
+    /// The environment variables of proctor.
     pub ambient: &'a BTreeMap<OsString, OsString>,
-    /// By which a person stops it.
+    /// The control by which a person can stop the examination.
     pub control: &'a Control,
 }
 
-/// What was found out.
+/// The result of an examination.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Examination {
-    /// The level at which an action is started; none: it cannot be started, and the first of `levels` says why.
+    /// The level at which an action is started; none: no action can be started, and the first of `levels` says why.
     pub level: Option<IsolationLevel>,
-    /// Every level that can be missing, the strongest first.
+    /// Every level that may be unavailable, strongest first.
     pub levels: Vec<LevelFound>,
-    /// What a check would see otherwise than there and read-only.
+    /// The places with other access than read-only.
     pub places: Vec<Place>,
     /// The store, which is always hidden.
     pub store: PathBuf,
 }
 
-/// One level.
+/// The result for one level.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LevelFound {
-    /// Which.
     pub level: IsolationLevel,
-    /// Why it cannot be had; none: it can.
+    /// Why the level is not available; none: it is available.
     pub obstacle: Option<String>,
 }
 
 /// Tries every level.
 ///
 /// # Errors
-/// When the store cannot be had, the settings name something that cannot be opened, or supervising fails.
-pub fn examine(launcher: &mut LauncherHandle, request: &ExaminationRequest<'_>) -> Result<Examination, RunError> {
-    let store = Store::open(request.state_root).map_err(RunError::Evidence)?;
+///
+/// When the store cannot be opened, the settings name something that cannot be opened, or supervising fails.
+pub fn examine(launcher: &mut LauncherHandle, request: &ExaminationRequest<'_>) -> Result<Examination, ProjectError> {
+    let store = Store::open(request.state_root).map_err(ProjectError::Evidence)?;
     let scratch = Scratch(store.root().join(format!("examination-{}", std::process::id())));
     let environment = ChildEnvironment::build(request.ambient, &EnvironmentSettings::default(), request.action, &scratch.0);
     let sandbox = prepare_sandbox(&SandboxRequest {
@@ -78,7 +77,7 @@ pub fn examine(launcher: &mut LauncherHandle, request: &ExaminationRequest<'_>) 
         ambient: request.ambient,
         settings: request.settings,
     })
-    .map_err(RunError::Sandbox)?;
+    .map_err(ProjectError::Sandbox)?;
     let launch = |strongest| LaunchRequest {
         program: request.program.to_owned(),
         argv: request.action.command.argv.iter().map(OsString::from).collect(),
@@ -102,16 +101,16 @@ pub fn examine(launcher: &mut LauncherHandle, request: &ExaminationRequest<'_>) 
     Ok(Examination { level, levels, places: sandbox.places, store: sandbox.store })
 }
 
-/// Starts the action and returns how it was kept apart, or why it was not started.
+/// Starts the action, and returns how it was isolated, or why it was not started.
 fn start(
     launcher: &mut LauncherHandle,
     launch: &LaunchRequest,
     request: &ExaminationRequest<'_>,
-) -> Result<Result<Kept, SpawnFailure>, RunError> {
+) -> Result<Result<Kept, SpawnFailure>, ProjectError> {
     let action = request.action;
     let nothing = || {
         let opened = File::options().write(true).open("/dev/null");
-        opened.map_err(|source| RunError::Descriptor { action: action.name.clone(), source })
+        opened.map_err(|source| ProjectError::Descriptor { action: action.name.clone(), source })
     };
     let sinks = Sinks { log: nothing()?, frames: nothing()? };
     let limits = ActionLimits {
@@ -122,7 +121,7 @@ fn start(
         ladder: vec![StopStage::Sigkill],
     };
     let ended = supervise(launcher, launch, &limits, sinks, request.control, ALL_REASONS)
-        .map_err(|source| RunError::Supervise { action: action.name.clone(), source })?;
+        .map_err(|source| ProjectError::Supervise { action: action.name.clone(), source })?;
     Ok(match (ended.end, ended.kept) {
         (ActionEnd::NotStarted(failure), _) => Err(failure),
         (_, Some(kept)) => Ok(kept),
@@ -130,9 +129,9 @@ fn start(
     })
 }
 
-/// Returns the level of an action, and what stands against each.
+/// Returns the level of an action, and the obstacle for each level.
 fn conclude(tried: &[(IsolationLevel, Result<Kept, SpawnFailure>)]) -> (Option<IsolationLevel>, Vec<LevelFound>) {
-    // The launcher tells everything that stands against stronger levels, in their order.
+    // The launcher reports the obstacles of all stronger levels in order.
     let mut obstacles: Vec<&String> = Vec::new();
     for obstacle in tried.iter().filter_map(|(_, kept)| kept.as_ref().ok()).flat_map(|kept| &kept.obstacles) {
         if !obstacles.contains(&obstacle) {
@@ -146,7 +145,7 @@ fn conclude(tried: &[(IsolationLevel, Result<Kept, SpawnFailure>)]) -> (Option<I
             Ok(kept) if kept.level == *level => None,
             Ok(_) => Some(obstacles.next().unwrap_or_else(|| "the launcher did not say why".to_owned())),
             Err(SpawnFailure::NotIsolated { why }) => Some(why.clone()),
-            Err(failure) => Some(format!("the command could not be started: {failure:?}")),
+            Err(failure) => Some(format!("the command could not be started: {failure}")),
         },
     };
     let levels = tried.iter().map(found).collect();
@@ -154,12 +153,12 @@ fn conclude(tried: &[(IsolationLevel, Result<Kept, SpawnFailure>)]) -> (Option<I
     (level, levels)
 }
 
-/// A directory that goes with what was tried.
+/// A temporary directory that is removed after the examination.
 struct Scratch(PathBuf);
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // Nothing is in it but what the trial's private directories needed; what is left takes no harm.
+        // It has only the trial's private directories. A directory that cannot be removed does no harm.
         let _left = fs::remove_dir_all(&self.0);
     }
 }

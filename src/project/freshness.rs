@@ -1,7 +1,7 @@
-//! How a project's verdicts stand to its tree as it is now: gathers what [`compute_freshness`] decides on.
+//! Collects the facts from which [`compute_freshness`] decides how a project's verdicts relate to the current tree.
 //!
-//! The tree is looked at first and the ledger read afterwards, so that a verdict that is called fresh was there for a tree that was
-//! on disk after the question was asked. Nothing is locked and nothing is run.
+//! The tree is read first and the ledger afterwards. So a verdict is called fresh only for a tree that was on disk after the
+//! question was asked. Nothing is locked and nothing is run.
 
 use std::path::Path;
 
@@ -14,7 +14,7 @@ use crate::model::{
 };
 use crate::project::approval::unapproved_in;
 use crate::project::archive::Archive;
-use crate::project::error::RunError;
+use crate::project::error::ProjectError;
 use crate::project::known_trees::look_once;
 use crate::project::registration::{Found, Place};
 use crate::project::request::{Scope, Settings};
@@ -24,58 +24,58 @@ use crate::report::{EXECUTION_REPORT_FILE, parse};
 use crate::store::{self, IndexedRun};
 use crate::tree::{self, TreeHints};
 
-/// So many of the newest runs are looked at for ones whose tree moved: two in a row tell that it moves again and again.
+/// How many of the newest runs are searched for moved trees. Two in a row show that the tree keeps moving.
 const MOVED_RUNS: u32 = 2;
 
 /// A project as its files describe it now.
 #[derive(Debug, Clone, Copy)]
 pub struct Described<'a> {
-    /// What would be run.
+    /// The plan that would be run.
     pub plan: &'a Plan,
-    /// How.
+    /// The settings for running it.
     pub settings: &'a Settings,
-    /// What the plans of other tasks are made with.
+    /// The configuration for the plans of other tasks.
     pub configuration: &'a Configuration,
 }
 
-/// A project whose checks have no plan.
+/// A project whose own checks have no plan.
 #[derive(Debug, Clone, Copy)]
 pub struct Undescribed<'a> {
-    /// Why, one line for each problem.
+    /// The reasons, one line for each problem.
     pub problems: &'a [String],
-    /// What can be read nevertheless: tasks of specifications may have plans.
+    /// Settings and configuration, if they can be read nevertheless: tasks of specifications may still have plans.
     pub readable: Option<(&'a Settings, &'a Configuration)>,
 }
 
-/// Whose standing is asked for, and what is known of it beforehand.
+/// The tasks in question, and what is known about the project already.
 struct Question<'a> {
     project: Option<&'a ProjectId>,
     approval: Approval,
     root: &'a Path,
     asked: Asked<'a>,
-    /// The tasks that are asked about beside those that are watched or have a history.
+    /// The requested tasks, in addition to those that are watched or have a history.
     wanted: &'a [TaskId],
 }
 
-/// What the project's files say.
+/// The content of the project's files.
 enum Asked<'a> {
-    /// What would be run, or what is wrong.
+    /// The plan, or the problems.
     Described(Result<Described<'a>, Undescribed<'a>>),
-    /// Nobody read them.
+    /// The files were not read.
     Unlooked,
 }
 
-/// What the tree and the plan are now, as far as somebody looked.
+/// The current tree and plan, as far as they were read.
 struct Look<'a> {
     tree: Option<TreeDigest>,
     activity: Activity,
-    /// The tasks that are asked about beside the configuration's and those that have a history.
+    /// The requested tasks, in addition to the configured one and those with a history.
     wanted: Vec<TaskId>,
-    /// The specifications in that tree, and what their plans are made with; none where nobody looked.
+    /// The specifications in the tree and the configuration for their plans; none: they were not read.
     specifications: Option<(&'a Specifications, &'a Configuration)>,
 }
 
-/// What a task's plan is now.
+/// The current plan of a task.
 struct PlanFacts {
     now: PlanNow,
     approval: Approval,
@@ -83,25 +83,27 @@ struct PlanFacts {
 }
 
 impl Archive {
-    /// Returns how the verdicts of a directory stand, whether it is registered or not.
+    /// Returns how the verdicts of a directory relate to its current tree. The directory need not be registered.
     ///
     /// # Errors
+    ///
     /// When the tree, the ledger or the index cannot be read.
     pub fn standing(
         &mut self,
         root: &Path,
         described: Result<Described<'_>, Undescribed<'_>>,
         wanted: &[TaskId],
-    ) -> Result<ProjectStanding, RunError> {
+    ) -> Result<ProjectStanding, ProjectError> {
         let (project, approval) = self.find_approved(root)?;
         let question = Question { project: project.as_ref(), approval, root, asked: Asked::Described(described), wanted };
         let look = |settings: &Settings| look_once(&self.store, settings, project.as_ref(), root);
         stand(&self.store, &mut self.index, &mut Specifications::default(), &question, look)
     }
 
-    /// Returns how the verdicts of a project stand as far as that is known without a look at its tree: never fresh.
+    /// Returns how the verdicts of a project stand without reading its tree. No verdict is called fresh then.
     ///
     /// # Errors
+    ///
     /// When the ledger or the index cannot be read.
     pub fn standing_unlooked(
         &mut self,
@@ -110,7 +112,7 @@ impl Archive {
         approval: Approval,
         wanted: &[TaskId],
         activity: Activity,
-    ) -> Result<ProjectStanding, RunError> {
+    ) -> Result<ProjectStanding, ProjectError> {
         let question = Question { project, approval, root, asked: Asked::Unlooked, wanted };
         judge(
             &self.store,
@@ -120,25 +122,26 @@ impl Archive {
         )
     }
 
-    /// Returns whether a process writes a project's evidence at this moment.
+    /// Returns whether a process is writing the project's evidence at this moment.
     ///
     /// # Errors
-    /// When the lock cannot be looked at.
-    pub fn is_busy(&self, project: &ProjectId) -> Result<bool, RunError> {
-        Ok(self.store.lock_holder(project).map_err(RunError::Evidence)?.is_some())
+    ///
+    /// When the lock cannot be read.
+    pub fn is_busy(&self, project: &ProjectId) -> Result<bool, ProjectError> {
+        Ok(self.store.lock_holder(project).map_err(ProjectError::Evidence)?.is_some())
     }
 
     /// Returns whether the service watches a project.
     ///
     /// # Errors
     /// When the index cannot be read.
-    pub fn serving(&self, project: &ProjectId) -> Result<Serving, RunError> {
-        self.index.serving(project).map_err(RunError::Index)
+    pub fn serving(&self, project: &ProjectId) -> Result<Serving, ProjectError> {
+        self.index.serving(project).map_err(ProjectError::Index)
     }
 
-    fn find_approved(&mut self, root: &Path) -> Result<(Option<ProjectId>, Approval), RunError> {
+    fn find_approved(&mut self, root: &Path) -> Result<(Option<ProjectId>, Approval), ProjectError> {
         if !root.is_dir() {
-            // A place cannot be taken of what is not there: whoever was registered at this path is meant.
+            // The directory does not exist, so it is identified by its registered path instead of device and inode.
             let path = root.to_string_lossy();
             let projects = self.projects()?;
             let found = projects.into_iter().find(|project| project.path == path).map(|project| project.id);
@@ -155,11 +158,12 @@ impl Archive {
 }
 
 impl Workspace {
-    /// Returns how the verdicts of a registered project stand; its tree is looked at warm, at what the hints say.
+    /// Returns how the verdicts of a registered project relate to its current tree. Only what the hints name is read again.
     ///
-    /// Hints that name a path too few make the answer wrong: whoever gives other hints than everything vouches for them.
+    /// Callers that pass hints promise that nothing else changed; a missing hint makes the answer wrong.
     ///
     /// # Errors
+    ///
     /// When the tree, the ledger or the index cannot be read.
     pub fn standing(
         &mut self,
@@ -167,7 +171,7 @@ impl Workspace {
         described: Result<Described<'_>, Undescribed<'_>>,
         wanted: &[TaskId],
         hints: &TreeHints,
-    ) -> Result<ProjectStanding, RunError> {
+    ) -> Result<ProjectStanding, ProjectError> {
         let question = Question {
             wanted,
             project: Some(&scope.project),
@@ -185,9 +189,10 @@ fn stand(
     index: &mut store::StoreIndex,
     specifications: &mut Specifications,
     question: &Question<'_>,
-    look: impl FnOnce(&Settings) -> Result<tree::TreeIndex, RunError>,
-) -> Result<ProjectStanding, RunError> {
-    let holder = question.project.map(|project| store.lock_holder(project).map_err(RunError::Evidence)).transpose()?.flatten();
+    look: impl FnOnce(&Settings) -> Result<tree::TreeIndex, ProjectError>,
+) -> Result<ProjectStanding, ProjectError> {
+    let holder =
+        question.project.map(|project| store.lock_holder(project).map_err(ProjectError::Evidence)).transpose()?.flatten();
     let activity = if holder.is_some() { Activity::Running } else { Activity::Idle };
     let readable = match &question.asked {
         Asked::Described(Ok(described)) => Some((described.settings, described.configuration)),
@@ -201,7 +206,7 @@ fn stand(
     let named = watched.map(|watched| watched.named.clone()).unwrap_or_default();
     let wanted = [question.wanted, &named].concat();
     let mut seen = Look { tree: None, activity, wanted, specifications: None };
-    // While a run is under way its own closing look tells more than one from here.
+    // While a run is under way, its own final comparison is more reliable than reading the tree here.
     if let (Some((settings, configuration)), Activity::Idle) = (readable, activity)
         && question.root.is_dir()
     {
@@ -219,8 +224,8 @@ fn stand(
     judge(store, index, question, &seen)
 }
 
-/// Returns whether a task is asked about that only a specification can have: nothing is read where none is.
-fn needs_specifications(index: &store::StoreIndex, question: &Question<'_>, wanted: &[TaskId]) -> Result<bool, RunError> {
+/// Returns whether a requested task can only come from a specification. Otherwise the specifications are not read.
+fn needs_specifications(index: &store::StoreIndex, question: &Question<'_>, wanted: &[TaskId]) -> Result<bool, ProjectError> {
     let own = own_task(question);
     Ok(tasks_of(index, question, wanted)?.iter().any(|task| *task != own && *task != TaskId::default_task()))
 }
@@ -230,7 +235,7 @@ fn judge(
     index: &mut store::StoreIndex,
     question: &Question<'_>,
     look: &Look<'_>,
-) -> Result<ProjectStanding, RunError> {
+) -> Result<ProjectStanding, ProjectError> {
     if let Some(project) = question.project {
         catch_up(store, index, project)?;
     }
@@ -262,14 +267,14 @@ fn judge(
         Asked::Described(Ok(_)) | Asked::Unlooked => Vec::new(),
     };
     if let Some(project) = question.project {
-        // Those of the last report, and those since: whoever asks after a run wants to know them too.
-        let violations = index.violations_since(project, 1).map_err(RunError::Index)?;
+        // These include the violations in the last report, because a caller after a run wants to see them too.
+        let violations = index.violations_since(project, 1).map_err(ProjectError::Index)?;
         problems.extend(violations.iter().map(ViolationRecord::sentence));
     }
     Ok(ProjectStanding { project: question.project.cloned(), root: question.root.to_owned(), tasks, problems })
 }
 
-/// Returns the task whose plan was read beforehand.
+/// Returns the task whose plan was read already.
 fn own_task(question: &Question<'_>) -> TaskId {
     match &question.asked {
         Asked::Described(Ok(described)) => described.plan.task.clone(),
@@ -277,10 +282,10 @@ fn own_task(question: &Question<'_>) -> TaskId {
     }
 }
 
-/// Returns the task of the configuration, then those that were asked for, then those that have a history.
-fn tasks_of(index: &store::StoreIndex, question: &Question<'_>, wanted: &[TaskId]) -> Result<Vec<TaskId>, RunError> {
+/// Returns the configured task, then the requested ones, then those with a history.
+fn tasks_of(index: &store::StoreIndex, question: &Question<'_>, wanted: &[TaskId]) -> Result<Vec<TaskId>, ProjectError> {
     let known = match question.project {
-        Some(project) => index.tasks(project).map_err(RunError::Index)?,
+        Some(project) => index.tasks(project).map_err(ProjectError::Index)?,
         None => Vec::new(),
     };
     let mut tasks = vec![own_task(question)];
@@ -298,7 +303,7 @@ fn plan_facts(
     look: &Look<'_>,
     task: &TaskId,
     verdict: Option<&LastVerdict>,
-) -> Result<PlanFacts, RunError> {
+) -> Result<PlanFacts, ProjectError> {
     let facts = |now, problems| PlanFacts { now, approval: question.approval, problems };
     let is_own = own_task(question) == *task;
     let read;
@@ -312,10 +317,10 @@ fn plan_facts(
                 read = plan;
                 &read
             }
-            // It had verdicts: they are of a task that is gone.
+            // The task had verdicts, so it existed and was removed.
             Some(Err(TaskError::Unknown { .. })) if verdict.is_some() => return Ok(facts(PlanNow::WithoutTask, Vec::new())),
             Some(Err(error)) => return Ok(facts(PlanNow::SpecificationWrong, error.lines())),
-            // Nobody looked, because a run is under way. The tree is not known either, so that nothing is called fresh for it.
+            // The specifications were not read because a run is under way. The tree is unknown too, so nothing is called fresh.
             None => return Ok(facts(plan_of_verdict(verdict), Vec::new())),
         },
         Asked::Unlooked => return Ok(facts(plan_of_verdict(verdict), Vec::new())),
@@ -333,7 +338,7 @@ fn plan_of_verdict(verdict: Option<&LastVerdict>) -> PlanNow {
     verdict.and_then(|verdict| verdict.plan).map_or(PlanNow::WithoutTask, PlanNow::Known)
 }
 
-/// What the ledger says of a task.
+/// The ledger's data about a task.
 #[derive(Default)]
 struct History {
     verdict: Option<LastVerdict>,
@@ -342,10 +347,10 @@ struct History {
 }
 
 impl History {
-    fn read(store: &Store, index: &store::StoreIndex, project: &ProjectId, task: &TaskId) -> Result<Self, RunError> {
-        let tdd = index.tdd(project, task).map_err(RunError::Index)?;
-        let verdict = index.last_run(project, task).map_err(RunError::Index)?;
-        let newest = index.runs(project, Some(task), MOVED_RUNS).map_err(RunError::Index)?;
+    fn read(store: &Store, index: &store::StoreIndex, project: &ProjectId, task: &TaskId) -> Result<Self, ProjectError> {
+        let tdd = index.tdd(project, task).map_err(ProjectError::Index)?;
+        let verdict = index.last_run(project, task).map_err(ProjectError::Index)?;
+        let newest = index.runs(project, Some(task), MOVED_RUNS).map_err(ProjectError::Index)?;
         let newest = newest.into_iter().take_while(|run| run.status == OverallStatus::Moved);
         let moved = newest.map(|run| moved_run(store, project, &run)).collect::<Result<_, _>>()?;
         let verdict = verdict.map(|run| last_verdict(store, project, run, &tdd));
@@ -367,7 +372,7 @@ fn last_verdict(store: &Store, project: &ProjectId, run: IndexedRun, tdd: &TddSt
     }
 }
 
-/// What the run's line says holds until something else changes the task's cycle: a RED that was valid is none in another phase.
+/// Returns the exit code of a run. It changes when the task's cycle changes: a valid RED is not valid in another phase.
 fn exit(run: &IndexedRun, tdd: &TddState) -> CommandExit {
     let by_result = match (run.status, run.result) {
         (OverallStatus::SpecificationError, _) => CommandExit::SpecificationWrong,
@@ -380,8 +385,8 @@ fn exit(run: &IndexedRun, tdd: &TddState) -> CommandExit {
     }
 }
 
-fn moved_run(store: &Store, project: &ProjectId, run: &IndexedRun) -> Result<MovedRun, RunError> {
-    let bytes = evidence::read_report(store, project, &run.task, &run.run_id).map_err(RunError::Evidence)?;
+fn moved_run(store: &Store, project: &ProjectId, run: &IndexedRun) -> Result<MovedRun, ProjectError> {
+    let bytes = evidence::read_report(store, project, &run.task, &run.run_id).map_err(ProjectError::Evidence)?;
     let report = parse(&bytes).map_err(|error| report_error(&run.run_id, &error))?;
     let tree = report.tree;
     Ok(MovedRun {
@@ -391,6 +396,6 @@ fn moved_run(store: &Store, project: &ProjectId, run: &IndexedRun) -> Result<Mov
     })
 }
 
-fn report_error(run_id: &RunId, error: &impl ToString) -> RunError {
-    RunError::Report { run_id: run_id.clone(), problem: error.to_string() }
+fn report_error(run_id: &RunId, error: &impl ToString) -> ProjectError {
+    ProjectError::Report { run_id: run_id.clone(), problem: error.to_string() }
 }

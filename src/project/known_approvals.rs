@@ -1,20 +1,21 @@
-//! The plans that this process knows to be approved, so that the next run on one of them asks the index nothing.
+//! The approved plans that this process remembers, so that the next run of such a plan need not ask the index.
 
-use crate::model::{Digest, LedgerBody, LedgerLine, ProjectId, Sequence, TaskId};
+use crate::model::{Digest, LedgerLine, ProjectId, Sequence, TaskId};
 
 /// A plan that is known to be approved.
 ///
-/// It holds while the ledger has no line that this process did not write: another one may have approved something else.
+/// It is valid only while all new lines of the ledger come from this process, because another process may have approved another
+/// plan.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct KnownApproval {
     pub(crate) project: ProjectId,
     pub(crate) task: TaskId,
     pub(crate) plan: Digest,
-    /// The line that follows the last one this was seen to hold for.
+    /// The next line number of the ledger at the time when this was last known to be valid.
     pub(crate) next: Sequence,
 }
 
-/// What is known of the plans that are approved: the one of each task that ran last.
+/// The known approvals: for each task, the plan that ran last.
 #[derive(Debug, Default)]
 pub(crate) struct KnownApprovals(Vec<KnownApproval>);
 
@@ -29,25 +30,14 @@ impl KnownApprovals {
         self.0.push(known);
     }
 
-    /// Takes notice of a line that this process wrote.
+    /// Updates the known approvals after this process wrote a line. A new approval replaces them; any other line keeps them valid.
     pub(crate) fn wrote(&mut self, project: &ProjectId, line: &LedgerLine) {
-        match &line.body {
-            LedgerBody::Approval(_) | LedgerBody::Registered(_) => self.0.retain(|known| known.project != *project),
-            LedgerBody::Run(_)
-            | LedgerBody::Superseded(_)
-            | LedgerBody::Phase(_)
-            | LedgerBody::Override(_)
-            | LedgerBody::Serving(_)
-            | LedgerBody::Retest(_)
-            | LedgerBody::TaskList(_)
-            | LedgerBody::Violation(_)
-            | LedgerBody::Pruned(_)
-            | LedgerBody::Archived(_)
-            | LedgerBody::Governance(_) => {
-                for known in self.0.iter_mut().filter(|known| known.project == *project && known.next == line.sequence) {
-                    known.next = Sequence(line.sequence.0 + 1);
-                }
-            }
+        if line.body.approving().is_some() {
+            self.0.retain(|known| known.project != *project);
+            return;
+        }
+        for known in self.0.iter_mut().filter(|known| known.project == *project && known.next == line.sequence) {
+            known.next = Sequence(line.sequence.0 + 1);
         }
     }
 }
@@ -55,8 +45,8 @@ impl KnownApprovals {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{Serving, ServingRecord};
-    use crate::project::testing::ledger_line;
+    use crate::model::testing::ledger_line;
+    use crate::model::{LedgerBody, Serving, ServingRecord};
 
     fn serving(sequence: u64) -> LedgerLine {
         ledger_line(sequence, LedgerBody::Serving(ServingRecord { serving: Serving::Served }))

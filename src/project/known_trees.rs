@@ -1,7 +1,7 @@
-//! The trees of projects as they were last seen, and as they are saved for the next start.
+//! The last known trees of projects, and their saved form for the next start.
 //!
-//! What is kept here only makes the next look cheaper. A look at everything compares every stamp, so a saved index that is old,
-//! damaged or gone costs time and never a wrong digest.
+//! A known tree only makes reading faster. A complete look compares the stamp of every file, so an old, damaged or missing saved
+//! index costs time and never leads to a wrong digest.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -10,17 +10,18 @@ use crate::evidence::Store;
 use crate::ignore::{Matcher, MatcherSettings};
 use crate::model::ProjectId;
 use crate::process::clock;
-use crate::project::error::RunError;
+use crate::project::error::ProjectError;
 use crate::project::request::{Scope, Settings};
 use crate::store;
 use crate::tree::{TreeHints, TreeIndex};
 
-/// An index is saved anew when a start with the saved one would read so many files …
+/// An index is saved again when a start with the saved one would have to read at least this many files, plus one for every
+/// [`WORTH_SAVING_OF`] files of the tree.
 const WORTH_SAVING: u64 = 16;
-/// … and one of so many.
+/// See [`WORTH_SAVING`]: the larger the tree, the more files must be outdated.
 const WORTH_SAVING_OF: u64 = 64;
 
-/// The trees that were looked at, by their roots.
+/// The trees that were read, by root.
 #[derive(Default)]
 pub(crate) struct KnownTrees {
     trees: BTreeMap<PathBuf, KnownTree>,
@@ -28,18 +29,20 @@ pub(crate) struct KnownTrees {
 
 struct KnownTree {
     project: ProjectId,
-    /// What decided what belongs to the tree. With other settings nothing but the files' stamps counts.
+    /// The settings that decide which files belong to the tree. If they change, only the files' stamps stay valid.
     settings: MatcherSettings,
     matcher: Matcher,
     index: TreeIndex,
-    /// What is saved; it shares with the index what has not changed since.
+    /// The saved index. It shares unchanged parts with the current index.
     saved: Option<TreeIndex>,
 }
 
 impl KnownTrees {
-    /// Looks at a tree: at what the hints say where it is known, else at everything, warm where an index was saved.
+    /// Reads a tree: only what the hints name if the tree is known, otherwise all of it, starting from a saved index if there is
+    /// one.
     ///
     /// # Errors
+    ///
     /// When the root cannot be read, or a pattern of the settings is wrong.
     pub(crate) fn look(
         &mut self,
@@ -47,7 +50,7 @@ impl KnownTrees {
         settings: &Settings,
         scope: &Scope,
         hints: &TreeHints,
-    ) -> Result<TreeIndex, RunError> {
+    ) -> Result<TreeIndex, ProjectError> {
         let known = self.trees.get_mut(&scope.root).filter(|known| known.project == scope.project);
         let Some(known) = known else {
             let matcher = settings.new_matcher()?;
@@ -66,12 +69,12 @@ impl KnownTrees {
             TreeHints::Only(paths) if !is_new => known.index.apply(paths, &known.matcher, clock::now()),
             TreeHints::Only(_) | TreeHints::Everything => known.index.rescan(&known.matcher, clock::now()),
         };
-        known.index = looked.map_err(RunError::Tree)?;
+        known.index = looked.map_err(ProjectError::Tree)?;
         Ok(known.index.clone())
     }
 
-    /// Saves the indexes of which too much is not saved. Takes some milliseconds where there is something to save, so it is not done
-    /// between a save and its verdict; and nothing where there is not.
+    /// Saves the indexes with enough unsaved changes. Saving takes some milliseconds, so it is not done between a save and its
+    /// verdict.
     pub(crate) fn save(&mut self, store: &Store) {
         for known in self.trees.values_mut() {
             let is_worth_it = match &known.saved {
@@ -81,7 +84,7 @@ impl KnownTrees {
             if !is_worth_it {
                 continue;
             }
-            // What cannot be saved is read from the files at the next start; it is not tried again for every run.
+            // If saving fails, the next start reads the files instead. It is not tried again for every run.
             known.saved = Some(known.index.clone());
             let path = store.tree_index_path(&known.project);
             if let Err(error) = store::write_tree_index(&path, &known.index.to_bytes()) {
@@ -91,26 +94,27 @@ impl KnownTrees {
     }
 }
 
-/// Looks at a tree that is looked at no second time: warm where an index of it was saved.
+/// Reads a tree that is needed only once, starting from a saved index if there is one.
 ///
 /// # Errors
+///
 /// When the root cannot be read, or a pattern of the settings is wrong.
 pub(crate) fn look_once(
     store: &Store,
     settings: &Settings,
     project: Option<&ProjectId>,
     root: &Path,
-) -> Result<TreeIndex, RunError> {
+) -> Result<TreeIndex, ProjectError> {
     let saved = project.and_then(|project| read(store, project, root));
     begin(saved.as_ref(), root, &settings.new_matcher()?)
 }
 
-fn begin(saved: Option<&TreeIndex>, root: &Path, matcher: &Matcher) -> Result<TreeIndex, RunError> {
+fn begin(saved: Option<&TreeIndex>, root: &Path, matcher: &Matcher) -> Result<TreeIndex, ProjectError> {
     let looked = match saved {
         Some(saved) => saved.rescan(matcher, clock::now()),
         None => TreeIndex::scan(root, matcher, clock::now()),
     };
-    looked.map_err(RunError::Tree)
+    looked.map_err(ProjectError::Tree)
 }
 
 fn read(store: &Store, project: &ProjectId, root: &Path) -> Option<TreeIndex> {

@@ -1,4 +1,5 @@
-//! What of this machine bounds the watching and keeping of projects: limits, file systems, space, clocks. Reads and judges nothing.
+//! Limits of this machine for watching and storing projects: kernel limits, file systems, space, clocks. It reads, and judges
+//! nothing.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
@@ -13,88 +14,85 @@ use nix::sys::statvfs::statvfs;
 use crate::model::{Action, EntryKind, Plan, ProjectId, SpawnFailure, Timestamp, Tool};
 use crate::process::resolve_program;
 use crate::project::archive::Archive;
-use crate::project::error::RunError;
+use crate::project::error::ProjectError;
 use crate::project::known_trees::look_once;
 use crate::project::request::Settings;
 use crate::project::tool_version::{ToolPlace, read_tool_version};
 use crate::sandbox::ChildEnvironment;
 use crate::sandbox::home;
 
-/// Limits of the kernel on inotify, and what of them is used.
+/// The kernel's limits on inotify, and their current use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct InotifyLimits {
-    /// How many watches this user may have; none where the kernel does not tell.
+    /// The most watches of this user; none: the kernel does not tell.
     pub watches: Option<u64>,
-    /// How many instances.
+    /// The most inotify instances of this user.
     pub instances: Option<u64>,
-    /// How many events may wait in one instance.
+    /// The most queued events of one instance.
     pub queue: Option<u64>,
-    /// Watches of this user's processes that may be looked into; the service's own may not.
+    /// The watches in use by this user's readable processes. The service's own processes are not readable.
     pub watches_used: u64,
-    /// Instances of them.
+    /// The instances in use by these processes.
     pub instances_used: u64,
 }
 
-/// A type of file systems, by the number that `statfs(2)` gives it.
+/// The type of a file system, as the number from `statfs(2)`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FileSystemType(pub i64);
 
-/// What is left on a file system.
+/// The free space on a file system.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Space {
-    /// Bytes that this user may still write.
+    /// The bytes that this user can still write.
     pub bytes: u64,
-    /// Files that may still be made; none where the file system has no such bound.
+    /// The number of files that can still be created; none: the file system has no limit.
     pub files: Option<u64>,
 }
 
-/// What is known of the machine.
+/// Facts about the machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Machine {
-    /// How many files a process may open: the limit that holds, and what it may be raised to.
+    /// The limit on open files of a process: its current value, and the highest value it can be raised to.
     pub open_files: Option<(u64, u64)>,
-    /// inotify.
     pub inotify: InotifyLimits,
-    /// Where the store lies; none where that cannot be asked.
+    /// The file system of the store; none: it cannot be read.
     pub store_file_system: Option<FileSystemType>,
-    /// What is left there.
+    /// The free space for the store.
     pub store_space: Option<Space>,
 }
 
-/// A tool of a project.
+/// A tool that a project's plan uses, and its installed program.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ToolFound {
-    /// The check or prerequisite.
+    /// The check or prerequisite that uses the tool.
     pub action: String,
-    /// The tool.
     pub tool: Tool,
-    /// Its program with every link resolved, or why there is none.
+    /// The path of its program with all links resolved, or why there is none.
     pub program: Result<PathBuf, SpawnFailure>,
-    /// Its version, where a record of the installed package was found.
+    /// Its version, if a record of the installed package was found.
     pub version: Option<String>,
 }
 
-/// A project, as it lies there now.
+/// The current state of a project's directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProjectFound {
-    /// Its id; none: it is not registered.
+    /// The project's id; none: it is not registered.
     pub id: Option<ProjectId>,
-    /// Its root.
     pub root: PathBuf,
-    /// What it lies on; none: the root is missing.
+    /// The file system; none: the root does not exist.
     pub file_system: Option<FileSystemType>,
-    /// Directories of the tree, each of which takes a watch; none where the tree could not be looked at.
+    /// The number of directories in the tree, each of which needs a watch; none: the tree could not be read.
     pub directories: Option<u64>,
-    /// How far the newest file of the tree is ahead of the clock, in milliseconds.
+    /// How far the newest file's time is ahead of the clock, in milliseconds.
     pub ahead_ms: u64,
-    /// How far the newest run began after now, in milliseconds: the clock was set back by at least that.
+    /// How far the start of the newest run lies in the future, in milliseconds. The clock was set back by at least that.
     pub run_ahead_ms: u64,
-    /// The tools of its plan, each once; none where the configuration is wrong.
+    /// The tools of its plan without repetition; none: the configuration is wrong.
     pub tools: Vec<ToolFound>,
 }
 
 impl Machine {
-    /// Reads the machine's limits, and what there is of space for the store.
+    /// Reads the machine's limits, and the free space for the store.
     pub fn read(store: &Path) -> Self {
         Self::read_below(Path::new("/"), store)
     }
@@ -112,7 +110,7 @@ impl Machine {
 impl InotifyLimits {
     fn read_below(root: &Path) -> Self {
         let number = |path: &str| fs::read_to_string(root.join(path)).ok()?.trim().parse::<u64>().ok();
-        // Both bounds hold: the system's, and in a user namespace its own (`user_namespaces(7)`).
+        // The smaller limit counts: the system's, or that of a user namespace (`user_namespaces(7)`).
         let least = |one: Option<u64>, other: Option<u64>| one.into_iter().chain(other).min();
         let (watches_used, instances_used) = read_inotify_use(&root.join("proc"));
         Self {
@@ -125,7 +123,7 @@ impl InotifyLimits {
     }
 }
 
-/// Counts the watches and instances of this user's processes, as `/proc/PID/fdinfo` shows them (`proc(5)`).
+/// Counts the watches and instances of this user's processes from `/proc/PID/fdinfo` (`proc(5)`).
 fn read_inotify_use(proc: &Path) -> (u64, u64) {
     let user = nix::unistd::getuid().as_raw();
     let (mut watches, mut instances) = (0, 0);
@@ -146,9 +144,9 @@ fn read_inotify_use(proc: &Path) -> (u64, u64) {
     (watches, instances)
 }
 
-/// Reads what a path lies on; none where that cannot be asked.
+/// Reads the file system of a path; none: it cannot be read.
 fn read_file_system(path: &Path) -> Option<FileSystemType> {
-    // The kernel gives 32 bits; the sign is the word's, not the number's.
+    // The kernel's number has 32 bits. Masking removes the sign bits that come from the wider type.
     Some(FileSystemType(statfs(path).ok()?.filesystem_type().0 & 0xFFFF_FFFF))
 }
 
@@ -159,9 +157,10 @@ fn read_space(path: &Path) -> Option<Space> {
 }
 
 impl Archive {
-    /// Looks at a project as it is now; `loaded` is its plan and settings, where its configuration is right.
+    /// Examines the current state of a project; `loaded` is its plan and settings, if its configuration is correct.
     ///
     /// # Errors
+    ///
     /// When the index of runs cannot be read.
     pub fn examine_project(
         &self,
@@ -169,17 +168,17 @@ impl Archive {
         loaded: Option<(&Plan, &Settings)>,
         ambient: &BTreeMap<OsString, OsString>,
         now: Timestamp,
-    ) -> Result<ProjectFound, RunError> {
+    ) -> Result<ProjectFound, ProjectError> {
         let file_system = root.is_dir().then(|| read_file_system(&root)).flatten();
         let newest = id.map(|id| self.runs(id, 1)).transpose()?.and_then(|runs| runs.first().map(|run| run.started));
         let ahead = |time: i64| u64::try_from(time.saturating_sub(now.as_millis())).unwrap_or(0);
         let (mut directories, mut ahead_ms, mut tools) = (None, 0, Vec::new());
         if let Some((plan, settings)) = loaded.filter(|_| file_system.is_some()) {
-            // A tree that cannot be looked at is the run's to name.
+            // A run reports it when the tree cannot be read.
             if let Ok(index) = look_once(&self.store, settings, id, &root) {
                 let is_directory = |kind: EntryKind| kind == EntryKind::Directory;
                 let count = index.entries().filter(|entry| is_directory(entry.kind)).count();
-                // The root itself is watched, too.
+                // The root directory needs a watch too.
                 directories = Some(u64::try_from(count).unwrap_or(u64::MAX).saturating_add(1));
                 let files = index.entries().filter(|entry| !is_directory(entry.kind));
                 let times = files.filter_map(|entry| fs::symlink_metadata(root.join(entry.path.as_path())).ok());
@@ -196,7 +195,7 @@ fn modified_ms(metadata: &fs::Metadata) -> i64 {
     metadata.mtime().saturating_mul(1000).saturating_add(metadata.mtime_nsec() / 1_000_000)
 }
 
-/// Finds the program of every action as a run would: each that is there once, and all that are missing.
+/// Finds the program of every action as a run would. Each found program is listed once, and every missing one.
 fn find_tools(plan: &Plan, settings: &Settings, root: &Path, ambient: &BTreeMap<OsString, OsString>) -> Vec<ToolFound> {
     let mut seen = BTreeSet::new();
     let mut found = Vec::new();

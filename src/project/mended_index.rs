@@ -1,25 +1,25 @@
-//! The index as a run and its readers open it: damage in it is mended from the ledgers, and said.
+//! Opens the index for runs and readers. A damaged index is rebuilt from the ledgers, with a message.
 
 use std::path::Path;
 
 use crate::evidence::{self, Store};
 use crate::project::approval_request::approval_counts;
-use crate::project::error::RunError;
+use crate::project::error::ProjectError;
 use crate::store::{AllLedgerLines, IndexRepair, StoreIndex};
 
-/// Says a line to whoever gave the command.
+/// A function that shows a message to the user of the command.
 pub type Announce = fn(&str);
 
-/// An index that was opened.
+/// The index of a store, ready for use.
 pub(crate) struct OpenedIndex {
     pub(crate) index: StoreIndex,
-    /// What there is to say about the opening.
+    /// The messages about opening it.
     pub(crate) notes: Vec<String>,
 }
 
-/// Opens the index of a store. What there is to say later is in the operators' log, unless [`announce_with`] is told otherwise.
-pub(crate) fn open_index(store: &Store) -> Result<OpenedIndex, RunError> {
-    let opened = StoreIndex::open(&store.index_path(), approval_counts).map_err(RunError::Index)?;
+/// Opens the index of a store. Later messages go to the operators' log, unless [`announce_with`] sets another destination.
+pub(crate) fn open_index(store: &Store) -> Result<OpenedIndex, ProjectError> {
+    let opened = StoreIndex::open(&store.index_path(), approval_counts).map_err(ProjectError::Index)?;
     let mut index = opened.index;
     mend(&mut index, store, |_| ());
     let notes: Vec<String> = opened.set_aside.as_deref().map(note).into_iter().collect();
@@ -27,7 +27,7 @@ pub(crate) fn open_index(store: &Store) -> Result<OpenedIndex, RunError> {
     Ok(OpenedIndex { index, notes })
 }
 
-/// Says, from here on, when the index is mended.
+/// From now on, sends messages about a repaired index to the given function.
 pub(crate) fn announce_with(index: &mut StoreIndex, store: &Store, announce: Announce) {
     mend(index, store, announce);
 }
@@ -46,7 +46,7 @@ fn note(aside: &Path) -> String {
     format!("the index was damaged; it was set aside as {} and rebuilt from the ledgers", aside.display())
 }
 
-/// Reads every ledger as far as it can be read: whoever needs the rest is told what is wrong with it.
+/// Reads every ledger as far as possible. Whoever needs the unreadable rest gets the error then.
 fn every_line(store: &Store) -> AllLedgerLines {
     let mut ledgers = AllLedgerLines::new();
     for project in evidence::list_projects(store).unwrap_or_default() {

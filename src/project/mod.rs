@@ -1,12 +1,12 @@
-//! One project in the store: its registration, what is approved of it, how fresh its verdict is, what is kept of it.
+//! One project in the store: its registration, its approvals, the freshness of its verdict, and the stored runs.
 //!
-//! Owns [`Workspace`], what a process holds of a project between runs, and [`Archive`], the reader of what is sealed. Runs nothing:
-//! `run/` carries plans out on a `Workspace`, and asks here what outlives a run.
+//! [`Workspace`] is what a process keeps of a project between runs, and [`Archive`] reads sealed runs. Nothing is run here:
+//! `run/` carries plans out on a `Workspace`, and asks this folder for data that outlives a run.
 //!
-//! Where to look: `request` is what a run is asked to do and what came of it; `registration`, `approval` and `cycle` write the ledger;
-//! `freshness` says whether the last verdict still holds; `environment_digest` is what the tools of a run were; `archive` reads sealed
-//! runs, `archiving` and `retention` put old ones away; `task_list` keeps `tasks.md`; `examination` and `machine` are what
-//! `proctor doctor` asks; `known_trees` is the tree index that several looks share.
+//! Where to look: `request` has the input and the result of a run; `registration`, `approval` and `cycle` write the ledger;
+//! `freshness` decides whether the last verdict is still valid; `environment_digest` identifies a run's tools; `archive` reads
+//! sealed runs, `archiving` and `retention` archive and remove old ones; `task_list` updates `tasks.md`; `examination` and
+//! `machine` serve `proctor doctor`; `known_trees` holds the tree index that several looks share.
 
 mod approval;
 mod approval_request;
@@ -45,7 +45,7 @@ pub use archiving::{Archived, ArchivedFrom, archive, plan_archiving};
 pub use cycle::{Attendance, CycleChange};
 pub use dependency::{UnmetDependency, WhyUnmet};
 pub(crate) use environment_digest::{Certainty, Survey, Surveyed, changed_between, is_pinned, pinned};
-pub use error::RunError;
+pub use error::ProjectError;
 pub use examination::{Examination, ExaminationRequest, LevelFound, examine};
 pub use freshness::{Described, Undescribed};
 pub use machine::{FileSystemType, InotifyLimits, Machine, ProjectFound, Space, ToolFound};

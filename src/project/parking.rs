@@ -1,17 +1,17 @@
-//! What is made ready before it is asked for: the shared directory of the next run, and the isolation of the next action.
+//! Prepares things in advance: the shared directory of the next run, and the isolation of the next action.
 
 use crate::evidence::{ProjectLock, ScratchDirectory};
 use crate::model::Access;
 use crate::process::Isolation;
-use crate::project::error::RunError;
+use crate::project::error::ProjectError;
 use crate::project::workspace::Workspace;
 
-/// What is kept for the next run, and for the rest of this one.
+/// What is prepared for the next run, and kept for the rest of this one.
 #[derive(Debug, Default)]
 pub(crate) struct Parking {
     scratch: Option<ScratchDirectory>,
     made: u64,
-    /// How the first check of the last run was kept apart: the next run's first probably will be.
+    /// The isolation of the last run's first check. The next run's first check will probably have the same.
     first_step: Option<Isolation>,
 }
 
@@ -21,30 +21,30 @@ impl Parking {
         self.scratch.as_ref()
     }
 
-    /// Makes the directory for a run that begins, if it was not made after the last one.
-    pub(crate) fn open(&mut self, lock: &ProjectLock) -> Result<(), RunError> {
+    /// Creates the directory for a run that begins, unless it was prepared after the last run.
+    pub(crate) fn open(&mut self, lock: &ProjectLock) -> Result<(), ProjectError> {
         self.first_step = None;
         if let Some(scratch) = self.scratch.as_mut().filter(|scratch| scratch.is_usable_for(lock)) {
             scratch.hand_over_prepared_files(lock);
             return Ok(());
         }
         self.made += 1;
-        self.scratch = Some(ScratchDirectory::create(lock, self.made).map_err(RunError::Evidence)?);
+        self.scratch = Some(ScratchDirectory::create(lock, self.made).map_err(ProjectError::Evidence)?);
         Ok(())
     }
 
-    /// Makes what the next run will need first.
+    /// Prepares what the next run needs first.
     fn make_ready(&mut self) {
-        // Where it cannot be made now, it is made, or refused, when it is needed.
+        // If this fails now, it is tried again when it is needed, and reported then.
         let _not_ready = self.scratch.as_mut().map(ScratchDirectory::prepare_files);
     }
 
-    /// Notes how a check is kept apart.
+    /// Records how a check was isolated.
     pub(crate) fn note_step(&mut self, isolation: &Isolation) {
         self.first_step.get_or_insert_with(|| isolation.clone());
     }
 
-    /// Removes the directory of a run that is over.
+    /// Removes the directory of a finished run.
     pub(crate) fn close(&mut self) {
         if let Some(scratch) = self.scratch.take() {
             scratch.remove();
@@ -52,7 +52,7 @@ impl Parking {
     }
 }
 
-/// What was made for a run that never came.
+/// Removes what was prepared for a run that never came.
 impl Drop for Parking {
     fn drop(&mut self) {
         self.close();
@@ -60,8 +60,8 @@ impl Drop for Parking {
 }
 
 impl Workspace {
-    /// Removes what the actions of a run shared, makes the same for the next run, and parks what its first check will need.
-    pub(crate) fn park_for_the_next_run(&mut self, lock: &ProjectLock) -> Result<(), RunError> {
+    /// Removes the shared directory of the finished run, and prepares the directory and the isolation for the next one.
+    pub(crate) fn park_for_the_next_run(&mut self, lock: &ProjectLock) -> Result<(), ProjectError> {
         let first_step = self.parking.first_step.take();
         let old = self.parking.scratch().map(|scratch| scratch.path().to_owned());
         self.parking.close();
@@ -81,8 +81,8 @@ impl Workspace {
         Ok(())
     }
 
-    /// Makes a keeper ready for an action that is probably started next.
-    pub(crate) fn park(&mut self, isolation: &Isolation) -> Result<(), RunError> {
+    /// Prepares a keeper for the action that probably starts next.
+    pub(crate) fn park(&mut self, isolation: &Isolation) -> Result<(), ProjectError> {
         self.launcher()?.park(isolation);
         Ok(())
     }

@@ -1,54 +1,48 @@
-//! What a run says of itself while it goes on: for screens, never for judgements.
+//! Progress messages of a run. They are for screens and never for judgements.
 
 use std::time::Duration;
 
 use crate::model::{Action, DurationMs, RunId, TreeDigest, TreeIssue};
 use crate::report::ActionResultV2;
 
-/// Something to show.
+/// A message to show.
 #[derive(Debug, Clone)]
 pub enum Progress {
-    /// Another process writes this project's evidence; we wait for it.
+    /// Another process is writing this project's evidence, and the run waits for it.
     WaitingForLock {
-        /// How long at most.
+        /// The longest waiting time.
         wait: Duration,
     },
-    /// As many actions go on as may on this machine; the next action waits for its turn.
+    /// The largest allowed number of actions is running on this machine, and the next action waits for its turn.
     WaitingForSlot {
-        /// How many go on.
+        /// The number of running actions.
         under_way: usize,
-        /// How many were waiting before.
+        /// The number of actions that wait in front of this one.
         ahead: usize,
-        /// How long at most.
+        /// The longest waiting time.
         wait: Duration,
     },
     /// Runs that a dead process left open were closed as INTERRUPTED.
-    Recovered {
-        /// Which.
-        runs: Vec<RunId>,
-    },
-    /// Something is said once: a link was made, an index was rebuilt.
+    Recovered { runs: Vec<RunId> },
+    /// A one-time remark: a link was made, or an index was rebuilt.
     Note(String),
-    /// It has begun.
+    /// The run has begun.
     Begun {
-        /// Its id.
         run_id: RunId,
-        /// The project's name.
         project_name: String,
-        /// The tree it tests.
+        /// The tree that is tested.
         tree: TreeDigest,
-        /// Entries that could not take part in the digest.
+        /// Entries that could not be digested.
         issues: Vec<TreeIssue>,
     },
     /// An action has been started.
     ActionStarted(Box<Action>),
-    /// A service can be used; it goes on.
+    /// A service is ready and keeps running.
     ServiceReady {
-        /// Which.
         action: Box<Action>,
-        /// How long its start took.
+        /// The time until it was ready.
         after: DurationMs,
     },
-    /// An action is over, or was not needed.
+    /// An action is over, or was skipped.
     ActionEnded(Box<ActionResultV2>),
 }

@@ -1,5 +1,5 @@
-//! The protected files of a tree, and how they stand to what was approved of them (S7). The digests are those of the tree's index: no
-//! file is read for it.
+//! The protected files of a tree, and their comparison with the approved ones (S7). The digests come from the tree's index, so no
+//! file is read.
 
 use std::path::Path;
 
@@ -7,40 +7,40 @@ use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 
 use crate::evidence::BackgroundJob;
 use crate::model::{EntryKind, HeldApproval, OnProtectedChange, Plan, ProtectedChange, ProtectedFiles};
-use crate::project::error::RunError;
+use crate::project::error::ProjectError;
 use crate::project::request::Scope;
 use crate::project::workspace::Workspace;
 use crate::report::TestsModifiedV2;
 use crate::tree::TreeIndex;
 
-/// No approval holds more protected files: a line of the ledger has to hold all of them.
+/// The most protected files of an approval, because one ledger line must hold all of them.
 const MOST: usize = 50_000;
 
-/// How many changed files are named to whoever approves; the others are counted.
+/// How many changed files are named in a question to a person. The others are counted.
 const NAMED: usize = 20;
 
-/// How many changed files the report lists; the count beside them is of all.
+/// How many changed files the report lists. The count beside the list includes all of them.
 const LISTED: usize = 200;
 
 /// The protected files of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ProtectedSeen {
-    /// As they were approved.
     pub(crate) approved: ProtectedFiles,
-    /// As they are in the tree that was tested.
+    /// The files in the tested tree.
     pub(crate) now: ProtectedFiles,
-    /// How they differ.
+    /// The differences.
     pub(crate) changes: Vec<ProtectedChange>,
 }
 
-/// A look at the protected files of a tree that goes on in the background while the checks run: a large tree must not delay a verdict.
+/// A search for the protected files of a tree, in the background during the checks, because a large tree must not delay a
+/// verdict.
 pub(crate) struct ProtectedLook {
     globs: Vec<String>,
     now: BackgroundJob<ProtectedFiles>,
 }
 
 impl Workspace {
-    /// Begins to look for the protected files of a tree; none where there are none.
+    /// Begins the search for a tree's protected files; none: no files are protected.
     pub(crate) fn begin_protected(&self, plan: &Plan, index: &TreeIndex) -> Option<ProtectedLook> {
         let globs = plan.approval.protect.clone();
         let (job, tree) = (globs.clone(), index.clone());
@@ -48,22 +48,22 @@ impl Workspace {
             .then(|| ProtectedLook { now: self.store.background().begin(move || protected_files(&tree, &job)), globs })
     }
 
-    /// Returns how the protected files of a tree stand to what was approved of them; none where nothing was: the command was typed in a
-    /// project whose own checks nobody has run yet.
+    /// Compares the protected files of a tree with the approved ones. None if nothing was approved: a command was typed in a
+    /// project whose own checks never ran.
     pub(crate) fn protected_seen(
         &self,
         scope: &Scope,
         plan: &Plan,
         look: ProtectedLook,
-    ) -> Result<Option<ProtectedSeen>, RunError> {
-        let held = self.index.approval(&scope.project, &plan.task).map_err(RunError::Index)?;
+    ) -> Result<Option<ProtectedSeen>, ProjectError> {
+        let held = self.index.approval(&scope.project, &plan.task).map_err(ProjectError::Index)?;
         let now = look.now.wait().expect("a look at an index in memory does not panic");
         Ok(held.and_then(|held| held.protected).map(|approved| seen(&approved, now, &look.globs)))
     }
 }
 
 impl ProtectedSeen {
-    /// Returns why a person has to look before anything goes on; none: nobody has.
+    /// Returns why a person has to approve the files before the task continues; none: it is not necessary.
     pub(crate) fn needs_a_person(&self, plan: &Plan) -> Option<String> {
         let is_asked = plan.approval.on_protected_change == OnProtectedChange::HumanReview;
         let count = self.changes.len();
@@ -71,7 +71,7 @@ impl ProtectedSeen {
         (is_asked && count > 0).then(text)
     }
 
-    /// Returns what the report says of them, but for the tests.
+    /// Returns the report's section about the files, without the counts of tests.
     pub(crate) fn to_report(&self, plan: &Plan) -> TestsModifiedV2 {
         TestsModifiedV2 {
             modified: !self.changes.is_empty(),
@@ -86,7 +86,7 @@ impl ProtectedSeen {
     }
 }
 
-/// Returns the files of a tree that globs name.
+/// Returns the files of a tree that match the globs.
 pub(crate) fn protected_files(index: &TreeIndex, globs: &[String]) -> ProtectedFiles {
     let covers = covering(globs);
     let files = index.entries().filter(|entry| entry.kind != EntryKind::Directory);
@@ -94,23 +94,24 @@ pub(crate) fn protected_files(index: &TreeIndex, globs: &[String]) -> ProtectedF
     ProtectedFiles { files: covered.filter_map(|entry| Some((entry.path.to_string(), entry.digest?))).collect() }
 }
 
-/// Returns the files, where an approval can hold as many.
+/// Returns the files if an approval can hold that many.
 ///
 /// # Errors
-/// When they are too many.
-pub(crate) fn approvable(files: ProtectedFiles) -> Result<ProtectedFiles, RunError> {
+///
+/// When there are too many files.
+pub(crate) fn approvable(files: ProtectedFiles) -> Result<ProtectedFiles, ProjectError> {
     let count = files.files.len();
-    if count > MOST { Err(RunError::ProtectedTooMany { count, most: MOST }) } else { Ok(files) }
+    if count > MOST { Err(ProjectError::ProtectedTooMany { count, most: MOST }) } else { Ok(files) }
 }
 
-/// Returns how files stand to what was approved of those that are still protected.
+/// Compares the current files with the approved ones, as far as these are still protected.
 pub(crate) fn seen(approved: &ProtectedFiles, now: ProtectedFiles, globs: &[String]) -> ProtectedSeen {
     let approved = covered(approved, globs);
     ProtectedSeen { changes: approved.changes_to(&now), approved, now }
 }
 
-/// Returns what is approved of the files as they are now when nobody was asked: what was approved stays as it was, and only files that
-/// were not protected before are taken as they are.
+/// Returns the files that an automatic approval records. Approved files stay as they were, and only newly protected files are
+/// recorded with their current content.
 pub(crate) fn approved_by_rule(held: Option<&HeldApproval>, now: ProtectedFiles, globs: &[String]) -> ProtectedFiles {
     let known = held.and_then(|held| Some((held.protected.as_ref()?, &held.terms.approval.protect)));
     let Some((approved, before)) = known else { return now };
@@ -121,7 +122,7 @@ pub(crate) fn approved_by_rule(held: Option<&HeldApproval>, now: ProtectedFiles,
     ProtectedFiles { files }
 }
 
-/// Returns the changes in words, each as something that is approved by whoever approves.
+/// Returns the changes in words, for the person who approves them.
 pub(crate) fn change_texts(changes: &[ProtectedChange]) -> Vec<String> {
     let mut texts: Vec<String> = changes.iter().take(NAMED).map(|change| change.to_string()).collect();
     texts.extend(changes.len().checked_sub(NAMED + 1).map(|more| format!("{} more files", more + 1)));
@@ -134,7 +135,7 @@ fn covered(files: &ProtectedFiles, globs: &[String]) -> ProtectedFiles {
     ProtectedFiles { files: files.map(|(path, digest)| (path.clone(), *digest)).collect() }
 }
 
-/// The configuration's reader refuses what is no glob; what a line of a ledger says may be anything, and names nothing then.
+/// Builds the glob matcher. The configuration's reader refuses invalid globs; an invalid one in a ledger line matches nothing.
 fn covering(globs: &[String]) -> GlobSet {
     let mut set = GlobSetBuilder::new();
     for glob in globs.iter().filter_map(|glob| GlobBuilder::new(glob).literal_separator(true).build().ok()) {
@@ -172,7 +173,7 @@ mod tests {
         assert_eq!(approved_by_rule(Some(&held(&["tests/**"], None)), now.clone(), &all), now, "nobody has looked so far");
         let kept = approved_by_rule(Some(&held(&["tests/**"], Some(before.clone()))), now.clone(), &all);
         assert_eq!(kept, files(&[("tests/a", "1"), ("tests/gone", "1"), ("conftest.py", "1")]));
-        // What was not protected in between is taken anew.
+        // A file that was unprotected in between is recorded again.
         let again = approved_by_rule(Some(&held(&[], Some(before))), now.clone(), &all);
         assert_eq!(again, now);
     }

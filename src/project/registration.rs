@@ -1,61 +1,60 @@
-//! Which project of the store a directory is. A new one is registered, and its plan approved by that (S7); a doubtful one is
-//! asked about, never guessed (architecture, Files on disk).
+//! Decides which project of the store a directory is. A new one is registered, which approves its plan (S7). In doubt a person is
+//! asked (architecture, Files on disk).
 
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::evidence::{self, ExcludeOutcome, Ledger, LinkOutcome, Store, WaitDecision};
+use crate::evidence::{self, ExcludeOutcome, Ledger, LinkOutcome, Store};
 use crate::model::{Asker, LedgerBody, Plan, ProjectId, RegistrationRecord, Serving, ServingRecord};
 use crate::process::clock;
 use crate::project::approval::{terms_of_registration, unapproved_in};
-use crate::project::error::RunError;
+use crate::project::error::ProjectError;
 use crate::project::mended_index::open_index;
 use crate::project::request::{Scope, Settings};
-use crate::project::workspace::{Workspace, catch_up};
+use crate::project::workspace::{Workspace, catch_up, lock_within};
 use crate::store::{self, ProjectDifference, ProjectMatch, ProjectMismatch};
 
-/// What registering found.
+/// The result of registering a directory.
 #[derive(Debug)]
 pub enum Registration {
-    /// The directory is registered.
+    /// The directory was registered before.
     Known(Scope),
-    /// It was registered just now; what there is to say about that, once.
+    /// The directory was registered just now.
     New {
-        /// The project.
         scope: Scope,
-        /// Lines for people.
+        /// One-time messages for people.
         notes: Vec<String>,
     },
-    /// It may or may not be a project that is registered: a person must say.
+    /// It is unclear whether the directory is a registered project, so a person must decide.
     Doubtful(Doubt),
 }
 
 /// A directory that resembles a registered project.
 #[derive(Debug, Clone)]
 pub struct Doubt {
-    /// The project it resembles.
+    /// The registered project.
     pub project: ProjectId,
-    /// Where that one was.
     pub registered_path: String,
-    /// Where this one is.
+    /// The path of this directory.
     pub path: PathBuf,
 }
 
-/// What a person says about a doubtful directory.
+/// A person's decision about a doubtful directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Identity {
-    /// It is the project it resembles.
+    /// It is the registered project.
     Same,
     /// It is another project.
     New,
 }
 
 impl Workspace {
-    /// Finds the project of a directory, registering it where it is new.
+    /// Finds the project of a directory, and registers it if it is new.
     ///
     /// # Errors
-    /// When the directory cannot be looked at, or the ledger or index cannot be used.
+    ///
+    /// When the directory cannot be read, or the ledger or index cannot be used.
     pub fn register(
         &mut self,
         root: &Path,
@@ -63,24 +62,20 @@ impl Workspace {
         settings: &Settings,
         asker: &Asker,
         identity: Option<Identity>,
-    ) -> Result<Registration, RunError> {
+    ) -> Result<Registration, ProjectError> {
         let place = Place::of(root)?;
         if let Some(project) = self.known(&place)? {
             return Ok(Registration::Known(self.scope(project, &place, asker, settings)));
         }
-        // Two first runs at once must not register the directory twice.
+        // This lock keeps two simultaneous first runs from registering the directory twice.
         let registrar = ProjectId::mint("registration", 0);
-        let begun = clock::monotonic();
-        let lock = self.store.lock(&registrar, &mut || {
-            if clock::monotonic().since(begun) < settings.lock_wait { WaitDecision::GoOn } else { WaitDecision::GiveUp }
-        });
-        let _registering = lock.map_err(RunError::Lock)?;
+        let _registering = lock_within(&self.store, &registrar, settings.lock_wait)?;
         self.catch_up_all()?;
         match (place.find_in(&self.index)?, identity) {
             (Found::Known(project), _) => Ok(Registration::Known(self.scope(project, &place, asker, settings))),
             (Found::Unknown, _) | (Found::Doubtful(_), Some(Identity::New)) => {
                 let name = root.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-                let project = evidence::mint_project_id(&name).map_err(RunError::Evidence)?;
+                let project = evidence::mint_project_id(&name).map_err(ProjectError::Evidence)?;
                 self.write_registration(project, &place, plan, settings, asker)
             }
             (Found::Doubtful(doubt), Some(Identity::Same)) => {
@@ -90,26 +85,27 @@ impl Workspace {
         }
     }
 
-    /// Finds the project of a directory without registering it; none where it is not registered for certain.
+    /// Finds the project of a directory without registering it; none: it is not registered, or that is doubtful.
     ///
     /// # Errors
-    /// When the directory cannot be looked at, or a ledger or the index cannot be read.
-    pub fn find_registered(&mut self, root: &Path, asker: &Asker) -> Result<Option<Scope>, RunError> {
+    ///
+    /// When the directory cannot be read, or a ledger or the index cannot be read.
+    pub fn find_registered(&mut self, root: &Path, asker: &Asker) -> Result<Option<Scope>, ProjectError> {
         self.catch_up_all()?;
         let place = Place::of(root)?;
         Ok(self.known(&place)?.map(|project| scope_of(project, &place, asker)))
     }
 
-    fn known(&mut self, place: &Place) -> Result<Option<ProjectId>, RunError> {
+    fn known(&mut self, place: &Place) -> Result<Option<ProjectId>, ProjectError> {
         Ok(match place.find_in(&self.index)? {
             Found::Known(project) => Some(project),
             Found::Doubtful(_) | Found::Unknown => None,
         })
     }
 
-    /// Rebuilds what the index lacks: it may be new, deleted, or behind.
-    pub(crate) fn catch_up_all(&mut self) -> Result<(), RunError> {
-        for project in evidence::list_projects(&self.store).map_err(RunError::Evidence)? {
+    /// Updates the index from all ledgers. The index may be new, deleted, or behind.
+    pub(crate) fn catch_up_all(&mut self) -> Result<(), ProjectError> {
+        for project in evidence::list_projects(&self.store).map_err(ProjectError::Evidence)? {
             catch_up(&self.store, &mut self.index, &project)?;
         }
         Ok(())
@@ -122,10 +118,10 @@ impl Workspace {
         plan: &Plan,
         settings: &Settings,
         asker: &Asker,
-    ) -> Result<Registration, RunError> {
+    ) -> Result<Registration, ProjectError> {
         let scope = scope_of(project, place, asker);
         let lock = self.lock(&scope, settings.lock_wait, &|| None, &mut |_| {})?;
-        let mut ledger = Ledger::open(&lock).map_err(RunError::Evidence)?;
+        let mut ledger = Ledger::open(&lock).map_err(ProjectError::Evidence)?;
         let plan_digest = crate::spec::plan_digest(plan);
         let terms = terms_of_registration(&self.index, &scope.project, plan, plan_digest)?;
         let is_approved = terms.is_some() || unapproved_in(&self.index, &scope.project, plan, plan_digest)?.is_none();
@@ -152,13 +148,13 @@ impl Workspace {
 
     fn scope(&self, project: ProjectId, place: &Place, asker: &Asker, settings: &Settings) -> Scope {
         let scope = scope_of(project, place, asker);
-        // A link that was removed or that the configuration renamed comes back; what else lies there is left alone.
+        // This restores a link that was removed, or renamed in the configuration. Anything else at its path is left alone.
         let _said_at_registration = self.link(&scope, settings);
         scope
     }
 
-    /// Puts the link to the evidence into the project and names it where git looks (S1).
-    /// The link is for convenience: what keeps it from being made is said, and nothing fails for it.
+    /// Creates the link to the evidence in the project, and hides it from git (S1). The link is a convenience: if it cannot be
+    /// made, a message says so, and nothing fails.
     fn link(&self, scope: &Scope, settings: &Settings) -> Vec<String> {
         let Some(name) = &settings.link else { return Vec::new() };
         let target = self.store.project_directory(&scope.project);
@@ -187,7 +183,7 @@ impl Workspace {
     }
 }
 
-/// Where a directory is, as the ledger records it.
+/// The identity of a directory, as the ledger records it.
 #[derive(Debug, Clone)]
 pub(crate) struct Place {
     root: PathBuf,
@@ -197,7 +193,7 @@ pub(crate) struct Place {
     git_common_directory: Option<String>,
 }
 
-/// Whose directory it is.
+/// The project that a directory belongs to.
 #[derive(Debug)]
 pub(crate) enum Found {
     Known(ProjectId),
@@ -206,8 +202,8 @@ pub(crate) enum Found {
 }
 
 impl Place {
-    pub(crate) fn of(root: &Path) -> Result<Self, RunError> {
-        let metadata = std::fs::metadata(root).map_err(|source| RunError::Project { path: root.to_owned(), source })?;
+    pub(crate) fn of(root: &Path) -> Result<Self, ProjectError> {
+        let metadata = std::fs::metadata(root).map_err(|source| ProjectError::Project { path: root.to_owned(), source })?;
         let git = evidence::git_common_directory(root);
         Ok(Self {
             root: root.to_owned(),
@@ -218,9 +214,9 @@ impl Place {
         })
     }
 
-    pub(crate) fn find_in(&self, index: &store::StoreIndex) -> Result<Found, RunError> {
+    pub(crate) fn find_in(&self, index: &store::StoreIndex) -> Result<Found, ProjectError> {
         let git = self.git_common_directory.as_deref();
-        let found = index.find_project(&self.path, self.device, self.inode, git).map_err(RunError::Index)?;
+        let found = index.find_project(&self.path, self.device, self.inode, git).map_err(ProjectError::Index)?;
         Ok(match found {
             ProjectMatch::Known(project) => Found::Known(project),
             ProjectMatch::Unknown => Found::Unknown,
@@ -239,7 +235,7 @@ impl Place {
         })
     }
 
-    /// The same directory at the same path in which `git init` was run, or whose `.git` was removed, is no other project.
+    /// Returns whether only a `.git` was created or removed. Such a directory at the same path is still the same project.
     fn only_gained_or_lost_a_repository(&self, mismatch: &ProjectMismatch) -> bool {
         let one_has_none = self.git_common_directory.is_none() || mismatch.project.git_common_directory.is_none();
         one_has_none && mismatch.differences == [ProjectDifference::GitCommonDirectory]
@@ -250,25 +246,22 @@ fn scope_of(project: ProjectId, place: &Place, asker: &Asker) -> Scope {
     Scope { project, root: place.root.clone(), asker: asker.clone() }
 }
 
-/// Writes down that the service watches a registered project from here on, or leaves it alone. What is so already is not written again.
+/// Records that the service watches a registered project, or stops watching it. Nothing is written if that is the case already.
 ///
 /// # Errors
+///
 /// When another process holds the project for longer than `wait`, or ledger or index cannot be written.
-pub fn record_serving(state_root: &Path, scope: &Scope, serving: Serving, wait: Duration) -> Result<(), RunError> {
-    let store = Store::open(state_root).map_err(RunError::Evidence)?;
+pub fn record_serving(state_root: &Path, scope: &Scope, serving: Serving, wait: Duration) -> Result<(), ProjectError> {
+    let store = Store::open(state_root).map_err(ProjectError::Evidence)?;
     let mut index = open_index(&store)?.index;
     catch_up(&store, &mut index, &scope.project)?;
-    if index.serving(&scope.project).map_err(RunError::Index)? == serving {
+    if index.serving(&scope.project).map_err(ProjectError::Index)? == serving {
         return Ok(());
     }
-    let begun = clock::monotonic();
-    let lock = store.lock(&scope.project, &mut || {
-        if clock::monotonic().since(begun) < wait { WaitDecision::GoOn } else { WaitDecision::GiveUp }
-    });
-    let lock = lock.map_err(RunError::Lock)?;
-    let mut ledger = Ledger::open(&lock).map_err(RunError::Evidence)?;
+    let lock = lock_within(&store, &scope.project, wait)?;
+    let mut ledger = Ledger::open(&lock).map_err(ProjectError::Evidence)?;
     catch_up(&store, &mut index, &scope.project)?;
     let body = LedgerBody::Serving(ServingRecord { serving });
-    let line = ledger.append(body, &scope.asker, clock::now()).map_err(RunError::Evidence)?;
-    index.apply(&scope.project, &[(ledger.length(), line)]).map_err(RunError::Index)
+    let line = ledger.append(body, &scope.asker, clock::now()).map_err(ProjectError::Evidence)?;
+    index.apply(&scope.project, &[(ledger.length(), line)]).map_err(ProjectError::Index)
 }

@@ -1,4 +1,4 @@
-//! What a run is asked to do, and what can come of it.
+//! The input and the possible results of a run.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -7,89 +7,102 @@ use crate::config::SandboxSettings;
 use crate::ignore::{Matcher, MatcherSettings};
 use crate::model::{
     Asker, CheckOrder, CommandExit, IsolationLevel, PauseRecord, Phase, Plan, PlanOrigin, ProjectId, RetentionLimits,
-    RoutingSettings, RunId, TaskId, TreeDigest, TreePath, Trigger, Unapproved,
+    RoutingSettings, RunId, TaskId, TreeDigest, TreePath, Trigger, TriggerKind, Unapproved,
 };
 use crate::process::Control;
 use crate::project::dependency::UnmetDependency;
-use crate::project::error::RunError;
+use crate::project::error::ProjectError;
 use crate::project::selection::Checks;
 use crate::report::ExecutionReportV2;
 use crate::sandbox::EnvironmentSettings;
 use crate::tree::TreeHints;
 
-/// A project as it is registered in the store.
+/// A registered project, and who is asking.
 #[derive(Debug, Clone)]
 pub struct Scope {
-    /// Its id.
     pub project: ProjectId,
-    /// Its root, absolute, every link resolved.
+    /// The absolute path of the root with all links resolved.
     pub root: PathBuf,
-    /// Who asks, for the ledger.
+    /// The asking process, for the ledger.
     pub asker: Asker,
 }
 
-/// The settings of a run that are not the plan's.
+/// The settings of a run that do not belong to the plan.
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// What belongs to the tree.
+    /// The settings that decide which files belong to the tree.
     pub matcher: MatcherSettings,
-    /// Limits of the router.
+    /// The limits of the router.
     pub routing: RoutingSettings,
-    /// What the environment's allow-list is extended by.
+    /// The additions to the environment's allow-list.
     pub environment: EnvironmentSettings,
-    /// How actions are kept apart.
+    /// The settings for the isolation of actions.
     pub sandbox: SandboxSettings,
-    /// The strongest level of isolation that is tried: the strongest there is, unless a test says otherwise.
+    /// The strongest isolation level to try. Only tests set a weaker one than the strongest.
     pub strongest_isolation: IsolationLevel,
-    /// How long another writer of the project's evidence is waited for.
+    /// How long to wait for another writer of the project's evidence.
     pub lock_wait: Duration,
     /// How actions wait for those of other runs.
     pub queue: QueueSettings,
-    /// In which order checks are carried out.
+    /// The order of execution of the checks.
     pub order: CheckOrder,
     /// The name of the link to the evidence in the project; none: no link.
     pub link: Option<String>,
-    /// The task list that is written into, relative to the project; none: no list is kept.
+    /// The task list to update, relative to the project; none: no task list.
     pub task_list: Option<String>,
-    /// How much of the project's evidence is kept.
+    /// The limits for stored evidence.
     pub limits: RetentionLimits,
 }
 
-/// How actions wait for each other.
+/// How actions of different runs wait for each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct QueueSettings {
-    /// So many go on at once, over all processes that use the store.
+    /// The most actions at the same time, over all processes that use the store.
     pub max_parallel: u32,
-    /// How long one of them waits for its turn.
+    /// How long an action waits for its turn.
     pub wait: Duration,
 }
 
-/// A run that is asked for.
+/// A requested run.
 pub struct RunRequest<'a> {
-    /// What to do.
+    /// The plan to carry out.
     pub plan: &'a Plan,
-    /// How.
     pub settings: &'a Settings,
-    /// Where.
+    /// The project.
     pub scope: &'a Scope,
-    /// Which checks to run.
     pub checks: Checks,
     /// The phase to judge in; none: the task's own.
     pub phase: Option<Phase>,
-    /// Why.
+    /// What started the run.
     pub trigger: Trigger,
-    /// If the tree still has this digest, there is nothing to do.
+    /// Do nothing if the tree still has this digest.
     pub unless_tree: Option<TreeDigest>,
-    /// What may have changed since this workspace last looked at the tree: at the start of its last run, in the sweep that closed
-    /// it, or for a digest, whichever was last. The sweep after the run looks at everything, whatever this says.
+    /// What may have changed since this workspace last read the tree, for a run, for the comparison after it, or for a digest.
+    /// The comparison after the run always reads everything.
     pub hints: TreeHints,
     /// Whether events may have been lost since the last run.
     pub lost_events: bool,
-    /// How it can be stopped.
+    /// The control by which the run can be stopped.
     pub control: &'a Control,
 }
 
-impl RunRequest<'_> {
+impl<'a> RunRequest<'a> {
+    /// Returns a request for all checks on the tree as it is.
+    pub fn new(plan: &'a Plan, settings: &'a Settings, scope: &'a Scope, kind: TriggerKind, control: &'a Control) -> Self {
+        Self {
+            plan,
+            settings,
+            scope,
+            checks: Checks::All,
+            phase: None,
+            trigger: Trigger { kind, paths: Vec::new() },
+            unless_tree: None,
+            hints: TreeHints::Everything,
+            lost_events: false,
+            control,
+        }
+    }
+
     /// Returns whether it is of a command that somebody typed, and not of the project's own checks, though it has their task. A review
     /// that is asked for has one of its own.
     pub(crate) fn is_typed(&self) -> bool {
@@ -97,77 +110,78 @@ impl RunRequest<'_> {
     }
 }
 
-/// What came of a request.
+/// The result of a requested run.
 #[derive(Debug)]
 pub enum Carried {
-    /// A run with a verdict for the tree that is still on disk.
+    /// A run with a verdict on the tree that is still on disk.
     Judged(Box<Sealed>),
-    /// The tree moved while it ran (S6): sealed, no verdict.
+    /// The tree moved during the run (S6): sealed without a verdict.
     Moved(Box<Sealed>),
-    /// It was stopped by a person: sealed, no verdict.
+    /// A person stopped the run: sealed without a verdict.
     Interrupted(Box<Sealed>),
-    /// A newer save stopped it: one ledger line, no directory.
+    /// A newer save stopped the run: recorded by one ledger line, without a directory.
     Superseded,
-    /// Nothing was run: a newer save stopped it before it had begun.
+    /// Nothing was run, because a newer save came before the start.
     Withdrawn,
-    /// Nothing was run: the tree has the digest the request named.
+    /// Nothing was run, because the tree has the digest in the request.
     Unchanged,
-    /// Nothing was run: what changed since the last verdict triggers no check.
+    /// Nothing was run, because the changes since the last verdict trigger no check.
     Untriggered,
-    /// Nothing was run: the task waits for a person (R9).
+    /// Nothing was run, because the task waits for a person (R9).
     Paused(PauseRecord),
-    /// Nothing was run: tasks it depends on are not complete on this tree.
+    /// Nothing was run, because tasks that it depends on are not complete on this tree.
     Waits(Vec<UnmetDependency>),
-    /// Nothing was run: the plan asks for less than was approved (S7).
+    /// Nothing was run, because the plan weakens the approved one (S7).
     NotApproved(Unapproved),
 }
 
 /// A sealed run.
 #[derive(Debug)]
 pub struct Sealed {
-    /// Its id.
     pub run_id: RunId,
-    /// Its report, as it was written.
+    /// The report as it was written.
     pub report: ExecutionReportV2,
-    /// Where the report lies.
     pub report_path: PathBuf,
-    /// The tree it is a verdict for.
+    /// The tree that the verdict is for.
     pub tree: TreeDigest,
-    /// The tree after its last process had ended.
+    /// The tree after the last process had ended.
     pub tree_after: TreeDigest,
     /// The names of the checks that did not succeed.
     pub failed: Vec<String>,
-    /// What moved while it ran.
+    /// The paths that moved during the run.
     pub moved: Vec<TreePath>,
     /// Whether the task waits for a person now.
     pub paused: bool,
-    /// The exit code of a command that asked for it.
+    /// The exit code of a command that asked for the run.
     pub exit: CommandExit,
 }
 
 impl Settings {
-    /// Returns a matcher for one walk of the tree; index and watcher each learn the rules files on their own.
+    /// Returns a matcher for one walk of the tree. Index and watcher each read the rules files on their own.
     ///
     /// # Errors
+    ///
     /// When a pattern of the settings is wrong.
-    pub fn new_matcher(&self) -> Result<Matcher, RunError> {
+    pub fn new_matcher(&self) -> Result<Matcher, ProjectError> {
         new_matcher(&self.matcher)
     }
 
-    /// Returns a matcher for whoever watches the tree.
+    /// Returns a matcher for watching the tree.
     ///
     /// # Errors
+    ///
     /// When a pattern of the settings is wrong.
-    pub fn new_watching_matcher(&self) -> Result<Matcher, RunError> {
+    pub fn new_watching_matcher(&self) -> Result<Matcher, ProjectError> {
         new_matcher(&self.matcher.for_watching())
     }
 }
 
-/// Makes a matcher of settings.
+/// Builds a matcher from settings.
 ///
 /// # Errors
+///
 /// When a pattern is wrong.
-pub fn new_matcher(settings: &MatcherSettings) -> Result<Matcher, RunError> {
+pub fn new_matcher(settings: &MatcherSettings) -> Result<Matcher, ProjectError> {
     Matcher::new(settings)
-        .map_err(|problems| RunError::Patterns(problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")))
+        .map_err(|problems| ProjectError::Patterns(problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")))
 }

@@ -1,4 +1,4 @@
-//! Keeping a project's evidence to its limits: when nobody waits, or when somebody asks for it.
+//! Removes a project's old evidence, when idle or on request.
 
 use std::path::Path;
 
@@ -9,71 +9,69 @@ use crate::evidence::{
 use crate::model::{ProjectId, PrunedRun, RetentionLimits, RunId};
 use crate::process::clock;
 use crate::project::archiving::archive_locked;
-use crate::project::error::RunError;
+use crate::project::error::ProjectError;
 use crate::project::mended_index::open_index;
 use crate::project::request::{Scope, Settings};
-use crate::project::workspace::{Workspace, catch_up};
+use crate::project::workspace::{Workspace, catch_up, lock_within};
 use crate::store::StoreIndex;
 
-/// Evidence is looked at after so many runs: looking reads the whole ledger.
+/// The limits are applied after this number of runs, because it requires reading the whole ledger.
 const RUNS_BETWEEN: u64 = 16;
 
-/// What was removed, or would be.
+/// The result of removing runs, or of planning it.
 #[derive(Debug, Default)]
 pub struct Pruned {
-    /// The runs.
     pub runs: Vec<PrunedRun>,
-    /// What they had, in bytes.
+    /// The size of the removed runs in bytes.
     pub bytes: u64,
-    /// How many runs are left.
+    /// The number of remaining runs.
     pub left: usize,
-    /// How many directories were removed that a process which died had left.
+    /// The number of directories for which the removal by a dead process was completed.
     pub finished: usize,
 }
 
-/// Says which runs of a project are over its limits; nothing is removed.
+/// Returns which runs of a project exceed its limits, and removes nothing.
 ///
 /// # Errors
+///
 /// When the ledger or the evidence cannot be read.
-pub fn plan_pruning(state_root: &Path, project: &ProjectId, limits: &RetentionLimits) -> Result<Pruned, RunError> {
-    let store = Store::open(state_root).map_err(RunError::Evidence)?;
-    let survey = survey_runs(&store, project, Sizes::Measured).map_err(RunError::Evidence)?;
+pub fn plan_pruning(state_root: &Path, project: &ProjectId, limits: &RetentionLimits) -> Result<Pruned, ProjectError> {
+    let store = Store::open(state_root).map_err(ProjectError::Evidence)?;
+    let survey = survey_runs(&store, project, Sizes::Measured).map_err(ProjectError::Evidence)?;
     let runs = plan_prune(&survey.kept, limits, clock::now());
     Ok(told(&survey, runs, 0))
 }
 
-/// Removes the runs of a project that are over its limits, and what a process that died while it did so has left.
+/// Removes the runs of a project that exceed its limits, and completes what a process that died during removal has left
+/// unfinished.
 ///
 /// # Errors
+///
 /// When another process holds the project for longer than `settings.lock_wait`, or ledger, evidence or index cannot be used.
-pub fn prune(state_root: &Path, scope: &Scope, settings: &Settings) -> Result<Pruned, RunError> {
+pub fn prune(state_root: &Path, scope: &Scope, settings: &Settings) -> Result<Pruned, ProjectError> {
     with_lock(state_root, scope, settings, |store, index, lock, mut ledger| {
         prune_locked((store, index), (lock, &mut ledger), scope, &settings.limits, Sizes::Measured)
     })
 }
 
-/// Does something with a project's ledger when nobody else writes to it.
+/// Calls a function with a project's ledger while no other process can write to it.
 pub(super) fn with_lock<T>(
     state_root: &Path,
     scope: &Scope,
     settings: &Settings,
-    act: impl FnOnce(&Store, &mut StoreIndex, &ProjectLock, Ledger) -> Result<T, RunError>,
-) -> Result<T, RunError> {
-    let store = Store::open(state_root).map_err(RunError::Evidence)?;
+    act: impl FnOnce(&Store, &mut StoreIndex, &ProjectLock, Ledger) -> Result<T, ProjectError>,
+) -> Result<T, ProjectError> {
+    let store = Store::open(state_root).map_err(ProjectError::Evidence)?;
     let mut index = open_index(&store)?.index;
-    let begun = clock::monotonic();
-    let lock = store.lock(&scope.project, &mut || {
-        if clock::monotonic().since(begun) < settings.lock_wait { WaitDecision::GoOn } else { WaitDecision::GiveUp }
-    });
-    let lock = lock.map_err(RunError::Lock)?;
+    let lock = lock_within(&store, &scope.project, settings.lock_wait)?;
     catch_up(&store, &mut index, &scope.project)?;
-    let ledger = Ledger::open(&lock).map_err(RunError::Evidence)?;
+    let ledger = Ledger::open(&lock).map_err(ProjectError::Evidence)?;
     act(&store, &mut index, &lock, ledger)
 }
 
 impl Workspace {
-    /// Keeps the evidence of the last sealed run's project to its limits, every so many runs. For when nobody waits: where another
-    /// process holds the project, that one or the next does it.
+    /// Applies the limits to the project of the last sealed run, once in several runs. It is meant for idle time: if another
+    /// process holds the project, the limits are applied later.
     pub fn keep_to_limits(&mut self) {
         let Some((scope, limits)) = self.to_prune.take().filter(|(_, limits)| !limits.is_idle()) else { return };
         if let Err(error) = self.prune_if_due(&scope, &limits) {
@@ -81,13 +79,13 @@ impl Workspace {
         }
     }
 
-    fn prune_if_due(&mut self, scope: &Scope, limits: &RetentionLimits) -> Result<(), RunError> {
-        if !self.index.sealed_runs(&scope.project).map_err(RunError::Index)?.is_multiple_of(RUNS_BETWEEN) {
+    fn prune_if_due(&mut self, scope: &Scope, limits: &RetentionLimits) -> Result<(), ProjectError> {
+        if !self.index.sealed_runs(&scope.project).map_err(ProjectError::Index)?.is_multiple_of(RUNS_BETWEEN) {
             return Ok(());
         }
         let Ok(lock) = self.store.lock(&scope.project, &mut || WaitDecision::GiveUp) else { return Ok(()) };
         self.catch_up(&scope.project)?;
-        let mut ledger = Ledger::open(&lock).map_err(RunError::Evidence)?;
+        let mut ledger = Ledger::open(&lock).map_err(ProjectError::Evidence)?;
         if let Some(days) = limits.archive_days {
             let wish = ArchiveRequest::Old { days, task: None };
             let archived = archive_locked((&self.store, &mut self.index), (&lock, &mut ledger), scope, &wish)?;
@@ -113,15 +111,15 @@ fn prune_locked(
     scope: &Scope,
     limits: &RetentionLimits,
     sizes: Sizes,
-) -> Result<Pruned, RunError> {
+) -> Result<Pruned, ProjectError> {
     let ended = ledger.finished_prunings();
-    let tidied = finish_archiving(lock).map_err(RunError::Evidence)?;
-    let survey = survey_runs(store, &scope.project, sizes).map_err(RunError::Evidence)?;
-    remove_pruned_leftovers(lock, &survey.pruned_leftovers).map_err(RunError::Evidence)?;
+    let tidied = finish_archiving(lock).map_err(ProjectError::Evidence)?;
+    let survey = survey_runs(store, &scope.project, sizes).map_err(ProjectError::Evidence)?;
+    remove_pruned_leftovers(lock, &survey.pruned_leftovers).map_err(ProjectError::Evidence)?;
     let now = clock::now();
     let plan = plan_prune(&survey.kept, limits, now);
-    let pruning = prune_runs(lock, ledger, plan, &scope.asker, now).map_err(RunError::Evidence)?;
-    index.apply(&scope.project, &pruning.lines).map_err(RunError::Index)?;
+    let pruning = prune_runs(lock, ledger, plan, &scope.asker, now).map_err(ProjectError::Evidence)?;
+    index.apply(&scope.project, &pruning.lines).map_err(ProjectError::Index)?;
     Ok(told(&survey, pruning.runs, ended + survey.pruned_leftovers.len() + tidied))
 }
 

@@ -1,34 +1,33 @@
-//! Why an agent gets no retest, and what it can do instead.
+//! The reasons why an agent gets no retest, each with advice.
 
 use crate::model::{CommandExit, PauseRecord, RunId};
 
-/// Says why a retest is refused.
+/// The reason why a retest is refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RetestRefusal {
     /// A person has to decide first (R9).
     #[error("the task needs a person since {} (run {}): {}", .0.since, .0.run_id, .0.reason)]
     NeedsHuman(PauseRecord),
-    /// It would prove nothing that the last run has not.
+    /// Nothing changed since the last run, so a retest would prove nothing new.
     #[error("nothing has changed since run {} ({run_id}): the tree and the plan are those it judged", run_id.number())]
     Unchanged {
-        /// The last run.
         run_id: RunId,
-        /// Whether it passed: then there is nothing to mend.
+        /// Whether it passed. In that case there is nothing to fix.
         passed: bool,
     },
-    /// One of this tree was granted, and its run is still to come.
+    /// A retest of this tree was granted already, and its run is still to come.
     #[error("a retest of this tree was granted, and no run has followed it yet")]
     Waiting,
-    /// The task has had as many as it may.
+    /// The task has used all of its retests.
     #[error("the task has had {budget} retests since it last passed, and may have no more")]
     BudgetSpent {
-        /// How many it may have.
+        /// The number of allowed retests.
         budget: u32,
     },
 }
 
 impl RetestRefusal {
-    /// Returns what to do next.
+    /// Returns advice on what to do next.
     pub fn hint(&self) -> &'static str {
         match self {
             Self::NeedsHuman(_) => "a person decides with `proctor tdd resolve` on a terminal",
@@ -42,7 +41,7 @@ impl RetestRefusal {
         }
     }
 
-    /// Returns the exit code of a command that ends with it (G5).
+    /// Returns the exit code of a command that fails with this reason (G5).
     pub fn exit(&self) -> CommandExit {
         match self {
             Self::Unchanged { passed: true, .. } => CommandExit::Proceed,

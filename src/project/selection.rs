@@ -1,39 +1,39 @@
-//! Which checks a run carries out: all, some by name, or those that a change of the tree triggers (`paths` of a check). Pure.
+//! Selects the checks of a run: all, some by name, or those that a change of the tree triggers (`paths` of a check). Pure.
 //!
-//! What changed is told by comparing trees, never by file events: an event that was missed or came late cannot leave a check out.
+//! Changes are found by comparing trees and not by file events, so a missed or late event cannot leave out a check.
 
 use globset::{GlobBuilder, GlobMatcher};
 
 use crate::model::{Action, ActionKind, TreePath};
 
-/// The checks a run is asked to carry out.
+/// The checks that a run should carry out.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Checks {
-    /// Every check of the plan.
+    /// All checks of the plan.
     All,
-    /// The checks of these names.
+    /// The checks with these names.
     Named(Vec<String>),
-    /// The checks that are triggered by what changed since this process's last verdict on the same plan, and the ones named here:
-    /// they did not succeed then. Without such a verdict: all.
+    /// The checks that are triggered by the changes since this process's last verdict on the same plan, and the failed ones.
+    /// Without such a verdict, all checks.
     Triggered {
-        /// The checks that did not succeed.
+        /// The checks that did not succeed in the last verdict.
         failed: Vec<String>,
     },
 }
 
-/// The checks a run carries out.
+/// The checks that a run carries out.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Selected {
-    /// Every check of the plan.
+    /// All checks of the plan.
     All,
-    /// The checks of these names; at least one.
+    /// The checks with these names; at least one.
     Only(Vec<String>),
-    /// None: the change triggers no check.
+    /// No check, because the change triggers none.
     Nothing,
 }
 
 impl Selected {
-    /// Returns whether a check is carried out.
+    /// Returns whether a check is selected.
     pub(crate) fn holds(&self, name: &str) -> bool {
         match self {
             Self::All => true,
@@ -43,7 +43,8 @@ impl Selected {
     }
 }
 
-/// Selects checks; `changed` is what differs from the tree of the last verdict on this plan, none where there is no such verdict.
+/// Selects checks; `changed` holds the differences from the tree of the last verdict on this plan; none: there is no such
+/// verdict.
 pub(crate) fn select(checks: &Checks, steps: &[Action], changed: Option<&[TreePath]>) -> Selected {
     let failed = match checks {
         Checks::All => return Selected::All,
@@ -60,7 +61,7 @@ pub(crate) fn select(checks: &Checks, steps: &[Action], changed: Option<&[TreePa
     }
 }
 
-/// Adds the reviews that checks come after: whoever names a check does not approve it by that.
+/// Adds the reviews that must precede the selected checks. Selecting a check does not replace its review.
 fn with_reviews(names: &[String], steps: &[Action]) -> Vec<String> {
     let is_asked_for = |review: &Action| {
         let waits = |step: &Action| names.contains(&step.name) && step.after.contains(&review.id);
@@ -74,7 +75,7 @@ fn is_triggered(step: &Action, changed: &[TreePath]) -> bool {
     step.paths.is_empty() || changed.iter().any(is_hit(&step.paths))
 }
 
-/// Returns what says whether a path is named by one of a check's `paths`.
+/// Returns a function that says whether a path matches one of a check's `paths`.
 pub(crate) fn is_hit(paths: &[String]) -> impl Fn(&TreePath) -> bool {
     let globs: Vec<_> = paths.iter().map(|glob| matcher(glob)).collect();
     move |path| globs.iter().any(|glob| glob.is_match(path.as_path()))

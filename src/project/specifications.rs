@@ -1,7 +1,7 @@
-//! The test specifications of a project's tree: read where they changed, and the plans of their tasks.
+//! The test specifications in a project's tree, and the plans of their tasks.
 //!
-//! Which files there are, a look at the tree says. What was read of one holds while the tree names the same content for it, so that a
-//! look after which no specification has changed reads none.
+//! The tree's index tells which specification files exist and gives their digests. A file is read again only if its digest
+//! changed.
 
 use std::collections::BTreeMap;
 use std::fs::OpenOptions;
@@ -17,67 +17,64 @@ use crate::spec::specification::{InvalidAction, Reading, SPECIFICATION_SUFFIX, S
 use crate::spec::{DiskFiles, TaskSurroundings, approval_terms, hold_to_project, resolve_task};
 use crate::tree::TreeIndex;
 
-/// The most bytes of a file that are read: more than any reader takes.
+/// How many bytes of a file are read. It is more than any reader accepts, so a longer file is still refused.
 const MOST_BYTES: u64 = (16 << 20) + 1;
 
-/// Says why a task of a specification has no plan.
+/// Why a task of a specification has no plan.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TaskError {
-    /// No specification has it.
+    /// No specification has the task.
     #[error("no test specification has a task `{task}`")]
     Unknown {
-        /// The task.
         task: TaskId,
-        /// The tasks there are.
+        /// The existing tasks.
         known: Vec<String>,
-        /// The files whose tasks are not known.
+        /// The files that cannot be read, which may contain the task.
         torn: Vec<String>,
     },
-    /// Several have it.
+    /// Several specifications have the task.
     #[error("{} both have a task `{task}`", quoted(files).join(" and "))]
     Twice {
-        /// The task.
         task: TaskId,
-        /// The files.
+        /// The files of these specifications.
         files: Vec<String>,
     },
-    /// Its specification has errors with which nothing sensible can be run.
+    /// The specification has errors that make a run impossible.
     #[error("`{file}` has {}: nothing was run", counted(faults.len()))]
     Wrong {
-        /// The file.
         file: String,
-        /// The errors, each with its place; none where it cannot be read.
+        /// The errors with their positions; empty: the file cannot be read.
         faults: Vec<Problem>,
-        /// The actions of the task that they stand in, as far as these can be read.
+        /// The actions of the task that contain errors, as far as they can be read.
         invalid: Vec<InvalidAction>,
     },
-    /// Nobody knows who could approve what it weakens.
+    /// The settings do not say who may approve a weakening.
     #[error("the configuration is wrong: nothing was run")]
     Approval {
-        /// What is wrong with `[approval]`, with its place and what to do.
+        /// The error in `[approval]`, with its position and a hint.
         problem: String,
     },
 }
 
-/// The specifications of one project, as they were last read.
+/// The specifications of a project, as last read.
 #[derive(Debug, Default)]
 pub struct Specifications {
     root: PathBuf,
     files: BTreeMap<String, Known>,
 }
 
-/// A file that was read.
+/// A specification file that was read.
 #[derive(Debug)]
 struct Known {
-    /// The content it was read of; none where it is read anew every time, because the tree does not name its content (a link, a file
-    /// that was saved meanwhile).
+    /// The digest of the content that was read. None if the file must be read again every time, because the tree has no digest
+    /// for it (a link, or a file that was saved in the meantime).
     content: Option<Digest>,
-    /// None where it could not be read.
+    /// The parsed content; none: the file could not be read.
     reading: Option<Reading>,
 }
 
 impl Specifications {
-    /// Takes in what a look at a project's tree has found: reads what changed and forgets what is gone.
+    /// Updates the specifications to a project's current tree: reads changed files and drops removed ones.
     pub fn update(&mut self, root: &Path, index: &TreeIndex) {
         if self.root != root {
             *self = Self { root: root.to_owned(), files: BTreeMap::new() };
@@ -91,7 +88,7 @@ impl Specifications {
         }
     }
 
-    /// Returns every task of every specification, sorted; one whose specification has errors, too.
+    /// Returns every task of every specification, sorted, including tasks of specifications with errors.
     pub fn tasks(&self) -> Vec<TaskId> {
         let names = self.files.values().flat_map(|known| known.tasks().iter());
         let mut tasks: Vec<TaskId> = names.filter_map(|name| TaskId::try_from(name.as_str()).ok()).collect();
@@ -103,7 +100,8 @@ impl Specifications {
     /// Returns the plan of a task.
     ///
     /// # Errors
-    /// As [`TaskError`] lists.
+    ///
+    /// See [`TaskError`].
     pub fn plan(&self, configuration: &Configuration, task: &TaskId) -> Result<Plan, TaskError> {
         let has_it = |known: &Known| known.tasks().iter().any(|id| id == task.as_str());
         let found: Vec<_> = self.files.iter().filter(|(_, known)| has_it(known)).collect();
@@ -118,7 +116,7 @@ impl Specifications {
                 return Err(TaskError::Twice { task: task.clone(), files });
             }
         };
-        // It is held to other files than its own, whose changes are not seen here.
+        // The plan is checked against other files too, whose changes are not noticed here, so it is made anew every time.
         let files = DiskFiles::new(&self.root);
         let reading = hold_to_project(reading.clone(), &files);
         let Some(specification) = &reading.specification else {
@@ -153,10 +151,11 @@ fn read(root: &Path, name: &str, content: Digest) -> Known {
     Known { content: is_named.then_some(content), reading: Some(reading) }
 }
 
-/// Reads a text without waiting for a writer of a FIFO. The readers say that a text is too long.
+/// Reads a text. It does not wait for a writer if the file is a FIFO. Whether the text is too long is checked by its parser.
 ///
 /// # Errors
-/// When it is no regular file, or cannot be read.
+///
+/// When it is not a regular file, or cannot be read.
 pub fn read_text(path: &Path) -> io::Result<String> {
     let file = OpenOptions::new().read(true).custom_flags(OFlag::O_NONBLOCK.bits()).open(path)?;
     if !file.metadata()?.is_file() {
@@ -168,7 +167,7 @@ pub fn read_text(path: &Path) -> io::Result<String> {
 }
 
 impl TaskError {
-    /// Returns the exit code of a command that ends with it (G5).
+    /// Returns the exit code of a command that fails with this error (G5).
     pub fn exit(&self) -> CommandExit {
         match self {
             Self::Unknown { .. } => CommandExit::Usage,
@@ -176,7 +175,7 @@ impl TaskError {
         }
     }
 
-    /// Returns the lines that belong to the message.
+    /// Returns the detail lines of the message.
     pub fn details(&self) -> Vec<String> {
         match self {
             Self::Unknown { .. } | Self::Twice { .. } => Vec::new(),
@@ -185,7 +184,7 @@ impl TaskError {
         }
     }
 
-    /// Returns what to do next.
+    /// Returns advice on what to do next.
     pub fn hints(&self) -> Vec<String> {
         match self {
             Self::Twice { .. } => vec!["give one of them another id, or remove a file".to_owned()],
@@ -199,7 +198,7 @@ impl TaskError {
                     [..] => format!("the tasks are: {}", known.join(", ")),
                 });
                 if !torn.is_empty() {
-                    // A file that cannot be read at all may be the one that has it.
+                    // An unreadable file may be the one with the task.
                     let torn = quoted(torn).join(", ");
                     hints.push(format!("the tasks of {torn} are not known: `proctor check` says why"));
                 }
@@ -208,7 +207,7 @@ impl TaskError {
         }
     }
 
-    /// Returns all of it in lines for people: message, details, hints.
+    /// Returns all lines for people: message, details, hints.
     pub fn lines(&self) -> Vec<String> {
         let details = self.details().into_iter().map(|detail| format!("  {}", detail.replace('\n', "\n  ")));
         let hints = self.hints().into_iter().map(|hint| format!("  hint: {hint}"));

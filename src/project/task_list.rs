@@ -1,33 +1,34 @@
-//! Keeps the task list of a project (`tasks.md`) as its last sealed verdicts have it.
+//! Keeps the task list of a project (`tasks.md`) up to date with its last sealed verdicts.
 //!
-//! It is looked at before a run, before a run's report is made and after a run is published; a watcher hears of it too. What somebody
-//! else did to its blocks is recorded in the ledger first and put back then: a process that dies in between records it twice, never
-//! not at all. The list is for people and agents to read: what keeps it from being written is said, and nothing fails for it.
+//! The file is checked before a run, before a run's report is built, and after a run is published; a watcher reports changes too.
+//! A change that somebody made in proctor's blocks is first recorded in the ledger and then reverted, so a process that dies in
+//! between records it twice rather than never. The list is a service to readers: if it cannot be written, a message says so, and
+//! nothing fails.
 
 use std::path::Path;
 use std::time::Duration;
 
-use crate::evidence::{self, Ledger, ProjectFileError, ReplaceOutcome, Store, WaitDecision};
+use crate::evidence::{self, Ledger, ProjectFileError, ReplaceOutcome, Store};
 use crate::model::{Digest, LedgerBody, ProjectId, TaskId, TaskListRecord, ViolationRecord};
 use crate::process::clock;
-use crate::project::error::RunError;
+use crate::project::error::ProjectError;
 use crate::project::mended_index::open_index;
 use crate::project::progress::Progress;
 use crate::project::request::{Scope, Settings};
 use crate::project::sealed_report;
-use crate::project::workspace::{Workspace, catch_up};
+use crate::project::workspace::{Workspace, catch_up, lock_within};
 use crate::report::{
     DEBT_FILE, ExecutionReportV2, TaskState, TaskVerdict, TechnicalDebtV1, Upkeep, build_task_lists, parse_debt, plan_upkeep,
 };
 use crate::store;
 
-/// How long a file that was edited must stay as it is before that counts.
+/// How long an edited file must stay unchanged before it is read.
 const SETTLING: Duration = Duration::from_millis(50);
 
-/// So often a file that somebody else saves meanwhile is read again; then it is left for the next look.
+/// How often a file is read again that somebody else keeps saving. After that it is left for the next check.
 const MOST_TRIES: usize = 5;
 
-/// The list to keep, and what is written into and beside it.
+/// The task list with everything that is needed to update it.
 struct Keeper<'a> {
     store: &'a Store,
     index: &'a mut store::StoreIndex,
@@ -38,17 +39,18 @@ struct Keeper<'a> {
 }
 
 impl Workspace {
-    /// Keeps the task list, where the settings name one. The index has to know the whole ledger.
+    /// Updates the task list if the settings name one. The index must be up to date with the ledger.
     ///
     /// # Errors
-    /// When ledger or index cannot be used; that the file cannot be is only said.
+    ///
+    /// When ledger or index cannot be used. If only the file cannot be written, that is a message and no error.
     pub(crate) fn keep_task_list(
         &mut self,
         ledger: &mut Ledger,
         scope: &Scope,
         settings: &Settings,
         show: &mut dyn FnMut(Progress),
-    ) -> Result<(), RunError> {
+    ) -> Result<(), ProjectError> {
         let Some(path) = settings.task_list.as_deref() else { return Ok(()) };
         let link = settings.link.as_deref();
         let keeper = Keeper { store: &self.store, index: &mut self.index, ledger, scope, path, link };
@@ -59,30 +61,27 @@ impl Workspace {
     }
 }
 
-/// Keeps the task list of a registered project without a run, and returns what there is to say.
+/// Updates the task list of a registered project without a run, and returns the messages.
 ///
 /// # Errors
+///
 /// When another process holds the project for longer than `settings.lock_wait`, or ledger or index cannot be used.
-pub fn keep_task_list(state_root: &Path, scope: &Scope, settings: &Settings) -> Result<Vec<String>, RunError> {
+pub fn keep_task_list(state_root: &Path, scope: &Scope, settings: &Settings) -> Result<Vec<String>, ProjectError> {
     let Some(path) = settings.task_list.as_deref() else { return Ok(Vec::new()) };
-    let store = Store::open(state_root).map_err(RunError::Evidence)?;
+    let store = Store::open(state_root).map_err(ProjectError::Evidence)?;
     let mut index = open_index(&store)?.index;
-    let (begun, wait): (_, Duration) = (clock::monotonic(), settings.lock_wait);
-    let lock = store.lock(&scope.project, &mut || {
-        if clock::monotonic().since(begun) < wait { WaitDecision::GoOn } else { WaitDecision::GiveUp }
-    });
-    let lock = lock.map_err(RunError::Lock)?;
-    let mut ledger = Ledger::open(&lock).map_err(RunError::Evidence)?;
+    let lock = lock_within(&store, &scope.project, settings.lock_wait)?;
+    let mut ledger = Ledger::open(&lock).map_err(ProjectError::Evidence)?;
     catch_up(&store, &mut index, &scope.project)?;
     let link = settings.link.as_deref();
     Keeper { store: &store, index: &mut index, ledger: &mut ledger, scope, path, link }.keep()
 }
 
 impl Keeper<'_> {
-    /// Returns the lines about what was put back, and about what could not be done.
-    fn keep(mut self) -> Result<Vec<String>, RunError> {
+    /// Updates the list and returns the messages about reverted changes and about failures.
+    fn keep(mut self) -> Result<Vec<String>, ProjectError> {
         let lists = build_task_lists(&read_states(self.store, self.index, &self.scope.project)?, self.link);
-        let last = self.index.task_list(&self.scope.project, self.path).map_err(RunError::Index)?;
+        let last = self.index.task_list(&self.scope.project, self.path).map_err(ProjectError::Index)?;
         let mut recorded: Vec<ViolationRecord> = Vec::new();
         for _ in 0..MOST_TRIES {
             let found = match evidence::read_project_file(&self.scope.root, self.path) {
@@ -111,7 +110,7 @@ impl Keeper<'_> {
         Ok(lines)
     }
 
-    /// Returns whether the file still says the same a moment later: an editor that writes in place empties it first.
+    /// Returns whether the file stays the same for a moment, because an editor that writes in place empties the file first.
     fn is_settled(&self, found: Option<&str>) -> bool {
         std::thread::sleep(SETTLING);
         evidence::read_project_file(&self.scope.root, self.path).is_ok_and(|now| now.as_deref() == found)
@@ -124,16 +123,16 @@ impl Keeper<'_> {
         }
     }
 
-    fn note_written(&mut self, last: Option<Digest>, digest: Digest) -> Result<(), RunError> {
+    fn note_written(&mut self, last: Option<Digest>, digest: Digest) -> Result<(), ProjectError> {
         if last == Some(digest) {
             return Ok(());
         }
         self.append(LedgerBody::TaskList(TaskListRecord { path: self.path.to_owned(), digest }))
     }
 
-    fn append(&mut self, body: LedgerBody) -> Result<(), RunError> {
-        let line = self.ledger.append(body, &self.scope.asker, clock::now()).map_err(RunError::Evidence)?;
-        self.index.apply(&self.scope.project, &[(self.ledger.length(), line)]).map_err(RunError::Index)
+    fn append(&mut self, body: LedgerBody) -> Result<(), ProjectError> {
+        let line = self.ledger.append(body, &self.scope.asker, clock::now()).map_err(ProjectError::Evidence)?;
+        self.index.apply(&self.scope.project, &[(self.ledger.length(), line)]).map_err(ProjectError::Index)
     }
 
     fn say(&self, recorded: &[ViolationRecord], error: Option<&ProjectFileError>) -> Vec<String> {
@@ -144,11 +143,11 @@ impl Keeper<'_> {
     }
 }
 
-/// Reads what the last sealed verdict of each task says.
-fn read_states(store: &Store, index: &store::StoreIndex, project: &ProjectId) -> Result<Vec<TaskState>, RunError> {
+/// Reads the last sealed verdict of each task.
+fn read_states(store: &Store, index: &store::StoreIndex, project: &ProjectId) -> Result<Vec<TaskState>, ProjectError> {
     let mut states = Vec::new();
-    for task in index.tasks(project).map_err(RunError::Index)? {
-        let Some(run) = index.last_run(project, &task).map_err(RunError::Index)? else { continue };
+    for task in index.tasks(project).map_err(ProjectError::Index)? {
+        let Some(run) = index.last_run(project, &task).map_err(ProjectError::Index)? else { continue };
         let verdict = match sealed_report(store, index, project, &task, &run.run_id) {
             Ok(report) => with_its_debt(store, project, &task, report),
             Err(error) => {
@@ -171,10 +170,11 @@ fn with_its_debt(store: &Store, project: &ProjectId, task: &TaskId, report: Exec
     }
 }
 
-/// Reads the debt file that a sealed report speaks of; none where it speaks of none.
+/// Reads the debt file of a sealed report; none: the report has none.
 ///
 /// # Errors
-/// Why it is not the file the report speaks of.
+///
+/// The reason why the file is not the one that the report names.
 pub(crate) fn read_debt(
     store: &Store,
     project: &ProjectId,

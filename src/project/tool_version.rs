@@ -1,5 +1,5 @@
-//! The versions of the tools proctor knows, read from the records of what is installed. A tool is never run for it: what runs outside
-//! of an action's isolation could be the project's own code.
+//! Reads the versions of known tools from the records of installed packages. A tool is never started for this, because outside of
+//! an action's isolation it could run the project's own code.
 
 use std::fs::{self, File};
 use std::io::Read as _;
@@ -7,26 +7,26 @@ use std::path::{Path, PathBuf};
 
 use crate::model::{InstalledPackage, Tool};
 
-/// No `package.json` of a tool is larger.
+/// The largest `package.json` of a tool that is read.
 const MANIFEST_CAP: u64 = 1024 * 1024;
 
-/// Where a project keeps an interpreter of its own.
+/// The directories of a project's own Python environments.
 const VIRTUAL_ENVIRONMENTS: &[&str] = &[".venv", "venv"];
 
-/// Where a tool's program was found, and around it.
+/// The place of a tool's program, and where else to search.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ToolPlace<'a> {
-    /// The program, as it was found: a link is not followed, because a virtual environment is made of links.
+    /// The program's path without following links, because a virtual environment consists of links.
     pub(crate) program: &'a Path,
-    /// Where it is started.
+    /// The directory in which the program is started.
     pub(crate) directory: &'a Path,
-    /// The project's root, above which nothing is the project's.
+    /// The project's root. Directories above it do not belong to the project.
     pub(crate) root: &'a Path,
-    /// HOME, for what a user has installed for every project.
+    /// The home directory, with packages that a user has installed for all projects.
     pub(crate) home: Option<&'a Path>,
 }
 
-/// Reads the version of a tool; none where it is no tool that is known, or no record is found.
+/// Reads the version of a tool; none: the tool is not known, or has no record.
 pub(crate) fn read_tool_version(tool: Tool, place: &ToolPlace<'_>) -> Option<String> {
     match tool.package()? {
         InstalledPackage::Python(name) => python_package(name, place),
@@ -34,7 +34,7 @@ pub(crate) fn read_tool_version(tool: Tool, place: &ToolPlace<'_>) -> Option<Str
     }
 }
 
-/// The package that the program lies in, else the nearest one that `npx` and scripts would take.
+/// Returns the version of the package that contains the program, otherwise of the nearest one that `npx` and scripts would use.
 fn node_package(name: &str, place: &ToolPlace<'_>) -> Option<String> {
     let real = place.program.canonicalize().ok()?;
     let own = real.ancestors().skip(1).take(4).find_map(|directory| node_version(&directory.join("package.json"), name));
@@ -51,7 +51,8 @@ fn node_version(manifest: &Path, name: &str) -> Option<String> {
     (manifest["name"] == name).then(|| manifest["version"].as_str().map(str::to_owned))?
 }
 
-/// The interpreter's own packages, or those of the project's environment where a manager starts the interpreter.
+/// Returns the version from the interpreter's own packages, or from the project's environment if a manager starts the
+/// interpreter.
 fn python_package(name: &str, place: &ToolPlace<'_>) -> Option<String> {
     let file_name = place.program.file_name()?.to_str()?;
     let beside = Tool::ALL.into_iter().flat_map(|tool| tool.beside_python().iter().copied());
@@ -66,12 +67,13 @@ fn python_package(name: &str, place: &ToolPlace<'_>) -> Option<String> {
     let prefix = place.program.parent()?.parent()?;
     let mut places = libraries(prefix, "site-packages");
     if !prefix.join("pyvenv.cfg").exists() {
-        // The user's packages come before the system's (`site`); Debian's are in `dist-packages`.
+        // The user's packages have precedence over the system's (`site`). Debian stores its packages in `dist-packages`.
         let own = place.home.map(|home| libraries(&home.join(".local"), "site-packages")).unwrap_or_default();
         places = [own, libraries(Path::new("/usr/local"), "dist-packages"), libraries(prefix, "dist-packages"), places].concat();
     }
     let real = place.program.canonicalize().ok()?;
-    // Of `python3.11` only what lies in `lib/python3.11` counts, and Debian's `lib/python3`; `pytest` by itself does not say.
+    // For `python3.11` only `lib/python3.11` and Debian's `lib/python3` count. The program name `pytest` does not tell the
+    // version.
     let wanted = real.file_name()?.to_str().filter(|name| name.starts_with("python3.")).map(str::to_owned);
     let is_of_it = |library: &&PathBuf| {
         let version = library.parent().and_then(Path::file_name).and_then(|name| name.to_str());
@@ -80,7 +82,7 @@ fn python_package(name: &str, place: &ToolPlace<'_>) -> Option<String> {
     places.iter().filter(is_of_it).find_map(|library| python_version(library, name))
 }
 
-/// Returns the directories of packages below a prefix, sorted.
+/// Returns the package directories below a prefix, sorted.
 fn libraries(prefix: &Path, kind: &str) -> Vec<PathBuf> {
     let entries = fs::read_dir(prefix.join("lib")).into_iter().flatten().flatten();
     let versions = entries.filter(|entry| entry.file_name().to_string_lossy().starts_with("python3"));
@@ -94,11 +96,11 @@ fn python_version(library: &Path, name: &str) -> Option<String> {
     entries.into_iter().find_map(|entry| parse_record_name(entry.file_name().to_str()?, name))
 }
 
-/// Returns the version in the name of a package's record: `pytest-7.2.1.dist-info`.
+/// Returns the version from the name of a package's record: `pytest-7.2.1.dist-info`.
 fn parse_record_name(record: &str, package: &str) -> Option<String> {
     let rest = record.strip_prefix(package)?.strip_prefix('-')?;
     let version = rest.strip_suffix(".dist-info").or_else(|| rest.strip_suffix(".egg-info"))?;
-    // Old records go on with the version of Python.
+    // In old records the version of Python follows.
     Some(version.split('-').next().unwrap_or(version).to_owned())
 }
 

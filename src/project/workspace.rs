@@ -1,4 +1,4 @@
-//! What outlives a run: store, index, launcher, the tree as it was last seen, digests of tools.
+//! The data that outlives a run: store, index, launcher, the last known tree, digests of tools.
 
 use crate::report::ProgramV1;
 use std::collections::BTreeMap;
@@ -15,7 +15,7 @@ use crate::model::{
 };
 use crate::process::{LauncherHandle, clock};
 use crate::project::environment_digest::{FileStamp, KnownDigests, ProgramFile, Survey, file_digest, program_file};
-use crate::project::error::RunError;
+use crate::project::error::ProjectError;
 use crate::project::known_approvals::KnownApprovals;
 use crate::project::known_trees::KnownTrees;
 use crate::project::mended_index::{Announce, announce_with, open_index};
@@ -31,17 +31,17 @@ use crate::sandbox::search_path;
 use crate::store;
 use crate::tree::{self, TreeHints};
 
-/// Is told of every durable step after it is done.
+/// A function that is called after every durable step.
 pub type StepObserver = Arc<dyn Fn(DurableStep) + Send + Sync>;
 
-/// The tree of the last verdict, and what it was a verdict of.
+/// The tree of the last verdict, and the plan and project it belongs to.
 struct VerdictTree {
     root: PathBuf,
     plan: Digest,
     index: tree::TreeIndex,
 }
 
-/// Everything a run needs that is not the run's own.
+/// Everything a run needs that does not belong to the run itself.
 pub struct Workspace {
     pub(crate) store: Store,
     pub(crate) index: store::StoreIndex,
@@ -58,7 +58,7 @@ pub struct Workspace {
     runs_ahead: RunsAhead,
     pub(crate) parking: Parking,
     pub(crate) approvals: KnownApprovals,
-    /// The project of the last sealed run, and its limits: what [`Self::keep_to_limits`] has to look at.
+    /// The project of the last sealed run with its limits, for [`Self::keep_to_limits`].
     pub(crate) to_prune: Option<(Scope, RetentionLimits)>,
 }
 
@@ -70,18 +70,19 @@ enum RunsAhead {
 }
 
 impl Workspace {
-    /// Opens the store. The launcher comes from the caller, who starts it before anything else: it takes a while to come up.
+    /// Opens the store. The launcher is passed in, because the caller starts it first: it takes a while to start.
     ///
     /// # Errors
-    /// When the store or its index cannot be had.
+    ///
+    /// When the store or its index cannot be opened.
     pub fn open(
         state_root: &Path,
         executable: &Path,
         launcher: LauncherHandle,
         ambient: BTreeMap<OsString, OsString>,
         observer: StepObserver,
-    ) -> Result<Self, RunError> {
-        let store = Store::open(state_root).map_err(RunError::Evidence)?;
+    ) -> Result<Self, ProjectError> {
+        let store = Store::open(state_root).map_err(ProjectError::Evidence)?;
         let opened = open_index(&store)?;
         let mut workspace = Self {
             store,
@@ -105,24 +106,24 @@ impl Workspace {
         Ok(workspace)
     }
 
-    /// Returns where the operators' log lies.
+    /// Returns the directory of the operators' log.
     pub fn log_directory(&self) -> PathBuf {
         self.store.log_directory()
     }
 
-    /// Returns what there is to say about the opening: an index that was set aside and rebuilt.
+    /// Returns the messages about opening the store, such as that the index was set aside and rebuilt.
     pub fn take_notes(&mut self) -> Vec<String> {
         std::mem::take(&mut self.opening_notes)
     }
 
-    /// Says to whoever gave the command when the index is mended; otherwise it is in the operators' log alone.
+    /// Sends messages about a repaired index to the given function. Without this they are only in the operators' log.
     pub fn announce_with(&mut self, announce: Announce) {
         self.announce = announce;
         announce_with(&mut self.index, &self.store, announce);
     }
 
-    /// Says that a run is sealed, and that not everything knows of it yet.
-    pub(crate) fn say_behind(&self, run_id: &RunId, error: &RunError) {
+    /// Reports that a run is sealed, but that the index could not be updated.
+    pub(crate) fn say_behind(&self, run_id: &RunId, error: &ProjectError) {
         let causes = std::iter::successors(std::error::Error::source(error), |error| error.source());
         let causes: String = causes.map(|cause| format!(": {cause}")).collect();
         let line =
@@ -131,12 +132,12 @@ impl Workspace {
         (self.announce)(&line);
     }
 
-    /// Says that the next run is the last: its launcher then ends while the run is sealed, and is not waited for afterwards.
+    /// Announces that the next run is the last one. Its launcher then ends while the run is sealed, so nobody has to wait for it.
     pub fn expect_one_run(&mut self) {
         self.runs_ahead = RunsAhead::One;
     }
 
-    /// Returns whether another run follows: what it needs is then made ready.
+    /// Returns whether another run follows, which is worth preparing for.
     pub(crate) fn has_runs_ahead(&self) -> bool {
         self.runs_ahead == RunsAhead::Many
     }
@@ -152,8 +153,8 @@ impl Workspace {
     ///
     /// # Errors
     /// When the index cannot be read.
-    pub fn tdd(&self, project: &ProjectId, task: &TaskId) -> Result<TddState, RunError> {
-        self.index.tdd(project, task).map_err(RunError::Index)
+    pub fn tdd(&self, project: &ProjectId, task: &TaskId) -> Result<TddState, ProjectError> {
+        self.index.tdd(project, task).map_err(ProjectError::Index)
     }
 
     pub(crate) fn observer(&self) -> StepObserver {
@@ -168,27 +169,27 @@ impl Workspace {
         search_path(&self.ambient)
     }
 
-    /// Returns the program that is a launcher when it is told to be one.
+    /// Returns the program that serves as launcher when it is started with the right arguments.
     pub(crate) fn executable(&self) -> &Path {
         &self.executable
     }
 
-    /// Returns the launcher; one that died is replaced.
-    pub(crate) fn launcher(&mut self) -> Result<&mut LauncherHandle, RunError> {
+    /// Returns the launcher, and replaces it if it has died.
+    pub(crate) fn launcher(&mut self) -> Result<&mut LauncherHandle, ProjectError> {
         if self.launcher.is_lost() {
-            self.launcher = LauncherHandle::execute(&self.executable).map_err(RunError::Launcher)?;
+            self.launcher = LauncherHandle::execute(&self.executable).map_err(ProjectError::Launcher)?;
         }
         Ok(&mut self.launcher)
     }
 
-    /// Locks a project's evidence, waiting for another writer within a bound, or until `stopped` has a reason to stop.
+    /// Locks a project's evidence. Waits for another writer until the time limit or a stop request.
     pub(crate) fn lock(
         &self,
         scope: &Scope,
         wait: Duration,
         stopped: &dyn Fn() -> Option<StopReason>,
         show: &mut dyn FnMut(Progress),
-    ) -> Result<ProjectLock, RunError> {
+    ) -> Result<ProjectLock, ProjectError> {
         let begun = clock::monotonic();
         let mut told = false;
         let lock = self.store.lock(&scope.project, &mut || {
@@ -200,19 +201,19 @@ impl Workspace {
             if in_time && stopped().is_none() { WaitDecision::GoOn } else { WaitDecision::GiveUp }
         });
         lock.map_err(|error| match stopped() {
-            Some(reason) => RunError::StoppedWaiting(reason),
-            None => RunError::Lock(error),
+            Some(reason) => ProjectError::StoppedWaiting(reason),
+            None => ProjectError::Lock(error),
         })
     }
 
-    /// Opens the ledger and closes what a dead process left open.
+    /// Opens the ledger, and closes runs that a dead process left open.
     pub(crate) fn recovered_ledger(
         &mut self,
         lock: &ProjectLock,
         scope: &Scope,
         show: &mut dyn FnMut(Progress),
-    ) -> Result<Ledger, RunError> {
-        let mut ledger = Ledger::open(lock).map_err(RunError::Evidence)?;
+    ) -> Result<Ledger, ProjectError> {
+        let mut ledger = Ledger::open(lock).map_err(ProjectError::Evidence)?;
         if let Some(torn) = ledger.torn_line_file() {
             show(Progress::Note(format!("the ledger's last line was torn; it was cut off and kept as {}", torn.display())));
         }
@@ -224,95 +225,107 @@ impl Workspace {
         }
         let now = clock::now();
         let build = |run: &evidence::InterruptedRun| seal_input_of_interrupted(run, now);
-        let runs = evidence::recover(lock, &mut ledger, now, &scope.asker, &build).map_err(RunError::Evidence)?;
+        let runs = evidence::recover(lock, &mut ledger, now, &scope.asker, &build).map_err(ProjectError::Evidence)?;
         if !runs.is_empty() {
             show(Progress::Recovered { runs });
         }
         Ok(ledger)
     }
 
-    /// Brings the index up to the ledger.
-    pub(crate) fn catch_up(&mut self, project: &ProjectId) -> Result<(), RunError> {
+    /// Updates the index from the ledger.
+    pub(crate) fn catch_up(&mut self, project: &ProjectId) -> Result<(), ProjectError> {
         catch_up(&self.store, &mut self.index, project)
     }
 
-    pub(crate) fn apply(&mut self, project: &ProjectId, offset_after: u64, line: LedgerLine) -> Result<(), RunError> {
+    pub(crate) fn apply(&mut self, project: &ProjectId, offset_after: u64, line: LedgerLine) -> Result<(), ProjectError> {
         self.approvals.wrote(project, &line);
-        self.index.apply(project, &[(offset_after, line)]).map_err(RunError::Index)
+        self.index.apply(project, &[(offset_after, line)]).map_err(ProjectError::Index)
     }
 
-    pub(crate) fn prerequisites_met(&self, project: &ProjectId) -> Result<BTreeMap<String, Digest>, RunError> {
-        self.index.prerequisites(project).map_err(RunError::Index)
+    pub(crate) fn prerequisites_met(&self, project: &ProjectId) -> Result<BTreeMap<String, Digest>, ProjectError> {
+        self.index.prerequisites(project).map_err(ProjectError::Index)
     }
 
-    pub(crate) fn configuration_before(&self, project: &ProjectId, task: &TaskId) -> Result<BTreeMap<String, Digest>, RunError> {
-        self.index.configuration(project, task).map_err(RunError::Index)
+    pub(crate) fn configuration_before(
+        &self,
+        project: &ProjectId,
+        task: &TaskId,
+    ) -> Result<BTreeMap<String, Digest>, ProjectError> {
+        self.index.configuration(project, task).map_err(ProjectError::Index)
     }
 
-    /// Returns the digest of a project's tree now, and what could not take part in it, without a run.
+    /// Returns the current digest of a project's tree, and the entries that could not be digested. No run is needed.
     ///
-    /// The next look with hints begins where this one ended: what was hinted until now need not be hinted again.
+    /// The next look with hints starts from here, so earlier hints need not be repeated.
     ///
     /// # Errors
+    ///
     /// When the root cannot be read, or a pattern of the settings is wrong.
     pub fn tree_digest(
         &mut self,
         settings: &Settings,
         scope: &Scope,
         hints: &TreeHints,
-    ) -> Result<(TreeDigest, Vec<TreeIssue>), RunError> {
+    ) -> Result<(TreeDigest, Vec<TreeIssue>), ProjectError> {
         let index = self.trees.look(&self.store, settings, scope, hints)?;
         Ok((index.digest(), index.issues()))
     }
 
-    /// Returns the plan of a task of a test specification in the tree as it is now; as [`Self::tree_digest`] for the hints.
+    /// Returns the plan of a task in a test specification of the current tree. For the hints see [`Self::tree_digest`].
     ///
     /// # Errors
-    /// When the tree cannot be read. That the task has no plan is a value.
+    ///
+    /// When the tree cannot be read. A task without a plan is a value.
     pub fn plan_of_task(
         &mut self,
         (settings, configuration): (&Settings, &Configuration),
         scope: &Scope,
         task: &TaskId,
         hints: &TreeHints,
-    ) -> Result<Result<Plan, TaskError>, RunError> {
+    ) -> Result<Result<Plan, TaskError>, ProjectError> {
         self.read_specifications(settings, scope, hints)?;
         Ok(self.specifications.plan(configuration, task))
     }
 
-    /// Returns every task of every test specification in the tree as it is now, sorted.
+    /// Returns every task of every test specification in the current tree, sorted.
     ///
     /// # Errors
+    ///
     /// When the tree cannot be read.
-    pub fn specified_tasks(&mut self, settings: &Settings, scope: &Scope, hints: &TreeHints) -> Result<Vec<TaskId>, RunError> {
+    pub fn specified_tasks(
+        &mut self,
+        settings: &Settings,
+        scope: &Scope,
+        hints: &TreeHints,
+    ) -> Result<Vec<TaskId>, ProjectError> {
         self.read_specifications(settings, scope, hints)?;
         Ok(self.specifications.tasks())
     }
 
-    fn read_specifications(&mut self, settings: &Settings, scope: &Scope, hints: &TreeHints) -> Result<(), RunError> {
+    fn read_specifications(&mut self, settings: &Settings, scope: &Scope, hints: &TreeHints) -> Result<(), ProjectError> {
         let index = self.trees.look(&self.store, settings, scope, hints)?;
         self.specifications.update(&scope.root, &index);
         Ok(())
     }
 
-    /// Saves what is known of the trees for the next start, if there is enough that is not saved. For when nobody waits.
+    /// Saves the known trees for the next start, if there are enough unsaved changes. It is meant for idle time.
     pub fn save_trees(&mut self) {
         self.trees.save(&self.store);
     }
 
-    /// Looks at the tree before a run.
-    pub(crate) fn look_at_tree(&mut self, request: &RunRequest<'_>) -> Result<tree::TreeIndex, RunError> {
+    /// Reads the tree before a run.
+    pub(crate) fn look_at_tree(&mut self, request: &RunRequest<'_>) -> Result<tree::TreeIndex, ProjectError> {
         self.trees.look(&self.store, request.settings, request.scope, &request.hints)
     }
 
-    /// Looks at the whole tree again after the last process of a run has ended.
-    pub(crate) fn look_again(&mut self, request: &RunRequest<'_>) -> Result<tree::TreeIndex, RunError> {
+    /// Reads the whole tree again after the last process of a run has ended.
+    pub(crate) fn look_again(&mut self, request: &RunRequest<'_>) -> Result<tree::TreeIndex, ProjectError> {
         self.trees.look(&self.store, request.settings, request.scope, &TreeHints::Everything)
     }
 
-    /// Keeps the tree of a verdict, if the plan has checks that only some changes trigger.
+    /// Remembers the tree of a verdict, if the plan has checks that only some changes trigger.
     ///
-    /// A run of checks named by a person leaves it as it was: the others have not been carried out on this tree.
+    /// A run of selected checks does not change it, because the other checks were not carried out on this tree.
     pub(crate) fn keep_verdict_tree(&mut self, request: &RunRequest<'_>, plan: Digest, index: &tree::TreeIndex) {
         let is_needed = request.plan.steps.iter().any(|step| !step.paths.is_empty());
         match request.checks {
@@ -324,7 +337,7 @@ impl Workspace {
         }
     }
 
-    /// Returns every path that differs from the tree of the last verdict on the same plan; none where there is none.
+    /// Returns every path that differs from the tree of the last verdict on the same plan; none: there is no such verdict.
     pub(crate) fn changed_since_verdict(
         &self,
         request: &RunRequest<'_>,
@@ -335,23 +348,23 @@ impl Workspace {
         Some(tree::compare(&last.index, now).moved)
     }
 
-    /// Begins to look at the tools of a plan and at installed packages.
+    /// Begins the survey of a plan's tools and of installed packages.
     pub(crate) fn begin_survey(&self, request: &RunRequest<'_>) -> Survey {
         let (background, known) = (self.store.background(), self.digests.clone());
         Survey::begin(background, known, request.plan, &request.scope.root, &self.path_variable())
     }
 
-    pub(crate) fn remember_digests(&mut self, learnt: &KnownDigests) -> Result<(), RunError> {
+    pub(crate) fn remember_digests(&mut self, learnt: &KnownDigests) -> Result<(), ProjectError> {
         let new: Vec<_> = learnt.iter().filter(|(file, _)| !self.digests.contains_key(file)).collect();
         let rows: Vec<_> = new
             .iter()
             .map(|(file, digest)| (file.real_path.to_string_lossy().into_owned(), file.stamp.0.clone(), **digest))
             .collect();
         self.digests.extend(learnt.iter().map(|(file, digest)| (file.clone(), *digest)));
-        if rows.is_empty() { Ok(()) } else { self.index.remember_file_digests(&rows).map_err(RunError::Index) }
+        if rows.is_empty() { Ok(()) } else { self.index.remember_file_digests(&rows).map_err(ProjectError::Index) }
     }
 
-    /// Returns what is known of the program an action was started with.
+    /// Returns the facts about the program of an action.
     pub(crate) fn program_facts(
         &mut self,
         action: &Action,
@@ -364,7 +377,7 @@ impl Workspace {
             let digest = file_digest(&file.real_path)?;
             self.digests.insert(file.clone(), digest);
             let row = (file.real_path.to_string_lossy().into_owned(), file.stamp.0.clone(), digest);
-            // A digest that is not remembered is computed again the next time.
+            // If the digest cannot be stored, it is computed again the next time.
             let _forgotten = self.index.remember_file_digests(&[row]);
             Some(digest)
         });
@@ -373,8 +386,8 @@ impl Workspace {
         Some(ProgramV1 { path: file.real_path.display().to_string(), sha256, version })
     }
 
-    fn load_digests(&self) -> Result<KnownDigests, RunError> {
-        let rows = self.index.file_digests().map_err(RunError::Index)?;
+    fn load_digests(&self) -> Result<KnownDigests, ProjectError> {
+        let rows = self.index.file_digests().map_err(ProjectError::Index)?;
         let known = rows
             .into_iter()
             .map(|(path, stamp, digest)| (ProgramFile { real_path: PathBuf::from(path), stamp: FileStamp(stamp) }, digest));
@@ -382,18 +395,27 @@ impl Workspace {
     }
 }
 
+/// Locks a project, and waits for that as long as `wait`.
+pub(crate) fn lock_within(store: &Store, project: &ProjectId, wait: Duration) -> Result<ProjectLock, ProjectError> {
+    let begun = clock::monotonic();
+    let lock = store.lock(project, &mut || {
+        if clock::monotonic().since(begun) < wait { WaitDecision::GoOn } else { WaitDecision::GiveUp }
+    });
+    lock.map_err(ProjectError::Lock)
+}
+
 /// Applies the ledger's lines that the index does not know yet.
-pub(crate) fn catch_up(store: &Store, index: &mut store::StoreIndex, project: &ProjectId) -> Result<(), RunError> {
-    let offset = index.position(project).map_err(RunError::Index)?.map_or(0, |(_, offset)| offset);
-    let lines = evidence::read_lines(store, project, offset).map_err(RunError::Evidence)?;
-    let lines = lines.collect::<Result<Vec<_>, _>>().map_err(RunError::Evidence)?;
+pub(crate) fn catch_up(store: &Store, index: &mut store::StoreIndex, project: &ProjectId) -> Result<(), ProjectError> {
+    let offset = index.position(project).map_err(ProjectError::Index)?.map_or(0, |(_, offset)| offset);
+    let lines = evidence::read_lines(store, project, offset).map_err(ProjectError::Evidence)?;
+    let lines = lines.collect::<Result<Vec<_>, _>>().map_err(ProjectError::Evidence)?;
     if lines.is_empty() {
         return Ok(());
     }
-    index.apply(project, &lines).map_err(RunError::Index)
+    index.apply(project, &lines).map_err(ProjectError::Index)
 }
 
-/// Returns what a run whose process died is sealed with: a report and a ledger record made from what it left (S2, E17).
+/// Returns the report and the ledger record for a run whose process died, made from the files that it left (S2, E17).
 fn seal_input_of_interrupted(run: &InterruptedRun, now: Timestamp) -> SealInput {
     let start = run.start_record.as_deref().and_then(|bytes| parse_run_start(bytes).ok());
     let details = start.as_ref().map(|start| &start.details);

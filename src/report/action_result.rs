@@ -1,6 +1,6 @@
-//! What became of one action: made once, when it is over, and passed on by reference from then on.
+//! The result of one action. It is created once, when the action is over, and then passed on by reference.
 //!
-//! Nothing is judged here: how it ended is the supervisor's word, what that amounts to is the judge's.
+//! Nothing is judged here: the supervisor says how the action ended, and the judge says what that means.
 
 use std::collections::BTreeSet;
 
@@ -10,68 +10,67 @@ use crate::model::{
 };
 use crate::report::{ActionResultV2, AttemptV2, SkipReason};
 
-/// What became of one action of a run, and what was kept of it.
+/// The result of one action of a run, and the files that were kept of it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ActionResult {
     pub action: Action,
     pub disposition: ActionDisposition,
-    /// What it left in the run's directory, earlier attempts included. Files of a reused action are in [`ReusedAction::files`].
+    /// The action's files in the run's directory, including those of earlier attempts. For a reused action see
+    /// [`ReusedAction::files`].
     pub files: Vec<EvidenceFile>,
-    /// The names of the variables that its command was given.
+    /// The names of the environment variables that its command got.
     pub environment_names: BTreeSet<String>,
     pub notes: Vec<PlanNote>,
-    /// How long it waited for other runs' actions, where it did. No part of its own time.
+    /// How long it waited for the actions of other runs; none: it did not wait. This time is not part of its own duration.
     pub waited: Option<DurationMs>,
-    /// For a prerequisite that was carried out: the digest of what it started from and what it made; none where that is not known.
+    /// For a prerequisite that was carried out: the digest of its inputs and outputs; none: not known.
     pub met: Option<Digest>,
 }
 
-/// Whether an action was carried out.
+/// Whether an action was carried out, skipped, or replaced by an earlier result.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ActionDisposition {
-    /// It was carried out.
     Executed(Box<ExecutedAction>),
-    /// It was not run.
     Skipped(SkipReason),
-    /// It was not run: an earlier run's result on the same inputs stands for it.
+    /// It was not run, because the result of an earlier run with the same inputs is used instead.
     Reused(Box<ReusedAction>),
 }
 
-/// An action that was carried out: how it ended, what was read and what it was judged to be.
+/// An action that was carried out: how it ended, what was read from its output, and how it was judged.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ExecutedAction {
-    /// How it ended and what it printed.
+    /// How the process ended, and what it printed.
     pub ended: Ended,
-    /// What it saw beside the output of a process.
+    /// What was observed beside the output of a process.
     pub observed: Observed,
-    /// The attempts before this one, in their order: none of them succeeded.
+    /// The attempts before this one, in order. None of them succeeded.
     pub earlier: Vec<AttemptV2>,
-    /// What its tool's interpreter found, without the diagnostics: those that count are the judgement's.
+    /// The interpretation of the tool's output. The diagnostics are left out, because the judgement has the ones that count.
     pub interpretation: Interpretation,
-    /// For a service: how long its start took; none where it was never ready.
+    /// For a service: the time until it was ready; none: it was never ready.
     pub ready_after: Option<DurationMs>,
     pub judgement: ActionJudgement,
 }
 
-/// An earlier run's result that stands for an action.
+/// The result of an earlier run that is used for an action.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ReusedAction {
-    /// The run that carried the action out.
+    /// The run that carried out the action.
     pub run_id: RunId,
-    /// The hash of its report, as the ledger has it.
+    /// The hash of that run's report, from the ledger.
     pub report_hash: Digest,
-    /// The level of isolation that run reached.
+    /// The isolation level of that run.
     pub isolation_level: Option<IsolationLevel>,
-    /// The action's entry in that report.
+    /// The action's entry in that run's report.
     pub entry: ActionResultV2,
-    /// What that entry says the action was judged to be. Its findings stay in the entry.
+    /// The judgement in that entry. The findings stay in the entry.
     pub judgement: ActionJudgement,
     /// The action's files in that run's directory.
     pub files: Vec<EvidenceFile>,
 }
 
 impl ActionResult {
-    /// Returns the result of an action of which nothing was kept in the run's directory.
+    /// Returns the result of an action that has no files in the run's directory.
     pub fn new(action: Action, disposition: ActionDisposition) -> Self {
         Self {
             action,
@@ -84,7 +83,7 @@ impl ActionResult {
         }
     }
 
-    /// Returns what it was judged to be, in this run or in the one whose result stands for it; none where it was skipped.
+    /// Returns the judgement, from this run or from the reused one; none: the action was skipped.
     pub fn judgement(&self) -> Option<&ActionJudgement> {
         match &self.disposition {
             ActionDisposition::Executed(executed) => Some(&executed.judgement),
@@ -93,7 +92,7 @@ impl ActionResult {
         }
     }
 
-    /// Returns how this run carried it out; none where it did not.
+    /// Returns the execution in this run; none: this run did not carry it out.
     pub fn executed(&self) -> Option<&ExecutedAction> {
         match &self.disposition {
             ActionDisposition::Executed(executed) => Some(executed),
@@ -101,12 +100,12 @@ impl ActionResult {
         }
     }
 
-    /// Returns whether its result decides the verdict against the run.
+    /// Returns whether its result makes the verdict FAILED.
     pub fn blocks(&self) -> bool {
         self.judgement().is_some_and(|judgement| judgement.blocking == Blocking::Blocks)
     }
 
-    /// Returns why it was not run; none where it was, or an earlier result stands for it.
+    /// Returns why it was skipped; none: it was carried out or reused.
     pub fn skipped(&self) -> Option<SkipReason> {
         match &self.disposition {
             ActionDisposition::Skipped(reason) => Some(*reason),
@@ -114,20 +113,20 @@ impl ActionResult {
         }
     }
 
-    /// Returns its status; none where it was skipped.
+    /// Returns its status; none: it was skipped.
     pub fn status(&self) -> Option<ResultType> {
         self.judgement().map(|judgement| judgement.classification.category)
     }
 }
 
 impl ExecutedAction {
-    /// Returns an action that was carried out once, and saw nothing but the output of its process.
+    /// Returns an action that was carried out in one attempt, with nothing observed but the output of its process.
     pub fn new(ended: Ended, interpretation: Interpretation, judgement: ActionJudgement) -> Self {
         Self {
             ended,
             observed: Observed::Nothing,
             earlier: Vec::new(),
-            // One copy of the findings is kept to the end of the run.
+            // The judgement has a copy of the findings. Keeping only that copy saves memory until the run ends.
             interpretation: Interpretation { diagnostics: Vec::new(), ..interpretation },
             ready_after: None,
             judgement,
@@ -138,7 +137,7 @@ impl ExecutedAction {
         self.judgement.classification.category
     }
 
-    /// Returns which attempt this is, from 1.
+    /// Returns the number of this attempt, from 1.
     pub fn attempt(&self) -> u32 {
         u32::try_from(self.earlier.len()).unwrap_or(u32::MAX - 1) + 1
     }

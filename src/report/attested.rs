@@ -1,24 +1,24 @@
-//! What of a report is attested beside it, for programs that know nothing of its shape: which checks passed, and how it was kept apart.
+//! The part of a report that is attested in a separate file: which checks passed, and the isolation level. Programs that do not
+//! know the report's format can read it.
 
 use crate::model::{IsolationLevel, ProjectId, ResultType};
 use crate::report::ExecutionReportV2;
 
-/// What of a report is attested.
+/// The facts about a run that are attested.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AttestedRun {
-    /// The project.
     pub project: ProjectId,
-    /// The level of isolation; none where nobody lived to say it.
+    /// The isolation level; none: the run's process died before it could record it.
     pub isolation: Option<IsolationLevel>,
-    /// The checks that succeeded: `STEP.1 pytest`.
+    /// The checks that succeeded, for example `STEP.1 pytest`.
     pub passed: Vec<String>,
-    /// Those that did not and do not block the verdict.
+    /// The checks that did not succeed, but do not block the verdict.
     pub warned: Vec<String>,
-    /// Those that did not and do. Checks that were not run are in none of the three.
+    /// The checks that did not succeed and block the verdict. Checks that were not run are in none of the three lists.
     pub failed: Vec<String>,
 }
 
-/// Returns what of a report is attested.
+/// Extracts the attested facts from a report.
 pub fn attested(report: &ExecutionReportV2) -> AttestedRun {
     let mut run = AttestedRun {
         project: report.project.id.clone(),

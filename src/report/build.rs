@@ -1,6 +1,6 @@
-//! From facts to the report: each key of seed 004 from what `run/` knows, in the seed's order.
+//! Builds the report from the facts of a run, key by key in the order of seed 004.
 //!
-//! It judges nothing. Where the facts have nothing to say, the key is absent.
+//! It judges nothing. A key without a fact behind it is left out.
 
 use std::collections::BTreeMap;
 
@@ -16,22 +16,22 @@ use crate::report::{
     TreeV2,
 };
 
-/// The version of the report's shape.
+/// The version of the report's format.
 pub(super) const REPORT_VERSION: &str = "2.0.0";
-/// What builds reports and records.
+/// The name of the generator, in reports and records.
 pub const GENERATED_BY: &str = concat!("proctor ", env!("CARGO_PKG_VERSION"));
-/// How many moved paths the report lists; the count beside them is of all.
+/// How many moved paths the report lists. The count beside the list includes all of them.
 const LISTED_MOVED_PATHS: usize = 200;
 
-/// Returns the report of a run, without what looks like a secret. Its hash is set by [`crate::report::seal_hash`] when nothing is
-/// added any more; [`crate::report::with_debt`] adds what it says of its debt file, which is made of it.
+/// Returns the report of a run, with secrets redacted. [`crate::report::with_debt`] adds the section about the debt file, which
+/// is built from the report. Last, [`crate::report::seal_hash`] sets the hash.
 pub fn build(facts: &RunFacts) -> ExecutionReportV2 {
     let (mut report, redacted) = redact_counted(build_unredacted(facts));
     report.notes.extend(redaction_note(redacted, &report.evidence_files));
     report
 }
 
-/// Says that something was taken out, and where it still stands.
+/// Returns a note that texts were redacted, and where the originals are; none if nothing was redacted.
 fn redaction_note(redacted: usize, files: &[EvidenceFile]) -> Option<PlanNote> {
     if redacted == 0 {
         return None;
@@ -91,7 +91,7 @@ fn build_unredacted(facts: &RunFacts) -> ExecutionReportV2 {
     }
 }
 
-/// Returns what was asked for, as report and start record name it.
+/// Returns the description of the requested task, for the report and the start record.
 pub fn test_specification(plan: &Plan, plan_digest: Digest, file: Option<String>) -> TestSpecificationV2 {
     let source = plan.specification.as_ref();
     TestSpecificationV2 {
@@ -105,7 +105,7 @@ pub fn test_specification(plan: &Plan, plan_digest: Digest, file: Option<String>
     }
 }
 
-/// Returns where a report comes from, before it is sealed.
+/// Returns the `authenticity` section before the report is sealed.
 pub(super) fn unsealed(run_id: RunId, process_id: Option<u32>) -> AuthenticityV2 {
     AuthenticityV2 {
         execution_id: run_id,
@@ -119,14 +119,14 @@ pub(super) fn unsealed(run_id: RunId, process_id: Option<u32>) -> AuthenticityV2
     }
 }
 
-/// Returns evidence files in the order reports and manifests list them.
+/// Returns evidence files in the order of reports and manifests.
 pub(super) fn sorted_by_name(files: &[EvidenceFile]) -> Vec<EvidenceFile> {
     let mut files = files.to_vec();
     files.sort_by(|one, other| one.name.cmp(&other.name));
     files
 }
 
-/// Returns an entry that is named instead of digested, as the wire has it.
+/// Converts an entry that could not be digested to its wire form.
 pub(super) fn build_issue(issue: &TreeIssue) -> TreeIssueV2 {
     TreeIssueV2 { path: issue.path.to_string(), kind: issue.kind }
 }

@@ -1,4 +1,4 @@
-//! One action's entry in the report.
+//! Builds the report's entry of one action.
 
 use std::net::IpAddr;
 
@@ -17,31 +17,24 @@ use crate::report::{
     redact_document,
 };
 
-/// How many failures and diagnostics of an action the report lists. A listed one is never cut (E11); all are in the action's own file.
+/// How many failures and diagnostics the report lists for an action. The listed ones are never shortened (E11), and the action's
+/// own file has all of them.
 const LISTED_FINDINGS: usize = 500;
 
-/// Returns the entry of one action before anything is known of the run's evidence: for screens, without what looks like a secret.
+/// Returns the entry of one action for a screen, with secrets redacted. The run's evidence files are not known yet.
 pub fn action_result(facts: &ActionResult) -> ActionResultV2 {
     redact_document(build_action(facts, &[], &[]))
 }
 
-/// Returns the entry of one action. `all` are the run's actions, to say what a failure kept from running; `files` are
-/// those of this action, or more.
+/// Returns the entry of one action. `all` holds the run's actions, to find what a failure kept from running. `files` holds at
+/// least the files of this action.
 pub(super) fn build_action(facts: &ActionResult, all: &[ActionResult], files: &[&EvidenceFile]) -> ActionResultV2 {
     let action = &facts.action;
     match &facts.disposition {
         ActionDisposition::Skipped(reason) => ActionResultV2 { skip_reason: Some(*reason), ..untouched(action, files) },
         ActionDisposition::Reused(reused) => build_reused(action, reused),
         ActionDisposition::Executed(executed) => ActionResultV2 {
-            disposition: match executed.status() {
-                ResultType::SpecificationError => DispositionV2::Invalid,
-                ResultType::Success
-                | ResultType::TestFailure
-                | ResultType::ExecutionError
-                | ResultType::ValidationFailure
-                | ResultType::Timeout
-                | ResultType::PrerequisiteFailure => DispositionV2::Executed,
-            },
+            disposition: if executed.status().was_executed() { DispositionV2::Executed } else { DispositionV2::Invalid },
             status: Some(executed.status()),
             blocking: Some(executed.judgement.blocking == Blocking::Blocks),
             duration: Some(executed.ended.duration),
@@ -59,7 +52,7 @@ pub(super) fn build_action(facts: &ActionResult, all: &[ActionResult], files: &[
     }
 }
 
-/// The entry of an action that was carried out, with the files of its last attempt.
+/// Returns the entry of an action that was carried out, with the files of its last attempt.
 fn with_files(action: &Action, executed: &ExecutedAction, files: &[&EvidenceFile]) -> ActionResultV2 {
     let entry = untouched(action, files);
     let earlier: Vec<_> = executed.earlier.iter().flat_map(|attempt| &attempt.evidence_files).collect();
@@ -68,7 +61,7 @@ fn with_files(action: &Action, executed: &ExecutedAction, files: &[&EvidenceFile
     ActionResultV2 { evidence, evidence_files, ..entry }
 }
 
-/// Returns an attempt that was not the last, with its number and what was kept of it.
+/// Returns the record of an attempt before the last, with its number and files.
 pub fn earlier_attempt(attempt: u32, executed: &ExecutedAction, files: &[EvidenceFile]) -> AttemptV2 {
     AttemptV2 {
         attempt,
@@ -79,7 +72,7 @@ pub fn earlier_attempt(attempt: u32, executed: &ExecutedAction, files: &[Evidenc
     }
 }
 
-/// The entry of an action that was not run, before it is said why.
+/// Returns the entry of an action that was not run, without the reason.
 fn untouched(action: &Action, files: &[&EvidenceFile]) -> ActionResultV2 {
     let evidence_files = names_of(action, files);
     ActionResultV2 {
@@ -109,7 +102,8 @@ fn untouched(action: &Action, files: &[&EvidenceFile]) -> ActionResultV2 {
     }
 }
 
-/// What the earlier run found, under the names the action has now. Files are named where they lie: none is in this run's directory.
+/// Returns the entry of an earlier run, with the name and id that the action has now. It keeps the paths of the earlier run's
+/// files, because none of them is in this run's directory.
 fn build_reused(action: &Action, reused: &ReusedAction) -> ActionResultV2 {
     let earlier = reused.entry.clone();
     ActionResultV2 {
@@ -153,7 +147,7 @@ fn build_outcome(action: &Action, executed: &ExecutedAction) -> ActionOutcomeV2 
     let outcome = ActionOutcomeV2 {
         exit_code: ending.exit_code,
         signal: ending.signal,
-        // Of what was never started, or whose end is not known, nobody can say that.
+        // If the process never started, or its end is unknown, nobody can say whether it was killed.
         killed: ending.error.is_none().then_some(ending.killed),
         error: ending.error,
         ready_after: executed.ready_after,
@@ -179,7 +173,7 @@ fn build_outcome(action: &Action, executed: &ExecutedAction) -> ActionOutcomeV2 
     with_observed(action, &executed.observed, outcome)
 }
 
-/// Returns the last of what was printed; a token that it begins in the middle of is taken out.
+/// Returns the end of the output. If it begins inside a token, the rest of the token is removed.
 fn partial_output(ended: &Ended) -> String {
     let tail = plain_text(&String::from_utf8_lossy(&ended.captured.log_tail));
     let is_whole = ended.captured.log_bytes <= ended.captured.log_tail.len() as u64;
@@ -204,19 +198,19 @@ fn note_what_is_left_out(action: &Action, what: &str, found: usize, warnings: &m
     }
 }
 
-/// Says how many findings are in the log alone.
+/// Returns a note about how many findings are only in the log; none if there are none.
 fn unlisted_note(executed: &ExecutedAction) -> Option<String> {
     let count = |level| executed.interpretation.unlisted.count(level);
     let unlisted = count(FindingLevel::Error) + count(FindingLevel::Warning);
     (unlisted > 0).then(|| format!("{unlisted} further diagnostics are counted and stand in the log alone"))
 }
 
-/// Returns the coverage where both its numbers are numbers: JSON has no others.
+/// Returns the coverage if both numbers are finite, because JSON has no others.
 pub(super) fn finite(coverage: Option<Coverage>) -> Option<Coverage> {
     coverage.filter(|coverage| coverage.percent.is_finite() && coverage.required.is_finite())
 }
 
-/// Returns the prerequisite that was to listen where a step's request went, and did not succeed (C09).
+/// Returns the failed prerequisite that should have listened at the address of a step's request (C09).
 fn root_cause(action: &Action, executed: &ExecutedAction, all: &[ActionResult]) -> Option<ActionId> {
     let fault = unanswered(executed).filter(|_| action.phase == ActionPhase::Step)?;
     let is_here = fault.address.as_deref().and_then(|text| text.parse::<IpAddr>().ok()).is_some_and(|ip| ip.is_loopback());
@@ -244,13 +238,13 @@ fn unanswered(executed: &ExecutedAction) -> Option<&ConnectionFault> {
     }
 }
 
-/// A review is carried out again because nothing was said, not because it failed.
+/// Returns whether the action is a review. A review is repeated because its output had no verdict, and not because it failed.
 fn is_review(action: &Action) -> bool {
     matches!(action.kind, ActionKind::Review(_))
 }
 
 fn build_impact(action: &Action, executed: &ExecutedAction, all: &[ActionResult]) -> Option<ImpactV2> {
-    // What the policy allows, or what goes on after its failure, keeps nothing from running.
+    // A failure that the policy allows, or that the run continues after, keeps nothing from running.
     let keeps = executed.judgement.blocking == Blocking::Blocks && !action.continue_on_failure;
     if action.phase != ActionPhase::Prerequisite || executed.status() == ResultType::Success || !keeps {
         return None;

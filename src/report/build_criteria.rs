@@ -1,4 +1,4 @@
-//! From what a task's criteria came to, to the two sections of the report that say so. Counts are of the lists (C65).
+//! Builds the two report sections about a task's criteria. All counts are computed from the lists (C65).
 
 use crate::model::{
     ActualValue, ConditionValue, CriteriaEvaluation, EvidenceKind, JudgedCondition, JudgedExpectation, JudgedFailure,
@@ -9,7 +9,7 @@ use crate::report::{
     RequiredEvidenceV2, RunFacts, SuccessConditionV2, SuccessConditionsV2, ValidationCriteriaV2,
 };
 
-/// Returns the verdict and what led to it.
+/// Returns the section with the verdict and its reasons.
 pub(super) fn build_validation(facts: &RunFacts) -> ValidationCriteriaV2 {
     let evaluation = facts.criteria.as_ref();
     ValidationCriteriaV2 {
@@ -22,7 +22,7 @@ pub(super) fn build_validation(facts: &RunFacts) -> ValidationCriteriaV2 {
     }
 }
 
-/// Returns whether the task may be ticked off, and what led to it.
+/// Returns the section that says whether the task may be marked as done.
 pub(super) fn build_completion(facts: &RunFacts) -> CompletionV2 {
     let evaluation = facts.criteria.as_ref();
     let criteria = evaluation.map(|evaluation| &evaluation.criteria);
@@ -81,7 +81,7 @@ fn build_failure_condition(judged: &JudgedCondition) -> FailureConditionV2 {
     }
 }
 
-/// Returns one reference's value as the seed has it, or the values of several by name.
+/// Returns the value if there is one reference, as in the seed, or the values by name if there are several.
 fn build_actual(actual: &[ActualValue]) -> (Option<ConditionValue>, Vec<ActualValueV2>) {
     match actual {
         [single] => (single.value.clone(), Vec::new()),

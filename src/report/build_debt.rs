@@ -1,8 +1,8 @@
-//! From the report to the debt file: causes are found and grouped, numbered, routed and written down.
+//! Builds the debt file from the report: finds causes, groups them, numbers the items, decides where they go, and writes them.
 //!
-//! Pure, and made of the report alone, so that results of earlier runs are debt like those of this one. `cause` says what an
-//! action's failure comes down to, `groups` what is one item (C48), `numbers` what it is called, `destinations` where it goes
-//! (facts, 2.5), `item` and `guidance` what is said of it.
+//! It is pure and uses the report only, so results of earlier runs become debt like those of this run. `cause` finds the cause of
+//! an action's failure, `groups` decides what makes up one item (C48), `numbers` gives ids, `destinations` decides where items go
+//! (facts, 2.5), `item` and `guidance` fill in the texts.
 
 mod cause;
 mod destinations;
@@ -21,12 +21,12 @@ use crate::report::{
     SprintCapacityV1, TechnicalDebtGeneratedV2, TechnicalDebtV1,
 };
 
-/// The name and version of the debt file's shape.
+/// The name and version of the debt file's format.
 pub const DEBT_SCHEMA: &str = "proctor-technical-debt-v1";
 
-/// Returns the debt of a run; none where none is written: the run is no verdict (E17), or the settings want none.
+/// Returns the debt of a run; none: the run has no verdict (E17), or debt is switched off.
 ///
-/// `previous` is the file of the task's last verdict: what was seen there keeps its id. One of another task is passed over.
+/// `previous` is the debt file of the task's last verdict. Items seen there keep their id. A file of another task is ignored.
 pub fn build_debt(
     report: &ExecutionReportV2,
     settings: &DebtSettings,
@@ -78,7 +78,7 @@ pub fn build_debt(
     })
 }
 
-/// Returns the report with what it says of its debt file, which lies beside it as `file`.
+/// Returns the report with the section about its debt file, which is stored beside it as `file`.
 pub fn with_debt(mut report: ExecutionReportV2, debt: &TechnicalDebtV1, file: EvidenceFile) -> ExecutionReportV2 {
     let of = |severity| debt.debt_items.iter().filter(|item| item.classification.severity == severity).count() as u64;
     report.technical_debt_generated = Some(TechnicalDebtGeneratedV2 {

@@ -1,4 +1,4 @@
-//! What an action saw beside the output of a process, in its entry of the report.
+//! Adds observations that are not process output to an action's entry in the report.
 
 use crate::model::{
     Action, Diagnosis, Exchange, ExchangeOutcome, FileLook, FileSeen, HealthResult, HealthSeen, Observed, PortSeen, ServiceSeen,
@@ -6,7 +6,7 @@ use crate::model::{
 use crate::report::exchange_records::{fault, text_of};
 use crate::report::{ActionOutcomeV2, ConnectionDiagnosticsV2, DiagnosticsV2, HealthCheckV2, PortCheckV2, PortProcessV2};
 
-/// Adds what was seen to what came of an action. What is said of processes is taken away where there was none.
+/// Adds the observations to an outcome. If there was no process, the fields about a process are removed.
 pub(super) fn with_observed(action: &Action, observed: &Observed, outcome: ActionOutcomeV2) -> ActionOutcomeV2 {
     match observed {
         Observed::Nothing => outcome,
@@ -17,7 +17,7 @@ pub(super) fn with_observed(action: &Action, observed: &Observed, outcome: Actio
     }
 }
 
-/// Nothing was started, so nothing exited, was killed or printed.
+/// Clears exit code, signal and output, because no process was started.
 fn without_process(outcome: ActionOutcomeV2) -> ActionOutcomeV2 {
     ActionOutcomeV2 {
         timeout: outcome.timeout,
@@ -38,7 +38,7 @@ fn of_file(action: &Action, seen: &FileSeen, outcome: ActionOutcomeV2) -> Action
             ..outcome
         },
         FileLook::Missing | FileLook::Refused(_) => ActionOutcomeV2 { file_exists: Some(false), ..outcome },
-        // Whether it is there was not found out.
+        // Whether the file exists was not determined.
         FileLook::OutOfTime | FileLook::Stopped(_) => outcome,
     }
 }
@@ -85,7 +85,7 @@ fn connection(diagnosis: &Diagnosis) -> DiagnosticsV2 {
     }))
 }
 
-/// Returns a look at a service, in the words of the wire.
+/// Returns the wire form of a health check.
 pub(super) fn health_check(seen: &HealthSeen) -> HealthCheckV2 {
     let result = match seen.result {
         HealthResult::Healthy => "HEALTHY",
@@ -108,7 +108,7 @@ fn port_check(seen: &PortSeen) -> PortCheckV2 {
     PortCheckV2 { port: seen.port, in_use: process.is_some(), process }
 }
 
-/// Returns the addresses of a name, or why it has none.
+/// Returns the addresses of a host name as text, or the lookup error.
 pub(super) fn resolution(seen: &Result<Vec<String>, String>) -> String {
     match seen {
         Ok(addresses) => addresses.join(", "),

@@ -1,4 +1,4 @@
-//! Bytes of reports and records, and reading our own back: strict, so that a key nobody knows is never passed over (G4).
+//! Writes reports and records as bytes and reads them back. Reading is strict, so that no unknown key is ignored (G4).
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -9,38 +9,38 @@ use crate::report::build::REPORT_VERSION;
 use crate::report::records::RUN_SCHEMA;
 use crate::report::{DEBT_SCHEMA, ExecutionReportV2, RunStartV1, TechnicalDebtV1, report_hash, seal_debt_hash};
 
-/// Says why bytes are not the document they should be.
+/// The error for bytes that are not the expected document.
 #[derive(Debug, thiserror::Error)]
 pub enum ReportError {
-    /// They are not JSON, or not of the shape.
+    /// The bytes are not JSON, or have the wrong structure.
     #[error("failed to read the {document}; if nobody edited it, it was written by another version of proctor")]
     Shape {
-        /// What was read.
+        /// The kind of document.
         document: &'static str,
-        /// What the parser said, with line and column.
+        /// The parser's message, with line and column.
         source: serde_json::Error,
     },
-    /// They are of a version this program does not know.
+    /// The document has a version that this program does not know.
     #[error("the {document} is of version `{found}`, and this proctor reads `{known}`; read it with the version that wrote it")]
     Version {
-        /// What was read.
+        /// The kind of document.
         document: &'static str,
-        /// The version it names.
+        /// The version in the document.
         found: String,
-        /// The version that is read.
+        /// The supported version.
         known: &'static str,
     },
-    /// They hold something that proctor does not write there.
+    /// The document contains something that proctor does not write there.
     #[error("the {document} has something at `{path}` that proctor does not write there; it was edited or is damaged")]
     Foreign {
-        /// What was read.
+        /// The kind of document.
         document: &'static str,
-        /// Where: keys and positions, for example `stepExecution.results[2].classification.note`.
+        /// The position as keys and indexes, for example `stepExecution.results[2].classification.note`.
         path: String,
     },
 }
 
-/// What is read, and where it names its version.
+/// A kind of document, and the key of its version.
 struct Kind {
     document: &'static str,
     version_key: &'static str,
@@ -49,31 +49,31 @@ struct Kind {
 
 const REPORT: Kind = Kind { document: "execution report", version_key: "reportVersion", known: REPORT_VERSION };
 
-/// Returns a report or record as it is written: indented JSON with a newline at the end. Equal values give equal bytes.
+/// Returns a report or record in its stored form: indented JSON with a newline at the end. Equal values give equal bytes.
 pub fn to_bytes<Document: Serialize>(document: &Document) -> Vec<u8> {
     let mut bytes = serde_json::to_vec_pretty(document).expect("the wire types have text keys");
     bytes.push(b'\n');
     bytes
 }
 
-/// Reads an execution report back. Its hash is not looked at: see [`parse_with_hash`].
+/// Reads an execution report. Its hash is not checked: see [`parse_with_hash`].
 pub fn parse(bytes: &[u8]) -> Result<ExecutionReportV2, ReportError> {
     Ok(read(bytes, &REPORT)?.0)
 }
 
-/// Reads an execution report back, with the hash that it has. Whether that is the one it says it has, the caller compares.
+/// Reads an execution report and computes its hash. The caller compares it with the hash that the report claims.
 pub fn parse_with_hash(bytes: &[u8]) -> Result<(ExecutionReportV2, Digest), ReportError> {
     let (report, value) = read(bytes, &REPORT)?;
     Ok((report, report_hash(value)))
 }
 
-/// Reads a start record back.
+/// Reads a start record.
 pub fn parse_run_start(bytes: &[u8]) -> Result<RunStartV1, ReportError> {
     let kind = Kind { document: "start record of the run", version_key: "schema", known: RUN_SCHEMA };
     Ok(read(bytes, &kind)?.0)
 }
 
-/// Reads a debt file back, and checks the hash it has of itself.
+/// Reads a debt file and checks its own hash.
 pub fn parse_debt(bytes: &[u8]) -> Result<TechnicalDebtV1, ReportError> {
     let kind = Kind { document: "debt file", version_key: "schema", known: DEBT_SCHEMA };
     let (debt, _): (TechnicalDebtV1, Value) = read(bytes, &kind)?;
@@ -82,7 +82,7 @@ pub fn parse_debt(bytes: &[u8]) -> Result<TechnicalDebtV1, ReportError> {
     if is_whole { Ok(debt) } else { Err(foreign()) }
 }
 
-/// Reads a document, and the JSON value that it is.
+/// Reads a document, and returns its JSON value too.
 fn read<Document: Serialize + DeserializeOwned>(bytes: &[u8], kind: &Kind) -> Result<(Document, Value), ReportError> {
     let document = kind.document;
     let value: Value = serde_json::from_slice(bytes).map_err(|source| ReportError::Shape { document, source })?;
@@ -91,10 +91,10 @@ fn read<Document: Serialize + DeserializeOwned>(bytes: &[u8], kind: &Kind) -> Re
     {
         return Err(ReportError::Version { document, found: found.to_owned(), known: kind.known });
     }
-    // From the bytes again, not from the value: a key that is there twice is seen only here.
+    // The bytes are parsed a second time, because the value cannot show a key that occurs twice.
     let read: Document = serde_json::from_slice(bytes).map_err(|source| ReportError::Shape { document, source })?;
     let known = serde_json::to_value(&read).expect("the wire types have text keys");
-    // The search for the place names each on its way: only for a document that has one.
+    // The search builds a path for every value, so it runs only if there is a difference.
     let difference = if value == known { None } else { first_difference(&value, &known, String::new()) };
     match difference {
         None => Ok((read, value)),
@@ -102,7 +102,7 @@ fn read<Document: Serialize + DeserializeOwned>(bytes: &[u8], kind: &Kind) -> Re
     }
 }
 
-/// Returns where two values first differ. Types of the model pass unknown keys over; this does not.
+/// Returns where two values first differ. Types of the model ignore unknown keys, so this comparison is needed to find them.
 fn first_difference(found: &Value, known: &Value, path: String) -> Option<String> {
     match (found, known) {
         (Value::Object(found), Value::Object(known)) => {

@@ -1,4 +1,4 @@
-//! How a command ended, in the words of the wire.
+//! Converts the end of a command to its wire form.
 
 use nix::errno::Errno;
 use nix::sys::signal::Signal;
@@ -6,7 +6,7 @@ use nix::sys::signal::Signal;
 use crate::model::{ActionEnd, Ended, SpawnFailure, errno_name};
 use crate::report::{ExecutionV1, SpawnErrorV2};
 
-/// Returns when and how a command ended, in the words of the wire.
+/// Returns when and how a command ended, in its wire form.
 pub(super) fn execution(ended: &Ended) -> ExecutionV1 {
     let plain = ExecutionV1 {
         start_time: ended.started,
@@ -42,38 +42,24 @@ pub(super) fn execution(ended: &Ended) -> ExecutionV1 {
     }
 }
 
-/// Returns a signal's name, or its number where it has none (real-time signals).
+/// Returns a signal's name, or its number if it has no name (real-time signals).
 fn signal_name(signal: i32) -> String {
     Signal::try_from(signal).map_or_else(|_| format!("signal {signal}"), |signal| signal.as_str().to_owned())
 }
 
 fn spawn_error(failure: &SpawnFailure) -> SpawnErrorV2 {
-    let error = |errno: Errno, message: String| SpawnErrorV2::plain(errno_name(errno as i32), Some(errno as i32), message);
-    match failure {
-        SpawnFailure::ProgramNotFound { program, searched } if searched.is_empty() => {
-            error(Errno::ENOENT, format!("there is no program `{program}`"))
-        }
-        SpawnFailure::ProgramNotFound { program, searched } => {
-            error(Errno::ENOENT, format!("there is no program `{program}` in {}", searched.join(", ")))
-        }
-        SpawnFailure::InterpreterNotFound { program, interpreter } => {
-            error(Errno::ENOENT, format!("`{program}` names the interpreter `{interpreter}`, which does not exist"))
-        }
-        SpawnFailure::NotExecutable { program } => error(Errno::EACCES, format!("`{program}` may not be executed")),
-        SpawnFailure::DirectoryNotFound { directory } => {
-            error(Errno::ENOENT, format!("the working directory `{directory}` does not exist"))
-        }
-        SpawnFailure::PortHeld { port, .. } => error(Errno::EADDRINUSE, format!("port {port} is held by another process")),
-        SpawnFailure::PromptUnreadable { prompt, why } => {
-            SpawnErrorV2::plain("PROMPT_UNREADABLE", None, format!("the prompt `{prompt}` cannot be given to it: {why}"))
-        }
-        SpawnFailure::NotIsolated { why } => {
-            SpawnErrorV2::plain("NOT_ISOLATED", None, format!("it could not be kept apart: {why}"))
-        }
-        SpawnFailure::Refused { program, errno, message } => {
-            SpawnErrorV2::plain(errno_name(*errno), Some(*errno), format!("`{program}` could not be started: {message}"))
-        }
-    }
+    let of_system = |errno: i32| (errno_name(errno), Some(errno));
+    let (code, errno) = match failure {
+        SpawnFailure::ProgramNotFound { .. }
+        | SpawnFailure::InterpreterNotFound { .. }
+        | SpawnFailure::DirectoryNotFound { .. } => of_system(Errno::ENOENT as i32),
+        SpawnFailure::NotExecutable { .. } => of_system(Errno::EACCES as i32),
+        SpawnFailure::PortHeld { .. } => of_system(Errno::EADDRINUSE as i32),
+        SpawnFailure::Refused { errno, .. } => of_system(*errno),
+        SpawnFailure::PromptUnreadable { .. } => ("PROMPT_UNREADABLE", None),
+        SpawnFailure::NotIsolated { .. } => ("NOT_ISOLATED", None),
+    };
+    SpawnErrorV2::plain(code, errno, failure.to_string())
 }
 
 #[cfg(test)]

@@ -1,11 +1,12 @@
-//! What a record says about a command's variables: names always, values only of a list, nothing that looks like a secret (E12).
+//! Records a command's environment variables: all names, but only the values of listed ones that do not look like secrets (E12).
 
 use std::collections::BTreeMap;
 
 use crate::model::Digest;
 use crate::report::EnvironmentRecordV1;
 
-/// Variables whose values are shown: the allow-list of E12, what proctor itself sets, and the `LC_*` of [`SHOWN_PREFIX`].
+/// The variables whose values are shown: the allow-list of E12 and those that proctor sets itself. See [`SHOWN_PREFIX`] for
+/// `LC_*`.
 const SHOWN: [&str; 15] = [
     "COLUMNS",
     "CONDA_PREFIX",
@@ -25,13 +26,14 @@ const SHOWN: [&str; 15] = [
 ];
 const SHOWN_PREFIX: &str = "LC_";
 
-/// A name that contains one of these is a secret's.
+/// A variable whose name contains one of these is treated as a secret.
 const SECRET_FRAGMENTS: [&str; 7] = ["SECRET", "TOKEN", "PASSWORD", "PASSWD", "PASSPHRASE", "CREDENTIAL", "APIKEY"];
-/// A name with one of these between its underscores is a secret's. `PWD` alone is the working directory.
+/// A variable is treated as a secret if one of these stands between underscores in its name. `PWD` alone is the working
+/// directory.
 const SECRET_WORDS: [&str; 7] = ["KEY", "KEYS", "PASS", "PWD", "AUTH", "PAT", "COOKIE"];
 
-/// Returns the record of a command's variables. `set_by_plan` are those the configuration sets for the action: their values are in
-/// a file of the project already.
+/// Returns the record of a command's variables. `set_by_plan` holds those that the configuration sets for the action: their
+/// values are public already, in a file of the project.
 pub fn environment_record(variables: &BTreeMap<String, String>, set_by_plan: &BTreeMap<String, String>) -> EnvironmentRecordV1 {
     let mut values = BTreeMap::new();
     let mut rest = Vec::new();
@@ -50,9 +52,9 @@ pub fn environment_record(variables: &BTreeMap<String, String>, set_by_plan: &BT
     }
 }
 
-/// Returns whether a variable is taken for a secret: by its name, or because its value is an address with a password in it.
+/// Returns whether a variable is treated as a secret: because of its name, or because its value is an address with a password.
 ///
-/// A guess on the safe side; it does not guarantee that what it lets through is none.
+/// This is a cautious guess. It does not guarantee that other variables hold no secret.
 pub fn looks_like_a_secret(name: &str, value: &str) -> bool {
     let name = name.to_ascii_uppercase();
     let has_secret_word = name != "PWD"

@@ -1,6 +1,6 @@
-//! What the report shows of a stream: its first and last 4 KiB, as plain text, with the byte ranges they are (E11).
+//! The excerpt of a stream in the report: its first and last 4 KiB as plain text, with their byte ranges (E11).
 //!
-//! Owns where the cuts fall. It never cuts a character of UTF-8 in two, and never shows a byte twice.
+//! The cuts never split a UTF-8 character, and no byte is shown twice.
 
 use std::ops::Range;
 
@@ -9,21 +9,22 @@ use crate::report::plain_text;
 use crate::report::redact::{redact_cut_end, redact_cut_start};
 use crate::report::{ByteRangeV2, ShownV2};
 
-/// How many bytes of a stream's beginning the report shows.
+/// How many bytes of a stream's beginning are shown.
 pub const EXCERPT_HEAD: usize = 4096;
-/// How many bytes of a stream's end the report shows.
+/// How many bytes of a stream's end are shown.
 pub const EXCERPT_TAIL: usize = 4096;
 
-/// Part of a stream, for readers.
+/// A part of a stream as text.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Excerpt {
-    /// The parts as plain text; a line between them says how much is only in the log.
+    /// The text; a line between its parts says how much is only in the log.
     pub text: String,
-    /// Which bytes they are.
+    /// The byte ranges of the text.
     pub shown: ShownV2,
 }
 
-/// Returns the first and last 4 KiB of a stream, undecodable bytes replaced, escape sequences and control characters removed.
+/// Returns the first and last 4 KiB of a stream. Invalid UTF-8 is replaced, and escape sequences and control characters are
+/// removed.
 pub fn excerpt(stream: &StreamExcerpt) -> Excerpt {
     let mut text = String::new();
     let mut ranges = Vec::new();
@@ -38,7 +39,7 @@ pub fn excerpt(stream: &StreamExcerpt) -> Excerpt {
         let is_first = part.start == 0;
         let mut shown = plain_text(&String::from_utf8_lossy(&part.bytes));
         end_of_last = part.start + part.bytes.len() as u64;
-        // A token that the cut went through has no shape any more.
+        // A token that is cut in two is not recognised by its shape, so the rest of it is removed separately.
         if !is_first {
             shown = redact_cut_start(shown);
         }
@@ -51,13 +52,13 @@ pub fn excerpt(stream: &StreamExcerpt) -> Excerpt {
     Excerpt { text, shown: ShownV2 { total_bytes: stream.total, ranges } }
 }
 
-/// A run of bytes and where it begins in the stream.
+/// A range of bytes and its position in the stream.
 struct Part {
     start: u64,
     bytes: Vec<u8>,
 }
 
-/// Returns the parts that are shown: one where they touch, else two.
+/// Returns the shown parts: one if head and tail touch, otherwise two.
 fn plan_parts(stream: &StreamExcerpt) -> Vec<Part> {
     if stream.is_complete() {
         let whole: Vec<u8> = stream.head.iter().chain(&stream.tail).copied().collect();
@@ -84,7 +85,7 @@ fn part(bytes: &[u8], offset: u64, range: Range<usize>) -> Part {
     Part { start: offset + range.start as u64, bytes: bytes[range].to_vec() }
 }
 
-/// Returns the last position at or before `cut` that is not inside a character: a lead byte whose character ends after it stays out.
+/// Returns the last position at or before `cut` that does not split a character.
 fn before_character(bytes: &[u8], cut: usize) -> usize {
     for back in 1..=3.min(cut) {
         let byte = bytes[cut - back];
@@ -98,9 +99,9 @@ fn before_character(bytes: &[u8], cut: usize) -> usize {
     cut
 }
 
-/// Returns the first position at or after `cut` that is not inside a character.
+/// Returns the first position at or after `cut` that does not split a character.
 fn after_character(bytes: &[u8], cut: usize) -> usize {
-    // At most three bytes follow a lead byte; more of them in a row are no character and may be cut anywhere.
+    // A lead byte has at most three continuation bytes. A longer row of them is not a character and may be cut anywhere.
     let continuations = bytes[cut..].iter().take(4).take_while(|byte| **byte & 0b1100_0000 == 0b1000_0000).count();
     if cut == 0 || continuations == 4 { cut } else { cut + continuations }
 }

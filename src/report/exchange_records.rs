@@ -1,4 +1,4 @@
-//! The records of actions that start no process, from what `run/` saw: a file, a request and its answer.
+//! Builds the records of actions that start no process: a checked file, or a request and its answer.
 
 use crate::model::{
     Action, Answer, ConnectionFault, Digest, DurationMs, Ended, Exchange, ExchangeOutcome, FileLook, FileSeen, FileValidation,
@@ -17,20 +17,18 @@ pub const FILE_SCHEMA: &str = "proctor-file-v1";
 /// The name and version of [`ExchangeRecordV1`].
 pub const EXCHANGE_SCHEMA: &str = "proctor-http-v1";
 
-/// What the record of such an action is made of.
+/// The facts that such a record is built from.
 #[derive(Debug, Clone, Copy)]
 pub struct LookFacts<'a> {
-    /// The run.
     pub run_id: &'a RunId,
-    /// The action.
     pub action: &'a Action,
-    /// When it was carried out.
+    /// When and how the action ended.
     pub ended: &'a Ended,
-    /// What it amounts to.
+    /// The interpretation of what was observed.
     pub interpretation: &'a Interpretation,
 }
 
-/// Returns the record of a file that was looked at.
+/// Returns the record of a checked file.
 pub fn file_record(facts: LookFacts<'_>, validation: &FileValidation, seen: &FileSeen) -> FileRecordV1 {
     let found = match &seen.look {
         FileLook::Found(found) => Some(found),
@@ -64,7 +62,7 @@ pub fn file_record(facts: LookFacts<'_>, validation: &FileValidation, seen: &Fil
     }
 }
 
-/// Returns the record of a request; `body_file` is the name of the file that has the bytes of the answer's body.
+/// Returns the record of a request; `body_file` is the name of the file with the answer's body.
 pub fn exchange_record(
     facts: LookFacts<'_>,
     request: &HttpRequest,
@@ -124,7 +122,7 @@ fn answered(answer: &Answer, duration: DurationMs, body_file: Option<&str>) -> R
     }
 }
 
-/// Returns why there was no answer, in the words of the wire; none where there was one.
+/// Returns in wire form why there was no answer; none: there was one.
 pub(super) fn fault(outcome: &ExchangeOutcome, took: DurationMs) -> Option<SpawnErrorV2> {
     match outcome {
         ExchangeOutcome::Answered(_) => None,
@@ -134,7 +132,7 @@ pub(super) fn fault(outcome: &ExchangeOutcome, took: DurationMs) -> Option<Spawn
             Some(SpawnErrorV2::plain("TIMEOUT", None, format!("there was no whole answer within {} ms", took.0)))
         }
         ExchangeOutcome::Stopped(reason) => {
-            Some(SpawnErrorV2::plain("STOPPED", None, format!("it was given up because the run was stopped ({reason:?})")))
+            Some(SpawnErrorV2::plain("STOPPED", None, format!("it was given up because the run was stopped: {}", reason.why())))
         }
     }
 }
@@ -154,7 +152,7 @@ fn judgement(interpretation: &Interpretation) -> JudgementV1 {
     JudgementV1 { code: interpretation.category, reason: interpretation.reason.clone() }
 }
 
-/// Returns the first and last of some bytes, as plain text.
+/// Returns the beginning and the end of some bytes as plain text.
 pub(super) fn text_of(bytes: &[u8]) -> TextV2 {
     let excerpt = excerpt(&StreamExcerpt { total: bytes.len() as u64, head: bytes.to_vec(), tail: Vec::new() });
     TextV2 { text: excerpt.text, shown: excerpt.shown }

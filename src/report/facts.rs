@@ -1,6 +1,6 @@
-//! What the builder is told: everything `run/` knows about one run, in the model's types.
+//! The input of the report's builder: everything that `run/` knows about a run, in the types of the model.
 //!
-//! Plain data. Whoever fills it has judged already: nothing here is classified, routed or counted again, except the sums.
+//! All judgements were made before. Nothing here is classified, routed or counted again, except for sums.
 
 use crate::model::Kept;
 use crate::report::ProgramV1;
@@ -15,238 +15,217 @@ use crate::report::{
     ActionResult, ConfigurationChangeV2, ContentionV2, EnvironmentComponentV2, RunStartV1, SpecificationErrorV2, TestsModifiedV2,
 };
 
-/// Everything the report of one run is made of.
+/// Everything that the report of a run is built from.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunFacts {
-    /// The run.
     pub run_id: RunId,
-    /// The project.
     pub project_id: ProjectId,
     /// The plan that was carried out.
     pub plan: Plan,
-    /// Its digest.
     pub plan_digest: Digest,
-    /// The file it came from, relative to the project.
+    /// The file that the plan comes from, relative to the project.
     pub specification_file: Option<String>,
-    /// What became of each of the plan's actions, phase by phase, in the order they were carried out.
+    /// The result of each action of the plan, phase by phase, in the order of execution.
     pub actions: Vec<ActionResult>,
-    /// When the run began.
+    /// The time when the run began.
     pub started: Timestamp,
-    /// When its last process had ended.
+    /// The time when the run's last process had ended.
     pub ended: Timestamp,
-    /// How long it took, by a clock that cannot step.
+    /// The duration, measured with a monotonic clock.
     pub duration: DurationMs,
-    /// When the report is built.
+    /// The time when the report is built.
     pub generated_at: Timestamp,
-    /// The process that carried the run out.
+    /// The id of the process that carried out the run.
     pub process_id: u32,
-    /// What happened.
+    /// How the run ended.
     pub overall_status: OverallStatus,
-    /// The verdict; none where there is none (E17).
+    /// The verdict; none: the run has no verdict (E17).
     pub overall_result: Option<OverallResult>,
-    /// Why the verdict is what it is.
+    /// The reason of the verdict.
     pub overall_reason: String,
-    /// Whether the task may be ticked off.
+    /// Whether the task may be marked as done.
     pub completion: CompletionFacts,
-    /// What the task's own criteria came to; none where it has none, or where there is no verdict.
+    /// The evaluation of the task's own criteria; none: it has none, or the run has no verdict.
     pub criteria: Option<CriteriaEvaluation>,
     /// What started the run.
     pub trigger: Trigger,
-    /// The tree.
     pub tree: TreeFacts,
-    /// How the run was kept apart.
+    /// How the run was isolated.
     pub isolation: Option<IsolationFacts>,
-    /// What the commands ran in.
+    /// The environment of the commands.
     pub environment: EnvironmentFacts,
-    /// Configuration files that differ from the last sealed run of the task.
+    /// Configuration files that changed since the last sealed run of the task.
     pub configuration_changed: Vec<ConfigurationChangeV2>,
-    /// How the protected files stand to what was approved; none: none are protected.
+    /// The comparison of the protected files with the approved ones; none: no files are protected.
     pub tests_modified: Option<TestsModifiedV2>,
-    /// Where the task goes next; none where nothing was routed.
+    /// Where the task goes next; none: the run was not routed.
     pub route: Option<RouteFacts>,
-    /// The task's TDD state; none where the run does not touch it.
+    /// The task's TDD state; none: the run does not change it.
     pub tdd: Option<TddFacts>,
-    /// The other files of the run; never the manifest, the ledger or the report.
+    /// The other files of the run, without manifest, ledger and report.
     pub evidence_files: Vec<EvidenceFile>,
-    /// The actions that waited for those of other runs.
+    /// The actions that waited for actions of other runs.
     pub contended: Vec<ContentionV2>,
     /// Why file events may have been missed before the run.
     pub lost_events: Vec<String>,
-    /// What a person should know about the run. The plan's own notes are added by the builder, before these.
+    /// Remarks about the run for people. The builder puts the plan's own remarks before these.
     pub notes: Vec<PlanNote>,
 }
 
-/// Everything the report of a run is made of that was refused: the specification of its task has errors.
+/// Everything that the report of a refused run is built from. A run is refused when the specification of its task has errors.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RefusalFacts {
-    /// The project.
     pub project_id: ProjectId,
-    /// The task.
     pub task: TaskId,
-    /// The specification, relative to the project.
+    /// The specification's path, relative to the project.
     pub file: String,
-    /// What is wrong with it, in the order of the file.
+    /// The errors of the specification, in the order of the file.
     pub errors: Vec<SpecificationErrorV2>,
-    /// The actions of the task that errors stand in, as far as they can be read.
+    /// The actions of the task that contain errors, as far as they can be read.
     pub invalid: Vec<InvalidFacts>,
-    /// The tree it was read in.
+    /// The tree in which the specification was read.
     pub tree: TreeDigest,
-    /// What could not take part in the tree's digest.
+    /// Entries that could not be digested.
     pub issues: Vec<TreeIssue>,
-    /// Why the run was asked for.
+    /// What started the run.
     pub trigger: Trigger,
-    /// When it began.
     pub started: Timestamp,
-    /// How long it took, by a clock that cannot step.
+    /// The duration, measured with a monotonic clock.
     pub duration: DurationMs,
-    /// The process that refused it.
+    /// The id of the process that refused the run.
     pub process_id: u32,
-    /// Why the verdict is what it is.
+    /// The reason of the verdict.
     pub reason: String,
-    /// Whether the task may be ticked off.
+    /// Whether the task may be marked as done.
     pub completion: CompletionFacts,
 }
 
-/// An action that was not run, because its specification is wrong.
+/// An action that was not run because its specification is wrong.
 #[derive(Debug, Clone, PartialEq)]
 pub struct InvalidFacts {
-    /// Its phase.
     pub phase: ActionPhase,
-    /// Its id, or the one that its place gives it.
+    /// The id in the specification, or one made from the action's position.
     pub id: ActionId,
-    /// Its type.
     pub action_type: ActionType,
-    /// What it says of itself.
+    /// The description in the specification.
     pub description: String,
-    /// The command, request or file it is about.
+    /// The command, request or file of the action.
     pub subject: String,
-    /// What is wrong; places are counted from the action.
+    /// The errors, with positions relative to the action.
     pub errors: Vec<SpecificationErrorV2>,
-    /// What that amounts to.
     pub judgement: ActionJudgement,
 }
 
-/// Whether the task may be ticked off.
+/// Whether the task may be marked as done.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CompletionFacts {
-    /// COMPLETE or INCOMPLETE.
     pub status: CompletionStatus,
-    /// The task's status; none where there is no verdict.
+    /// The task's status; none: the run has no verdict.
     pub task_status: Option<TaskStatus>,
-    /// Why it is PARTIAL.
+    /// Why the status is PARTIAL.
     pub partial_reason: Option<PartialReason>,
-    /// Why the task may or may not be ticked off.
+    /// Why the task may or may not be marked as done.
     pub reason: String,
 }
 
-/// The tree that was tested.
+/// Facts about the tree that was tested.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TreeFacts {
-    /// Its digest when the run began.
+    /// The digest when the run began.
     pub before: TreeDigest,
-    /// The second look after the last process had ended; none where it was not taken.
+    /// The comparison after the last process had ended; none: it was not made.
     pub comparison: Option<TreeComparison>,
-    /// Entries that are named instead of digested.
+    /// Entries that could not be digested.
     pub issues: Vec<TreeIssue>,
 }
 
-/// How the run was kept apart.
+/// How a run was isolated.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IsolationFacts {
-    /// The weakest of what its actions reached.
+    /// The weakest isolation among the run's actions.
     pub kept: Kept,
-    /// The channels by which a command could reach outside the run.
+    /// The ways by which a command could reach outside of the run.
     pub open_channels: Vec<String>,
 }
 
-/// What the commands ran in.
+/// The environment of a run's commands.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EnvironmentFacts {
-    /// The digest over all of it.
+    /// The digest of the whole environment.
     pub digest: Digest,
-    /// The names of the variables that were handed on.
+    /// The names of the variables that were passed on.
     pub names: Vec<String>,
-    /// What else the digest was made of.
+    /// The other parts that the digest covers.
     pub components: Vec<EnvironmentComponentV2>,
 }
 
-/// A route, and what it overrides.
+/// A routing decision.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RouteFacts {
-    /// The decision.
     pub entry: RouteEntry,
-    /// Where the table alone would have sent it, where another rule decided.
+    /// The node from the table, if another rule decided differently.
     pub override_of: Option<NextNode>,
 }
 
-/// The task's TDD state around the run.
+/// The task's TDD state before and after the run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TddFacts {
-    /// Whether a cycle is started.
     pub started: bool,
-    /// The phase the run was judged in.
+    /// The phase in which the run was judged.
     pub phase: Phase,
-    /// The phase after it.
+    /// The phase after the run.
     pub phase_after: Phase,
-    /// Attempts in the phase, this one included.
+    /// The number of attempts in the phase, including this one.
     pub attempts: u32,
-    /// Set while the task waits for a person.
+    /// Why and since when the task waits for a person; none: it does not wait.
     pub paused: Option<PauseRecord>,
 }
 
-/// What `run.json` is made of.
+/// Everything that `run.json` is built from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunStartFacts<'a> {
-    /// The project.
     pub project_id: ProjectId,
-    /// The plan that is going to be carried out.
+    /// The plan that will be carried out.
     pub plan: &'a Plan,
-    /// Its digest.
     pub plan_digest: Digest,
-    /// The file it came from, relative to the project.
+    /// The file that the plan comes from, relative to the project.
     pub specification_file: Option<String>,
-    /// The tree it is going to test.
+    /// The tree that will be tested.
     pub tree_digest: TreeDigest,
-    /// What started it.
+    /// What started the run.
     pub trigger: Trigger,
-    /// When it began.
     pub started: Timestamp,
-    /// The process that carries it out.
+    /// The id of the process that carries out the run.
     pub process_id: u32,
 }
 
-/// What is known of a run whose process died.
+/// What is known about a run whose process died.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RecoveryFacts {
-    /// The run.
     pub run_id: RunId,
-    /// Its project.
     pub project_id: ProjectId,
-    /// Its task.
     pub task: TaskId,
-    /// Its start record; none where it is missing or damaged.
+    /// The start record; none: it is missing or damaged.
     pub start: Option<RunStartV1>,
-    /// When it was found.
+    /// The time when the run was found.
     pub recovered_at: Timestamp,
-    /// The files it left, hashed when it was found.
+    /// The files that the run left, hashed when they were found.
     pub evidence_files: Vec<EvidenceFile>,
 }
 
-/// What the record of one action is made of.
+/// Everything that the record of one action is built from.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ActionRecordFacts<'a> {
-    /// The run.
     pub run_id: &'a RunId,
-    /// The action.
     pub action: &'a Action,
-    /// Which attempt, from 1.
+    /// The number of the attempt, from 1.
     pub attempt: u32,
-    /// How it ended and what it printed.
+    /// How the process ended, and what it printed.
     pub ended: &'a Ended,
-    /// Where it ran, absolute.
+    /// The working directory as an absolute path.
     pub working_directory: String,
-    /// The program that was found for it.
+    /// The program that was executed.
     pub program: Option<ProgramV1>,
-    /// All variables it was given.
+    /// All environment variables of the command.
     pub environment: &'a BTreeMap<String, String>,
 }

@@ -1,68 +1,66 @@
-//! The names of evidence files: one table from tool to slugs, which yields seed 004's names (E16).
+//! The names of evidence files: one table from tools to slugs, which gives the names of seed 004 (E16).
 
 use crate::model::{Action, ActionId, ActionKind, Digest, EvidenceFile, EvidenceKind, FileCheck, Tool, ToolClass};
 
-/// The report's file name.
+/// The file name of the execution report.
 pub const EXECUTION_REPORT_FILE: &str = "execution-report.json";
-/// The debt file's name.
+/// The file name of the debt file.
 pub const DEBT_FILE: &str = "technical-debt-data.json";
-/// The start record's file name.
+/// The file name of the start record.
 pub const RUN_START_FILE: &str = "run.json";
 
-/// A coverage report's file name after the action's id.
+/// A coverage report's file name, after the action's id.
 const COVERAGE_REPORT: &str = "coverage.json";
 
-/// Of the control of a check: log and frames, and the report the tool wrote.
+/// The slug of the log and frames of a check's control, and the name of its report.
 const CONTROL: (&str, &str) = ("control", "control-junit.xml");
 
-/// Stands between an action's id and its slug in the names of a repeated attempt's files.
+/// The text between an action's id and its slug in the file names of a repeated attempt.
 const ATTEMPT: &str = "attempt-";
 
-/// The record of a request that was answered, of one that was not, and the body of an answer.
+/// The record of an answered request, the record of an unanswered one, and the body of an answer.
 const HTTP_REQUEST: (&str, EvidenceKind) = ("http-request.json", EvidenceKind::ApiResponses);
 const HTTP_ERROR: (&str, EvidenceKind) = ("http-error.json", EvidenceKind::ErrorLogs);
 const HTTP_BODY: (&str, EvidenceKind) = ("http-response.body", EvidenceKind::ApiResponses);
 
-/// The record of a look at a file, by what was asked of it.
+/// The record of a checked file, by kind of check.
 const FILE_RECORDS: [&str; 5] =
     ["file-validation.json", "content-match.json", "schema-valid.json", "hash-match.json", "size-check.json"];
 
-/// A file's name and what it is.
+/// A file's name and kind.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NamedFile {
-    /// Its name in the run directory.
+    /// The file's name in the run directory.
     pub name: String,
-    /// What it is.
     pub kind: EvidenceKind,
 }
 
-/// The files an action may leave.
+/// The names of all files that an action may leave.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ActionFiles {
-    /// The exact bytes of both streams, in order of arrival.
+    /// The bytes of both streams, in order of arrival.
     pub log: NamedFile,
     /// Which bytes came from which stream, and when.
     pub frames: NamedFile,
-    /// The action's record.
     pub record: NamedFile,
-    /// What the tool's interpreter found; none for tools without one.
+    /// The findings of the tool; none for tools without an interpreter.
     pub findings: Option<NamedFile>,
-    /// The report the tool wrote, as it was; none for tools that write none.
+    /// The report as the tool wrote it; none for tools that write none.
     pub tool_report: Option<NamedFile>,
-    /// The coverage report the check names, as it was; none where it names none.
+    /// The coverage report as it was written; none if the check names none.
     pub coverage_report: Option<NamedFile>,
 }
 
-/// The files that an action may leave which starts no process.
+/// The names of all files that an action without a process may leave.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LookFiles {
-    /// Of a look at a file: its record.
+    /// The record of a checked file.
     File(NamedFile),
-    /// Of a request.
+    /// The files of a request.
     Http {
-        /// Its record, where it was answered.
+        /// The record of a request that was answered.
         request: NamedFile,
-        /// Its record, where it was not.
+        /// The record of a request that was not answered.
         error: NamedFile,
         /// The bytes of the answer's body.
         body: NamedFile,
@@ -93,12 +91,12 @@ impl LookFiles {
     }
 }
 
-/// Returns how the names of an attempt's files begin.
+/// Returns the beginning of the names of an attempt's files.
 fn stem(id: &ActionId, attempt: u32) -> String {
     if attempt <= 1 { id.to_string() } else { format!("{id}-{ATTEMPT}{attempt}") }
 }
 
-/// Returns the names of the files a reader looks at first: whichever of them is there.
+/// Returns the names of the files that a reader opens first. Usually one of them exists.
 pub(super) fn first_files(action: &Action, attempt: u32) -> Vec<String> {
     match LookFiles::of_attempt(action, attempt) {
         None => vec![ActionFiles::of_attempt(action, attempt).log.name],
@@ -108,12 +106,13 @@ pub(super) fn first_files(action: &Action, attempt: u32) -> Vec<String> {
 }
 
 impl ActionFiles {
-    /// Returns the names of an action's files. Ids are unique in a plan, so names are unique in a run.
+    /// Returns the names of an action's files. Ids are unique in a plan, so the names are unique in a run.
     pub fn of(action: &Action) -> Self {
         Self::of_attempt(action, 1)
     }
 
-    /// Returns the names of the files of an attempt, from 1. The names of the first are those of an action that is not repeated.
+    /// Returns the names of an attempt's files. The first attempt, number 1, has the same names as an action that is not
+    /// repeated.
     pub fn of_attempt(action: &Action, attempt: u32) -> Self {
         let stem = stem(&action.id, attempt);
         let slugs = action.tool.evidence_names();
@@ -134,7 +133,7 @@ impl ActionFiles {
 }
 
 impl ActionFiles {
-    /// Returns the names of the files that the control of an attempt leaves.
+    /// Returns the names of the files of an attempt's control.
     pub fn of_control(action: &Action, attempt: u32) -> Self {
         let stem = stem(&action.id, attempt);
         let (slug, report) = CONTROL;
@@ -148,7 +147,7 @@ impl ActionFiles {
     }
 }
 
-/// Describes a file of a run that died by its name alone. What the table does not know is `error-logs`.
+/// Describes a file of a run that died, by its name only. A file that the table does not know is listed as `error-logs`.
 pub fn describe_found_file(name: &str, bytes: u64, sha256: Digest) -> EvidenceFile {
     let known = name.split_once('-').filter(|(id, _)| ActionId::try_from(*id).is_ok());
     let kind = match known {
@@ -166,7 +165,7 @@ fn without_attempt(rest: &str) -> &str {
     numbered.filter(|(number, _)| number.parse::<u32>().is_ok()).map_or(rest, |(_, rest)| rest)
 }
 
-/// Returns what a file is, by its name without the action's id.
+/// Returns the kind of a file by its name without the action's id.
 fn kind_of_slug(rest: &str) -> EvidenceKind {
     if let Some((_, kind)) = [HTTP_REQUEST, HTTP_ERROR, HTTP_BODY].into_iter().find(|(name, _)| *name == rest) {
         return kind;

@@ -1,21 +1,21 @@
-//! The report's hash (E13): SHA-256 of its RFC 8785 canonical JSON, without the two keys that cannot cover themselves.
+//! The report's hash (E13): SHA-256 of its RFC 8785 canonical JSON. Two keys are left out, because they cannot cover themselves.
 
 use serde_json::Value;
 
 use crate::model::Digest;
 use crate::report::{ExecutionReportV2, TechnicalDebtV1};
 
-/// Keys of `authenticity` that the hash leaves out.
+/// The keys of `authenticity` that the hash does not cover.
 const NOT_COVERED: [&str; 2] = ["reportHash", "signature"];
 
 /// Returns the hash of a report, sealed or not.
 ///
-/// Numbers are compared as RFC 8785 writes them, as IEEE doubles: whole numbers above 2^53 are not told apart.
+/// RFC 8785 writes numbers as IEEE doubles, so the hash does not distinguish between all whole numbers above 2^53.
 pub fn report_hash(report: Value) -> Digest {
     hash_without(report, &NOT_COVERED)
 }
 
-/// Returns the debt file with its hash in `authenticity.sha256Hash`, which covers everything else.
+/// Returns the debt file with its hash in `authenticity.sha256Hash`, which covers the rest of the file.
 pub fn seal_debt_hash(mut debt: TechnicalDebtV1) -> TechnicalDebtV1 {
     let value = serde_json::to_value(&debt).expect("the debt file's types have text keys");
     debt.authenticity.sha256_hash = Some(hash_without(value, &["sha256Hash"]));
@@ -47,7 +47,7 @@ mod tests {
 
     #[test]
     fn the_canonical_form_is_that_of_rfc_8785() {
-        // RFC 8785, 3.2.2 and 3.2.3: numbers, escapes, and the order of keys by UTF-16 code units.
+        // Example from RFC 8785, 3.2.2 and 3.2.3: numbers, escapes, and the order of keys by UTF-16 code units.
         let input = r#"{"numbers":[333333333.33333329,1E30,4.50,2e-3,0.000000000000000000000000001],
             "string":"\u20ac$\u000F\u000aA'\u0042\u0022\u005c\\\"\/","literals":[null,true,false]}"#;
         let canonical = "{\"literals\":[null,true,false],\"numbers\":[333333333.3333333,1e+30,4.5,0.002,1e-27],\

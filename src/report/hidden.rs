@@ -1,4 +1,4 @@
-//! What a record does not show of a request: values that look like secrets, in headers, URLs and JSON bodies (E12).
+//! Hides values in the record of a request that look like secrets: in headers, URLs and JSON bodies (E12).
 
 use std::collections::BTreeMap;
 
@@ -7,14 +7,14 @@ use serde_json::Value;
 use crate::model::HttpBody;
 use crate::report::looks_like_a_secret;
 
-/// What stands in the place of a value that is not shown.
+/// The text shown instead of a hidden value.
 pub(super) const HIDDEN: &str = "[hidden]";
 
-/// Headers that carry credentials and whose names do not say so.
+/// Headers that carry credentials although their names do not suggest it.
 const SECRET_HEADERS: [&str; 6] =
     ["authorization", "proxy-authorization", "cookie", "set-cookie", "www-authenticate", "authentication-info"];
 
-/// Returns headers as they may be shown.
+/// Returns headers with secret values hidden.
 pub(super) fn shown_headers(headers: &BTreeMap<String, String>) -> BTreeMap<String, String> {
     let shown = |(name, value): (&String, &String)| {
         let is_secret = SECRET_HEADERS.contains(&name.to_ascii_lowercase().as_str()) || looks_like_a_secret(name, value);
@@ -23,7 +23,7 @@ pub(super) fn shown_headers(headers: &BTreeMap<String, String>) -> BTreeMap<Stri
     headers.iter().map(shown).collect()
 }
 
-/// Returns a URL as it may be shown: without user and password, and without the values of a query whose names look like secrets'.
+/// Returns a URL without user and password, and with secret values of the query hidden.
 pub(super) fn shown_url(url: &str) -> String {
     let (url, _fragment) = url.split_once('#').unwrap_or((url, ""));
     let (place, query) = url.split_once('?').map_or((url, None), |(place, query)| (place, Some(query)));
@@ -43,7 +43,7 @@ pub(super) fn shown_url(url: &str) -> String {
     format!("{place}?{}", shown.collect::<Vec<_>>().join("&"))
 }
 
-/// Returns the body of a request as it may be shown. A text is shown as it is: it does not say what its parts are.
+/// Returns the body of a request with secret values hidden. A plain text is shown unchanged, because its parts have no names.
 pub(super) fn shown_body(body: &HttpBody) -> String {
     match body {
         HttpBody::Text(text) => text.clone(),

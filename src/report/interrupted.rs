@@ -1,18 +1,16 @@
-//! The report of a run whose process died: what its start record says, the files it left, and nothing else.
+//! Builds the report of a run whose process died, from its start record and the files it left.
 
-use crate::model::{CompletionStatus, OverallStatus, PlanNote, RunId, Timestamp};
-use crate::report::build::{GENERATED_BY, REPORT_VERSION, sorted_by_name, unsealed};
-use crate::report::{
-    CleanupExecutionV2, CompletionV2, CustodyV2, ExecutionReportV2, ExecutionSummaryV2, PrerequisiteExecutionV2, ProjectV2,
-    RecoveryFacts, StepExecutionV2, TestSpecificationV2, TreeV2, ValidationCriteriaV2,
-};
+use crate::model::{OverallStatus, PlanNote, RunId, Timestamp};
+use crate::report::build::{sorted_by_name, unsealed};
+use crate::report::unrun::{tree_before, unrun_report};
+use crate::report::{ExecutionReportV2, ExecutionSummaryV2, ProjectV2, RecoveryFacts, TestSpecificationV2};
 
 const REASON: &str = "the run was cut short: the process that carried it out ended before the run did";
 
-/// Returns the report of a run that never wrote its own (S2, E17): INTERRUPTED, without a verdict and without counts.
+/// Returns the report of a run that wrote none itself (S2, E17): INTERRUPTED, without a verdict and without counts.
 ///
-/// When it ended is not known, so no end and no duration are claimed; `evidenceFiles` are as they were found. Without a readable
-/// start record, tree, trigger, plan and process are not known either, and the beginning is the one the run's id names.
+/// The time of its end is not known, so end and duration are left out. `evidenceFiles` lists the files as they were found. If the
+/// start record cannot be read, tree, trigger, plan and process are missing too, and the start time is taken from the run's id.
 pub fn interrupted_report(recovery: &RecoveryFacts) -> ExecutionReportV2 {
     let details = recovery.start.as_ref().map(|start| &start.details);
     let mut notes = Vec::new();
@@ -20,72 +18,26 @@ pub fn interrupted_report(recovery: &RecoveryFacts) -> ExecutionReportV2 {
         notes.push(note("the start record cannot be read and the run's id names no time; startTime is when the run was found"));
         recovery.recovered_at
     });
+    let project = details.map(|details| details.project.clone());
+    let project = project.unwrap_or_else(|| ProjectV2 { id: recovery.project_id.clone(), name: None });
     let specification = details.map(|details| details.test_specification.clone());
+    let specification = specification.unwrap_or_else(|| TestSpecificationV2 {
+        file: None,
+        schema_version: None,
+        task_id: recovery.task.clone(),
+        task_title: None,
+        sprint_id: None,
+        origin: None,
+        plan_digest: None,
+    });
+    let authenticity = unsealed(recovery.run_id.clone(), details.map(|details| details.process_id));
+    let summary = summary_of_unknown(start_time);
     ExecutionReportV2 {
-        report_version: REPORT_VERSION.to_owned(),
-        generated_at: recovery.recovered_at,
-        generated_by: GENERATED_BY.to_owned(),
-        project: details
-            .map(|details| details.project.clone())
-            .unwrap_or_else(|| ProjectV2 { id: recovery.project_id.clone(), name: None }),
-        test_specification: specification.unwrap_or_else(|| TestSpecificationV2 {
-            file: None,
-            schema_version: None,
-            task_id: recovery.task.clone(),
-            task_title: None,
-            sprint_id: None,
-            origin: None,
-            plan_digest: None,
-        }),
-        specification_errors: Vec::new(),
         trigger: details.map(|details| details.trigger.clone()),
-        execution_summary: summary_of_unknown(start_time),
-        prerequisite_execution: PrerequisiteExecutionV2 { all_met: None, results: Vec::new() },
-        step_execution: StepExecutionV2 { results: Vec::new() },
-        cleanup_execution: CleanupExecutionV2 { executed: None, results: Vec::new() },
-        validation_criteria_evaluation: ValidationCriteriaV2 {
-            success_conditions: None,
-            failure_conditions: None,
-            expected_output: None,
-            expected_failure: None,
-            overall_result: None,
-            reason: REASON.to_owned(),
-        },
-        technical_debt_generated: None,
-        completion_criteria_evaluation: CompletionV2 {
-            all_steps_must_pass: None,
-            minimum_pass_rate: None,
-            actual_pass_rate: None,
-            required_evidence: None,
-            task_status_lock: None,
-            completion_status: CompletionStatus::Incomplete,
-            task_status: None,
-            partial_reason: None,
-            reason: REASON.to_owned(),
-        },
-        route: None,
-        tdd: None,
-        tree: details.map(|details| TreeV2 {
-            before: details.tree_digest,
-            after: None,
-            moved: Vec::new(),
-            moved_count: None,
-            files: None,
-            issues: Vec::new(),
-        }),
-        isolation: None,
-        environment: None,
-        configuration_changed: Vec::new(),
-        tests_modified: None,
-        custody: CustodyV2::SameUser,
-        limit: None,
-        contended: Vec::new(),
-        reused: Vec::new(),
-        lost_events: Vec::new(),
-        violations: Vec::new(),
+        tree: details.map(|details| tree_before(details.tree_digest, Vec::new())),
         notes,
         evidence_files: sorted_by_name(&recovery.evidence_files),
-        authenticity: unsealed(recovery.run_id.clone(), details.map(|details| details.process_id)),
+        ..unrun_report(recovery.recovered_at, (project, specification), summary, REASON, authenticity)
     }
 }
 
@@ -105,7 +57,7 @@ fn note(message: &str) -> PlanNote {
     PlanNote { subject: "run".to_owned(), message: message.to_owned() }
 }
 
-/// Returns the time a run's id names: `exec-20260304T093000.120Z-000042` began at 2026-03-04T09:30:00.120Z.
+/// Returns the time in a run's id: `exec-20260304T093000.120Z-000042` began at 2026-03-04T09:30:00.120Z.
 fn start_named_by(run_id: &RunId) -> Option<Timestamp> {
     let stamp = run_id.as_str().strip_prefix("exec-")?.split('-').next()?;
     let (date, time) = stamp.split_once('T')?;

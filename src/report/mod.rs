@@ -1,11 +1,11 @@
-//! The file people and agents read: the wire shape of the execution report and of the records beside it, and how they are built.
+//! The execution report for people and agents: its wire format, the records beside it, and the code that builds them.
 //!
-//! Owns the keys (seed 004's, with the additions of E15), what is shown of a command's output, the names of evidence files, and
-//! the report's hash. Everything here is a pure function of what it is given: it reads no clock and no file, judges nothing, and
-//! claims nothing that was not seen. A key that cannot be filled truthfully is absent; `tests/unfilled.rs` lists those of the
-//! seed with the reason. Equal inputs give equal bytes.
+//! This folder owns the keys (those of seed 004, with the additions of E15), the excerpts of output, the names of evidence files,
+//! and the report's hash. Everything is a pure function of its inputs: it reads no clock and no file, judges nothing, and reports
+//! only what was seen. A key that cannot be filled truthfully is absent; `tests/unfilled.rs` lists those of the seed with the
+//! reason. Equal inputs give equal bytes.
 //!
-//! The judgements come from `verdict/` and `routing/`, gathered by `run/` into [`RunFacts`]; `evidence/` keeps the bytes.
+//! The judgements come from `verdict/` and `routing/`, collected by `run/` in [`RunFacts`]; `evidence/` stores the bytes.
 
 mod action_result;
 mod attested;
@@ -31,6 +31,7 @@ mod redact_shapes;
 mod refused;
 mod sums;
 mod task_list;
+mod unrun;
 mod wire;
 
 pub use action_result::{ActionDisposition, ActionResult, ExecutedAction, ReusedAction};

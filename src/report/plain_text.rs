@@ -1,14 +1,14 @@
-//! What a command printed, as text that is safe to show: no escape sequences, no control characters.
+//! Makes output safe to display: removes escape sequences and control characters.
 //!
-//! Owns the stripping for views. The log keeps every byte; nothing here may swallow words, so a sequence that never ends loses
-//! its introducer only.
+//! The log keeps every byte. No words may get lost here, so of an escape sequence that never ends only the first characters are
+//! removed.
 
-/// The longest escape sequence with a string in it (a title, a link) that is recognised, in characters.
+/// The longest recognised escape sequence with a string in it (a title, a link), in characters.
 const LONGEST_STRING: usize = 4096;
 
-/// Returns the text without escape sequences (ECMA-48) and control characters other than newline and tab.
+/// Returns the text without escape sequences (ECMA-48), and without control characters except newline and tab.
 ///
-/// A carriage return alone becomes a newline: progress lines that overprint each other stay readable.
+/// A single carriage return becomes a newline, so that progress lines which overwrite each other stay readable.
 pub fn plain_text(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     let mut rest = text.chars();
@@ -26,13 +26,13 @@ pub fn plain_text(text: &str) -> String {
     plain
 }
 
-/// Returns what follows an escape sequence, given what follows its ESC.
+/// Returns the text after an escape sequence. The argument is the text after its ESC.
 fn after_escape(after: std::str::Chars<'_>) -> std::str::Chars<'_> {
     let mut rest = after.clone();
     match rest.next() {
         Some('[') => after_control_sequence(rest),
         Some(']' | 'P' | 'X' | '^' | '_') => after_string(rest),
-        // ESC, intermediate characters and one final character, such as the choice of a character set.
+        // ESC, intermediate characters and one final character, for example to choose a character set.
         Some(' '..='/') => {
             let mut end = rest.clone();
             while let Some(' '..='/') = end.clone().next() {
@@ -48,7 +48,7 @@ fn after_escape(after: std::str::Chars<'_>) -> std::str::Chars<'_> {
     }
 }
 
-/// Returns what follows a control sequence (`[31m`), given what follows its introducer.
+/// Returns the text after a control sequence (`[31m`). The argument is the text after its introducer.
 fn after_control_sequence(after: std::str::Chars<'_>) -> std::str::Chars<'_> {
     let mut rest = after.clone();
     while let Some(character) = rest.next() {
@@ -61,7 +61,8 @@ fn after_control_sequence(after: std::str::Chars<'_>) -> std::str::Chars<'_> {
     after
 }
 
-/// Returns what follows a string sequence (a title, a link): up to BEL or ESC `\`, and only the introducer where neither comes.
+/// Returns the text after a string sequence (a title, a link), which ends with BEL or ESC `\`. If neither follows, only the
+/// introducer is removed.
 fn after_string(after: std::str::Chars<'_>) -> std::str::Chars<'_> {
     let mut rest = after.clone();
     for _ in 0..LONGEST_STRING {

@@ -1,4 +1,4 @@
-//! The records beside the report, from what `run/` knows of one action or of a run that begins.
+//! Builds the records beside the report: for one action, and for a run that begins.
 
 use std::collections::BTreeMap;
 
@@ -56,7 +56,7 @@ pub fn action_record(facts: ActionRecordFacts<'_>) -> ActionRecordV1 {
     }
 }
 
-/// Returns the record of every test of an action; none where no report of tests was read.
+/// Returns the record of all tests of an action; none: no test report was read.
 pub fn test_results_record(
     run_id: &RunId,
     action: &Action,
@@ -89,7 +89,7 @@ pub fn test_results_record(
     })
 }
 
-/// Returns the record of every finding of an action, as the policy left them.
+/// Returns the record of all findings of an action, after the policy was applied.
 pub fn diagnostics_record(
     run_id: &RunId,
     action: &Action,
@@ -135,14 +135,14 @@ fn authenticity(ended: &Ended) -> RecordAuthenticityV1 {
     RecordAuthenticityV1 { captured_by: GENERATED_BY.to_owned(), timestamp: ended.ended, output_hash: ended.captured.log_digest }
 }
 
-/// Returns the file of the tests where the report names one for each of them, and it is the same.
+/// Returns the tests' file, if every test names a file and it is always the same.
 fn only_file(cases: &[TestCase]) -> Option<String> {
     let first = cases.first()?.test_file.as_ref()?;
     cases.iter().all(|case| case.test_file.as_ref() == Some(first)).then(|| first.clone())
 }
 
 fn test_record(case: &TestCase, failures: &BTreeMap<&str, Vec<&TestFailure>>) -> TestRecordV1 {
-    // Tests of two files may have one name; where a case names its file, that tells them apart.
+    // Tests in two files may have the same name. If a test names its file, the file must match too.
     let is_of_case = |failure: &&&TestFailure| case.test_file.is_none() || failure.test_file == case.test_file;
     let failure = failures.get(case.full_name.as_str()).and_then(|named| named.iter().find(is_of_case));
     let location = failure

@@ -1,8 +1,8 @@
-//! Takes what looks like a token out of what is shown: reports and records, never the log (E12).
+//! Redacts texts that look like tokens in reports and records. The log is never changed (E12).
 //!
-//! Owns where it is looked and what stands there instead; the shapes are the table of `redact_shapes`. A document in which nothing is
-//! found is returned as it was, which is nearly always: one pass over its bytes decides that. Names that other files and the ledger
-//! are found by are no place to look. It does not guarantee that what it lets through is no secret: a shape that nobody knows has none.
+//! The shapes of tokens are in `redact_shapes`. Usually one pass over the bytes shows that a document has no token, and the
+//! document is returned unchanged. Ids are not redacted, because other files and the ledger refer to them. Redaction cannot
+//! guarantee that no secret remains: a token of an unknown shape is not recognised.
 
 use std::borrow::Cow;
 use std::sync::LazyLock;
@@ -17,13 +17,13 @@ use crate::model::ActionId;
 use crate::report::bytes::to_bytes;
 use crate::report::redact_shapes::{CUT_OFF, SHAPES, Shape};
 
-/// Keys whose values are ids: other files and the ledger are found by them, and they have a form of their own.
+/// The keys whose values are ids. Other files and the ledger refer to them, and they have their own format.
 const IDS: &[&str] = &["id", "taskId", "debtId", "task", "dependencies"];
 
-/// What stands where a token stood begins so, and ends with a bracket.
+/// The beginning of the text that replaces a token. It ends with a bracket.
 const LABEL: &str = "[redacted: ";
 
-/// A row of the table, ready to be looked for.
+/// A row of the table with its compiled search.
 struct Looked {
     shape: &'static Shape,
     whole: Regex,
@@ -37,13 +37,13 @@ static LOOKED: LazyLock<Vec<Looked>> = LazyLock::new(|| {
     SHAPES.iter().map(ready).collect()
 });
 
-/// The beginnings of all shapes, ready to be looked for.
+/// Compiled searches for the beginnings of all shapes.
 static STARTS: LazyLock<Vec<Finder<'static>>> =
     LazyLock::new(|| SHAPES.iter().flat_map(|shape| shape.starts).map(Finder::new).collect());
 
-/// Returns the text with a label in the place of everything that has a token's shape.
+/// Returns the text with every token replaced by a label.
 ///
-/// Twice is as good as once, and each label is at most as long as what it stands for but for a few dozen characters.
+/// Applying it twice changes nothing more. A label is at most a few dozen characters longer than the token.
 pub fn redact_text(text: &str) -> Cow<'_, str> {
     let mut redacted = Cow::Borrowed(text);
     for looked in LOOKED.iter().filter(|looked| may_hold(looked.shape, text.as_bytes())) {
@@ -54,7 +54,7 @@ pub fn redact_text(text: &str) -> Cow<'_, str> {
     redacted
 }
 
-/// Returns the text of one end of an excerpt, where a token may have been cut in two: what is left of it is taken out as well.
+/// Redacts an excerpt that ends in the middle of a stream. If the cut may have split a token, its beginning is removed too.
 pub(super) fn redact_cut_end(text: String) -> String {
     let start = SHAPES.iter().filter_map(|shape| cut_start(shape, &text)).min();
     match start {
@@ -63,28 +63,28 @@ pub(super) fn redact_cut_end(text: String) -> String {
     }
 }
 
-/// Returns the text of an excerpt that begins in the middle of a stream, likewise. What the rest of a token is cannot be seen, so a
-/// long word that was cut is taken for one.
+/// Redacts an excerpt that begins in the middle of a stream. The rest of a split token cannot be recognised, so a long word at
+/// the cut is treated as one.
 pub(super) fn redact_cut_start(text: String) -> String {
     let word = text.find(|character| !is_of_token(character)).unwrap_or(text.len());
     if word < SHORTEST_REST { text } else { format!("{LABEL}{CUT_OFF}]{}", &text[word..]) }
 }
 
-/// So many characters of a word that was cut may be a token's.
+/// A word at the cut is treated as part of a token from this length in characters.
 const SHORTEST_REST: usize = 8;
 
-/// Returns a document without anything that has a token's shape, wherever it stands in it.
+/// Returns the document with every token replaced, in all of its texts.
 pub fn redact_document<Document: Serialize + DeserializeOwned>(document: Document) -> Document {
     redact_counted(document).0
 }
 
-/// Returns the bytes of such a document ([`to_bytes`]).
+/// Returns the redacted document as bytes ([`to_bytes`]).
 pub fn redact_to_bytes<Document: Serialize + DeserializeOwned>(document: Document) -> Vec<u8> {
     let bytes = to_bytes(&document);
     if may_hold_any(&bytes) { to_bytes(&redact_document(document)) } else { bytes }
 }
 
-/// Returns the same, and how many of its texts held such a thing.
+/// Returns the redacted document, and how many of its texts contained a token.
 pub(super) fn redact_counted<Document: Serialize + DeserializeOwned>(document: Document) -> (Document, usize) {
     let bytes = serde_json::to_vec(&document).expect("the wire types have text keys");
     if !may_hold_any(&bytes) {
@@ -99,16 +99,16 @@ pub(super) fn redact_counted<Document: Serialize + DeserializeOwned>(document: D
     (serde_json::from_value(value).expect(redacted), found)
 }
 
-/// Returns whether bytes hold the beginning of any shape.
+/// Returns whether the bytes contain the beginning of any shape.
 fn may_hold_any(bytes: &[u8]) -> bool {
     STARTS.iter().any(|start| start.find(bytes).is_some())
 }
 
-/// Redacts in place; returns how many texts held something.
+/// Redacts a value in place and returns how many texts contained a token.
 fn redact_value(value: &mut Value) -> usize {
     match value {
         Value::Null | Value::Bool(_) | Value::Number(_) => 0,
-        // The ids of actions stand under many keys, and some are all that a row of the table asks for.
+        // Action ids occur under many keys, and some of them match a shape of the table.
         Value::String(text) if is_action_id(text) => 0,
         Value::String(text) => match redact_text(text) {
             Cow::Borrowed(_) => 0,
@@ -137,20 +137,20 @@ fn is_action_id(text: &str) -> bool {
     ActionId::try_from(text).is_ok()
 }
 
-/// Returns the text with a label for each match; none where there is no match.
+/// Returns the text with a label for each match; none: there is no match.
 fn replace(looked: &Looked, text: &str) -> Option<String> {
     let label = format!("{LABEL}{}]", looked.shape.name);
     let mut replaced = String::new();
     let mut end_of_last = 0;
     for captures in looked.whole.captures_iter(text) {
-        // A row may need what is around a secret to know it: then the group is the secret itself.
+        // Some shapes need text around the secret to recognise it. The group then marks the secret itself.
         let secret = captures.get(1).unwrap_or_else(|| captures.get_match());
         if secret.as_str().starts_with(LABEL) || secret.start() < end_of_last {
             continue;
         }
         replaced.push_str(&text[end_of_last..secret.start()]);
         replaced.push_str(&label);
-        // The word goes to its end: what is left of it would begin a word of its own behind the label.
+        // The label replaces the whole word, so that no rest of it follows the label.
         end_of_last = secret.end() + text[secret.end()..].bytes().take_while(|byte| is_of_word(*byte)).count();
     }
     if end_of_last == 0 {
@@ -160,12 +160,13 @@ fn replace(looked: &Looked, text: &str) -> Option<String> {
     Some(replaced)
 }
 
-/// Returns whether a text holds the beginning of a shape: cheap, and right about every text that holds the whole of it.
+/// Returns whether a text contains the beginning of a shape. The check is cheap, and never misses a text that contains the whole
+/// shape.
 fn may_hold(shape: &Shape, text: &[u8]) -> bool {
     shape.starts.iter().any(|start| memmem::find(text, start.as_bytes()).is_some())
 }
 
-/// Returns where the last word of a text begins, if it begins as a token does.
+/// Returns where the last word of a text begins, if it begins like a token.
 fn cut_start(shape: &Shape, text: &str) -> Option<usize> {
     let word =
         text.rfind(|character| !is_of_token(character)).map_or(0, |at| at + text[at..].chars().next().map_or(1, char::len_utf8));

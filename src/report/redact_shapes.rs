@@ -1,27 +1,28 @@
-//! What tokens look like, provider by provider: the one table of what is taken out of reports.
+//! The shapes of tokens by provider, in one table. Reports are redacted by it.
 //!
-//! Only shapes that a provider documents and that nothing else has: a guess by randomness would take digests and ids out, too.
+//! The table has only shapes that a provider documents and that nothing else has. A guess by randomness would also remove digests
+//! and ids.
 
-/// How tokens of one kind look.
+/// The shape of one kind of token.
 pub(super) struct Shape {
-    /// What stands in its place: `[redacted: github token]`.
+    /// The name in the label that replaces a token: `[redacted: github token]`.
     pub(super) name: &'static str,
-    /// Texts of which each match holds one, for the pass that looks whether there is anything to look for.
+    /// Every token contains one of these texts. The quick first pass searches for them.
     pub(super) starts: &'static [&'static str],
-    /// The shape. A group, where there is one, is the secret within what it is known by.
+    /// The regular expression. If it has a group, the group is the secret, and the rest only helps to recognise it.
     pub(super) pattern: &'static str,
-    /// One of them, made up, in pieces, so that whoever looks for tokens finds none in this file.
+    /// An invented example in pieces, so that secret scanners do not report this file.
     #[cfg_attr(not(test), expect(dead_code, reason = "it says what a row is for; the tests try it"))]
     pub(super) example: &'static [&'static str],
 }
 
-/// What stands for a word that an excerpt's end cut in two and that may be the rest of a token.
+/// The name in the label for a word at the cut of an excerpt, which may be the rest of a token.
 pub(super) const CUT_OFF: &str = "a word that was cut";
 
 /// Thirty-six characters, for examples.
 const FILL: &str = "abcdefghijklmnopqrstuvwxyz0123456789";
 
-/// All shapes, in the order they are looked for.
+/// All shapes, in the order of the search.
 pub(super) const SHAPES: &[Shape] = &[
     Shape {
         name: "private key",

@@ -1,4 +1,4 @@
-//! Facts that the tests of this folder build reports from.
+//! Sample facts from which the tests of this folder build reports.
 
 use crate::model::FileChangeKind;
 use std::collections::BTreeMap;
@@ -6,12 +6,12 @@ use std::time::Duration;
 
 use crate::model::testing;
 use crate::model::{
-    Action, ActionEnd, ActionId, ActionJudgement, ActionKind, ActionPhase, AgentAction, ApprovalTerms, Blocking, Captured,
-    CategoryCode, Classification, CommandLine, CompletionStatus, Counts, Coverage, CoverageTarget, DebtCategory, DebtGeneration,
-    Diagnostic, DiagnosticSummary, Digest, DurationMs, Ended, EvidenceFile, EvidenceKind, ExitCodeSource, FindingLevel,
-    Interpretation, IsolationLevel, Kept, KilledBy, LimitKind, NextNode, OverallResult, OverallStatus, Phase, Plan, PlanNote,
-    PlanOrigin, PolicyApplied, PolicySource, ProjectId, ProtectedChange, ResultType, RouteDestination, RouteEntry, RouteKind,
-    RunId, Severity, SpawnFailure, StopStage, StreamExcerpt, Survivor, TaskId, TaskStatus, TestCase, TestFailure, TestOutcome,
+    Action, ActionEnd, ActionId, ActionJudgement, ActionKind, ActionPhase, AgentAction, Blocking, Captured, CategoryCode,
+    Classification, CommandLine, CompletionStatus, Counts, Coverage, CoverageTarget, DebtCategory, DebtGeneration, Diagnostic,
+    DiagnosticSummary, Digest, DurationMs, Ended, EvidenceFile, EvidenceKind, ExitCodeSource, FindingLevel, Interpretation,
+    IsolationLevel, Kept, KilledBy, LimitKind, NextNode, OverallResult, OverallStatus, Phase, Plan, PlanNote, PlanOrigin,
+    PolicyApplied, PolicySource, ProjectId, ProtectedChange, ResultType, RouteDestination, RouteEntry, RouteKind, RunId,
+    Severity, SpawnFailure, StopStage, StreamExcerpt, Survivor, TaskId, TaskStatus, TestCase, TestFailure, TestOutcome,
     TestResults, Timestamp, Tool, ToolClass, TreeComparison, TreeDigest, TreeIssue, TreeIssueKind, TreePath, Trigger,
     TriggerKind, Usage,
 };
@@ -32,7 +32,7 @@ pub(super) fn at(offset: i64) -> Timestamp {
     Timestamp::from_millis(BASE + offset)
 }
 
-/// An action of a tool, with the command the bundled project has for it.
+/// Returns an action of a tool, with the command that the sample project uses for it.
 pub(super) fn action(phase: ActionPhase, number: usize, tool: Tool) -> Action {
     const COMMANDS: [(Tool, &str, &str); 5] = [
         (Tool::Pytest, "pytest", ".venv/bin/python -m pytest"),
@@ -115,7 +115,7 @@ pub(super) fn edit(facts: &mut ActionResult, change: impl FnOnce(&mut ExecutedAc
     }
 }
 
-/// pytest with one failure of three tests.
+/// pytest with one failure among three tests.
 pub(super) fn failed_tests() -> ActionResult {
     let failure = TestFailure {
         test_name: "tests.test_quote::test_the_last_day_counts[day2-True]".to_owned(),
@@ -231,7 +231,7 @@ pub(super) fn timed_out_types() -> ActionResult {
     facts
 }
 
-/// A command of a phase that ended with 0.
+/// A command of the given phase that exited with 0.
 pub(super) fn succeeded(phase: ActionPhase, number: usize) -> ActionResult {
     executed(
         action(phase, number, Tool::Generic),
@@ -270,7 +270,7 @@ pub(super) fn skipped(action: Action, reason: SkipReason) -> ActionResult {
     ActionResult::new(action, ActionDisposition::Skipped(reason))
 }
 
-/// Tests that an earlier run carried out: their result stands for them.
+/// Tests whose result is reused from an earlier run.
 pub(super) fn reused_tests() -> ActionResult {
     let executed = failed_tests();
     let action = executed.action.clone();
@@ -309,7 +309,7 @@ fn files_of(actions: &[ActionResult]) -> Vec<EvidenceFile> {
     files
 }
 
-/// A run of these actions, FAILED, of a plan of these actions.
+/// A FAILED run of a plan with these actions.
 pub(super) fn run_of(actions: Vec<ActionResult>) -> RunFacts {
     let of = |phase| actions.iter().filter(|facts| facts.action.phase == phase).map(|facts| facts.action.clone()).collect();
     let tree = TreeDigest(Digest::of(b"tree"));
@@ -317,20 +317,11 @@ pub(super) fn run_of(actions: Vec<ActionResult>) -> RunFacts {
         run_id: RunId::new(at(0), 42),
         project_id: ProjectId::mint("quotes", 0x0a1b_2c3d),
         plan: Plan {
-            task: TaskId::default_task(),
-            project_name: "quotes".to_owned(),
-            origin: PlanOrigin::Configured,
-            specification: None,
             prerequisites: of(ActionPhase::Prerequisite),
             steps: of(ActionPhase::Step),
             cleanup: of(ActionPhase::Cleanup),
-            criteria: None,
-            debt: None,
             notes: vec![PlanNote { subject: "pytest".to_owned(), message: "its tool is named by the configuration".to_owned() }],
-            order: Vec::new(),
-            parallel: false,
-            timeout: None,
-            approval: ApprovalTerms::default(),
+            ..Plan::empty(TaskId::default_task(), "quotes".to_owned(), PlanOrigin::Configured)
         },
         plan_digest: Digest::of(b"plan"),
         specification_file: Some("proctor.toml".to_owned()),
@@ -409,7 +400,7 @@ pub(super) fn run_of(actions: Vec<ActionResult>) -> RunFacts {
     }
 }
 
-/// A run with something of everything but a failed prerequisite.
+/// A run with an action of every kind except a failed prerequisite.
 pub(super) fn mixed_run() -> RunFacts {
     run_of(vec![
         skipped(action(ActionPhase::Prerequisite, 1, Tool::Generic), SkipReason::Unchanged),
@@ -421,7 +412,7 @@ pub(super) fn mixed_run() -> RunFacts {
     ])
 }
 
-/// A run whose checks could not run.
+/// A run whose checks could not run because of a failed prerequisite.
 pub(super) fn aborted_run() -> RunFacts {
     let step = |number, tool| skipped(action(ActionPhase::Step, number, tool), SkipReason::PrerequisiteFailed);
     let mut run =
@@ -432,7 +423,7 @@ pub(super) fn aborted_run() -> RunFacts {
     run
 }
 
-/// A file that was looked at and is there.
+/// A file that was checked and exists.
 pub(super) fn seen_file() -> ActionResult {
     let validation = FileValidation { path: "src/quote.ts".to_owned(), check: FileCheck::Exists };
     let found = FoundFile { bytes: 2450, modified: at(-5000), sha256: None, content: None };
@@ -440,7 +431,7 @@ pub(super) fn seen_file() -> ActionResult {
     seen(1, ActionKind::FileValidation(validation), observed, 0, CategoryCode::FileValid)
 }
 
-/// A request that was refused.
+/// A request whose connection was refused.
 pub(super) fn refused_request() -> ActionResult {
     let fault = ConnectionFault {
         code: "ECONNREFUSED".to_owned(),

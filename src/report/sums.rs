@@ -1,9 +1,9 @@
-//! The report's arithmetic: every count is derived from the list it counts (C61–C63, C65).
+//! The sums of the report: every count is computed from the list it counts (C61–C63, C65).
 
 use crate::model::{ActionPhase, ResultType, TestResults};
 use crate::report::{ActionCountsV2, ActionDisposition, ActionResult, ActionResultsV2, SkipReason, TestTotalsV2};
 
-/// Returns how many actions there were and what became of them (C62).
+/// Returns the number of actions by phase and disposition (C62).
 pub(super) fn compute_action_counts(actions: &[ActionResult]) -> ActionCountsV2 {
     let mut counts = ActionCountsV2::default();
     for facts in actions {
@@ -19,22 +19,14 @@ pub(super) fn compute_action_counts(actions: &[ActionResult]) -> ActionCountsV2 
         }
         match facts.status() {
             None => counts.skipped += 1,
-            // Nothing was run: it is in the results, and not among the executed (C62).
-            Some(ResultType::SpecificationError) => {}
-            Some(
-                ResultType::Success
-                | ResultType::TestFailure
-                | ResultType::ExecutionError
-                | ResultType::ValidationFailure
-                | ResultType::Timeout
-                | ResultType::PrerequisiteFailure,
-            ) => counts.executed += 1,
+            Some(status) if status.was_executed() => counts.executed += 1,
+            Some(_) => {}
         }
     }
     counts
 }
 
-/// Returns how many actions ended as what (C61).
+/// Returns the number of actions by result type (C61).
 pub(super) fn compute_action_results(actions: &[ActionResult]) -> ActionResultsV2 {
     let mut results = ActionResultsV2::default();
     for status in actions.iter().filter_map(ActionResult::status) {
@@ -52,7 +44,7 @@ pub(super) fn compute_action_results(actions: &[ActionResult]) -> ActionResultsV
     results
 }
 
-/// Returns the tests of all actions together; none where no report of tests was read.
+/// Returns the counts of tests over all actions; none: no test report was read.
 pub(super) fn compute_test_totals(actions: &[ActionResult]) -> Option<TestTotalsV2> {
     let mut totals: Option<TestTotalsV2> = None;
     for facts in actions {
@@ -66,14 +58,14 @@ pub(super) fn compute_test_totals(actions: &[ActionResult]) -> Option<TestTotals
     totals.map(|totals| TestTotalsV2 { pass_rate: compute_rate(totals.passed, totals.passed + totals.failed), ..totals })
 }
 
-/// Returns the share of checks that are SUCCESS, of all checks of the plan: one that did not run has not passed (C63).
+/// Returns the share of SUCCESS among all checks of the plan. A check that did not run counts as not passed (C63).
 pub(super) fn compute_step_pass_rate(actions: &[ActionResult]) -> Option<f64> {
     let steps = || actions.iter().filter(|facts| facts.action.phase == ActionPhase::Step);
     let passed = steps().filter(|facts| facts.status() == Some(ResultType::Success)).count();
     compute_rate(passed as u64, steps().count() as u64)
 }
 
-/// Returns whether each prerequisite succeeded or was unchanged since it did.
+/// Returns whether each prerequisite succeeded, or was unchanged since it last succeeded.
 pub(super) fn are_all_met(actions: &[ActionResult]) -> bool {
     actions.iter().filter(|facts| facts.action.phase == ActionPhase::Prerequisite).all(|facts| {
         match (facts.status(), facts.skipped()) {
@@ -91,7 +83,7 @@ fn tests_of(facts: &ActionResult) -> Option<&TestResults> {
     }
 }
 
-/// Returns a share in per cent, half up to one decimal, computed in whole numbers; none of nothing.
+/// Returns a share in per cent, rounded half up to one decimal. It is computed with integers; none if `whole` is 0.
 fn compute_rate(part: u64, whole: u64) -> Option<f64> {
     if whole == 0 {
         return None;

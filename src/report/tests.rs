@@ -1,4 +1,4 @@
-//! The report as a whole: golden bytes, round trips, the seed's keys, sums, hashes.
+//! Tests the report as a whole: golden bytes, round trips, the seed's keys, sums, hashes.
 
 mod debt;
 mod golden;

@@ -113,7 +113,8 @@ fn route_by_code_and_category(result: &TestResult<'_>, phase: Phase) -> (RouteKi
     }
 }
 
-/// Returns where the policy `routing.collection_error` sends a run whose tests could not be collected. None: the table's row holds.
+/// Returns where the setting `routing.collection_error` sends a run whose tests could not be collected; none: the table's row
+/// applies.
 fn route_collection_error(result: &TestResult<'_>, phase: Phase, settings: &RoutingSettings) -> Option<RouteDestination> {
     if result.category != Some(CategoryCode::CollectionError) {
         return None;

@@ -1,8 +1,9 @@
-//! The order of one run: lock, recover, tree, start record, prerequisites → steps → cleanup, sweep, verdict, seal, publish.
+//! The order of one run: lock, recovery, tree, start record, prerequisites → steps → cleanup, second look at the tree, verdict,
+//! seal, publication.
 
 use crate::project::Carried;
 use crate::project::Progress;
-use crate::project::RunError;
+use crate::project::ProjectError;
 use crate::project::RunRequest;
 use crate::project::Selected;
 use crate::project::Survey;
@@ -28,7 +29,7 @@ use crate::run::reuse::ReusableInputs;
 use crate::run::steps::{Steps, perform_steps};
 use crate::tree;
 
-/// What a run has in its hands from its beginning to its end.
+/// Everything that a run needs from its beginning to its end.
 pub(crate) struct Course<'a> {
     pub(crate) request: &'a RunRequest<'a>,
     pub(crate) run_id: RunId,
@@ -39,7 +40,7 @@ pub(crate) struct Course<'a> {
     pub(crate) before: TreeDigest,
     pub(crate) tdd: TddState,
     pub(crate) selected: Selected,
-    /// The checks in the order they are carried out.
+    /// The checks in the order of execution.
     pub(crate) order: Vec<&'a Action>,
     /// Prerequisites that are known to have succeeded, by name.
     pub(crate) met: BTreeMap<String, Digest>,
@@ -52,35 +53,37 @@ impl Course<'_> {
         plan.cleanup.last().or_else(|| self.order.last().copied()).or_else(|| plan.prerequisites.last())
     }
 
-    /// Returns whether what the checks depend on has to be known before the first of them: a verdict may be reused, now or later.
+    /// Returns whether the checks' inputs must be known before the first check, because a result may be reused in this run or
+    /// later.
     fn asks_for_inputs(&self) -> bool {
         !self.tdd.started && self.request.plan.steps.iter().any(|step| !step.reuse.is_off())
     }
 
-    /// Returns the phase the run is judged in: the one that was asked for, else the task's.
+    /// Returns the phase in which the run is judged: the requested one, otherwise the task's.
     pub(crate) fn phase(&self) -> Phase {
         self.request.phase.unwrap_or(self.tdd.phase)
     }
 
-    /// Returns the failure that is expected of the task's tests now. It is of the red phase: in the others of a started cycle the same
-    /// tests are to pass (C06), whichever phase is asked for.
+    /// Returns the declared failure of the task's tests, if it applies now. It applies in the red phase only: in the other phases
+    /// of a started cycle the same tests must pass (C06), whichever phase is requested.
     pub(crate) fn expected_failure(&self) -> Option<&ExpectedFailure> {
         let declared = self.request.plan.criteria.as_ref()?.expected_failure.as_ref();
         declared.filter(|_| !self.tdd.started || (self.tdd.phase == Phase::Red && self.phase() == Phase::Red))
     }
 
-    /// Returns whether the run is a step of a started cycle: a phase that is asked for and is another one gets advice only.
+    /// Returns whether the run is a step of a started cycle. A run for another phase than the cycle's gets advice only.
     pub(crate) fn in_cycle(&self) -> bool {
         self.tdd.started && self.phase() == self.tdd.phase && !self.request.is_typed()
     }
 }
 
 impl Workspace {
-    /// Carries a plan out.
+    /// Carries out a plan.
     ///
     /// # Errors
-    /// Only proctor's own troubles: the store, the launcher, a tree that cannot be read. Whatever a tool does is a value.
-    pub fn carry_out(&mut self, request: &RunRequest<'_>, show: &mut dyn FnMut(Progress)) -> Result<Carried, RunError> {
+    ///
+    /// Only failures of proctor itself: the store, the launcher, a tree that cannot be read. Failures of tools are values.
+    pub fn carry_out(&mut self, request: &RunRequest<'_>, show: &mut dyn FnMut(Progress)) -> Result<Carried, ProjectError> {
         let stopped = || request.control.requested().filter(|reason| heeded(ActionPhase::Prerequisite).contains(reason));
         let lock = self.lock(request.scope, request.settings.lock_wait, &stopped, show)?;
         let mut ledger = self.recovered_ledger(&lock, request.scope, show)?;
@@ -94,7 +97,7 @@ impl Workspace {
         let index = self.look_at_tree(request)?;
         let before = index.digest();
         if request.control.requested() == Some(StopReason::Superseded) {
-            // It has left no trace so far, and leaves none. What a person stops is in the history.
+            // The run has left no trace so far, so none is needed. A run that a person stops is recorded.
             return Ok(Carried::Withdrawn);
         }
         if request.unless_tree == Some(before) {
@@ -142,7 +145,7 @@ impl Workspace {
         if self.has_runs_ahead() {
             self.park_for_the_next_run(&lock)?;
         }
-        // What was begun and not sealed is closed by the next holder of the lock.
+        // A run that was begun and not sealed is closed by the next process that gets the lock.
         result
     }
 
@@ -153,10 +156,10 @@ impl Workspace {
         ledger: &mut Ledger,
         index: &tree::TreeIndex,
         show: &mut dyn FnMut(Progress),
-    ) -> Result<Carried, RunError> {
+    ) -> Result<Carried, ProjectError> {
         let request = course.request;
-        let mut directory = RunDirectory::create(lock, &request.plan.task, &course.run_id).map_err(RunError::Evidence)?;
-        directory.start_record(&records::start(&course)).map_err(RunError::Evidence)?;
+        let mut directory = RunDirectory::create(lock, &request.plan.task, &course.run_id).map_err(ProjectError::Evidence)?;
+        directory.start_record(&records::start(&course)).map_err(ProjectError::Evidence)?;
         self.observer()(DurableStep::RunRecordWritten);
         let protected = self.begin_protected(request.plan, index);
         let mut performer = Performer::new(self, lock, &course, &mut directory, show);
@@ -169,7 +172,7 @@ impl Workspace {
         let (comparison, after) = self.sweep(index, request)?;
         let (surveyed, inputs) = known.finish(again, index);
         self.remember_digests(&surveyed.learnt)?;
-        // What somebody did to the list while the checks ran belongs into this very report.
+        // Changes that somebody made to the task list during the checks belong in this report.
         self.keep_task_list(ledger, request.scope, request.settings, show)?;
         let protected = match protected {
             Some(look) => self.protected_seen(request.scope, request.plan, look)?,
@@ -188,7 +191,7 @@ impl Workspace {
         &mut self,
         before: &tree::TreeIndex,
         request: &RunRequest<'_>,
-    ) -> Result<(TreeComparison, tree::TreeIndex), RunError> {
+    ) -> Result<(TreeComparison, tree::TreeIndex), ProjectError> {
         let after = self.look_again(request)?;
         Ok((tree::compare(before, &after), after))
     }
@@ -199,7 +202,7 @@ impl Workspace {
         prerequisites: BTreeMap<String, Digest>,
         directory: RunDirectory,
         ledger: &mut Ledger,
-    ) -> Result<Carried, RunError> {
+    ) -> Result<Carried, ProjectError> {
         let record = SupersededRecord {
             run_id: course.run_id.clone(),
             task: course.request.plan.task.clone(),
@@ -209,24 +212,24 @@ impl Workspace {
         };
         let asker = &course.request.scope.asker;
         let (line, offset) =
-            crate::evidence::drop_superseded(directory, record, ledger, asker, clock::now()).map_err(RunError::Evidence)?;
+            crate::evidence::drop_superseded(directory, record, ledger, asker, clock::now()).map_err(ProjectError::Evidence)?;
         self.apply(&course.request.scope.project, offset, line)?;
         Ok(Carried::Superseded)
     }
 }
 
-/// What comes of carrying every action out.
+/// The outcome of carrying out all actions.
 struct Carrying {
     performed: Vec<ActionResult>,
     stopped: Option<StopReason>,
     known: Surroundings,
 }
 
-/// What is known of a run's surroundings while its checks go on.
+/// What is known about the run's environment during its checks.
 enum Surroundings {
-    /// Nobody asks before the end: they are looked at in the background.
+    /// No check needs it, so the survey continues in the background.
     UnderWay(Survey),
-    /// They were asked for before the first check.
+    /// The checks' inputs were computed before the first check.
     Known(Box<ReusableInputs>),
 }
 
@@ -242,7 +245,7 @@ impl Surroundings {
         }
     }
 
-    /// Returns the surroundings, and the digests of the checks' inputs where they were the same before and after the checks.
+    /// Returns the environment, and the digests of inputs that were the same before and after the checks.
     fn finish(self, again: Option<Survey>, index: &tree::TreeIndex) -> (Surveyed, BTreeMap<String, Digest>) {
         match self {
             Self::UnderWay(survey) => (survey.finish(pinned(index)), BTreeMap::new()),
@@ -256,12 +259,17 @@ impl Surroundings {
     }
 }
 
-/// Prerequisites until the first failure, then the steps, then the cleanup, always: also when proctor itself failed before.
-fn perform_all(course: &Course<'_>, performer: &mut Performer<'_, '_>, index: &tree::TreeIndex) -> Result<Carrying, RunError> {
+/// Carries out the prerequisites until one fails, then the steps, then the cleanup. The cleanup runs even if proctor itself
+/// failed before.
+fn perform_all(
+    course: &Course<'_>,
+    performer: &mut Performer<'_, '_>,
+    index: &tree::TreeIndex,
+) -> Result<Carrying, ProjectError> {
     let mut performed = Vec::with_capacity(course.request.plan.actions().count());
     let mut services = Services::default();
     let carried = perform_prerequisites(course, performer, &mut performed, &mut services).and_then(|met| {
-        // Begun here, because prerequisites install what is surveyed; it goes on while the checks run.
+        // The survey starts after the prerequisites, because they install what it reads. It continues during the checks.
         let survey = performer.survey();
         let known = if course.asks_for_inputs() && met == Prerequisites::Met {
             Surroundings::Known(Box::new(performer.reusable_inputs(survey, index)?))
@@ -271,7 +279,7 @@ fn perform_all(course: &Course<'_>, performer: &mut Performer<'_, '_>, index: &t
         performed.extend(perform_steps(Steps { course, performer, prerequisites: met, known: known.inputs() })?);
         Ok(known)
     });
-    // What was asked for so far stops the checks, not the cleanup; a further request does.
+    // Stop requests so far end the checks but not the cleanup. Another request ends the cleanup too.
     let control = course.request.control;
     let stopped = control.take().filter(is_of_the_run);
     let served = services.end(performer, &mut performed);
@@ -282,7 +290,7 @@ fn perform_all(course: &Course<'_>, performer: &mut Performer<'_, '_>, index: &t
     Ok(Carrying { performed, stopped: stopped.or(control.requested()), known })
 }
 
-/// Services that go on, each with its place among all actions that were performed.
+/// Running services, each with its position among all performed actions.
 #[derive(Default)]
 struct Services {
     places: Vec<usize>,
@@ -290,16 +298,16 @@ struct Services {
 }
 
 impl Services {
-    /// Ends them, because the checks are over, and puts what became of them where it belongs.
-    fn end(self, performer: &mut Performer<'_, '_>, performed: &mut Vec<ActionResult>) -> Result<(), RunError> {
+    /// Ends the services because the checks are over, and inserts their results at their positions.
+    fn end(self, performer: &mut Performer<'_, '_>, performed: &mut Vec<ActionResult>) -> Result<(), ProjectError> {
         let ended = performer.end_services(self.running)?;
-        // Each place counts the services before it.
+        // Each position already counts the services before it.
         self.places.into_iter().zip(ended).for_each(|(place, one)| performed.insert(place, one));
         Ok(())
     }
 }
 
-/// Whether every prerequisite is met.
+/// Whether every prerequisite succeeded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Prerequisites {
     Met,
@@ -311,7 +319,7 @@ fn perform_prerequisites(
     performer: &mut Performer<'_, '_>,
     performed: &mut Vec<ActionResult>,
     services: &mut Services,
-) -> Result<Prerequisites, RunError> {
+) -> Result<Prerequisites, ProjectError> {
     let root = &course.request.scope.root;
     let mut so_far = Prerequisites::Met;
     for action in &course.request.plan.prerequisites {
@@ -332,7 +340,7 @@ fn perform_prerequisites(
         } else if prerequisite::is_unchanged(root, action, &course.met) {
             performer.skip(action, SkipReason::Unchanged)
         } else {
-            // Looked at before it starts: what is saved while it runs is not what it has seen.
+            // The inputs are read before the start: the prerequisite may not have seen what is saved while it runs.
             let inputs = prerequisite::inputs(root, action);
             let mut one = perform_or_stop(course, performer, action)?;
             one.met = inputs.and_then(|inputs| prerequisite::state_digest(root, action, inputs));
@@ -346,12 +354,12 @@ fn perform_prerequisites(
     Ok(so_far)
 }
 
-/// Carries every cleanup action out, also when one of them could not be: the first fault is returned at the end.
+/// Carries out every cleanup action, even if proctor fails at one of them. The first such failure is returned at the end.
 fn perform_cleanup(
     course: &Course<'_>,
     performer: &mut Performer<'_, '_>,
     performed: &mut Vec<ActionResult>,
-) -> Result<(), RunError> {
+) -> Result<(), ProjectError> {
     let mut outcome = Ok(());
     for action in &course.request.plan.cleanup {
         match performer.perform(action) {
@@ -362,7 +370,11 @@ fn perform_cleanup(
     outcome
 }
 
-fn perform_or_stop(course: &Course<'_>, performer: &mut Performer<'_, '_>, action: &Action) -> Result<ActionResult, RunError> {
+fn perform_or_stop(
+    course: &Course<'_>,
+    performer: &mut Performer<'_, '_>,
+    action: &Action,
+) -> Result<ActionResult, ProjectError> {
     if is_stopped(course, action) {
         return Ok(performer.skip(action, skip_reason(course.request.control)));
     }
@@ -374,7 +386,7 @@ fn start_or_skip(
     performer: &mut Performer<'_, '_>,
     action: &Action,
     service: &Service,
-) -> Result<Started, RunError> {
+) -> Result<Started, ProjectError> {
     if is_stopped(course, action) {
         return Ok(Started::Over(Box::new(performer.skip(action, skip_reason(course.request.control)))));
     }
@@ -385,7 +397,7 @@ pub(crate) fn is_stopped(course: &Course<'_>, action: &Action) -> bool {
     course.request.control.requested().is_some_and(|reason| heeded(action.phase).contains(&reason))
 }
 
-/// Returns why an action is not reached: a service that ended is a prerequisite that failed, anything else stops the run.
+/// Returns why an action is skipped: after a service ended, because a prerequisite failed; otherwise because the run was stopped.
 pub(crate) fn skip_reason(control: &Control) -> SkipReason {
     match control.requested() {
         Some(StopReason::ServiceEnded) => SkipReason::PrerequisiteFailed,
@@ -395,7 +407,7 @@ pub(crate) fn skip_reason(control: &Control) -> SkipReason {
     }
 }
 
-/// Returns whether a request stops the run as a whole, which then has no verdict.
+/// Returns whether a stop request ends the whole run, which then has no verdict.
 fn is_of_the_run(reason: &StopReason) -> bool {
     match reason {
         StopReason::ServiceEnded | StopReason::ChecksOver => false,
@@ -403,8 +415,8 @@ fn is_of_the_run(reason: &StopReason) -> bool {
     }
 }
 
-/// Returns the requests that stop an action of a phase: a newer save stops checks, never prerequisites or cleanup; the end of a
-/// service stops everything but the cleanup.
+/// Returns the stop requests that apply to an action of this phase. A newer save stops checks, but neither prerequisites nor
+/// cleanup. The end of a service stops everything except the cleanup.
 pub(crate) fn heeded(phase: ActionPhase) -> &'static [StopReason] {
     match phase {
         ActionPhase::Step => &[StopReason::ServiceEnded, StopReason::Superseded, StopReason::Interrupted, StopReason::Terminated],

@@ -1,4 +1,4 @@
-//! The end of a run: verdict, route, report, seal, index, link. Judgements are asked for, not made.
+//! The end of a run: verdict, route, report, seal, index, link. The judgements themselves are made elsewhere.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -12,8 +12,8 @@ use crate::model::{
 };
 use crate::process::clock;
 use crate::project::Checks;
+use crate::project::ProjectError;
 use crate::project::ProtectedSeen;
-use crate::project::RunError;
 use crate::project::Workspace;
 use crate::project::{Carried, Scope, Sealed};
 use crate::project::{Surveyed, changed_between};
@@ -30,16 +30,16 @@ use crate::run::test_facts::test_result;
 use crate::sandbox::isolation;
 use crate::verdict::{self, CycleStanding, RunFlow, RunVerdict, is_settled};
 
-/// What a run comes to its end with.
+/// Everything that is known about a run when its last action is over.
 pub(crate) struct Concluding<'a> {
     pub(crate) course: &'a Course<'a>,
     pub(crate) performed: Vec<ActionResult>,
     pub(crate) comparison: TreeComparison,
     pub(crate) stopped: Option<StopReason>,
     pub(crate) surveyed: Surveyed,
-    /// What the checks depended on whose verdicts may be reused, by name.
+    /// The inputs of checks whose results may be reused, by name.
     pub(crate) inputs: BTreeMap<String, Digest>,
-    /// The protected files; none: none are protected.
+    /// The protected files; none: no files are protected.
     pub(crate) protected: Option<ProtectedSeen>,
 }
 
@@ -61,7 +61,7 @@ impl Workspace {
         mut directory: RunDirectory,
         ledger: &mut Ledger,
         lock: &ProjectLock,
-    ) -> Result<Carried, RunError> {
+    ) -> Result<Carried, ProjectError> {
         let decided = decide(&concluding);
         let course = concluding.course;
         let request = course.request;
@@ -73,14 +73,14 @@ impl Workspace {
             files.tests = earlier.tests;
         }
         let mut report = self.write_debt(request, build(&facts), &mut directory)?;
-        report.violations = self.index.violations_since(&request.scope.project, 0).map_err(RunError::Index)?;
+        report.violations = self.index.violations_since(&request.scope.project, 0).map_err(ProjectError::Index)?;
         let report = seal_hash(report);
         let record = record((&concluding, &facts.actions), &decided, &report);
         let sealing = SealInput { report: to_bytes(&report), record, attested: attested(&report) };
         let observer = self.observer();
-        // Files are on their way to the disk, and sealing is about to wait for them: this is done meanwhile.
+        // While the files are being written to disk, the launcher can be shut down without delaying the seal.
         self.dismiss_launcher_after_last_run();
-        let removed = remove_outputs_of_run(lock, &course.run_id).map_err(RunError::Evidence);
+        let removed = remove_outputs_of_run(lock, &course.run_id).map_err(ProjectError::Evidence);
         if !self.has_runs_ahead() {
             self.parking.close();
         }
@@ -100,7 +100,7 @@ impl Workspace {
         })
     }
 
-    /// Seals a run, and makes it known to the index and to whoever follows the task's links; returns its directory.
+    /// Seals a run, then updates the index and the task's links. Returns the run's directory.
     pub(crate) fn seal_and_publish(
         &mut self,
         scope: &Scope,
@@ -108,17 +108,17 @@ impl Workspace {
         sealing: SealInput,
         ledger: &mut Ledger,
         lock: &ProjectLock,
-    ) -> Result<PathBuf, RunError> {
+    ) -> Result<PathBuf, ProjectError> {
         let leads_latest = sealing.record.leads_latest();
         let (task, run_id) = (sealing.record.task.clone(), sealing.record.run_id.clone());
         let observer = self.observer();
-        let sealed = seal(directory, sealing, ledger, &scope.asker, clock::now(), &*observer).map_err(RunError::Evidence)?;
-        // The verdict stands with the commit. What is derived from the ledger is caught up by the next run, which the lock file tells.
+        let sealed = seal(directory, sealing, ledger, &scope.asker, clock::now(), &*observer).map_err(ProjectError::Evidence)?;
+        // The commit makes the verdict final. If the index fails, the next run brings it up to date; the lock file tells it to.
         let indexed = self.apply(&scope.project, sealed.offset_after, sealed.line);
         if indexed.is_ok() {
             observer(DurableStep::IndexUpdated);
         }
-        let linked = if leads_latest { publish_latest(lock, &task, &run_id).map_err(RunError::Evidence) } else { Ok(()) };
+        let linked = if leads_latest { publish_latest(lock, &task, &run_id).map_err(ProjectError::Evidence) } else { Ok(()) };
         if leads_latest && linked.is_ok() {
             observer(DurableStep::LatestLinked);
         }
@@ -135,7 +135,7 @@ fn decide(concluding: &Concluding<'_>) -> Decided {
     let flow = match concluding.stopped {
         Some(StopReason::Interrupted | StopReason::Terminated) => RunFlow::Interrupted,
         Some(StopReason::Superseded) => RunFlow::Superseded,
-        // Its prerequisite failed: that is judged like any other result.
+        // A prerequisite failed, which is judged like any other result.
         None | Some(StopReason::ServiceEnded | StopReason::ChecksOver) if concluding.comparison.moved.is_empty() => {
             RunFlow::Finished
         }
@@ -156,7 +156,7 @@ fn decide(concluding: &Concluding<'_>) -> Decided {
     Decided { verdict, criteria, route, override_of, tdd, ended }
 }
 
-/// A run of some checks says nothing about the others: the task is not done by it, and it is no whole success.
+/// Lowers the verdict of a run of selected checks. It says nothing about the other checks, so the task cannot be complete by it.
 fn note_partial_selection(concluding: &Concluding<'_>, verdict: &mut RunVerdict) {
     let left_out = concluding.performed.iter().filter(|one| one.skipped() == Some(SkipReason::NotSelected)).count();
     if left_out == 0 {
@@ -175,7 +175,8 @@ fn note_partial_selection(concluding: &Concluding<'_>, verdict: &mut RunVerdict)
     }
 }
 
-/// Nobody may tick a task off by changing what it is tested with, where that is protected so: a person looks first.
+/// Keeps a task from being complete while a person has to approve changed protected files. Otherwise somebody could complete a task
+/// by weakening its tests.
 fn note_protected_files(concluding: &Concluding<'_>, verdict: &mut RunVerdict) {
     let Some(why) = needs_a_person(concluding) else { return };
     if verdict.task_status == Some(TaskStatus::Complete) {
@@ -188,14 +189,14 @@ fn note_protected_files(concluding: &Concluding<'_>, verdict: &mut RunVerdict) {
     }
 }
 
-/// Routes the first TEST action that did not pass, else the last (R1); none without a TEST action that was carried out (R2).
+/// Routes the first TEST action that did not pass, otherwise the last one (R1); none if no TEST action was carried out (R2).
 fn route(concluding: &Concluding<'_>, now: Timestamp) -> (Option<RouteEntry>, TddState) {
     let course = concluding.course;
-    // A check whose prerequisite failed beside it, a service, shows nothing about the code.
+    // When a prerequisite failed during the checks, as a service can, their results say nothing about the code.
     if concluding.performed.iter().any(|one| one.status() == Some(ResultType::PrerequisiteFailure)) {
         return (None, course.tdd.clone());
     }
-    // In whatever order they were carried out, the plan says which is the first.
+    // The order of the plan decides which is first, whatever the order of execution was.
     let performed = |step: &Action| concluding.performed.iter().find(|one| one.action.id == step.id);
     let told = |one| Some((one, test_result(one, (&course.run_id, course.before, now))?));
     let tests: Vec<_> = course.request.plan.steps.iter().filter_map(performed).filter_map(told).collect();
@@ -212,7 +213,8 @@ fn route(concluding: &Concluding<'_>, now: Timestamp) -> (Option<RouteEntry>, Td
         (None, None) => routing::verify_phase(result, state, settings),
     };
     let verified = match advice {
-        // Another phase than the cycle's is a question, not a step of the cycle: nothing is counted (R6). Nor is a typed command.
+        // A run for another phase is a question and no step of the cycle, so nothing is counted (R6). The same holds for a typed
+        // command.
         Some(phase) => {
             let asked = TddState { phase, started: false, ..TddState::default() };
             let verified = verify(asked);
@@ -278,12 +280,12 @@ fn facts(concluding: &mut Concluding<'_>, decided: &Decided, before: &BTreeMap<S
         contended: contended(&concluding.performed),
         lost_events: if request.lost_events { vec![LOST_EVENTS.to_owned()] } else { Vec::new() },
         notes: notes(concluding),
-        // Last: what stands above is read from it.
+        // This moves the actions out, so it must come after everything that reads them.
         actions: std::mem::take(&mut concluding.performed),
     }
 }
 
-/// What the report says when the kernel may have dropped events before the run.
+/// The report's text when the kernel may have dropped events before the run.
 const LOST_EVENTS: &str = "file events may have been lost before this run; the whole tree was compared";
 
 fn environment(concluding: &Concluding<'_>) -> EnvironmentFacts {
@@ -354,7 +356,7 @@ fn record((concluding, actions): (&Concluding<'_>, &[ActionResult]), decided: &D
     }
 }
 
-/// Returns what those checks depended on that this run carried out and that came to a result of their own.
+/// Returns the inputs of the checks that this run carried out to a definite result.
 fn inputs(concluding: &Concluding<'_>, actions: &[ActionResult]) -> BTreeMap<String, Digest> {
     let is_settled =
         |one: &&ActionResult| one.executed().is_some_and(|executed| is_settled(executed.judgement.classification.code));
@@ -363,18 +365,19 @@ fn inputs(concluding: &Concluding<'_>, actions: &[ActionResult]) -> BTreeMap<Str
     settled.filter_map(known).collect()
 }
 
-/// Returns the checks that somebody picked; empty: the task's own.
+/// Returns the checks that somebody selected; empty: all checks of the task.
 fn named_checks(course: &Course<'_>) -> Vec<String> {
     let request = course.request;
     match &request.checks {
-        // A command that was typed is none of the task's checks, and says nothing about them.
+        // A typed command is no check of the task and says nothing about its checks.
         _ if request.is_typed() => request.plan.steps.iter().map(|step| step.name.clone()).collect(),
         Checks::Named(names) => names.clone(),
         Checks::All | Checks::Triggered { .. } => Vec::new(),
     }
 }
 
-/// Returns what the next run may skip: what succeeded or was unchanged, and what was known of those that were not reached.
+/// Returns the prerequisites that the next run may skip: those that succeeded or were unchanged, and known ones that were not
+/// reached.
 pub(crate) fn prerequisites_met(course: &Course<'_>, performed: &[ActionResult]) -> BTreeMap<String, Digest> {
     let mut met = course.met.clone();
     for one in performed.iter().filter(|one| one.action.phase == ActionPhase::Prerequisite) {
@@ -411,18 +414,18 @@ fn outcome(
 }
 
 fn exit(concluding: &Concluding<'_>, actions: &[ActionResult], decided: &Decided) -> CommandExit {
-    // A phase that is asked for and is not the cycle's gets advice; calling a failure RED earns nothing (R6).
+    // A run for another phase than the cycle's gets advice only, so that calling a failure RED has no effect (R6).
     let in_cycle = concluding.course.in_cycle();
     let standing = if in_cycle { CycleStanding::of(true, &decided.tdd) } else { CycleStanding::OutsideCycle };
     match (concluding.stopped, verdict::command_exit(&decided.verdict, decided.route.as_ref(), standing)) {
         (Some(StopReason::Terminated), CommandExit::Interrupted) => CommandExit::Terminated,
-        // What would go on waits for whoever approves the files.
+        // The task would continue, but a person has to approve the files first.
         (_, CommandExit::Proceed) if needs_a_person(concluding).is_some() => CommandExit::PersonNeeded,
         (_, exit) => review::exit(exit, actions),
     }
 }
 
-/// Returns why protected files keep the task from going on.
+/// Returns why protected files keep the task from continuing; none: they do not.
 fn needs_a_person(concluding: &Concluding<'_>) -> Option<String> {
     concluding.protected.as_ref()?.needs_a_person(concluding.course.request.plan)
 }

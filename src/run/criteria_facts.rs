@@ -1,4 +1,4 @@
-//! What was seen of a run's actions, as the task's criteria ask for it.
+//! Collects the facts about a run's actions that the task's criteria refer to.
 
 use serde_json::Value;
 
@@ -10,7 +10,7 @@ use crate::report::{ActionDisposition, ActionResult, ExecutedAction, SkipReason}
 use crate::run::carry_out::Course;
 use crate::verdict::{RunVerdict, SeenAction, SeenAnswer, SeenFile, judge_criteria};
 
-/// Lets a task's criteria decide a verdict, where the task has any and there is a verdict.
+/// Applies the task's criteria to the verdict, if the task has criteria and the run has a verdict.
 pub(crate) fn judge(verdict: &mut RunVerdict, course: &Course<'_>, performed: &[ActionResult]) -> Option<CriteriaEvaluation> {
     let criteria = course.request.plan.criteria.as_ref().filter(|_| verdict.overall_result.is_some())?;
     let criteria = &TaskCriteria { expected_failure: course.expected_failure().cloned(), ..criteria.clone() };
@@ -94,7 +94,7 @@ fn seen_now<'a>(unseen: SeenAction<'a>, kind: &ActionKind, executed: &'a Execute
     }
 }
 
-/// Returns what was seen of a file; none where the look did not come to its end.
+/// Returns the facts about a checked file; none: the check was not finished.
 fn seen_file(kind: &ActionKind, executed: &ExecutedAction) -> Option<SeenFile> {
     let Observed::File(seen) = &executed.observed else { return None };
     let missing = SeenFile { exists: false, size: None, is_valid_json: None, pattern_matches: None };
@@ -114,7 +114,7 @@ fn seen_file(kind: &ActionKind, executed: &ExecutedAction) -> Option<SeenFile> {
     })
 }
 
-/// Returns an answer with its body, where all of that was kept: JSON, else a text.
+/// Returns an answer with its body, as JSON or otherwise as text; none: the body was not stored completely.
 fn seen_answer(observed: &Observed) -> Option<SeenAnswer> {
     let Observed::Exchange(exchange) = observed else { return None };
     let ExchangeOutcome::Answered(answer) = &exchange.outcome else { return None };

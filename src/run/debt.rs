@@ -1,21 +1,21 @@
-//! The debt file of a run: what is needed for it is read, and it is written beside the report that speaks of it.
+//! Writes the debt file of a run beside its report.
 
 use crate::evidence::{self, RunDirectory};
 use crate::model::{EvidenceKind, PlanNote};
-use crate::project::RunError;
+use crate::project::ProjectError;
 use crate::project::RunRequest;
 use crate::project::Workspace;
 use crate::report::{DEBT_FILE, ExecutionReportV2, TechnicalDebtV1, build_debt, parse_debt, seal_debt_hash, to_bytes, with_debt};
 
 impl Workspace {
-    /// Writes the debt file of a run that is judged, and returns the report that speaks of it. A run that is no verdict, or whose
-    /// specification wants no debt, has none.
+    /// Writes the debt file of a judged run, and returns the report with the section about it. A run without a verdict, or with
+    /// debt switched off, has no debt file.
     pub(crate) fn write_debt(
         &self,
         request: &RunRequest<'_>,
         mut report: ExecutionReportV2,
         directory: &mut RunDirectory,
-    ) -> Result<ExecutionReportV2, RunError> {
+    ) -> Result<ExecutionReportV2, ProjectError> {
         let previous = match self.debt_before(request) {
             Ok(previous) => previous,
             Err(why) => {
@@ -30,10 +30,10 @@ impl Workspace {
         let Some(debt) = build_debt(&report, &settings, previous.as_ref()) else { return Ok(report) };
         let debt = seal_debt_hash(debt);
         let written = directory.write(DEBT_FILE, &to_bytes(&debt), EvidenceKind::TechnicalDebt, None);
-        Ok(with_debt(report, &debt, written.map_err(RunError::Evidence)?))
+        Ok(with_debt(report, &debt, written.map_err(ProjectError::Evidence)?))
     }
 
-    /// Returns the debt file of the task's last verdict; none where there is none.
+    /// Returns the debt file of the task's last verdict; none: there is none.
     fn debt_before(&self, request: &RunRequest<'_>) -> Result<Option<TechnicalDebtV1>, String> {
         let (project, task) = (&request.scope.project, &request.plan.task);
         let Some(run) = self.index.last_run(project, task).map_err(|error| error.to_string())? else { return Ok(None) };

@@ -1,4 +1,4 @@
-//! Looks why a server did not answer: the addresses of its name, who listens on its port, how the service there is.
+//! Examines why a server did not answer: the addresses of its name, the processes on its port, the health of the service.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -7,10 +7,10 @@ use crate::model::{Diagnosis, DurationMs, HealthResult, HealthSeen, Plan, PortSe
 use crate::process::{clock, read_port_holders};
 use crate::run::health::{Health, Look, look_at_port, look_at_url};
 
-/// One look takes no longer: it only adds to what is known already.
+/// The time limit of one examination. It is short, because the examination only adds detail to a known failure.
 const LOOK: Duration = Duration::from_secs(2);
 
-/// Looks at everything that can be looked at; `resolution` is what the request found out about the host's name.
+/// Makes all examinations; `resolution` is the result of the request's own name lookup.
 pub(crate) fn diagnose(
     plan: &Plan,
     resolution: Option<&Result<Vec<SocketAddr>, String>>,
@@ -41,7 +41,7 @@ fn look_at(service: &Service, is_stopped: &dyn Fn() -> bool) -> Option<HealthSee
     let (target, health) = match ready {
         ReadyCheck::Url(url) => (url.as_str().to_owned(), look_at_url(url, &ready.addresses(), &look)),
         ReadyCheck::Port(port) => (format!("port {port}"), look_at_port(&ready.addresses(), &look)),
-        // It would have to be kept apart like an action, for a question that is only beside the matter.
+        // The command would have to be isolated like an action, which is too much for additional detail.
         ReadyCheck::Command(_) => return None,
     };
     let duration = Some(DurationMs::from(clock::monotonic().since(begun)));
@@ -52,7 +52,7 @@ fn look_at(service: &Service, is_stopped: &dyn Fn() -> bool) -> Option<HealthSee
     Some(HealthSeen { target, result, detail, duration })
 }
 
-/// Returns which kind of failure a look tells of, by the words of [`crate::run::health`].
+/// Returns the kind of failure, recognised by the message texts of [`crate::run::health`].
 pub(crate) fn result_of(why: &str) -> HealthResult {
     if why.contains("nobody listens") {
         HealthResult::ConnectionRefused

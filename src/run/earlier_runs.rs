@@ -1,5 +1,5 @@
-//! What the runs before show about this one, as notes of its report: a verdict that the same tree did not have, tests that are gone or
-//! skipped, programs that are others. Shown, never judged: each of them has an honest reason, too.
+//! Compares a run with earlier ones, for notes in its report: another verdict on the same tree, missing or skipped tests, changed
+//! programs. These notes do not change the verdict, because each of the differences can have a good reason.
 
 use crate::project::Workspace;
 use std::collections::{BTreeMap, BTreeSet};
@@ -10,33 +10,34 @@ use crate::report::{ActionResult, ExecutionReportV2, RunFacts, TestCountsChangeV
 use crate::run::test_history::EarlierTest;
 use crate::store::IndexedRun;
 
-/// So many runs back are looked at.
+/// How many earlier runs are read.
 const RUNS: u32 = 50;
-/// How many names a note lists before it only counts them.
+/// How many names a note lists before it gives only their number.
 const NAMED: usize = 5;
 
-/// What earlier runs of a task show about this one.
+/// What a comparison with earlier runs of the task shows.
 #[derive(Debug, Default)]
 pub(crate) struct EarlierRuns {
-    /// What is to be noted.
+    /// The notes for the report.
     pub(crate) notes: Vec<PlanNote>,
-    /// How the tests were counted in the last green run, and now; none where there was none.
+    /// The counts of tests in the last green run and now; none: there was no green run.
     pub(crate) tests: Option<TestCountsChangeV2>,
 }
 
 impl Workspace {
-    /// Returns what earlier runs of the task show. What cannot be read of them shows nothing: it is no part of this run's verdict.
+    /// Compares the run with earlier runs of the task. A run that cannot be read is ignored, because the verdict does not depend
+    /// on it.
     pub(crate) fn earlier_runs(&self, request: &RunRequest<'_>, facts: &RunFacts) -> EarlierRuns {
         let (project, task) = (&request.scope.project, &request.plan.task);
         let runs = self.index.runs(project, Some(task), RUNS).unwrap_or_default();
         let mut notes: Vec<PlanNote> = other_verdict(facts, &runs).into_iter().collect();
         let counted: Vec<&IndexedRun> = runs.iter().filter(|run| run.status.counts()).collect();
         let read = |run: &&IndexedRun| Some(((*run).clone(), self.report_of(request, run)?));
-        // The digest is made of all programs and files: where it is the same, so are they, and the report need not be read for them.
+        // The digest covers all programs and files. If it is equal, nothing changed and the report need not be read.
         let is_other = |run: &&&IndexedRun| run.environment_digest != Some(facts.environment.digest);
         let last = counted.first().filter(is_other).and_then(read);
         notes.extend(last.iter().flat_map(|(_, last)| other_programs(facts, last)));
-        // A report is as long as its run, so none is read twice, and none for a run without tests.
+        // A report can be large, so each is read only once, and not at all for a run without tests.
         let of_both: Vec<&ActionResult> = facts.actions.iter().filter(|action| !cases(action).is_empty()).collect();
         let green = counted.iter().find(|run| run.result == Some(OverallResult::Passed)).filter(|_| !of_both.is_empty());
         let is_green = |(last, _): &(IndexedRun, _)| green.is_some_and(|green| green.run_id == last.run_id);
@@ -50,7 +51,7 @@ impl Workspace {
     }
 }
 
-/// Says that the same tree, plan and environment had another verdict before.
+/// Returns a note if the same tree, plan and environment had another verdict before.
 fn other_verdict(facts: &RunFacts, runs: &[IndexedRun]) -> Option<PlanNote> {
     if facts.overall_result != Some(OverallResult::Passed) {
         return None;
@@ -68,7 +69,7 @@ fn other_verdict(facts: &RunFacts, runs: &[IndexedRun]) -> Option<PlanNote> {
     Some(note("flaky", message))
 }
 
-/// Says which programs, lock files and plugins are not what they were. Configuration has a key of its own.
+/// Returns a note about changed programs, lock files and plugins. Configuration files have their own section in the report.
 fn other_programs(facts: &RunFacts, last: &ExecutionReportV2) -> Option<PlanNote> {
     let before = last.environment.as_ref()?.components.iter().map(|component| (component.name.as_str(), component.sha256));
     let before: BTreeMap<&str, Digest> = before.collect();
@@ -79,7 +80,7 @@ fn other_programs(facts: &RunFacts, last: &ExecutionReportV2) -> Option<PlanNote
     let names: BTreeSet<&str> = before.keys().chain(now.keys()).copied().collect();
     let differ = |name: &&str| match (before.get(name), now.get(name)) {
         (Some(before), Some(now)) => before != now,
-        // Another plan starts other programs.
+        // A different plan starts different programs.
         (Some(_), None) | (None, Some(_)) => has_same_plan,
         (None, None) => false,
     };
@@ -89,7 +90,7 @@ fn other_programs(facts: &RunFacts, last: &ExecutionReportV2) -> Option<PlanNote
     (!changed.is_empty()).then(|| note("environment", format!("not what it was in {run}: {}", named(&changed))))
 }
 
-/// Returns the tests of this run's check.
+/// Returns the tests of a check in this run.
 fn cases(action: &ActionResult) -> &[TestCase] {
     action.executed().map(|executed| executed.interpretation.cases.as_slice()).unwrap_or_default()
 }
@@ -109,7 +110,7 @@ fn count_tests(since: &RunId, both: &[(&ActionResult, Vec<EarlierTest>)]) -> Opt
     (!both.is_empty()).then(|| TestCountsChangeV2 { since: since.clone(), before, now })
 }
 
-/// Says which tests that passed in the last green run are gone, or do not run any more.
+/// Returns notes about tests that passed in the last green run and that are missing or skipped now.
 fn missing_tests(facts: &ActionResult, before: &[EarlierTest], run: &RunId) -> Vec<PlanNote> {
     let now: BTreeMap<&str, TestOutcome> = cases(facts).iter().map(|case| (case.full_name.as_str(), case.status)).collect();
     let passed = before.iter().filter(|test| test.status == TestOutcome::Passed);

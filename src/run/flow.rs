@@ -1,4 +1,4 @@
-//! What becomes of the rest of a run after what has happened so far: which steps are skipped, and when its time is over. Pure.
+//! Decides which remaining steps of a run are skipped, and when the run's time is over. Pure.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -7,27 +7,27 @@ use crate::model::{Action, ActionId, ActionJudgement, Blocking, DurationMs, Plan
 use crate::process::clock::Monotonic;
 use crate::report::SkipReason;
 
-/// What is known of the steps so far.
+/// The state of the steps so far.
 #[derive(Debug, Default)]
 pub(crate) struct Flow {
-    /// Those that came to no success: what comes after them is skipped.
+    /// The steps without success. Steps that depend on them are skipped.
     unsuccessful: BTreeSet<ActionId>,
-    /// Set by a step that failed and does not let the run go on.
+    /// Set when a step failed after which the run does not continue.
     halted: bool,
 }
 
 impl Flow {
     /// Returns why a step is skipped; none: it is carried out.
     pub(crate) fn obstacle(&self, step: &Action) -> Option<SkipReason> {
-        // What it needs says more than what happened to fail before it.
+        // An unmet dependency is the better explanation, so it is checked before other failures.
         if step.after.iter().any(|needed| self.unsuccessful.contains(needed)) {
             return Some(SkipReason::DependencyFailed);
         }
         self.halted.then_some(SkipReason::AfterFailure)
     }
 
-    /// Notes what became of a step that was carried out, or for which an earlier verdict stands. Findings that the policy allows
-    /// are no failure (C33).
+    /// Records the result of a step that was carried out or reused. Findings that the policy allows do not count as a failure
+    /// (C33).
     pub(crate) fn note(&mut self, step: &Action, outcome: Option<&ActionJudgement>) {
         if outcome.is_some_and(|outcome| outcome.blocking == Blocking::Blocks) {
             self.unsuccessful.insert(step.id.clone());
@@ -35,8 +35,8 @@ impl Flow {
         }
     }
 
-    /// Notes that a step was skipped. One that was left out because others were asked for holds nothing back: whoever asks for a
-    /// step by name wants that step.
+    /// Records a skipped step. A step that was left out by selection does not block others: a person who selects a step by name
+    /// wants to run it without its predecessors.
     pub(crate) fn note_skipped(&mut self, step: &Action, reason: SkipReason) {
         match reason {
             SkipReason::NotSelected | SkipReason::Unchanged => {}
@@ -51,7 +51,7 @@ impl Flow {
     }
 }
 
-/// How long prerequisites and steps may still take together. Waiting for other runs' actions does not count.
+/// The remaining time of prerequisites and steps. Waiting for the actions of other runs does not count.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct RunClock {
     begun: Monotonic,
@@ -64,19 +64,19 @@ impl RunClock {
         Self { begun, timeout: plan.timeout, waited: Duration::ZERO }
     }
 
-    /// Notes a wait for other runs' actions.
+    /// Records a wait for the actions of other runs.
     pub(crate) fn note_wait(&mut self, waited: Option<DurationMs>) {
         self.waited += waited.map(|waited| Duration::from_millis(waited.0)).unwrap_or_default();
     }
 
-    /// Returns how much time is left, and the time-out it is left of; none where the run has none.
+    /// Returns the remaining time and the configured limit; none: the run has no limit.
     pub(crate) fn left(&self, now: Monotonic) -> Option<(Duration, Duration)> {
         let timeout = self.timeout?;
         let spent = now.since(self.begun).saturating_sub(self.waited);
         Some((timeout.saturating_sub(spent), timeout))
     }
 
-    /// Returns whether no time is left.
+    /// Returns whether the time has run out.
     pub(crate) fn is_over(&self, now: Monotonic) -> bool {
         self.left(now).is_some_and(|(left, _)| left.is_zero())
     }

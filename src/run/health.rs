@@ -1,7 +1,7 @@
-//! One look at a service over TCP: whether it accepts a connection, and what it answers to a GET.
+//! One health check of a service over TCP: whether it accepts a connection, and how it answers a GET request.
 //!
-//! Of an answer the status line alone is read. Redirects, names of other machines and TLS have no part in it, which is why no HTTP
-//! library does: a `command` can ask anything else. Every look is bounded, and given up as soon as the run is stopped.
+//! Of an answer only the status line is read. Redirects, other machines and TLS are not supported, so no HTTP library is needed;
+//! a `command` can check anything else. Every check has a time limit, and ends as soon as the run is stopped.
 
 use std::io::{self, Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
@@ -13,30 +13,29 @@ use nix::sys::socket::{setsockopt, sockopt};
 use crate::model::HealthUrl;
 use crate::process::clock::{self, Monotonic};
 
-/// A status line is no longer than this.
+/// The longest status line.
 const LONGEST_LINE: usize = 1024;
 
-/// So long nobody looks whether the run was stopped.
+/// The pause between two looks for a stop request.
 const SLICE: Duration = Duration::from_millis(50);
 
-/// What one look at a service showed.
+/// The result of one health check.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Health {
-    /// It can be used.
     Healthy,
-    /// It cannot, or not yet; why.
+    /// The service is not ready; the text says why.
     Unhealthy(String),
 }
 
-/// Bounds one look.
+/// The limits of one health check.
 pub(crate) struct Look<'a> {
-    /// How long it may take.
+    /// The time limit.
     pub(crate) timeout: Duration,
-    /// Whether it is of no interest any more.
+    /// Whether the result is no longer needed.
     pub(crate) is_stopped: &'a dyn Fn() -> bool,
 }
 
-/// Looks whether a connection is accepted at one of some addresses.
+/// Checks whether one of the addresses accepts a connection.
 pub(crate) fn look_at_port(addresses: &[SocketAddr], look: &Look<'_>) -> Health {
     match connect(addresses, clock::monotonic(), look) {
         Ok(_connection) => Health::Healthy,
@@ -44,7 +43,7 @@ pub(crate) fn look_at_port(addresses: &[SocketAddr], look: &Look<'_>) -> Health 
     }
 }
 
-/// Asks a URL and looks at the status of the answer.
+/// Requests a URL and checks the status of the answer.
 pub(crate) fn look_at_url(url: &HealthUrl, addresses: &[SocketAddr], look: &Look<'_>) -> Health {
     let begun = clock::monotonic();
     let answered = connect(addresses, begun, look).and_then(|connection| ask(connection, url, begun, look));
@@ -66,13 +65,12 @@ fn connect(addresses: &[SocketAddr], begun: Monotonic, look: &Look<'_>) -> Resul
     Err(refusals.join(", "))
 }
 
-/// Returns a connection that somebody else accepted.
+/// Returns the connection if another process accepted it, otherwise an error.
 ///
-/// Where nobody listens at a port of the range that the kernel takes the near end from, the two ends may be the same one: the
-/// socket has then been connected to itself (RFC 9293, 3.5: simultaneous open). It is reset at once, so that no remembered
-/// connection keeps the port from who is to listen there.
+/// If nobody listens on a port in the kernel's range for outgoing connections, a socket can connect to itself (RFC 9293, 3.5:
+/// simultaneous open). Such a connection is reset at once, so that it does not keep the port from the service.
 fn accepted(connection: TcpStream) -> io::Result<TcpStream> {
-    // One that was reset since has no far end any more: somebody had accepted it.
+    // A connection that was reset in the meantime has no peer address. Another process had accepted it.
     if !matches!((connection.local_addr(), connection.peer_addr()), (Ok(near), Ok(far)) if near == far) {
         return Ok(connection);
     }
@@ -80,7 +78,7 @@ fn accepted(connection: TcpStream) -> io::Result<TcpStream> {
     Err(io::ErrorKind::ConnectionRefused.into())
 }
 
-/// Returns the status of the answer to a GET.
+/// Returns the status of the answer to a GET request.
 fn ask(mut connection: TcpStream, url: &HealthUrl, begun: Monotonic, look: &Look<'_>) -> Result<u16, String> {
     let failed = |error: io::Error| format!("{} did not answer: {}", url.as_str(), words(&error));
     connection.set_write_timeout(Some(left(begun, look))).map_err(failed)?;
@@ -108,7 +106,7 @@ fn ask(mut connection: TcpStream, url: &HealthUrl, begun: Monotonic, look: &Look
     parse_status(&line[..length]).ok_or_else(|| format!("{} did not answer as HTTP servers do", url.as_str()))
 }
 
-/// Returns the status of a status line, `HTTP/1.1 200 OK`.
+/// Returns the status code in a status line, `HTTP/1.1 200 OK`.
 fn parse_status(answer: &[u8]) -> Option<u16> {
     let line = std::str::from_utf8(answer.split(|byte| *byte == b'\n').next()?).ok()?;
     let mut words = line.split_ascii_whitespace();
@@ -121,7 +119,7 @@ fn is_only_late(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut | io::ErrorKind::Interrupted)
 }
 
-/// Returns what is left of the time, and never nothing: that would mean no bound.
+/// Returns the remaining time. It is never zero, because a zero time-out means no limit.
 fn left(begun: Monotonic, look: &Look<'_>) -> Duration {
     look.timeout.saturating_sub(clock::monotonic().since(begun)).max(Duration::from_millis(1))
 }
@@ -142,7 +140,7 @@ mod tests {
 
     const PATIENT: Look<'_> = Look { timeout: Duration::from_secs(20), is_stopped: &|| false };
 
-    /// Answers one connection with some bytes and closes it, or keeps it open where there are none.
+    /// Answers one connection with these bytes and closes it. Without bytes, the connection stays open.
     fn answering(answer: &'static [u8]) -> (HealthUrl, Vec<SocketAddr>) {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
         let address = listener.local_addr().expect("it is bound");
@@ -207,7 +205,7 @@ mod tests {
         connect_to(itself.as_raw_fd(), &address).expect("the kernel does that");
         let refusal = accepted(TcpStream::from(itself)).expect_err("nobody else is there");
         assert_eq!(words(&refusal), "nobody listens");
-        // Without SO_REUSEADDR, which would not mind a connection that is remembered.
+        // SO_REUSEADDR is not set, because with it the bind would succeed in spite of a lingering connection.
         let server = socket(AddressFamily::Inet, SockType::Stream, SockFlag::SOCK_CLOEXEC, None).expect("a socket");
         bind(server.as_raw_fd(), &address).expect("the port is free");
     }

@@ -1,8 +1,8 @@
-//! Sends one request and waits for its answer, within bounds, until the run is stopped. Judges nothing.
+//! Sends one request and waits for its answer, with limits, until the run is stopped. It judges nothing.
 //!
-//! The request has a thread of its own, because neither a name server nor a connection can be waited for beside a stop request; a
-//! stop shuts its connection. No proxy is taken from the environment and nothing is kept from one request to the next: each
-//! request is the same, whoever starts proctor. Redirects are followed here and not by the client: see `redirect`.
+//! The request runs in its own thread, because neither a name lookup nor a connection can be interrupted by a stop request; a
+//! stop shuts down the connection. No proxy is read from the environment, and no state is kept between requests, so a request
+//! does not depend on who starts proctor. Redirects are followed here and not by the HTTP library: see `redirect`.
 
 mod redirect;
 
@@ -21,38 +21,38 @@ use crate::model::{Answer, ConnectionFault, ExchangeOutcome, HttpBody, HttpReque
 use crate::process::clock::{self, Monotonic};
 use crate::run::http_client::redirect::Message;
 
-/// So long nobody looks whether the run was stopped.
+/// The pause between two looks for a stop request.
 const SLICE: Duration = Duration::from_millis(20);
-/// A time-out is the client's own; only a thread that hangs outside of it, in a name server, is left behind after this.
+/// The library enforces the time-out itself. This much later, a thread that hangs in a name lookup is abandoned.
 const MARGIN: Duration = Duration::from_millis(500);
-/// Redirects that are followed.
+/// The most redirects that are followed.
 const MOST_REDIRECTS: u32 = 10;
-/// The headers of an answer may have so many bytes together.
+/// The largest total size of an answer's headers in bytes.
 const HEADER_CAP: usize = 64 * 1024;
 
-/// Bounds a request.
+/// The limits of a request.
 pub(crate) struct Patience<'a> {
-    /// How long it may take.
+    /// The time limit.
     pub(crate) timeout: Duration,
-    /// Why it is to be given up, if it is.
+    /// Why the request should be abandoned, if it should.
     pub(crate) stopped: &'a dyn Fn() -> Option<StopReason>,
 }
 
-/// What was found out on the way.
+/// The result of sending a request.
 #[derive(Debug)]
 pub(crate) struct Sent {
     pub(crate) outcome: ExchangeOutcome,
-    /// The addresses of the host, or why it has none; none where that was not asked.
+    /// The addresses of the host, or the lookup error; none: no lookup was made.
     pub(crate) resolution: Option<Result<Vec<SocketAddr>, String>>,
 }
 
-/// Where a request goes.
+/// The destination of a request.
 struct Target {
     host: String,
     port: u16,
 }
 
-/// Sends a request.
+/// Sends a request and waits for the answer, the time limit, or a stop request.
 pub(crate) fn send(request: &HttpRequest, patience: &Patience<'_>) -> Sent {
     let unsendable = |why: String| Sent { outcome: ExchangeOutcome::Unsendable(why), resolution: None };
     let (target, message) = match compose(request) {
@@ -94,7 +94,7 @@ fn wait(told: &Receiver<Sent>, agent: Agent, begun: Monotonic, patience: &Patien
             None if clock::monotonic().since(begun) > patience.timeout.saturating_add(MARGIN) => ExchangeOutcome::OutOfTime,
             None => continue,
         };
-        // Its connection ends now. Where there is none yet the thread ends with its time-out, and nobody listens to it.
+        // This closes the connection. If there is none yet, the thread ends at its time-out, and its result is ignored.
         agent.shutdown();
         return given_up(outcome);
     }
@@ -105,7 +105,7 @@ fn agent(request: &HttpRequest, timeout: Duration) -> Agent {
         .proxy(None)
         .http_status_as_error(false)
         .timeout_global(Some(timeout))
-        // The client's own would take every header but one to whatever host an answer names.
+        // The library would send almost every header to whatever host a redirect names.
         .max_redirects(0)
         .max_redirects_will_error(false)
         .max_response_header_size(HEADER_CAP)
@@ -116,7 +116,7 @@ fn agent(request: &HttpRequest, timeout: Duration) -> Agent {
     config.build().new_agent()
 }
 
-/// Returns where an address leads, or says why it leads nowhere.
+/// Returns the destination of an address, or says why it has none.
 fn target(uri: &Uri) -> Result<Target, String> {
     let default_port = match uri.scheme_str() {
         Some("http") => 80,
@@ -128,7 +128,7 @@ fn target(uri: &Uri) -> Result<Target, String> {
     Ok(Target { host: host.trim_matches(['[', ']']).to_owned(), port: uri.port_u16().unwrap_or(default_port) })
 }
 
-/// Makes a request of what the plan says, or says why it is none.
+/// Builds a request from the plan, or says why that is impossible.
 fn compose(request: &HttpRequest) -> Result<(Target, Request<Vec<u8>>), String> {
     let uri: Uri = request.url.parse().map_err(|error| format!("its URL is none: {error}"))?;
     let target = target(&uri)?;
@@ -160,9 +160,9 @@ fn resolve(target: &Target) -> Result<Vec<SocketAddr>, String> {
     if addresses.is_empty() { Err("the name has no address".to_owned()) } else { Ok(addresses) }
 }
 
-/// How far a request may be redirected, and how long all of it may take.
+/// The remaining redirects and time of a request.
 struct Course {
-    /// Redirects that are followed; none: one is an answer.
+    /// The number of redirects to follow; 0: a redirect is an answer.
     hops: u32,
     begun: Monotonic,
     timeout: Duration,
@@ -184,17 +184,17 @@ fn exchange(agent: &Agent, first: Message, addresses: &[SocketAddr], course: &Co
             Some(Ok(_)) if followed == course.hops => break,
             Some(Ok(next)) => next,
         };
-        // What another host does not answer is told with its own addresses.
+        // If another host does not answer, the error must name that host's addresses.
         addresses = target(&message.uri).ok().and_then(|target| resolve(&target).ok()).unwrap_or_default();
     }
     let why = format!("it was redirected more than {MOST_REDIRECTS} times");
     ExchangeOutcome::Unanswered(unfollowed("TOO_MANY_REDIRECTS", &addresses, why))
 }
 
-/// Sends one message, in the time that is left.
+/// Sends one message within the remaining time.
 fn ask(agent: &Agent, message: &Message, course: &Course) -> Result<Response<Body>, Error> {
     let left = course.timeout.saturating_sub(clock::monotonic().since(course.begun));
-    // A body of no bytes would still be announced as one.
+    // The library would send a length header for an empty body, so the request has no body at all.
     if message.body.is_empty() {
         agent.run(agent.configure_request(message.with(())).timeout_global(Some(left)).build())
     } else {
@@ -216,7 +216,7 @@ fn answer(mut response: Response<Body>, redirected_to: Option<&Uri>, addresses: 
     ExchangeOutcome::Answered(Answer { status, headers, body, is_complete, redirected_to })
 }
 
-/// Returns the fault of a redirect that is not followed.
+/// Returns the fault for a redirect that is not followed.
 fn unfollowed(code: &str, addresses: &[SocketAddr], message: String) -> ConnectionFault {
     let port = addresses.last().map(SocketAddr::port);
     ConnectionFault { code: code.to_owned(), errno: None, syscall: None, address: None, port, message }
@@ -236,7 +236,7 @@ fn headers_of(headers: &HeaderMap) -> BTreeMap<String, String> {
     all
 }
 
-/// Returns what an error of the client means: its own time-out, a request it would not send, or a connection's fault.
+/// Returns the meaning of a library error: a time-out, a request that cannot be sent, or a connection fault.
 fn failure(error: Error, addresses: &[SocketAddr]) -> ExchangeOutcome {
     let last = addresses.last();
     let named = |code: &str, message: String| {
@@ -264,7 +264,7 @@ fn failure(error: Error, addresses: &[SocketAddr]) -> ExchangeOutcome {
     }
 }
 
-/// Returns an error of the system by its own name. That of a TLS session is wrapped in one of the system.
+/// Returns the fault with the system's own error name. A TLS error is wrapped in a system error.
 fn of_system(error: &io::Error, last: Option<&SocketAddr>) -> ConnectionFault {
     let (address, port) = (last.map(|address| address.ip().to_string()), last.map(SocketAddr::port));
     let place = last.map(ToString::to_string).unwrap_or_default();
@@ -279,7 +279,7 @@ fn of_system(error: &io::Error, last: Option<&SocketAddr>) -> ConnectionFault {
     match (error.raw_os_error(), error.kind()) {
         (Some(number), _) => {
             let errno = Errno::from_raw(number);
-            // The others can come of a connection that stood.
+            // The other errors can also occur on an established connection.
             let connecting = matches!(
                 errno,
                 Errno::ECONNREFUSED | Errno::EHOSTUNREACH | Errno::ENETUNREACH | Errno::EADDRNOTAVAIL | Errno::ETIMEDOUT

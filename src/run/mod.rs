@@ -1,14 +1,15 @@
-//! Carries one plan out: the order of its actions, the attempts of each, the judgement and the seal.
+//! Carries out one plan: the order of its actions, their attempts, the judgement and the seal.
 //!
-//! The only place where process, tools, verdict, routing, report and evidence meet. It judges nothing itself: it asks the pure
-//! folders and carries their answers on. A tool that fails is a value here; `project::RunError` is for proctor's own troubles only.
-//! What outlives a run (registration, approvals, the index, retention) belongs to `project/`.
+//! This is the only place where process, tools, verdict, routing, report and evidence meet. It judges nothing itself, but asks
+//! the pure folders. A tool that fails is a value here; `project::ProjectError` is for failures of proctor itself only. Data that
+//! outlives a run (registration, approvals, the index, retention) belongs to `project/`.
 //!
-//! Where to look: `carry_out` reads like the picture in the crate's documentation. `order` says which check comes first, `flow` which
-//! steps are skipped after what has happened, `schedule` which checks may run at the same time; `steps` runs them one after the other,
-//! `side_by_side` at the same time. `perform` is one action: prepare, supervise, interpret. `reuse` says when an earlier verdict
-//! stands for a check, `queue` waits for other runs' actions, `http_client` sends a request and `diagnosis` says why no answer came.
-//! `conclude` judges and seals, `debt` writes the debt file, `refuse` is the run of a specification that has errors.
+//! Where to look: `carry_out` has the order that the crate's documentation shows. `order` sorts the checks, `flow` decides which
+//! steps are skipped, `schedule` decides which checks may run at the same time; `steps` runs them one after another,
+//! `side_by_side` at the same time. `perform` carries out one action: prepare, supervise, interpret. `reuse` decides when an
+//! earlier result is used for a check, `queue` waits for the actions of other runs, `http_client` sends a request, and
+//! `diagnosis` finds out why no answer came. `conclude` judges and seals, `debt` writes the debt file, `refuse` handles a
+//! specification with errors.
 
 mod carry_out;
 mod conclude;

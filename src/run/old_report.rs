@@ -1,25 +1,26 @@
-//! A report file that a command or a check names itself may be there from an earlier run: it is put aside before, so that what is
-//! there afterwards is fresh (E5). The name it is put aside under belongs to no tree (`ignore/`), so that it triggers nothing.
+//! Moves an old report file out of the way before an action starts, so that a report found afterwards is a new one (E5). This is
+//! needed for reports whose path the command or the check chooses. The new name is excluded from every tree (`ignore/`), so it
+//! triggers no run.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use crate::project::RunError;
+use crate::project::ProjectError;
 
-/// What is appended to the name of a file that was put aside.
+/// The suffix of a file that was moved out of the way.
 const SUFFIX: &str = ".before-proctor";
 
-/// A file that was put aside, or nothing. Dropped, it comes back where nothing new took its place.
+/// A file that was moved out of the way, or nothing. When dropped, it is moved back unless a new file has taken its place.
 #[derive(Debug)]
 pub(crate) struct PutAside {
     moved: Option<(PathBuf, PathBuf)>,
 }
 
 impl PutAside {
-    /// Puts an old report aside, where one is there.
-    pub(crate) fn of(path: Option<PathBuf>) -> Result<Self, RunError> {
-        // Only a regular file can be an old report. A device, a pipe or a link is the user's choice and none of ours to move;
-        // taking the report afterwards refuses it.
+    /// Moves an old report out of the way, if there is one.
+    pub(crate) fn of(path: Option<PathBuf>) -> Result<Self, ProjectError> {
+        // Only a regular file can be an old report. A device, a pipe or a link is the user's choice and stays. Reading the report
+        // will refuse it later.
         let is_file = |path: &PathBuf| path.symlink_metadata().is_ok_and(|metadata| metadata.is_file());
         let Some(path) = path.filter(is_file) else { return Ok(Self { moved: None }) };
         let mut aside = path.clone().into_os_string();
@@ -28,13 +29,13 @@ impl PutAside {
         match rename(&path, &aside) {
             Ok(()) => Ok(Self { moved: Some((path, aside)) }),
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(Self { moved: None }),
-            Err(source) => Err(RunError::OldReport { path, source }),
+            Err(source) => Err(ProjectError::OldReport { path, source }),
         }
     }
 }
 
 impl Drop for PutAside {
-    /// Puts it back where the command left none; else removes it, since the command would have overwritten it.
+    /// Moves the file back if the command wrote none. Otherwise deletes it, because the command would have overwritten it.
     fn drop(&mut self) {
         let Some((path, aside)) = self.moved.take() else { return };
         let _best_effort = if path.symlink_metadata().is_ok() { std::fs::remove_file(&aside) } else { rename(&aside, &path) };

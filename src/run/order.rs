@@ -1,4 +1,4 @@
-//! In which order the checks of a run are carried out. Ids and reports keep the plan's numbers; the order is when, not which.
+//! The order of execution of a run's checks. Ids and reports keep the numbers of the plan.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,23 +9,24 @@ use crate::project::RunRequest;
 use crate::project::Workspace;
 use crate::report::parse;
 
-/// Returns the checks in the order they are carried out: each after what it comes after, then the plan's own order of execution,
-/// then those that failed, then the order they are written in.
+/// Returns the checks in the order of execution. A check comes after its dependencies; then the plan's own order of execution
+/// decides, then earlier failures, then the order in which the checks are written.
 pub(crate) fn in_order<'p>(plan: &'p Plan, order: CheckOrder, failed: &[String]) -> Vec<&'p Action> {
     let mut wanted: Vec<_> = plan.steps.iter().collect();
     match order {
         CheckOrder::Plan => {}
         CheckOrder::FailedFirst => wanted.sort_by_key(|step| !failed.contains(&step.name)),
     }
-    // Whoever writes an order of execution means it, also where checks that failed come first.
+    // A written order of execution is deliberate, so it has precedence over putting failed checks first.
     let places: BTreeMap<&ActionId, usize> = plan.order.iter().enumerate().rev().map(|(place, id)| (id, place)).collect();
     wanted.sort_by_key(|step| places.get(&step.id).copied().unwrap_or(usize::MAX));
     topological(wanted)
 }
 
-/// Returns the steps each after those it comes after, and as near as that allows to the order they are given in.
+/// Returns the steps with each one after its dependencies, otherwise as close as possible to the given order.
 ///
-/// Steps that wait for each other keep their order at the end: what they need has not succeeded when it is their turn.
+/// Steps with circular dependencies come last in their given order. They will be skipped, because their dependencies have not
+/// succeeded.
 fn topological(wanted: Vec<&Action>) -> Vec<&Action> {
     let mut open: BTreeSet<&ActionId> = wanted.iter().map(|step| &step.id).collect();
     let (mut left, mut ordered) = (wanted, Vec::new());
@@ -39,9 +40,9 @@ fn topological(wanted: Vec<&Action>) -> Vec<&Action> {
 }
 
 impl Workspace {
-    /// Returns the names of the checks that did not succeed in the last run that was one of all of them.
+    /// Returns the names of the checks that did not succeed in the last run of all checks.
     ///
-    /// A report that cannot be read names none: then nothing is known that would speak for another order.
+    /// If its report cannot be read, the list is empty, and the order stays as it is.
     pub(crate) fn failed_last(&self, request: &RunRequest<'_>) -> Vec<String> {
         let mut failed = match &request.checks {
             Checks::Triggered { failed } => failed.clone(),
@@ -63,7 +64,7 @@ mod tests {
     use crate::model::ActionPhase;
     use crate::project::testing;
 
-    /// A plan of steps of these names, `STEP.1` and so on.
+    /// Returns a plan with steps of these names, `STEP.1` and so on.
     fn plan(names: &[&str]) -> Plan {
         let step = |(index, name): (usize, &&str)| Action {
             id: ActionId::numbered("STEP", index + 1),

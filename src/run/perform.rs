@@ -1,11 +1,11 @@
-//! What one action goes through: prepare → supervise → take what the tool left → interpret → classify → write it down.
-//! What is different for one that goes on while others run is in `services`, for one that an earlier verdict stands for in `reusing`,
-//! for one that starts no process in `looks`; `process` is one process from its preparation to its judgement, `lane` one beside others;
-//! `attempts` is how often an action goes through it.
+//! Carries out one action: prepare → supervise → take the report → interpret → classify → write the record.
+//!
+//! Special cases have their own files: `services` for actions that keep running, `reusing` for reused results, `looks` for
+//! actions without a process. `process` takes one process from preparation to judgement, `lane` runs one beside others, and
+//! `attempts` repeats an action.
 
 mod attempts;
 mod control;
-mod ends;
 mod lane;
 mod looks;
 mod process;
@@ -16,8 +16,8 @@ mod running_service;
 mod services;
 
 use crate::project::Progress;
+use crate::project::ProjectError;
 use crate::project::QueueSettings;
-use crate::project::RunError;
 use crate::project::Survey;
 use crate::project::Workspace;
 use std::path::{Path, PathBuf};
@@ -25,8 +25,8 @@ use std::time::Duration;
 
 use crate::evidence::{OutputDirectory, ProjectLock, RunDirectory, ScratchDirectory, is_our_link};
 use crate::model::{
-    Action, ActionJudgement, ActionLimits, ActionPhase, Ended, EvidenceFile, Interpretation, PlanNote, Sandbox, StopReason,
-    ToolReport,
+    Action, ActionEnd, ActionJudgement, ActionLimits, ActionPhase, Captured, DurationMs, Ended, EvidenceFile, Interpretation,
+    PlanNote, Sandbox, SpawnFailure, StopReason, ToolReport,
 };
 use crate::process::{Isolation, LauncherHandle, clock};
 use crate::report::{ActionDisposition, ActionFiles, ActionResult, NamedFile, SkipReason, action_result};
@@ -42,18 +42,27 @@ use crate::tools;
 use crate::verdict;
 
 pub(crate) use self::attempts::Attempts;
-use self::ends::not_a_process;
-pub(crate) use self::ends::not_started;
 pub(crate) use self::lane::{Lane, LaneOrder, LaneOver};
 pub(crate) use self::process::Prepared;
 pub(crate) use self::running_service::RunningService;
 pub(crate) use self::services::Started;
 
-/// How long an action may take, and which time-out of the run as a whole that is, where less is left of it than the action may take.
+/// The time limit of an action, and whether it comes from the run's own time limit because less than the action's limit is left.
 #[derive(Debug, Clone, Copy)]
 struct Allowed {
     timeout: Duration,
     of_the_run: Option<Duration>,
+}
+
+/// Returns the end of an action whose program was not found: nothing was started, nothing captured.
+pub(crate) fn not_started(failure: SpawnFailure) -> Ended {
+    not_a_process(ActionEnd::NotStarted(failure))
+}
+
+/// Returns the end of what was no process: it printed nothing, and nothing is left of it.
+fn not_a_process(end: ActionEnd) -> Ended {
+    let (now, captured) = (clock::now(), Captured::nothing());
+    Ended { end, started: now, ended: now, duration: DurationMs(0), captured, survivors: Vec::new(), usage: None, kept: None }
 }
 
 /// Carries actions out.
@@ -65,7 +74,7 @@ pub(crate) struct Performer<'w, 'c> {
     show: &'w mut dyn FnMut(Progress),
     queue: QueueSettings,
     clock: RunClock,
-    /// That of an action that is over, for one whose report is not taken from it.
+    /// The output directory of a finished action. An action whose report is not read from its directory may use it again.
     spare_output: Option<OutputDirectory>,
 }
 
@@ -82,12 +91,12 @@ impl<'w, 'c> Performer<'w, 'c> {
         Self { workspace, lock, course, directory, show, queue, clock, spare_output: None }
     }
 
-    /// Returns whether the time of the run as a whole is over.
+    /// Returns whether the run's own time limit has passed.
     pub(crate) fn is_out_of_time(&self) -> bool {
         self.clock.is_over(clock::monotonic())
     }
 
-    /// Returns how long an action may take now. Cleanup runs whatever is left.
+    /// Returns the time limit of an action as of now. Cleanup has its full time even if the run's limit has passed.
     fn allowed(&self, action: &Action) -> Allowed {
         let left = self.clock.left(clock::monotonic()).filter(|_| action.phase != ActionPhase::Cleanup);
         match left.filter(|(left, _)| *left < action.timeout) {
@@ -96,25 +105,25 @@ impl<'w, 'c> Performer<'w, 'c> {
         }
     }
 
-    /// Returns the request that stops an action, where there is one.
+    /// Returns the stop request that applies to an action, if there is one.
     fn stop_of(&self, action: &Action) -> Option<StopReason> {
         self.course.request.control.requested().filter(|reason| heeded(action.phase).contains(reason))
     }
 
-    /// Begins to look at tools and installed packages.
+    /// Begins the survey of tools and installed packages.
     pub(crate) fn survey(&self) -> Survey {
         self.workspace.begin_survey(self.course.request)
     }
 
-    /// Notes that an action is not run, visibly.
+    /// Skips an action and reports it to the screen.
     pub(crate) fn skip(&mut self, action: &Action, reason: SkipReason) -> ActionResult {
         let skipped = skipped(action, reason);
         self.tell(&skipped);
         skipped
     }
 
-    /// Carries an action out once, when its turn has come; one that is stopped before is skipped. Nobody is told of it yet.
-    fn perform_once(&mut self, action: &Action, attempts: &mut Attempts) -> Result<ActionResult, RunError> {
+    /// Waits for a turn and carries an action out once. If it is stopped before, it is skipped. The screen is not told yet.
+    fn perform_once(&mut self, action: &Action, attempts: &mut Attempts) -> Result<ActionResult, ProjectError> {
         if !action.kind.starts_a_process() {
             return self.perform_look(action, attempts);
         }
@@ -126,31 +135,31 @@ impl<'w, 'c> Performer<'w, 'c> {
         Ok(ActionResult { waited, ..performed })
     }
 
-    /// Takes a turn for an action beside others of this run, if it can be had at once. Whoever has a turn does not wait for a further
-    /// one: those that wait in line are before it.
-    pub(crate) fn turn_at_once(&self) -> Result<Option<Turn>, RunError> {
+    /// Takes a turn for an action beside others of this run, if one is free at once. A run that has a turn never waits for
+    /// another one, because runs that wait in the queue come first.
+    pub(crate) fn turn_at_once(&self) -> Result<Option<Turn>, ProjectError> {
         turn_at_once(&self.workspace.store, self.workspace.ambient(), self.queue)
     }
 
-    /// Takes a turn for an action, and notes how long that took.
-    pub(crate) fn next_turn(&mut self, action: &Action) -> Result<Answer, RunError> {
+    /// Waits for a turn, and adds the wait to the run's clock.
+    pub(crate) fn next_turn(&mut self, action: &Action) -> Result<Answer, ProjectError> {
         let answer = self.take_turn(action)?;
         self.clock.note_wait(answer.waited);
         Ok(answer)
     }
 
-    /// Starts a launcher for actions that go on beside others.
-    pub(crate) fn lane_launcher(&self) -> Result<LauncherHandle, RunError> {
-        LauncherHandle::execute(self.workspace.executable()).map_err(RunError::Launcher)
+    /// Starts a launcher for actions that run beside others.
+    pub(crate) fn lane_launcher(&self) -> Result<LauncherHandle, ProjectError> {
+        LauncherHandle::execute(self.workspace.executable()).map_err(ProjectError::Launcher)
     }
 
-    /// Waits before anything of the action is prepared, so that nothing in the project is put aside for the length of the wait.
-    fn take_turn(&mut self, action: &Action) -> Result<Answer, RunError> {
+    /// Waits for a turn. This happens before any preparation, so that no project file is moved out of the way during the wait.
+    fn take_turn(&mut self, action: &Action) -> Result<Answer, ProjectError> {
         let (control, heeded) = (self.course.request.control, heeded(action.phase));
         let stopped = || control.requested().filter(|reason| heeded.contains(reason));
         let answer = take_turn(&self.workspace.store, self.workspace.ambient(), self.queue, &stopped, self.show);
-        if let Err(RunError::Queue { .. }) = answer {
-            // The run has failed. What is left of it is the clean-up, which is tried once and does not wait as long again.
+        if let Err(ProjectError::Queue { .. }) = answer {
+            // The run has failed. Only the cleanup is left, which should not wait for the whole time again.
             self.queue.wait = Duration::ZERO;
         }
         answer
@@ -160,7 +169,7 @@ impl<'w, 'c> Performer<'w, 'c> {
         (self.show)(Progress::ActionEnded(Box::new(action_result(result))));
     }
 
-    /// Returns the project's link to its evidence, where there is one. A directory of the project's own by that name may hold tests.
+    /// Returns the project's link to its evidence, if it exists. An ordinary directory of that name may contain tests.
     fn evidence_link(&self) -> Option<PathBuf> {
         let request = self.course.request;
         let target = self.workspace.store.project_directory(&request.scope.project);
@@ -197,7 +206,7 @@ impl<'w, 'c> Performer<'w, 'c> {
         directory: &Path,
         environment: &ChildEnvironment,
         output: &OutputDirectory,
-    ) -> Result<Isolation, RunError> {
+    ) -> Result<Isolation, ProjectError> {
         let (request, ambient) = (self.course.request, self.workspace.ambient());
         let sandbox = SandboxRequest {
             project_root: &request.scope.root,
@@ -211,7 +220,7 @@ impl<'w, 'c> Performer<'w, 'c> {
             ambient,
             settings: &request.settings.sandbox,
         };
-        isolation::isolation(&sandbox, output.path(), request.settings.strongest_isolation).map_err(RunError::Sandbox)
+        isolation::isolation(&sandbox, output.path(), request.settings.strongest_isolation).map_err(ProjectError::Sandbox)
     }
 
     fn classify(&self, action: &Action, ended: &Ended, interpretation: &Interpretation, allowed: Allowed) -> ActionJudgement {
@@ -230,14 +239,14 @@ impl<'w, 'c> Performer<'w, 'c> {
         })
     }
 
-    fn keep_streams(&mut self, action: &Action, ended: &Ended, names: &ActionFiles) -> Result<Vec<EvidenceFile>, RunError> {
+    fn keep_streams(&mut self, action: &Action, ended: &Ended, names: &ActionFiles) -> Result<Vec<EvidenceFile>, ProjectError> {
         let captured = &ended.captured;
         let log = (&names.log, captured.log_bytes, captured.log_digest);
         let frames = (&names.frames, captured.frames_bytes, captured.frames_digest);
         let mut files = Vec::with_capacity(2);
         for (file, bytes, digest) in [log, frames] {
             let kept = self.directory.adopt(&file.name, bytes, digest, file.kind, Some(&action.id));
-            files.push(kept.map_err(RunError::Evidence)?);
+            files.push(kept.map_err(ProjectError::Evidence)?);
         }
         Ok(files)
     }
@@ -247,9 +256,9 @@ impl<'w, 'c> Performer<'w, 'c> {
         name: Option<&NamedFile>,
         report: &ToolReport,
         action: &Action,
-    ) -> Result<Option<EvidenceFile>, RunError> {
+    ) -> Result<Option<EvidenceFile>, ProjectError> {
         let (Some(name), ToolReport::Fresh(bytes)) = (name, report) else { return Ok(None) };
-        self.directory.write(&name.name, bytes, name.kind, Some(&action.id)).map(Some).map_err(RunError::Evidence)
+        self.directory.write(&name.name, bytes, name.kind, Some(&action.id)).map(Some).map_err(ProjectError::Evidence)
     }
 
     fn keep_records(
@@ -260,7 +269,7 @@ impl<'w, 'c> Performer<'w, 'c> {
         outcome: &ActionJudgement,
         (environment, program): (&ChildEnvironment, Option<&Path>),
         (names, attempt): (&ActionFiles, u32),
-    ) -> Result<Vec<EvidenceFile>, RunError> {
+    ) -> Result<Vec<EvidenceFile>, ProjectError> {
         let mut files = Vec::with_capacity(2);
         let directory = self.working_directory(action);
         let places = (self.course.request.scope.root.as_path(), directory.as_path());
@@ -268,9 +277,9 @@ impl<'w, 'c> Performer<'w, 'c> {
         let run = (&self.course.run_id, attempt);
         let record = records::action(run, action, ended, &directory, program, environment);
         let mut write = |name: &NamedFile, bytes: &[u8]| {
-            let kept = self.directory.write(&name.name, bytes, name.kind, Some(&action.id)).map_err(RunError::Evidence)?;
+            let kept = self.directory.write(&name.name, bytes, name.kind, Some(&action.id)).map_err(ProjectError::Evidence)?;
             files.push(kept);
-            Ok::<(), RunError>(())
+            Ok::<(), ProjectError>(())
         };
         write(&names.record, &record)?;
         if let (Some(name), Some(bytes)) =
@@ -284,7 +293,8 @@ impl<'w, 'c> Performer<'w, 'c> {
 
 fn limits_of(action: &Action, timeout: Duration) -> ActionLimits {
     ActionLimits {
-        // The start of a service is bounded by whoever waits for it; then it goes on as long as the checks, which are bounded.
+        // The caller limits the start of a service. After that, the service runs as long as the checks, which have limits of
+        // their own.
         timeout: if action.service.is_some() { Duration::MAX } else { timeout },
         idle: action.idle_timeout,
         output: action.max_output.map(|size| size.0),
@@ -293,7 +303,7 @@ fn limits_of(action: &Action, timeout: Duration) -> ActionLimits {
     }
 }
 
-/// Notes that an action is not run.
+/// Returns the result of an action that this run does not start.
 pub(crate) fn skipped(action: &Action, reason: SkipReason) -> ActionResult {
     ActionResult::new(action.clone(), ActionDisposition::Skipped(reason))
 }

@@ -1,4 +1,4 @@
-//! Whether a prerequisite needs to run again: its command, the files it depends on and what it makes, as one digest.
+//! Decides whether a prerequisite needs to run again. Its command, its inputs and its outputs are combined into one digest.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -10,15 +10,15 @@ use sha2::{Digest as _, Sha256};
 
 use crate::model::{Action, Digest};
 
-/// Larger inputs than this are hashed no further: a lock file is small, and a run must not wait for it.
+/// The largest input that is hashed. Lock files are small, and a run must not wait for a large file.
 const INPUT_CAP: u64 = 64 * 1024 * 1024;
 
-/// What a prerequisite was started on: its command and the content of `when_changed`, as they were right before it started.
+/// The inputs of a prerequisite: its command and the content of `when_changed`, read right before it started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Inputs(Digest);
 
-/// Returns what a prerequisite would be started on now; none when an input cannot be read, because unknown is never unchanged, and
-/// none of one that runs in every run: those of a test specification, which may be a look at a file.
+/// Returns the current inputs of a prerequisite; none if an input cannot be read, because an unknown input never counts as
+/// unchanged. Also none for the prerequisites of a test specification, which run every time.
 pub(crate) fn inputs(root: &Path, action: &Action) -> Option<Inputs> {
     let once = action.once.as_ref()?;
     let mut hasher = Sha256::new();
@@ -37,14 +37,14 @@ pub(crate) fn inputs(root: &Path, action: &Action) -> Option<Inputs> {
     Some(Inputs(Digest::from_hasher(hasher)))
 }
 
-/// Returns the digest of a prerequisite that succeeded on `inputs`, with the identity (kind, size, modification time) of what it
-/// makes as it is now; none when something of that is not there.
+/// Returns the digest of a prerequisite that succeeded with these inputs. It covers kind, size and modification time of each
+/// output. None if an output is missing.
 pub(crate) fn state_digest(root: &Path, action: &Action, inputs: Inputs) -> Option<Digest> {
     let mut hasher = Sha256::new();
     part(&mut hasher, inputs.0.as_bytes());
     for made in action.once.iter().flat_map(|once| &once.creates) {
         let metadata = std::fs::symlink_metadata(root.join(made)).ok()?;
-        // A link is looked through for its existence: a virtual environment whose interpreter is gone is not there.
+        // The target of a link must exist: a virtual environment without its interpreter does not count as existing.
         std::fs::metadata(root.join(made)).ok()?;
         part(&mut hasher, made.as_bytes());
         let identity = format!("{} {} {} {}", metadata.mode(), metadata.len(), metadata.mtime(), metadata.mtime_nsec());

@@ -1,4 +1,4 @@
-//! An action's turn in the machine-wide queue: `evidence/` has the slots, this says how long to wait for one and what becomes of it.
+//! An action's turn in the machine-wide queue. `evidence/` has the slots; this file decides how long to wait for one.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -8,34 +8,34 @@ use crate::evidence::{Slot, SlotQueueState, Store, WaitDecision};
 use crate::model::{DurationMs, StopReason};
 use crate::process::clock;
 use crate::project::Progress;
+use crate::project::ProjectError;
 use crate::project::QueueSettings;
-use crate::project::RunError;
 
-/// What came of asking for a turn.
+/// The result of asking for a turn.
 #[derive(Debug)]
 pub(crate) enum Turn {
-    /// The action may start, and another one may when the slot is dropped. None: the action this process is a part of has a slot, and
-    /// waiting for a further one could be waiting for ourselves.
+    /// The action may start, and dropping the slot lets another one start. Without a slot: this process runs inside of an action
+    /// that has one, so waiting for another slot could be a deadlock.
     Given(Option<Slot>),
-    /// It was stopped before its turn came.
+    /// A stop request came before the turn.
     Stopped,
 }
 
-/// An answer, and how long it took; none where nobody was waited for.
+/// The result, and the waiting time; none: there was no wait.
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub(crate) turn: Turn,
     pub(crate) waited: Option<DurationMs>,
 }
 
-/// Waits for a turn, within the bound of the settings and until `stopped` has a reason to stop.
+/// Waits for a turn, until the time limit of the settings or a stop request.
 pub(crate) fn take_turn(
     store: &Store,
     ambient: &BTreeMap<OsString, OsString>,
     settings: QueueSettings,
     stopped: &dyn Fn() -> Option<StopReason>,
     show: &mut dyn FnMut(Progress),
-) -> Result<Answer, RunError> {
+) -> Result<Answer, ProjectError> {
     if is_inside_action(store, ambient) {
         return Ok(Answer { turn: Turn::Given(None), waited: None });
     }
@@ -53,28 +53,28 @@ pub(crate) fn take_turn(
         if in_time && stopped().is_none() { WaitDecision::GoOn } else { WaitDecision::GiveUp }
     });
     let waited = begun.map(|begun| DurationMs::from(clock::monotonic().since(begun)));
-    let turn = match slot.map_err(RunError::Evidence)? {
+    let turn = match slot.map_err(ProjectError::Evidence)? {
         Some(slot) => Turn::Given(Some(slot)),
         None if stopped().is_some() => Turn::Stopped,
-        None => return Err(RunError::Queue { under_way: last.taken, wait: settings.wait }),
+        None => return Err(ProjectError::Queue { under_way: last.taken, wait: settings.wait }),
     };
     Ok(Answer { turn, waited })
 }
 
-/// Takes a turn that can be had at once; none: all are taken, or others wait for those that are free.
+/// Takes a turn if one is free at once; none: all are taken, or others are waiting for the free ones.
 pub(crate) fn turn_at_once(
     store: &Store,
     ambient: &BTreeMap<OsString, OsString>,
     settings: QueueSettings,
-) -> Result<Option<Turn>, RunError> {
+) -> Result<Option<Turn>, ProjectError> {
     if is_inside_action(store, ambient) {
         return Ok(Some(Turn::Given(None)));
     }
-    let slot = store.take_slot(settings.max_parallel, &mut |_| WaitDecision::GiveUp).map_err(RunError::Evidence)?;
+    let slot = store.take_slot(settings.max_parallel, &mut |_| WaitDecision::GiveUp).map_err(ProjectError::Evidence)?;
     Ok(slot.map(|slot| Turn::Given(Some(slot))))
 }
 
-/// Returns whether this process is a part of an action of the same store that is under way: then that action holds a slot already.
+/// Returns whether this process runs inside of an action of the same store. That action already has a slot.
 fn is_inside_action(store: &Store, ambient: &BTreeMap<OsString, OsString>) -> bool {
     ambient.get(OsStr::new("PROCTOR_OUT")).is_some_and(|output| store.is_output_directory(Path::new(output)))
 }
@@ -86,10 +86,14 @@ mod tests {
     use std::time::Duration;
 
     const NO_WAIT: QueueSettings = QueueSettings { max_parallel: 1, wait: Duration::ZERO };
-    /// Longer than any test: only a stop ends such a wait.
+    /// Longer than any test, so that only a stop request ends the wait.
     const LONG: QueueSettings = QueueSettings { max_parallel: 1, wait: Duration::from_secs(3600) };
 
-    fn take(store: &Store, settings: QueueSettings, stopped: Option<StopReason>) -> (Result<Answer, RunError>, Vec<Progress>) {
+    fn take(
+        store: &Store,
+        settings: QueueSettings,
+        stopped: Option<StopReason>,
+    ) -> (Result<Answer, ProjectError>, Vec<Progress>) {
         let mut shown = Vec::new();
         let answer = take_turn(store, &BTreeMap::new(), settings, &|| stopped, &mut |progress| shown.push(progress));
         (answer, shown)
@@ -118,7 +122,7 @@ mod tests {
         let (store, _directory) = new_store();
         let _held = take(&store, NO_WAIT, None).0.unwrap();
         let (answer, shown) = take(&store, NO_WAIT, None);
-        assert!(matches!(answer, Err(RunError::Queue { under_way: 1, .. })), "{answer:?}");
+        assert!(matches!(answer, Err(ProjectError::Queue { under_way: 1, .. })), "{answer:?}");
         assert!(shown.is_empty(), "who does not wait says nothing of waiting");
     }
 

@@ -1,5 +1,4 @@
-//! The bytes of what is written beside the report: the start of a run, an action, what was found. None of them holds what looks
-//! like a secret.
+//! Creates the records beside the report, with secrets redacted: the start of a run, an action, the findings.
 
 use std::path::Path;
 
@@ -11,7 +10,7 @@ use crate::report::{
 use crate::run::carry_out::Course;
 use crate::sandbox::ChildEnvironment;
 
-/// Returns `run.json`.
+/// Returns the content of `run.json`.
 pub(crate) fn start(course: &Course<'_>) -> RunStartDetailsV1 {
     let request = course.request;
     redact_document(run_start_details(RunStartFacts {
@@ -26,7 +25,6 @@ pub(crate) fn start(course: &Course<'_>) -> RunStartDetailsV1 {
     }))
 }
 
-/// Returns the record of an action.
 pub(crate) fn action(
     (run_id, attempt): (&RunId, u32),
     action: &Action,
@@ -47,7 +45,7 @@ pub(crate) fn action(
     }))
 }
 
-/// Returns what the tool's interpreter found, where it found tests or looked for findings.
+/// Returns the record of tests or findings, if the tool reported any.
 pub(crate) fn findings(
     run_id: &RunId,
     action: &Action,
@@ -63,7 +61,7 @@ pub(crate) fn findings(
     Some(redact_to_bytes(record))
 }
 
-/// Returns the file a plan came from.
+/// Returns the file that a plan comes from.
 pub(crate) fn specification_file(plan: &Plan) -> Option<String> {
     match plan.origin {
         PlanOrigin::Configured => Some("proctor.toml".to_owned()),

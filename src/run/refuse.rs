@@ -1,4 +1,4 @@
-//! A run that is refused: the task's specification has errors. Nothing is carried out, and that is sealed like every run (C78).
+//! A refused run: the task's specification has errors. Nothing is carried out, and the refusal is sealed like any run (C78).
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use crate::evidence::{DurableStep, RunDirectory, SealInput};
 use crate::model::{CommandExit, OverallStatus, Problem, RunId, RunRecord, TaskId, Trigger};
 use crate::process::clock;
 use crate::project::Progress;
-use crate::project::RunError;
+use crate::project::ProjectError;
 use crate::project::TaskError;
 use crate::project::Workspace;
 use crate::project::{Scope, Sealed, Settings};
@@ -19,33 +19,33 @@ use crate::spec::specification::InvalidAction;
 use crate::tree::TreeHints;
 use crate::verdict::{RunFlow, judge_invalid, judge_run};
 
-/// A run that is asked for of a task whose specification has errors.
+/// A requested run of a task whose specification has errors.
 pub struct Refusal<'a> {
-    /// The task.
     pub task: &'a TaskId,
-    /// Where.
+    /// The project.
     pub scope: &'a Scope,
     /// The settings of the project's runs.
     pub settings: &'a Settings,
-    /// What plans are made with.
+    /// The configuration that plans are made with.
     pub configuration: &'a Configuration,
-    /// Why it is asked for.
+    /// What started the run.
     pub trigger: Trigger,
 }
 
 impl Workspace {
-    /// Seals that a task was not run, and why; none where its specification has no errors any more in the tree that is on disk now.
+    /// Seals the refusal of a run; none if the specification has no errors in the current tree.
     ///
     /// # Errors
-    /// Only proctor's own troubles: the store, a tree that cannot be read.
-    pub fn refuse(&mut self, refusal: &Refusal<'_>, show: &mut dyn FnMut(Progress)) -> Result<Option<Sealed>, RunError> {
+    ///
+    /// Only failures of proctor itself: the store, a tree that cannot be read.
+    pub fn refuse(&mut self, refusal: &Refusal<'_>, show: &mut dyn FnMut(Progress)) -> Result<Option<Sealed>, ProjectError> {
         let Refusal { task, scope, settings, configuration, trigger } = refusal;
         let lock = self.lock(scope, settings.lock_wait, &|| None, show)?;
         let mut ledger = self.recovered_ledger(&lock, scope, show)?;
         self.catch_up(&scope.project)?;
         let (started, begun) = (clock::now(), clock::monotonic());
         let (tree, issues) = self.tree_digest(settings, scope, &TreeHints::Everything)?;
-        // Said of the tree that the report names, whatever was read before.
+        // The specification is read again, so that the errors belong to the tree that the report names.
         let plan = self.plan_of_task((settings, configuration), scope, task, &TreeHints::Only(BTreeSet::new()))?;
         let Err(TaskError::Wrong { file, faults, invalid }) = plan else { return Ok(None) };
         let verdict = judge_run(&[], &RunFlow::SpecificationWrong);
@@ -70,8 +70,8 @@ impl Workspace {
             },
         };
         let run_id = RunId::new(started, ledger.next_sequence().0);
-        let mut directory = RunDirectory::create(&lock, task, &run_id).map_err(RunError::Evidence)?;
-        directory.start_record(&refused_start(&facts)).map_err(RunError::Evidence)?;
+        let mut directory = RunDirectory::create(&lock, task, &run_id).map_err(ProjectError::Evidence)?;
+        directory.start_record(&refused_start(&facts)).map_err(ProjectError::Evidence)?;
         self.observer()(DurableStep::RunRecordWritten);
         let ended = clock::now();
         let report = seal_hash(refused_report(&facts, &run_id, ended));

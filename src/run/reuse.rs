@@ -1,10 +1,11 @@
-//! Whether a check is reported from an earlier verdict on the same inputs, instead of being carried out.
+//! Decides whether the result of an earlier run is used for a check with the same inputs.
 //!
-//! Owns the decisions: on which occasions that may be ([`is_occasion`]), what a check depends on (`inputs`), and which entry of an
-//! earlier report may stand for it ([`entry_to_reuse`]). `earlier` finds and reads that report. Unknown is never success: whatever
-//! is missing, unreadable or in doubt has the check carried out.
+//! It decides in which runs that is allowed ([`is_occasion`]), what a check depends on (`inputs`), and which entry of an earlier
+//! report may be used ([`entry_to_reuse`]). `earlier` finds and reads that report. Whenever something is missing, unreadable or
+//! doubtful, the check is carried out.
 //!
-//! Only what a tool itself found is reused. That a tool was missing, was killed or ran out of time depends on more than its inputs.
+//! Only a tool's own findings are reused. Whether a tool is missing, is killed or runs out of time depends on more than its
+//! inputs.
 
 mod earlier;
 mod inputs;
@@ -17,38 +18,37 @@ use crate::verdict::is_settled;
 
 pub(crate) use self::inputs::{CheckInputs, ReusableInputs, relevant_tree};
 
-/// What of a run decides whether verdicts may be reused in it.
+/// The facts about a run that decide whether results may be reused in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Occasion {
-    /// What started it.
+    /// What started the run.
     pub(crate) trigger: TriggerKind,
-    /// What it is asked to judge.
+    /// What the run should judge.
     pub(crate) asked: Asked,
 }
 
-/// What a run is asked to judge.
+/// What a run should judge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Asked {
-    /// The tree as it is.
+    /// The current tree.
     TheTree,
-    /// Checks by name, or a phase.
+    /// Selected checks, or another phase.
     SomethingParticular,
-    /// An attempt of a started cycle.
+    /// The run is an attempt of a started cycle.
     AnAttempt,
 }
 
-/// What the report of an earlier run has to say for an entry of it to be reused.
+/// The values that an earlier report must have for its entry to be reused.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Wanted<'a> {
     /// The id and the name of the check.
     pub(crate) check: (&'a str, &'a str),
-    /// The digest of the environment.
     pub(crate) environment: Digest,
-    /// The digest of the whole tree, for a check that depends on all of it.
+    /// The digest of the whole tree, if the check depends on all of it.
     pub(crate) tree: Option<TreeDigest>,
 }
 
-/// Says why an entry of an earlier report does not stand for a check.
+/// Why an entry of an earlier report cannot be used for a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Refusal {
     #[error("it is no verdict")]
@@ -66,10 +66,10 @@ pub(crate) enum Refusal {
 }
 
 impl Occasion {
-    /// Returns the occasion a request is.
+    /// Returns the facts about a requested run.
     pub(crate) fn of(request: &RunRequest<'_>, cycle_started: bool) -> Self {
         let asked = match (&request.checks, request.phase) {
-            // An attempt counts (R2): it is what the tools do now, not what they did once.
+            // An attempt is counted (R2), so it must show what the tools do now.
             (_, _) if cycle_started => Asked::AnAttempt,
             (Checks::Named(_), _) | (_, Some(_)) => Asked::SomethingParticular,
             (Checks::All | Checks::Triggered { .. }, None) => Asked::TheTree,
@@ -78,19 +78,19 @@ impl Occasion {
     }
 }
 
-/// Returns whether an earlier verdict may stand for a check with this setting.
+/// Returns whether reuse is allowed for a check with this setting.
 pub(crate) fn is_occasion(setting: Reuse, occasion: Occasion) -> bool {
     match (setting, occasion.asked, occasion.trigger) {
         (Reuse::Off, _, _) | (_, Asked::SomethingParticular | Asked::AnAttempt, _) => false,
-        // Who waits asks for a verdict, however it is had.
+        // A wait asks for a verdict, however it is obtained.
         (Reuse::Watch, Asked::TheTree, TriggerKind::Start | TriggerKind::Save | TriggerKind::Wait) => true,
-        // Who asks for a run gets one, and what repeats such a run is still that run.
+        // A requested run is always carried out. A run that repeats it because the tree moved is treated in the same way.
         (Reuse::Watch, Asked::TheTree, TriggerKind::Request | TriggerKind::Moved) => false,
         (Reuse::Always, Asked::TheTree, _) => true,
     }
 }
 
-/// Returns the entry of an earlier report that may stand for a check, or why none does.
+/// Returns the entry of an earlier report that can be used for a check, or why none can.
 pub(crate) fn entry_to_reuse<'r>(report: &'r ExecutionReportV2, wanted: &Wanted<'_>) -> Result<&'r ActionResultV2, Refusal> {
     if !report.execution_summary.overall_status.counts() {
         return Err(Refusal::NoVerdict);
@@ -104,7 +104,7 @@ pub(crate) fn entry_to_reuse<'r>(report: &'r ExecutionReportV2, wanted: &Wanted<
     }
     let is_wanted = |entry: &&ActionResultV2| (entry.action_id.as_str(), entry.name.as_str()) == wanted.check;
     let entry = report.step_execution.results.iter().find(is_wanted).ok_or(Refusal::NoSuchCheck)?;
-    // An entry that was reused itself has another disposition: whoever reuses names the run that carried the check out.
+    // An entry that was itself reused is not accepted, because the report must name the run that carried out the check.
     if entry.disposition != DispositionV2::Executed || entry.reused.is_some() {
         return Err(Refusal::NotCarriedOut);
     }
@@ -113,7 +113,7 @@ pub(crate) fn entry_to_reuse<'r>(report: &'r ExecutionReportV2, wanted: &Wanted<
     if ended && settled && judgement_of(entry).is_some() { Ok(entry) } else { Err(Refusal::NotSettled) }
 }
 
-/// Returns what an entry of a report amounts to: the same that it amounted to in its own run. Its findings stay in the entry.
+/// Returns the judgement in an entry of a report. The findings stay in the entry.
 pub(crate) fn judgement_of(entry: &ActionResultV2) -> Option<ActionJudgement> {
     Some(ActionJudgement {
         classification: entry.classification.clone().filter(|classification| Some(classification.category) == entry.status)?,

@@ -1,4 +1,4 @@
-//! What a run's reviews mean for the command that asked for it, and how often a review has rejected so far.
+//! The effect of a run's reviews on the exit code, and the number of earlier rejections.
 
 use crate::evidence;
 use crate::model::{CommandExit, Observed, ReviewSeen, ReviewVerdict};
@@ -6,14 +6,15 @@ use crate::project::RunRequest;
 use crate::project::Workspace;
 use crate::report::{ActionResult, ExecutionReportV2, parse};
 
-/// So many rejections of one review in a row ask for a person (C9): whoever mends does not converge with whoever reviews.
+/// A person is asked after this number of rejections of a review in a row (C9), because the changes evidently do not lead to what
+/// the reviewer wants.
 const MOST_REJECTIONS: u32 = 3;
 
-/// How many earlier runs are looked at for the last one in which a review was made.
+/// How many earlier runs are searched for the last one with the review.
 const LOOKED_AT: u32 = 50;
 
 impl Workspace {
-    /// Returns how often in a row a review has rejected before this run. What cannot be read counts for nothing.
+    /// Returns how often in a row a review has rejected before this run. Reports that cannot be read are ignored.
     pub(crate) fn rejections_before(&self, request: &RunRequest<'_>, review: &str) -> u32 {
         let (project, task) = (&request.scope.project, &request.plan.task);
         let runs = self.index.runs(project, Some(task), LOOKED_AT).unwrap_or_default();
@@ -23,14 +24,14 @@ impl Workspace {
     }
 }
 
-/// Returns how often in a row a review had rejected at the end of a run; none where it was not made then.
+/// Returns how often in a row a review had rejected at the end of a run; none: the run did not make the review.
 fn rejections_of(report: &ExecutionReportV2, review: &str) -> Option<u32> {
     let mut results = report.step_execution.results.iter();
     let entry = results.find(|result| result.name == review)?;
     Some(entry.result.as_ref()?.review.as_ref()?.rejections)
 }
 
-/// Counts a review's rejections: an approval begins anew, what is indeterminate changes nothing.
+/// Counts a review's rejections. An approval resets the count, and an indeterminate review does not change it.
 pub(crate) fn count_rejections(seen: &mut ReviewSeen, before: u32) {
     seen.rejections = match seen.verdict {
         ReviewVerdict::Approved => 0,
@@ -39,14 +40,14 @@ pub(crate) fn count_rejections(seen: &mut ReviewSeen, before: u32) {
     };
 }
 
-/// Returns how a command ends: where a review has no verdict, or has rejected too often, a person is needed, whatever else is to be
-/// mended (G5, C3, C9).
+/// Returns the exit code. If a review has no verdict or has rejected too often, a person is needed, whatever other failures there
+/// are (G5, C3, C9).
 pub(crate) fn exit(exit: CommandExit, performed: &[ActionResult]) -> CommandExit {
     let is_verdict = matches!(exit, CommandExit::CodeNeedsWork | CommandExit::Proceed);
     if is_verdict && performed.iter().filter_map(seen).any(needs_a_person) { CommandExit::PersonNeeded } else { exit }
 }
 
-/// Returns why a review has no verdict; none where every one has.
+/// Returns why a review has no verdict; none: every review has one.
 pub(crate) fn without_verdict(performed: &[ActionResult]) -> Option<&str> {
     let undecided = performed.iter().filter_map(seen).find(|seen| seen.verdict == ReviewVerdict::Indeterminate);
     undecided.map(|seen| seen.reason.as_str())

@@ -1,37 +1,38 @@
-//! Which step starts next beside those that go on. Pure: a step is its place in the order of execution.
+//! Decides which step starts next while others are running. Pure: a step is represented by its position in the order of
+//! execution.
 
 use std::collections::BTreeSet;
 
 use crate::model::{Action, ActionId};
 
-/// What a step must not go on beside, and what it waits for.
+/// The constraints of a step.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Needs<T> {
-    /// The steps it comes after, by place.
+    /// The positions of the steps that must finish before it.
     pub(crate) after: Vec<usize>,
-    /// What no other step may use while it goes on.
+    /// What the step uses exclusively while it runs.
     pub(crate) alone_with: Vec<T>,
 }
 
-/// How far the steps are.
+/// The progress of the steps.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Stand {
-    /// Those that have a result.
+    /// The steps that have a result.
     pub(crate) over: BTreeSet<usize>,
-    /// Those that were started and have none yet.
+    /// The steps that were started and have no result yet.
     pub(crate) open: BTreeSet<usize>,
 }
 
-/// Returns the places of the steps that an action comes after. A need that is no step of the run holds nobody up.
+/// Returns the positions of an action's dependencies. A dependency that is no step of this run is ignored.
 pub(crate) fn places_after(order: &[&Action], action: &Action) -> Vec<usize> {
     let place = |id: &ActionId| order.iter().position(|other| other.id == *id);
     action.after.iter().filter_map(place).collect()
 }
 
-/// Returns the step that starts next; none while nothing may. `limit` of them go on at once, 0 counts as 1.
+/// Returns the step that starts next; none: no step may start now. At most `limit` steps run at the same time; 0 means 1.
 ///
-/// It is the first in the order of execution that waits for no other and shares nothing with one that goes on. Where nothing goes on
-/// there always is one: steps that wait for each other start in their order, as they do one after the other.
+/// It is the first step in the order of execution with finished dependencies and without a shared resource in use. If no step is
+/// running there is always a next one: steps with circular dependencies start in their order.
 pub(crate) fn next<T: PartialEq>(steps: &[Needs<T>], stand: &Stand, limit: usize) -> Option<usize> {
     if stand.open.len() >= limit.max(1) {
         return None;
@@ -87,7 +88,7 @@ mod tests {
         assert_eq!(next(&steps, &stand(&[2], &[]), 2), Some(0));
     }
 
-    /// Steps of which each comes after some of those before it, as the order of execution has them.
+    /// Generates steps whose dependencies come before them in the order of execution.
     fn ordered() -> impl Strategy<Value = Vec<Needs<u8>>> {
         vec((vec(any::<usize>(), 0..3), vec(0_u8..4, 0..2)), 0..12).prop_map(|drawn| {
             let of = |(place, (after, alone_with)): (usize, (Vec<usize>, Vec<u8>))| Needs {

@@ -1,9 +1,9 @@
-//! Carries steps out side by side: `schedule` says which starts next, lanes supervise, and everything else happens here, in one thread.
+//! Carries out steps side by side. `schedule` picks the next one, lanes supervise, and all other work happens in one thread.
 //!
-//! What becomes of the steps is told as it comes and returned in the order of execution. The first turn in the machine-wide queue is
-//! waited for; further ones are taken where they are free, so that nobody waits for others while holding what they wait for.
+//! Results are reported as they come, and returned in the order of execution. Only the first turn in the machine-wide queue is
+//! waited for. More turns are taken only when they are free, because waiting for others while holding a turn could be a deadlock.
 
-use crate::project::RunError;
+use crate::project::ProjectError;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -21,7 +21,7 @@ use crate::run::queue::{Answer, Turn};
 use crate::run::schedule::{Needs, Stand, next, places_after};
 use crate::run::steps::{Steps, note};
 
-/// So long nobody looks whether the run was stopped, or a turn has become free.
+/// The pause between two looks for a stop request or a free turn.
 const SLICE: Duration = Duration::from_millis(20);
 
 /// Steps that are carried out side by side.
@@ -30,34 +30,34 @@ pub(crate) struct SideBySide<'s, 'w, 'c> {
     limit: usize,
     needs: Vec<Needs<PathBuf>>,
     flow: Flow,
-    /// Those that go on. Dropped before anything else: nothing of them is alive when the run goes on to its end.
+    /// The running steps. They are dropped first, so that none of their processes is left when the run continues.
     open: BTreeMap<usize, Open>,
-    /// Those that are to be carried out once more.
+    /// The steps that will be repeated.
     again: BTreeSet<usize>,
     attempts: BTreeMap<usize, Attempts>,
     results: BTreeMap<usize, ActionResult>,
-    /// Launchers of lanes on which nothing goes on.
+    /// Launchers of lanes without an action.
     idle: Vec<LauncherHandle>,
     tell: Sender<LaneOver>,
     told: Receiver<LaneOver>,
 }
 
-/// An attempt that goes on. The lane is the first to be dropped: what was put aside comes back when nothing is alive.
+/// A running attempt. The lane is dropped first, so that moved files are put back only when no process is left.
 struct Open {
     lane: Lane,
     prepared: Prepared,
     _slot: Option<Slot>,
     waited: Option<DurationMs>,
-    /// Whether it was asked to stop.
+    /// Whether the attempt was asked to stop.
     is_asked: bool,
-    /// Whether a launcher was gone before it could start it.
+    /// Whether a first launcher died before it could start the attempt.
     is_second_launcher: bool,
 }
 
-/// What came of trying to start a step.
+/// The result of trying to start a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Tried {
-    /// It goes on, or is over already.
+    /// The step is running or already over.
     Done,
     /// All turns are taken.
     NoTurn,
@@ -67,7 +67,8 @@ impl<'s, 'w, 'c> SideBySide<'s, 'w, 'c> {
     pub(crate) fn new(steps: Steps<'s, 'w, 'c>) -> Self {
         let course = steps.course;
         let settings = course.request.settings;
-        // Its changes lie in one directory that the kernel allows one mount at a time (`overlayfs`).
+        // The changes to an overlay home lie in one directory, and the kernel allows only one mount of it at a time
+        // (`overlayfs`).
         let home = (settings.sandbox.home == HomeAccess::Overlay).then(|| PathBuf::from("/"));
         let needs = |action: &&Action| Needs {
             after: places_after(&course.order, action),
@@ -81,8 +82,8 @@ impl<'s, 'w, 'c> SideBySide<'s, 'w, 'c> {
         Self { steps, limit, needs, flow, open, again, attempts, results, idle, tell, told }
     }
 
-    /// Carries all of them out, and returns what became of them in the order of execution.
-    pub(crate) fn carry_out(mut self) -> Result<Vec<ActionResult>, RunError> {
+    /// Carries out all steps, and returns their results in the order of execution.
+    pub(crate) fn carry_out(mut self) -> Result<Vec<ActionResult>, ProjectError> {
         while self.results.len() < self.needs.len() {
             self.pass_stops_on();
             self.start_what_may()?;
@@ -102,12 +103,12 @@ impl<'s, 'w, 'c> SideBySide<'s, 'w, 'c> {
         self.steps.course.order[place]
     }
 
-    /// Asks what goes on to stop where the run is asked to. Each request is passed on: a second one kills.
+    /// Passes a stop request of the run on to all running steps. Every request is passed on, because a second one kills.
     fn pass_stops_on(&mut self) {
         let control = self.steps.course.request.control;
         let is_heeded = |reason: &StopReason| heeded(ActionPhase::Step).contains(reason);
         let requests: Vec<_> = control.take_requests().into_iter().filter(is_heeded).collect();
-        // Somebody else may have taken the request while something was about to start.
+        // The request may already have been consumed by an action that was about to start.
         let in_force = control.in_force().filter(is_heeded);
         for open in self.open.values_mut() {
             let missed = in_force.filter(|_| requests.is_empty() && !open.is_asked);
@@ -116,7 +117,7 @@ impl<'s, 'w, 'c> SideBySide<'s, 'w, 'c> {
         }
     }
 
-    fn start_what_may(&mut self) -> Result<(), RunError> {
+    fn start_what_may(&mut self) -> Result<(), ProjectError> {
         loop {
             let stand = Stand {
                 over: self.results.keys().copied().collect(),
@@ -134,7 +135,7 @@ impl<'s, 'w, 'c> SideBySide<'s, 'w, 'c> {
         }
     }
 
-    fn try_to_start(&mut self, place: usize) -> Result<Tried, RunError> {
+    fn try_to_start(&mut self, place: usize) -> Result<Tried, ProjectError> {
         let action = self.action(place);
         if !action.kind.starts_a_process() {
             let one = self.steps.performer.perform(action)?;
@@ -160,7 +161,7 @@ impl<'s, 'w, 'c> SideBySide<'s, 'w, 'c> {
         Ok(Tried::Done)
     }
 
-    fn start(&mut self, place: usize, slot: Option<Slot>, waited: Option<DurationMs>) -> Result<(), RunError> {
+    fn start(&mut self, place: usize, slot: Option<Slot>, waited: Option<DurationMs>) -> Result<(), ProjectError> {
         let action = self.action(place);
         let prepared = self.steps.performer.prepare(action, attempts_at(&mut self.attempts, place))?;
         if let Err(failure) = &prepared.launch.request {
@@ -174,7 +175,7 @@ impl<'s, 'w, 'c> SideBySide<'s, 'w, 'c> {
         Ok(())
     }
 
-    fn lane(&mut self, place: usize, prepared: &Prepared) -> Result<Lane, RunError> {
+    fn lane(&mut self, place: usize, prepared: &Prepared) -> Result<Lane, ProjectError> {
         let action = self.action(place);
         let request = prepared.launch.request.clone().expect("whoever has no program is not started");
         let order = LaneOrder { place, request, limits: prepared.launch.limits.clone(), sinks: prepared.launch.sinks(action)? };
@@ -185,32 +186,32 @@ impl<'s, 'w, 'c> SideBySide<'s, 'w, 'c> {
         Lane::start(action, order, launcher, self.tell.clone())
     }
 
-    /// Takes what a lane has told.
-    fn take(&mut self, over: LaneOver) -> Result<(), RunError> {
+    /// Handles the message of a lane.
+    fn take(&mut self, over: LaneOver) -> Result<(), ProjectError> {
         let LaneOver { place, launcher, outcome } = over;
         let mut open = self.open.remove(&place).expect("only what goes on ends");
         if !launcher.is_lost() {
             self.idle.push(launcher);
         }
         match outcome {
-            // Nothing was started, so a new one is asked.
+            // The action was not started, so a new launcher is tried.
             Err(SuperviseError::LauncherGone) if !open.is_second_launcher => {
                 tracing::warn!("the launcher of a lane was gone and is started anew");
                 open.lane = self.lane(place, &open.prepared)?;
                 self.open.insert(place, Open { is_asked: false, is_second_launcher: true, ..open });
                 Ok(())
             }
-            Err(source) => Err(RunError::Supervise { action: self.action(place).name.clone(), source }),
+            Err(source) => Err(ProjectError::Supervise { action: self.action(place).name.clone(), source }),
             Ok(ended) => {
                 let Open { lane, prepared, _slot, waited, .. } = open;
-                // Nothing of it is alive any more: another action may start while this one is judged.
+                // No process of the action is left, so another action may start while this one is judged.
                 drop((lane, _slot));
                 self.judge(place, prepared, ended, waited)
             }
         }
     }
 
-    fn judge(&mut self, place: usize, prepared: Prepared, ended: Ended, waited: Option<DurationMs>) -> Result<(), RunError> {
+    fn judge(&mut self, place: usize, prepared: Prepared, ended: Ended, waited: Option<DurationMs>) -> Result<(), ProjectError> {
         let (action, attempts) = (self.action(place), attempts_at(&mut self.attempts, place));
         let one = self.steps.performer.judge(action, prepared, ended, attempts)?;
         self.note_attempt(place, ActionResult { waited, ..one });

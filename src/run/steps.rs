@@ -1,7 +1,7 @@
-//! The steps of a run: which are carried out and which are settled without that; one after the other, or side by side.
+//! The steps of a run, one after another or side by side. Decides which of them are carried out.
 
 use crate::model::Action;
-use crate::project::RunError;
+use crate::project::ProjectError;
 use crate::report::{ActionResult, SkipReason};
 use crate::run::carry_out::{Course, Prerequisites, is_stopped, skip_reason};
 use crate::run::flow::Flow;
@@ -9,7 +9,7 @@ use crate::run::perform::Performer;
 use crate::run::reuse::ReusableInputs;
 use crate::run::side_by_side::SideBySide;
 
-/// What steps are carried out with.
+/// What is needed to carry out the steps.
 pub(crate) struct Steps<'s, 'w, 'c> {
     pub(crate) course: &'s Course<'s>,
     pub(crate) performer: &'s mut Performer<'w, 'c>,
@@ -17,8 +17,8 @@ pub(crate) struct Steps<'s, 'w, 'c> {
     pub(crate) known: Option<&'s ReusableInputs>,
 }
 
-/// Carries the steps out, and returns what became of them in the order of execution.
-pub(crate) fn perform_steps(mut steps: Steps<'_, '_, '_>) -> Result<Vec<ActionResult>, RunError> {
+/// Carries out the steps, and returns their results in the order of execution.
+pub(crate) fn perform_steps(mut steps: Steps<'_, '_, '_>) -> Result<Vec<ActionResult>, ProjectError> {
     if steps.course.request.plan.parallel {
         return SideBySide::new(steps).carry_out();
     }
@@ -36,7 +36,7 @@ pub(crate) fn perform_steps(mut steps: Steps<'_, '_, '_>) -> Result<Vec<ActionRe
 }
 
 impl Steps<'_, '_, '_> {
-    /// Says what becomes of a step whose turn it is and which is not carried out; none: it is.
+    /// Returns the result of a step that is skipped or reused; none: it has to be carried out.
     pub(crate) fn settle(&mut self, action: &Action, flow: &Flow) -> Option<ActionResult> {
         let reason = if self.performer.is_out_of_time() {
             SkipReason::RunTimedOut
@@ -45,7 +45,7 @@ impl Steps<'_, '_, '_> {
         } else if let Some(verdict) =
             self.performer.earlier_verdict(action, self.known).filter(|_| !is_stopped(self.course, action))
         {
-            // Also where the change does not trigger the check: then the run says something about it nevertheless.
+            // A reused result is reported even if the change does not trigger the check, because the run then says more.
             return Some(self.performer.reuse(action, verdict));
         } else if !self.course.selected.holds(&action.name) {
             SkipReason::NotSelected
@@ -60,7 +60,7 @@ impl Steps<'_, '_, '_> {
     }
 }
 
-/// Notes what became of a step.
+/// Records the result of a step.
 pub(crate) fn note(flow: &mut Flow, action: &Action, one: &ActionResult) {
     match one.skipped() {
         Some(reason) => flow.note_skipped(action, reason),

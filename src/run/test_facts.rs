@@ -1,4 +1,4 @@
-//! What the router is told of one TEST action, whether this run carried it out or an earlier one did (R1, R2, R4).
+//! The facts about a TEST action that the router needs, whether it was carried out in this run or reused (R1, R2, R4).
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use crate::model::{
 use crate::report::{ActionDisposition, ActionResult};
 use crate::routing::TestResult;
 
-/// Returns what the router is told of an action; none where it is no TEST action, or has no result.
+/// Returns the facts about an action; none: it is no TEST action, or has no result.
 pub(crate) fn test_result<'a>(
     one: &'a ActionResult,
     (run_id, tree, now): (&RunId, TreeDigest, Timestamp),
@@ -28,7 +28,7 @@ pub(crate) fn test_result<'a>(
             only_missing_modules: executed.interpretation.only_missing_modules,
             ..of(executed.interpretation.test_results.as_ref(), raw_code(&executed.ended.end))
         }),
-        // Only what ended by itself is reused, and nothing that could not be collected.
+        // Only an action that ended by itself is reused, and only if its tests could be collected.
         ActionDisposition::Reused(reused) => {
             let result = reused.entry.result.as_ref()?;
             Some(of(result.test_results.as_ref(), (result.exit_code, ExitCodeSource::Process)))
@@ -37,7 +37,7 @@ pub(crate) fn test_result<'a>(
     }
 }
 
-/// Two attempts failed alike when the same tests failed for the same category (R4).
+/// Returns a digest that is equal for two attempts with the same failed tests and the same category (R4).
 fn failing_set(code: CategoryCode, tests: Option<&TestResults>) -> Digest {
     let failures = tests.map(|tests| tests.failures.as_slice()).unwrap_or_default();
     let names: BTreeSet<_> = failures.iter().map(|failure| failure.test_name.as_str()).collect();
@@ -53,5 +53,25 @@ fn raw_code(end: &ActionEnd) -> (Option<i32>, ExitCodeSource) {
         ActionEnd::TimedOut { .. } => (None, ExitCodeSource::Timeout),
         ActionEnd::NotStarted(_) => (None, ExitCodeSource::NotStarted),
         ActionEnd::Lost { .. } => (None, ExitCodeSource::Lost),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::TestFailure;
+
+    #[test]
+    fn the_identity_of_a_failing_set_is_the_one_that_earlier_versions_stored() {
+        let failure = |name: &str| TestFailure { test_name: name.to_owned(), ..TestFailure::default() };
+        let results = TestResults { failures: vec![failure("test_b"), failure("test_a")], ..TestResults::default() };
+        assert_eq!(
+            failing_set(CategoryCode::TestsFailed, Some(&results)).hex(),
+            "228c81fc79707fb08e507ceed3369e9b9fdc82e20ffc68dd0425d3d8262143f8"
+        );
+        assert_eq!(
+            failing_set(CategoryCode::TimedOut, None).hex(),
+            "234ab1e3c34c11adb3011d9dffe969af6b2886cebe1fc821904a6b9d27951c61"
+        );
     }
 }

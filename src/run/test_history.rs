@@ -1,12 +1,12 @@
-//! What earlier runs of the task show about the tests of one action, where its result makes that matter: a declared failure, which must
-//! be a new one (C06), and tests that the tool does not find (C07).
+//! Reads earlier runs of the task when the result of an action's tests depends on them: for a declared failure, which must be a
+//! new one (C06), and for tests that the tool does not find (C07).
 //!
-//! The runs are looked through from the newest on until the question is answered. A run that did not carry the action's tests out, because
-//! it was of other checks, says nothing about them; one that reused their result says what the run says that carried them out.
+//! The runs are read from the newest on until the question is answered. A run of other checks says nothing about the tests. For a
+//! run that reused the result, the run that carried out the tests is read.
 //!
-//! What cannot be read as it was sealed may have held anything: it excuses nothing. Pruned runs are left out, as are those too long ago:
-//! they are gone because the project's limits say so, and nobody can bring them back, so a task with a pruned run could declare no failure
-//! any more. Of each task the last green run is never pruned.
+//! A record that cannot be read as it was sealed excuses nothing, because it may have contained anything. Pruned runs and very
+//! old runs are ignored: the project's limits removed them for good, and otherwise a task with a pruned run could never declare a
+//! failure again. The last green run of each task is never pruned.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::{fmt, iter};
@@ -25,25 +25,25 @@ use crate::store::IndexedRun;
 use crate::tools;
 use crate::verdict::{PassedBefore, TestHistory, VanishedTests};
 
-/// So many runs back with tests of the action are looked at: what passed before them is not known any more.
+/// How many runs with the action's tests are read. Tests that passed only before them are unknown.
 const RUNS_WITH_TESTS: usize = 50;
-/// So many reports are read for them, whoever else the runs were of.
+/// How many reports are read in total, including runs of other checks.
 const REPORTS: u32 = 200;
-/// How the name of a record of tests ends.
+/// The end of the file name of a record of tests.
 const TEST_RECORD: &str = "-test-results.json";
 
-/// A test as an earlier run has it.
+/// A test in an earlier run.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct EarlierTest {
     pub(crate) full_name: String,
     pub(crate) status: TestOutcome,
-    /// Whether it failed and was expected to.
+    /// Whether it failed as expected.
     #[serde(default)]
     pub(crate) expected_to_fail: bool,
 }
 
-/// What is read of a record of tests; what else is in it is none of our business here.
+/// The parts of a record of tests that are needed here.
 #[derive(Debug, Deserialize)]
 struct TestsRead {
     results: ResultsRead,
@@ -55,10 +55,10 @@ struct ResultsRead {
     test_results: Vec<EarlierTest>,
 }
 
-/// A run and its tests of an action.
+/// A run with its tests of an action, or the reason why it cannot be read.
 type Seen = Result<(RunId, Vec<EarlierTest>), Unread>;
 
-/// What of the history could not be read. Why not is in the operators' log.
+/// Which part of the history could not be read. The operators' log has the reason.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 enum Unread {
     #[error("the index cannot be read")]
@@ -69,16 +69,17 @@ enum Unread {
     Tests(RunId),
 }
 
-/// The records of an action's tests: each attempt has one, and they lie in the run that carried it out.
+/// The records of an action's tests, one for each attempt, in the run that carried it out.
 #[derive(Debug, PartialEq, Eq)]
 struct TestRecords<'r> {
     run: &'r RunId,
-    /// The last attempt's first.
+    /// The files, with the last attempt first.
     files: Vec<&'r EvidenceFile>,
 }
 
 impl Workspace {
-    /// Returns what earlier runs show about an action's tests; nothing where its result does not ask for it, and nothing is read then.
+    /// Returns what earlier runs show about an action's tests; none if its result does not depend on them, and then nothing is
+    /// read.
     pub(crate) fn test_history(
         &self,
         request: &RunRequest<'_>,
@@ -108,8 +109,8 @@ impl Workspace {
         history
     }
 
-    /// Looks through the task's runs with a verdict, or with that verdict, that have a record of an action's tests, from the newest on.
-    /// A run's files are read when it is its turn.
+    /// Iterates over the task's runs with a record of the action's tests, newest first; with `verdict`, only over runs with that
+    /// verdict. The files of a run are read only when the iteration reaches it.
     fn look_back(&self, request: &RunRequest<'_>, action: &str, verdict: Option<OverallResult>) -> impl Iterator<Item = Seen> {
         let (project, task) = (&request.scope.project, &request.plan.task);
         let (runs, unread) = match self.index.judged_runs(project, task, verdict, REPORTS) {
@@ -123,7 +124,8 @@ impl Workspace {
         unread.into_iter().chain(runs.into_iter().filter_map(seen)).take(RUNS_WITH_TESTS)
     }
 
-    /// Returns an action's tests in a run, those of every attempt; none where it has no record of them, or a pruned run had it.
+    /// Returns an action's tests in a run, from all attempts; none: the run has no record of them, or the run with the record was
+    /// pruned.
     fn tests_in(&self, request: &RunRequest<'_>, run: &IndexedRun, action: &str) -> Result<Option<Vec<EarlierTest>>, Unread> {
         let report = self.sealed_report(request, run)?;
         let Some(records) = TestRecords::of(&report, action) else { return Ok(None) };
@@ -135,12 +137,12 @@ impl Workspace {
         }
     }
 
-    /// Returns a run's report; none where it cannot be read.
+    /// Returns a run's report; none: it cannot be read.
     pub(crate) fn report_of(&self, request: &RunRequest<'_>, run: &IndexedRun) -> Option<ExecutionReportV2> {
         self.sealed_report(request, run).ok()
     }
 
-    /// Returns the tests of an action that a report tells of, as its last attempt has them; none where there is no record of them.
+    /// Returns the tests of an action in a report, from its last attempt; none: there is no record of them.
     pub(crate) fn tests_of(
         &self,
         request: &RunRequest<'_>,
@@ -151,7 +153,7 @@ impl Workspace {
         self.read_tests(request, records.run, records.files.first()?).ok()
     }
 
-    /// Reads a run's report, which has to be the one that the ledger knows.
+    /// Reads a run's report and verifies it against the ledger.
     fn sealed_report(&self, request: &RunRequest<'_>, run: &IndexedRun) -> Result<ExecutionReportV2, Unread> {
         let unread = || Unread::Report(run.run_id.clone());
         let bytes = evidence::read_report(&self.store, &request.scope.project, &request.plan.task, &run.run_id);
@@ -160,7 +162,7 @@ impl Workspace {
         if run.report_hash == Some(hash) { Ok(report) } else { Err(logged(unread(), &"it is not the one the ledger knows")) }
     }
 
-    /// Reads a record of tests, which has to be the one that its report knows.
+    /// Reads a record of tests and verifies it against the report.
     fn read_tests(&self, request: &RunRequest<'_>, run: &RunId, file: &EvidenceFile) -> Result<Vec<EarlierTest>, Unread> {
         let unread = || Unread::Tests(run.clone());
         let bytes = evidence::read_file(&self.store, &request.scope.project, &request.plan.task, run, &file.name);
@@ -178,7 +180,7 @@ impl Workspace {
 }
 
 impl<'r> TestRecords<'r> {
-    /// Finds the records of an action in a report; none where it has no such action, or that has none.
+    /// Finds the records of an action in a report; none: the report does not have the action, or the action has no records.
     fn of(report: &'r ExecutionReportV2, action: &str) -> Option<Self> {
         let entry = report.step_execution.results.iter().find(|entry| entry.name == action)?;
         let reused = report.reused.iter().find(|reused| reused.action_id == entry.action_id);
@@ -188,13 +190,13 @@ impl<'r> TestRecords<'r> {
         };
         let is_own = |file: &&EvidenceFile| file.action_id.as_deref() == Some(entry.action_id.as_str());
         let mut files: Vec<_> = files.iter().filter(is_own).filter(|file| file.name.ends_with(TEST_RECORD)).collect();
-        // By name alone the first attempt would be the last.
+        // A sort by name alone would put the first attempt last.
         files.sort_by_key(|file| entry.earlier_attempts.iter().any(|earlier| earlier.evidence_files.contains(&file.name)));
         (!files.is_empty()).then_some(Self { run, files })
     }
 }
 
-/// Says which of the declared tests that failed now passed in the runs before. Nothing is looked at where there is none of them.
+/// Returns which declared tests that fail now passed in earlier runs. Without such tests no run is read.
 fn passed_before<Runs: Iterator<Item = Seen>>(mut open: Vec<&str>, runs: impl FnOnce() -> Runs) -> PassedBefore {
     let (mut passed, mut unread) = (BTreeMap::new(), None);
     let mut runs = iter::once_with(runs).flatten();
@@ -220,8 +222,8 @@ fn passed_before<Runs: Iterator<Item = Seen>>(mut open: Vec<&str>, runs: impl Fn
     }
 }
 
-/// Returns the tests that passed in the last of the green runs and are among those that are gone. A run that cannot be read hides none of
-/// those before it: what they tell of was there, too.
+/// Returns the missing tests that passed in the last green run. If a run cannot be read, older runs are used, because their tests
+/// existed too.
 fn vanished(mut green: impl Iterator<Item = Seen>, is_gone: impl Fn(&str) -> bool) -> Option<VanishedTests> {
     let (run, tests) = green.find_map(Result::ok)?;
     let mut named = BTreeSet::new();
@@ -230,13 +232,13 @@ fn vanished(mut green: impl Iterator<Item = Seen>, is_gone: impl Fn(&str) -> boo
     (!tests.is_empty()).then_some(VanishedTests { run, tests })
 }
 
-/// Writes down why something could not be read.
+/// Logs why something could not be read.
 fn logged(unread: Unread, why: &dyn fmt::Display) -> Unread {
     tracing::warn!("{unread}: {why}");
     unread
 }
 
-/// Returns whether a test of a report (`tests.test_a.TestX::test_y[1]`) is at or below what pytest did not find: a directory, a file, or
+/// Returns whether a test in a report (`tests.test_a.TestX::test_y[1]`) lies in what pytest did not find: a directory, a file, or
 /// a node id (`tests/test_a.py::TestX::test_y`).
 fn is_below(path: &str, test: &str) -> bool {
     let (file, rest) = path.split_once("::").map_or((path, None), |(file, rest)| (file, Some(rest)));

@@ -1,4 +1,4 @@
-//! Decides which rule wins where: from what was found to the list of places. Pure.
+//! Decides which rule applies where, and returns the list of places. Pure.
 
 use std::cmp::Reverse;
 use std::path::{Path, PathBuf};
@@ -6,40 +6,38 @@ use std::path::{Path, PathBuf};
 use crate::model::{Access, Place};
 use crate::sandbox::rules::KERNEL;
 
-/// Which rule names a place. Where two name the same path the later one of this list wins.
+/// The rule that names a place. If two rules name the same path, the later one in this list applies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Rule {
-    /// What programs are made of, HOME, what `sandbox.visible` and the table of run-time files name: seen although it lies in a place
-    /// that is private or hidden. It is the weakest: a `PATH` with `/tmp` in it does not open `/tmp`.
+    /// Visible inside of a private or hidden place: the files that programs consist of, HOME, the paths of `sandbox.visible`, and
+    /// the run-time files of the table. It is the weakest rule, so that a `PATH` with `/tmp` in it does not make `/tmp` visible.
     Visible,
-    /// HOME, with `home = "overlay"`.
+    /// HOME with the setting `home = "overlay"`.
     Overlay,
-    /// A tool's cache.
     Cache,
-    /// A run-time directory.
     RunTime,
-    /// A directory for temporary files: it is of use only if it can be written to, wherever it is.
+    /// A directory for temporary files. It must be writable, wherever it is.
     Private,
-    /// A file system in memory; with `TMPDIR=/dev/shm` it stays one.
+    /// An in-memory file system. It stays one even with `TMPDIR=/dev/shm`.
     Memory,
     /// A place with secrets.
     Credential,
-    /// Git's own files: hooks and history of the project.
+    /// Git's own files: the hooks and the history of the project.
     Git,
-    /// The project: whatever else its root is, it is seen and written to.
+    /// The project's root, which is always visible and writable.
     Project,
-    /// What `sandbox.writable` and `sandbox.sockets` name: a person has said so.
+    /// The paths of `sandbox.writable` and `sandbox.sockets`, which a person has chosen.
     Setting,
 }
 
-/// A place that a rule names and that is there.
+/// An existing place that a rule names.
 #[derive(Debug, Clone)]
 pub(super) struct Candidate {
     pub(super) rule: Rule,
     pub(super) place: Place,
 }
 
-/// What was found. Every path is absolute and without links.
+/// What was found on disk. Every path is absolute and without links.
 #[derive(Debug, Clone)]
 pub(super) struct Survey {
     pub(super) store: PathBuf,
@@ -48,7 +46,8 @@ pub(super) struct Survey {
     pub(super) candidates: Vec<Candidate>,
 }
 
-/// Returns the places that differ from "there and read-only", each after those it lies in and no two of one path.
+/// Returns the places whose access is not plain read-only. Each path occurs once, and a place comes after the places that contain
+/// it.
 pub(super) fn arrange(survey: &Survey) -> Vec<Place> {
     let mut candidates: Vec<&Candidate> = survey.candidates.iter().filter(|candidate| is_allowed(candidate, survey)).collect();
     candidates.sort_by(|one, other| {
@@ -58,7 +57,7 @@ pub(super) fn arrange(survey: &Survey) -> Vec<Place> {
     candidates.dedup_by(|later, first| later.place.path == first.place.path);
     let mut kept: Vec<&Candidate> = Vec::new();
     for candidate in candidates {
-        // Paths compare by component, so what a place lies in comes before it, and the last one that does is the nearest.
+        // Paths are sorted by component, so outer places come first, and the last matching one is the nearest.
         let around = kept.iter().rev().find(|outer| candidate.place.path.starts_with(&outer.place.path));
         if is_needed(candidate, around.copied()) {
             kept.push(candidate);
@@ -67,11 +66,11 @@ pub(super) fn arrange(survey: &Survey) -> Vec<Place> {
     kept.into_iter().map(|candidate| candidate.place.clone()).collect()
 }
 
-/// Returns whether a place may differ at all.
+/// Returns whether a place may have other access at all.
 pub(super) fn is_allowed(candidate: &Candidate, survey: &Survey) -> bool {
     let path = candidate.place.path.as_path();
     if path.starts_with(&survey.store) {
-        // The store is hidden by whoever carries the list out, and nothing shows a part of it.
+        // The store is always hidden, and no place may open a part of it.
         return false;
     }
     let holds_home = || survey.home.as_ref().is_some_and(|home| home.starts_with(path));
@@ -80,16 +79,16 @@ pub(super) fn is_allowed(candidate: &Candidate, survey: &Survey) -> bool {
     match candidate.rule {
         Rule::Visible | Rule::Git | Rule::Project | Rule::Setting | Rule::Memory => true,
         Rule::Overlay => !is_root,
-        // One that a variable makes too wide would open what lies in it.
+        // A cache variable that names too wide a directory would open other files inside of it.
         Rule::Cache => !survey.store.starts_with(path) && !holds_home() && !survey.project.starts_with(path) && !is_kernel(path),
         Rule::RunTime => !is_root && !is_home(),
         Rule::Private => !is_root && !is_home() && !path.starts_with(&survey.project),
-        // A variable may name HOME itself, or `/etc`'s parent: hiding that would hide everything.
+        // A variable may name HOME itself or `/`. Hiding that would hide everything.
         Rule::Credential => !holds_home(),
     }
 }
 
-/// Returns whether a place differs from what the place around it makes of it; none: it lies in nothing but the read-only root.
+/// Returns whether a place needs other access than the place around it gives; `around` is none if only the read-only root contains it.
 fn is_needed(candidate: &Candidate, around: Option<&Candidate>) -> bool {
     let Some(around) = around else {
         return match candidate.place.access {
@@ -100,20 +99,20 @@ fn is_needed(candidate: &Candidate, around: Option<&Candidate>) -> bool {
     let is_empty = matches!(around.place.access, Access::Hidden | Access::Private { .. } | Access::Memory);
     let is_writable = around.place.access == Access::Writable;
     match candidate.rule {
-        // An environment in the project is the project's, and as writable.
+        // An environment inside of the project is already visible and writable with the project.
         Rule::Visible => is_empty,
         Rule::Overlay | Rule::Project | Rule::Setting => !is_writable,
-        // What a variable calls a cache opens neither secrets nor the repository.
+        // A cache variable must open neither secrets nor the repository.
         Rule::Cache => !is_writable && around.rule != Rule::Credential && around.rule != Rule::Git,
         Rule::RunTime | Rule::Credential => !is_empty,
-        // In an empty place it has to be made, else the variable names nothing.
+        // Inside of an empty place the directory has to be created, because the variable would name nothing otherwise.
         Rule::Private => !is_writable,
         Rule::Memory => true,
         Rule::Git => around.place.access != Access::ReadOnly,
     }
 }
 
-/// Returns whether a path is one of the kernel's own, or holds one.
+/// Returns whether a path is one of the kernel's directories, or contains one.
 pub(super) fn is_kernel(path: &Path) -> bool {
     KERNEL.iter().any(|kernel| path.starts_with(kernel) || Path::new(kernel).starts_with(path))
 }
@@ -159,7 +158,7 @@ mod tests {
             })
     }
 
-    /// Returns what a list makes of a path; none: the read-only root.
+    /// Returns the access that a list gives to a path; none: the read-only root.
     fn access<'p>(places: &'p [Place], path: &Path) -> Option<&'p Access> {
         places.iter().rev().find(|place| path.starts_with(&place.path)).map(|place| &place.access)
     }

@@ -1,5 +1,5 @@
-//! Finds in what a failed command printed the writes that its isolation denied, and says which line of `proctor.toml` allows them.
-//! Pure.
+//! Finds the writes that the isolation denied in the output of a failed command, and returns the lines for `proctor.toml` that
+//! would allow them. Pure.
 
 use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
@@ -7,52 +7,50 @@ use std::path::{Component, Path, PathBuf};
 use crate::config::SandboxSettings;
 use crate::model::{Access, IsolationLevel, Place, Sandbox};
 
-/// As much of one line is looked at: a message of the kind we look for is shorter.
+/// The most bytes of a line that are examined. Error messages are shorter.
 const LONGEST_LINE: usize = 4 * 1024;
-/// As many lines are looked at closely, and as many places are named in the end.
+/// The most matching lines that are examined, and the most places that are named.
 const MOST_LINES: usize = 64;
 const MOST_PLACES: usize = 3;
 
 const READ_ONLY: &str = "read-only file system";
 const DENIED: &str = "permission denied";
 
-/// Words of messages about a directory that was to be made.
+/// Texts of error messages about a directory that could not be created.
 const MAKING_A_DIRECTORY: &[&str] = &["mkdir", "cannot create directory"];
 
 /// Opening quotes and their closing ones.
 const QUOTES: &[(char, char)] = &[('\'', '\''), ('‘', '’'), ('"', '"'), ('`', '`')];
 
-/// Trees of the kernel: no setting opens them.
+/// The kernel's directories, which no setting can open.
 const KERNEL: &[&str] = &["/proc", "/sys", "/dev"];
 
-/// What a command could write to, and how that is said in the settings.
+/// Where a command could write, and how places are written in the settings.
 pub(crate) struct WriteLimits<'a> {
-    /// By what it was isolated.
+    /// The isolation level of the command.
     pub(crate) level: IsolationLevel,
-    /// What it saw.
+    /// The command's view of the file system.
     pub(crate) sandbox: &'a Sandbox,
-    /// The project's root.
     pub(crate) project_root: &'a Path,
-    /// Where the command ran: paths it printed may be relative to it.
+    /// The command's working directory, for relative paths in the output.
     pub(crate) directory: &'a Path,
-    /// HOME.
     pub(crate) home: Option<&'a Path>,
-    /// `[sandbox]` as it is.
+    /// The current `[sandbox]` settings.
     pub(crate) settings: &'a SandboxSettings,
     /// Whether a path is a directory.
     pub(crate) is_directory: &'a dyn Fn(&Path) -> bool,
 }
 
-/// What would have to be allowed.
+/// A change of the settings that would allow a write.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 enum Opening {
-    /// A place is made writable.
+    /// The place becomes writable.
     Place(PathBuf),
-    /// HOME becomes a copy: a file directly in it cannot be opened without all of it.
+    /// HOME becomes an overlay. A file directly in HOME cannot be opened without opening all of HOME.
     Home,
 }
 
-/// Returns a line for each kind of setting that would allow what was denied; empty where nothing was.
+/// Returns one line for each kind of setting that would allow the denied writes; empty: no write was denied.
 pub(crate) fn denied_writes(output: &str, limits: &WriteLimits<'_>) -> Vec<String> {
     let mut seen = BTreeSet::new();
     let mut denied: Vec<(PathBuf, Opening)> = Vec::new();
@@ -68,17 +66,17 @@ pub(crate) fn denied_writes(output: &str, limits: &WriteLimits<'_>) -> Vec<Strin
 }
 
 impl WriteLimits<'_> {
-    /// Returns what would allow a write; none where it was not denied, or nothing of ours could allow it.
+    /// Returns the change that would allow a write; none: the write was not denied, or no setting can allow it.
     fn opening_for(&self, path: &Path, line: &str) -> Option<Opening> {
         let around = self.sandbox.places.iter().rev().find(|place| path.starts_with(&place.path));
         match around.map(|place| &place.access) {
             None => {}
-            // A part of the project that is not writable is git's, and is opened as a whole.
+            // The read-only part of the project belongs to git, and is opened as a whole.
             Some(Access::ReadOnly) if path.starts_with(self.project_root) => {
                 return around.map(|place: &Place| Opening::Place(place.path.clone()));
             }
             Some(Access::ReadOnly) => {}
-            // To open what holds secrets is no advice of ours.
+            // proctor never advises to open a place with secrets.
             Some(Access::Hidden) => return None,
             Some(Access::Writable | Access::Private { .. } | Access::Overlay { .. } | Access::Memory) => return None,
         }
@@ -97,7 +95,8 @@ impl WriteLimits<'_> {
         (Some(directory) == self.home).then_some(Opening::Home)
     }
 
-    /// Returns whether a place is small enough to be opened: neither everything, nor HOME, nor what holds the store.
+    /// Returns whether a place is narrow enough to be opened: not everything, not HOME, and not a directory that contains the
+    /// store.
     fn can_be_opened(&self, path: &Path) -> bool {
         let holds_home = self.home.is_some_and(|home| home.starts_with(path));
         path != Path::new("/") && !holds_home && !self.sandbox.store.starts_with(path)
@@ -134,7 +133,7 @@ impl WriteLimits<'_> {
         ))
     }
 
-    /// Returns a place as it is written in `proctor.toml`.
+    /// Returns a place in the form used in `proctor.toml`.
     fn as_written(&self, place: &Path) -> String {
         if let Ok(below) = place.strip_prefix(self.project_root) {
             return below.display().to_string();
@@ -146,12 +145,12 @@ impl WriteLimits<'_> {
     }
 }
 
-/// Returns the beginning of a line that says a write was denied, and where in it that is said.
+/// Returns the beginning of a line about a denied write, and the position of the error text in it.
 fn message(line: &str, level: IsolationLevel) -> Option<(&str, usize)> {
     let line = &line[..line.floor_char_boundary(LONGEST_LINE)];
     let markers: &[&str] = match level {
         IsolationLevel::Namespace => &[READ_ONLY],
-        // Landlock refuses what a mount would not show as read-only.
+        // Landlock denies access even where a mount would not be read-only.
         IsolationLevel::Cgroup | IsolationLevel::Landlock => &[READ_ONLY, DENIED],
         IsolationLevel::ProcessGroup => &[],
     };
@@ -159,7 +158,7 @@ fn message(line: &str, level: IsolationLevel) -> Option<(&str, usize)> {
     markers.iter().find_map(|marker| lower.find(marker)).map(|at| (line, at))
 }
 
-/// Returns the paths a message names: what is quoted, or the end of what stands before the error's text.
+/// Returns the paths in a message: quoted text, or the last words before the error text.
 fn named_paths(line: &str, marker: usize) -> Vec<&Path> {
     let quoted = quoted(line);
     if !quoted.is_empty() {
@@ -167,7 +166,7 @@ fn named_paths(line: &str, marker: usize) -> Vec<&Path> {
     }
     let before = line[..marker].trim_end().trim_end_matches(':');
     let last = before.rsplit(": ").next().unwrap_or(before);
-    // A path may have spaces in it, a relative one is the last word.
+    // An absolute path may contain spaces; a relative one is the last word.
     let path = match (last.starts_with('/'), last.find(" /")) {
         (true, _) => last,
         (false, Some(at)) => &last[at + 1..],
@@ -176,7 +175,7 @@ fn named_paths(line: &str, marker: usize) -> Vec<&Path> {
     if path.is_empty() { Vec::new() } else { vec![Path::new(path)] }
 }
 
-/// Returns what stands in quotes. An apostrophe within a word opens none.
+/// Returns the quoted parts of a line. An apostrophe inside of a word does not begin a quote.
 fn quoted(line: &str) -> Vec<&str> {
     let mut found = Vec::new();
     let mut rest = line;
@@ -197,7 +196,7 @@ fn quoted(line: &str) -> Vec<&str> {
     found
 }
 
-/// Returns a path without `.` and `..`, as it is written: what it led to in the command's file system is not known here.
+/// Returns a path without `.` and `..`. Links are not resolved, because the command's file system is not available here.
 fn plain(path: &Path) -> PathBuf {
     let mut plain = PathBuf::new();
     for component in path.components() {
@@ -254,8 +253,8 @@ mod tests {
 
     #[test]
     fn what_real_tools_print_names_the_line_to_add() {
-        // Printed by CPython 3.11, Node 20.20, npm 10, bash 5, dash, coreutils 9 and git 2 on a file system that was mounted read-only;
-        // only the paths are others.
+        // Output of CPython 3.11, Node 20.20, npm 10, bash 5, dash, coreutils 9 and git 2 on a file system that was mounted
+        // read-only. Only the paths were changed.
         for (output, path, line) in [
             ("OSError: [Errno 30] Read-only file system: '/data/p.txt'", "/data/p.txt", "\"/data\""),
             ("OSError: [Errno 30] Read-only file system: '/data/sub' -> '/data/sub/2'", "/data/sub", "\"/data/sub\""),

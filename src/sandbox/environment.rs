@@ -1,4 +1,4 @@
-//! The environment a command is started with: an allow-list, what the settings add, a few fixed values (E12). Pure.
+//! The environment variables of a command: an allow-list, the additions of the settings, and a few fixed values (E12). Pure.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
@@ -8,11 +8,11 @@ use std::path::Path;
 
 use crate::model::{Action, ActionPhase};
 
-/// Names that are passed on; a trailing `*` stands for any rest.
+/// The names of variables that are passed on; a trailing `*` stands for any rest.
 const ALLOWED: &[&str] =
     &["PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_*", "TZ", "TMPDIR", "VIRTUAL_ENV", "CONDA_PREFIX", "NODE_ENV"];
 
-/// What prerequisites get beside it: proxies, certificates, package indexes.
+/// The additional names for prerequisites: proxies, certificates, package indexes.
 const ALLOWED_FOR_PREREQUISITES: &[&str] = &[
     "http_proxy",
     "https_proxy",
@@ -38,18 +38,19 @@ const ALLOWED_FOR_PREREQUISITES: &[&str] = &[
     "POETRY_HTTP_BASIC_*",
 ];
 
-/// Values every command gets, so that a tool prints the same wherever proctor was started. Not `CI`: it changes results.
+/// Fixed values for every command, so that tools print the same wherever proctor was started. `CI` is not set, because it changes
+/// results.
 const FIXED: &[(&str, &str)] = &[("COLUMNS", "200"), ("PYTHONUNBUFFERED", "1")];
 
-/// Where package managers put a user's own tools, below HOME.
+/// The directories below HOME where package managers install a user's own tools.
 const USER_TOOLS: &[&str] = &[".local/bin", ".cargo/bin"];
 
-/// What the settings add to the allow-list.
+/// The settings' additions to the allow-list.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct EnvironmentSettings {
-    /// Further names that are passed on (`pass_environment`).
+    /// Additional names that are passed on (`pass_environment`).
     pub pass: Vec<String>,
-    /// Variables of the settings' `env_file`.
+    /// The variables in the settings' `env_file`.
     pub from_file: Vec<(String, String)>,
 }
 
@@ -58,18 +59,18 @@ pub struct EnvironmentSettings {
 pub struct ChildEnvironment {
     /// Names and values, sorted by name.
     pub variables: BTreeMap<OsString, OsString>,
-    /// Names that were set around us and not passed on.
+    /// The names of variables that proctor has but does not pass on.
     pub dropped: BTreeSet<String>,
 }
 
-/// Returns what of an environment could reach a command, beside what the settings pass on by name.
+/// Returns the variables of an environment that can reach a command without being named in the settings.
 pub fn passed_on(ambient: &BTreeMap<OsString, OsString>) -> BTreeMap<&OsString, &OsString> {
     let is_passed = |name: &OsString| is_listed(name, ALLOWED) || is_listed(name, ALLOWED_FOR_PREREQUISITES);
     ambient.iter().filter(|(name, _)| is_passed(name)).collect()
 }
 
 impl fmt::Debug for EnvironmentSettings {
-    /// Names alone: values may be secrets.
+    /// Prints names only, because values may be secrets.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names: Vec<&str> = self.from_file.iter().map(|(name, _)| name.as_str()).collect();
         formatter.debug_struct("EnvironmentSettings").field("pass", &self.pass).field("from_file", &names).finish()
@@ -77,7 +78,8 @@ impl fmt::Debug for EnvironmentSettings {
 }
 
 impl ChildEnvironment {
-    /// Builds the environment: allow-list, then fixed values, then the file, then the action's own, later ones winning.
+    /// Builds the environment from the allow-list, the fixed values, the file and the action's own variables. Later ones replace
+    /// earlier ones.
     pub fn build(
         ambient: &BTreeMap<OsString, OsString>,
         settings: &EnvironmentSettings,
@@ -107,7 +109,8 @@ impl ChildEnvironment {
         Self { variables, dropped }
     }
 
-    /// Adds what the tool needs, for example the request for its report: it wins over everything, and was made from what is here.
+    /// Adds the variables that the tool needs, for example to request its report. They replace others, whose values they already
+    /// include.
     pub fn add_for_the_tool(&mut self, variables: &[(String, String)]) {
         for (name, value) in variables {
             self.variables.insert(name.into(), value.into());
@@ -115,19 +118,19 @@ impl ChildEnvironment {
         }
     }
 
-    /// Returns where the program of a command is looked for: its `PATH`, then where package managers put a user's own tools (uv, poetry).
-    /// Those are on the search path of a shell and not on that of a service.
+    /// Returns the directories in which a command's program is searched: its `PATH`, then the directories where package managers
+    /// install a user's own tools (uv, poetry). A shell has those on its search path, a service does not.
     pub fn search_path(&self) -> OsString {
         search_path(&self.variables)
     }
 
-    /// Returns names and values as text, for evidence; what of it is shown is `report/`'s decision.
+    /// Returns names and values as text for evidence. `report/` decides which values are shown.
     pub fn as_text(&self) -> BTreeMap<String, String> {
         let text = |value: &OsString| value.to_string_lossy().into_owned();
         self.variables.iter().map(|(name, value)| (text(name), text(value))).collect()
     }
 
-    /// Returns the dropped names that a failed command's output speaks of: probably it needed them.
+    /// Returns the names of withheld variables that occur in a failed command's output, because the command probably needed them.
     pub fn missed_in(&self, output: &str) -> Vec<String> {
         let words: BTreeSet<&str> =
             output.split(|character: char| !(character.is_ascii_alphanumeric() || character == '_')).collect();
@@ -136,12 +139,12 @@ impl ChildEnvironment {
     }
 }
 
-/// Returns where programs are looked for with these variables.
+/// Returns the directories in which programs are searched with these variables.
 pub(crate) fn search_path(variables: &BTreeMap<OsString, OsString>) -> OsString {
     let mut path = variables.get(OsStr::new("PATH")).cloned().unwrap_or_default();
     let home = variables.get(OsStr::new("HOME")).map(Path::new).filter(|home| home.is_absolute());
     for own in home.into_iter().flat_map(|home| USER_TOOLS.iter().map(move |directory| home.join(directory))) {
-        // An empty entry would be the working directory.
+        // An empty entry in `PATH` would mean the working directory.
         if !path.is_empty() {
             path.push(":");
         }

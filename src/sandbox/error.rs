@@ -1,71 +1,53 @@
-//! Why there is no file system for an action.
+//! Errors in preparing an action's view of the file system.
 
 use std::io;
 use std::path::PathBuf;
 
-/// Says which place is in the way.
+/// Why the view of the file system cannot be prepared.
 #[derive(Debug, thiserror::Error)]
 pub enum SandboxError {
-    /// The project or the store could not be looked at.
+    /// The project or the store could not be read.
     #[error("failed to look at `{path}`")]
     Look {
-        /// The directory.
         path: PathBuf,
-        /// Why.
         #[source]
         source: io::Error,
     },
-    /// The project lies in proctor's own directory.
+    /// The project lies inside of proctor's own directory.
     #[error("the project `{project}` lies in proctor's own directory `{store}`, which actions cannot see")]
-    ProjectInStore {
-        /// The project's root.
-        project: PathBuf,
-        /// The state root.
-        store: PathBuf,
-    },
-    /// A place of the settings is not there and cannot be made.
+    ProjectInStore { project: PathBuf, store: PathBuf },
+    /// A place in the settings does not exist and cannot be created.
     #[error("failed to make `{path}`, which `{key}` in `[sandbox]` names")]
     Missing {
-        /// The setting.
         key: &'static str,
-        /// The place.
         path: PathBuf,
-        /// Why.
         #[source]
         source: io::Error,
     },
-    /// A place of the settings would open the store.
+    /// A place in the settings would open the store.
     #[error("`{key}` in `[sandbox]` names `{path}`, and proctor's own directory `{store}` {relation}: no setting opens it")]
     OpensStore {
-        /// The setting.
         key: &'static str,
-        /// The place as it is on disk.
+        /// The place with links resolved.
         path: PathBuf,
-        /// The state root.
         store: PathBuf,
-        /// How the two lie: `lies in it`, `holds it`, `is it`.
+        /// The relation of place and store: `lies in it`, `holds it`, `is it`.
         relation: &'static str,
     },
-    /// A place of the settings shows the kernel's own files, by which one gets out.
+    /// A place in the settings contains the kernel's own files, through which a command could get out of its isolation.
     #[error("`{key}` in `[sandbox]` names `{path}`, which is the kernel's own: each action gets its own view of it")]
-    Kernel {
-        /// The setting.
-        key: &'static str,
-        /// The place.
-        path: PathBuf,
-    },
-    /// A path of the settings begins with `~` and there is no HOME.
+    Kernel { key: &'static str, path: PathBuf },
+    /// A path in the settings begins with `~`, but there is no HOME.
     #[error("`{key}` in `[sandbox]` names `{path}`, and HOME is not set")]
     NoHome {
-        /// The setting.
         key: &'static str,
-        /// The path as it is written.
+        /// The path as written.
         path: String,
     },
 }
 
 impl SandboxError {
-    /// Returns whether the settings are to blame.
+    /// Returns whether the settings are the cause.
     pub(crate) fn is_of_settings(&self) -> bool {
         match self {
             Self::Missing { .. } | Self::OpensStore { .. } | Self::Kernel { .. } | Self::NoHome { .. } => true,
@@ -73,7 +55,7 @@ impl SandboxError {
         }
     }
 
-    /// Returns what to do next.
+    /// Returns advice on what to do next.
     pub(crate) fn hint(&self) -> &'static str {
         match self {
             Self::Look { .. } => "check that the directory exists and that you may read it",

@@ -1,4 +1,4 @@
-//! What a person should know of an action that failed: what it may have missed of its environment, and what it may not write.
+//! Hints for people about a failed action: environment variables that it may have missed, and writes that were denied.
 
 use std::path::Path;
 
@@ -7,12 +7,12 @@ use crate::model::{Action, Ended, PlanNote, Sandbox};
 use crate::sandbox::denied_write::{WriteLimits, denied_writes};
 use crate::sandbox::environment::ChildEnvironment;
 
-/// An action that did not succeed, and what it ran in.
+/// A failed action and its environment.
 pub(crate) struct FailedAction<'a> {
     pub(crate) action: &'a Action,
     pub(crate) ended: &'a Ended,
     pub(crate) environment: &'a ChildEnvironment,
-    /// None: it was not kept apart, or not started.
+    /// The view of the file system; none: the action was not isolated, or not started.
     pub(crate) sandbox: Option<&'a Sandbox>,
     pub(crate) project_root: &'a Path,
     pub(crate) home: Option<&'a Path>,
@@ -20,7 +20,7 @@ pub(crate) struct FailedAction<'a> {
 }
 
 impl FailedAction<'_> {
-    /// Returns what is worth a note.
+    /// Returns the hints as notes for the report.
     pub(crate) fn hints(&self) -> Vec<PlanNote> {
         let captured = &self.ended.captured;
         let output = format!("{}\n{}", captured.stdout.text(), captured.stderr.text());
@@ -28,7 +28,7 @@ impl FailedAction<'_> {
         messages.map(|message| PlanNote { subject: self.action.name.clone(), message }).collect()
     }
 
-    /// A command that speaks of a variable that was not passed on probably needed it (E12).
+    /// Returns hints about withheld variables in the output, because the command probably needed them (E12).
     fn missed_variables(&self, output: &str) -> Vec<String> {
         let missed = self.environment.missed_in(output).into_iter();
         missed

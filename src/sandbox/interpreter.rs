@@ -1,10 +1,10 @@
-//! The interpreter that a script names in its first line.
+//! Reads the interpreter from the first line of a script.
 
 use std::fs::File;
 use std::io::Read as _;
 use std::path::Path;
 
-/// Returns the program a script's first line names: `/usr/bin/env node` names `node`.
+/// Returns the program in a script's first line: for `/usr/bin/env node` it is `node`.
 pub(crate) fn interpreter_of(path: &Path) -> Option<String> {
     let mut head = [0_u8; 256];
     let count = File::open(path).ok()?.read(&mut head).ok()?;

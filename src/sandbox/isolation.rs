@@ -1,4 +1,4 @@
-//! How the actions of a run are kept apart: what is asked of `process/`, and what the report says of it.
+//! The isolation of a run's actions: the request to `process/`, and the facts for the report.
 
 use std::ffi::OsStr;
 use std::path::Path;
@@ -9,14 +9,14 @@ use crate::process::{Isolation, restricts_sockets_and_signals};
 use crate::report::IsolationFacts;
 use crate::sandbox::{SandboxError, SandboxRequest, prepare_sandbox};
 
-/// What a command can reach outside its run, and from which level on.
+/// A way to reach outside of a run, and the levels at which it is open.
 struct OpenChannel {
     name: &'static str,
-    /// The strongest level at which it is open.
+    /// The strongest level at which the way is open.
     from: IsolationLevel,
 }
 
-/// What stays open at which level: every row is a test of the attack matrix.
+/// The ways that stay open at each level. Every row is a test of the attack matrix.
 const OPEN_CHANNELS: &[OpenChannel] = &[
     OpenChannel { name: "network", from: IsolationLevel::Namespace },
     OpenChannel { name: "reading the user's files that are not hidden", from: IsolationLevel::Namespace },
@@ -30,10 +30,10 @@ const OPEN_CHANNELS: &[OpenChannel] = &[
     OpenChannel { name: "the user's other processes", from: IsolationLevel::ProcessGroup },
 ];
 
-/// What stays open where the kernel cannot restrict it (before Linux 6.12).
+/// The way that stays open on kernels before Linux 6.12, which cannot restrict it.
 const ABSTRACT_SOCKETS: &str = "abstract sockets (this kernel cannot restrict them; Linux 6.12 can)";
 
-/// Returns how an action is to be kept apart. `strongest` is what a test allows at most.
+/// Returns the isolation for an action. `strongest` limits the level in tests.
 pub(crate) fn isolation(
     request: &SandboxRequest<'_>,
     output: &Path,
@@ -55,10 +55,10 @@ fn resources(settings: &SandboxSettings) -> ResourceLimits {
     ResourceLimits { memory: settings.memory.map(|size| size.0), processes: settings.processes }
 }
 
-/// Returns what the report says of the isolation of the actions that were started; none when none was.
+/// Returns the report's facts about the isolation of the started actions; none: no action was started.
 pub(crate) fn facts<'a>(kept: impl Iterator<Item = &'a Kept>, settings: &SandboxSettings) -> Option<IsolationFacts> {
     let kept: Vec<&Kept> = kept.collect();
-    // The weakest counts: what one action could do, the run cannot deny.
+    // The weakest level counts, because one weakly isolated action affects the whole run.
     let level = kept.iter().map(|kept| kept.level).max()?;
     let mut obstacles: Vec<String> = kept.iter().flat_map(|kept| kept.obstacles.iter().cloned()).collect();
     obstacles.sort();
@@ -81,7 +81,7 @@ fn open_channels(level: IsolationLevel, settings: &SandboxSettings) -> Vec<Strin
     rows.chain(sockets).chain(abstract_sockets).collect()
 }
 
-/// Returns the directory of whoever runs proctor.
+/// Returns the home directory of the user who runs proctor.
 pub(crate) fn home(ambient: &std::collections::BTreeMap<std::ffi::OsString, std::ffi::OsString>) -> Option<&Path> {
     ambient.get(OsStr::new("HOME")).map(Path::new)
 }

@@ -1,4 +1,4 @@
-//! Looks at what the rules name: which of it is there, where it really lies, and which file it is.
+//! Finds out which of the places in the rules exist, their paths without links, and the identity of each file.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -16,7 +16,7 @@ use crate::sandbox::sight::{Found, Sight};
 use crate::sandbox::visible::{EmptyPlaces, visible_paths};
 use crate::sandbox::{SandboxError, SandboxRequest};
 
-/// Finds everything the rules name for one action.
+/// Finds all places for one action.
 pub(super) fn survey(request: &SandboxRequest<'_>) -> Result<Survey, SandboxError> {
     let mut sight = Sight::default();
     let store = canonical(&mut sight, request.store)?;
@@ -38,7 +38,7 @@ pub(super) fn survey(request: &SandboxRequest<'_>) -> Result<Survey, SandboxErro
     Ok(looking.survey)
 }
 
-/// A survey that is being made.
+/// A survey in progress.
 struct Looking<'r, 'a> {
     request: &'r SandboxRequest<'a>,
     survey: Survey,
@@ -46,7 +46,7 @@ struct Looking<'r, 'a> {
 }
 
 impl Looking<'_, '_> {
-    /// Adds a place if it is there.
+    /// Adds a place if it exists.
     fn add(&mut self, path: &Path, rule: Rule, access: Access) {
         let found = self.sight.found(path);
         self.add_found(found, rule, access);
@@ -62,7 +62,7 @@ impl Looking<'_, '_> {
         let private = |name: &str| Access::Private { source: self.request.scratch.join(name) };
         let mut places: Vec<_> = PRIVATE.iter().map(|(path, name)| (PathBuf::from(path), private(name))).collect();
         let temporary = path_in(self.request.environment, "TMPDIR").filter(|path| path.is_dir());
-        // One that is a row already keeps the row's directory.
+        // If the path is a row of the table as well, the row's directory is used.
         let is_row = |path: &Path| path.canonicalize().is_ok_and(|real| PRIVATE.iter().any(|(row, _)| real == Path::new(row)));
         places.extend(temporary.filter(|path| !is_row(path)).map(|path| (path, private(PRIVATE_TMPDIR))));
         for (path, access) in places {
@@ -76,7 +76,7 @@ impl Looking<'_, '_> {
     fn project(&mut self) {
         let project = self.survey.project.clone();
         self.add(&project, Rule::Project, Access::Writable);
-        // A repository that git does not take for one is protected as well: it may be one in a moment.
+        // A `.git` that git does not recognise is protected too, because it may become a repository at any moment.
         self.add(&project.join(".git"), Rule::Git, Access::ReadOnly);
         if let Some(place) = find_git_location(&project) {
             self.add(&place.work_tree.join(".git"), Rule::Git, Access::ReadOnly);
@@ -96,7 +96,8 @@ impl Looking<'_, '_> {
         }
     }
 
-    /// Returns whether `sandbox.writable` names a directory around a path. The usual run-time directory cannot be opened like that.
+    /// Returns whether `sandbox.writable` names a directory around a path. The usual run-time directory cannot be opened in this
+    /// way.
     fn is_opened(&mut self, path: &Path) -> bool {
         let Some(path) = self.sight.real(path) else { return false };
         let mut named = self.request.settings.writable.iter();
@@ -125,7 +126,7 @@ impl Looking<'_, '_> {
         for row in CREDENTIAL_VARIABLES.iter().filter(|row| applies(row.hidden_from)) {
             for path in paths_in(self.request.ambient, row.name, None) {
                 let named = if row.below.is_empty() { path } else { path.join(row.below) };
-                // A file of the project is part of the tree that is tested: hiding it would test another one.
+                // A file of the project belongs to the tested tree. Hiding it would mean testing another tree.
                 let is_to_hide = |(path, _): &Found| !path.starts_with(&self.survey.project) && !is_shown(path);
                 let secret = self.sight.found(&named).filter(is_to_hide);
                 self.add_found(secret, Rule::Credential, Access::Hidden);
@@ -133,7 +134,7 @@ impl Looking<'_, '_> {
         }
     }
 
-    /// Returns what `sandbox.visible` names and is there.
+    /// Returns the existing paths of `sandbox.visible`.
     fn shown(&self) -> Vec<PathBuf> {
         let settings = self.request.settings.visible.iter();
         settings.filter_map(|path| self.expand("visible", path).ok()?.canonicalize().ok()).collect()
@@ -169,7 +170,7 @@ impl Looking<'_, '_> {
         }
     }
 
-    /// Makes a cache that tools count on. One that cannot be made is not there, which is how the tools see it too.
+    /// Creates a cache that tools expect. If that fails, the cache is missing, just as it is for the tools.
     fn make_cache(&self, row: &Cache, path: &Path) {
         let is_wanted = match row.missing {
             MissingCache::LeftOut => false,
@@ -195,7 +196,8 @@ impl Looking<'_, '_> {
             }
             self.add(&path, Rule::Setting, Access::Writable);
         }
-        // A daemon that is not running has no socket: that is no mistake in the file. Connecting needs the right to write.
+        // A daemon that is not running has no socket, which is no error in the settings. Connecting to a socket needs write
+        // permission.
         for written in &settings.sockets {
             let path = self.expand("sockets", written)?;
             let path = self.checked("sockets", &path)?;
@@ -211,15 +213,16 @@ impl Looking<'_, '_> {
         Ok(())
     }
 
-    /// Returns where a place of the settings that is to be opened really lies; fails if it must stay closed.
+    /// Returns the resolved path of a place that the settings open; fails if the place must stay closed.
     fn checked(&self, key: &'static str, path: &Path) -> Result<PathBuf, SandboxError> {
         let path = real_path(path);
-        // Around the store a place can be opened, since the store stays closed in it; HOME, and what holds it, is too much.
+        // A directory around the store may be opened, because the store stays closed in it. HOME and directories around HOME may
+        // not.
         let is_too_much = self.survey.home.as_ref().is_none_or(|home| home.starts_with(&path));
         if path.starts_with(&self.survey.store) || (self.survey.store.starts_with(&path) && is_too_much) {
             return Err(self.opens_store(key, path));
         }
-        // Single devices can be opened; all of them are the kernel's.
+        // Single devices may be opened, but not `/dev` as a whole.
         if is_kernel(&path) || path == Path::new("/dev") {
             return Err(SandboxError::Kernel { key, path });
         }
@@ -246,7 +249,7 @@ impl Looking<'_, '_> {
         let mut paths = visible_paths(self.request, &self.survey.project, &empty, &mut self.sight);
         paths.extend(self.request.home.map(Path::to_owned));
         for path in paths {
-            // Nothing is there, or nothing is in its way: most paths are done here.
+            // Most paths do not exist and need no entry.
             let Some((real, identity)) = self.sight.found(&path) else { continue };
             if real != path
                 && let Some(link) = empty.link_on_the_way(&path)
@@ -260,7 +263,7 @@ impl Looking<'_, '_> {
         }
     }
 
-    /// Adds a link, to be replaced by what it leads to. It may not lead around what is hidden: its target is seen as it is now.
+    /// Makes a link visible, unless its present target is hidden, in the store, or one of the kernel's directories.
     fn add_link(&mut self, link: PathBuf) {
         let Some((target, identity)) = self.sight.found(&link) else { return };
         let touches = |path: &Path| path.starts_with(&target) || target.starts_with(path);
@@ -273,7 +276,7 @@ impl Looking<'_, '_> {
         }
     }
 
-    /// Returns the directories a row's path may lie in.
+    /// Returns the directories that a row's path may lie in.
     fn bases(&self, base: Base) -> Vec<PathBuf> {
         let home = self.survey.home.as_deref();
         let (variable, default) = match base {
@@ -286,7 +289,7 @@ impl Looking<'_, '_> {
         usual.into_iter().chain(named).collect()
     }
 
-    /// Returns a path of the settings, made absolute.
+    /// Returns a path of the settings as an absolute path.
     fn expand(&self, key: &'static str, written: &str) -> Result<PathBuf, SandboxError> {
         let Some(below) = written.strip_prefix('~') else { return Ok(self.survey.project.join(written)) };
         let home = self.survey.home.as_ref();
@@ -295,7 +298,7 @@ impl Looking<'_, '_> {
     }
 }
 
-/// Returns the paths a variable holds; relative ones begin at `directory`, or are left out where there is none.
+/// Returns the paths in a variable. Relative paths are resolved against `directory`, or left out without one.
 pub(super) fn paths_in(variables: &BTreeMap<OsString, OsString>, name: &str, directory: Option<&Path>) -> Vec<PathBuf> {
     let Some(value) = variables.get(OsStr::new(name)) else { return Vec::new() };
     let absolute = |path: PathBuf| match directory {
@@ -310,14 +313,14 @@ fn path_in(variables: &BTreeMap<OsString, OsString>, name: &str) -> Option<PathB
 }
 
 fn canonical(sight: &mut Sight, path: &Path) -> Result<PathBuf, SandboxError> {
-    // What is not found is asked for once more, for the reason.
+    // If the path was not found, it is looked up again to get the error.
     sight
         .real(path)
         .map_or_else(|| path.canonicalize(), Ok)
         .map_err(|source| SandboxError::Look { path: path.to_owned(), source })
 }
 
-/// Returns where a path lies that need not be there: what is there of it without links, the rest as it is written.
+/// Resolves the links in the existing part of a path. The rest stays as written.
 fn real_path(path: &Path) -> PathBuf {
     if let Ok(real) = path.canonicalize() {
         return real;

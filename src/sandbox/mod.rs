@@ -1,8 +1,8 @@
-//! What an action sees of the file system and of the environment: which places differ from "there and read-only", and why.
+//! An action's view of the file system and of the environment: which places are not simply read-only, and why.
 //!
-//! Owns the rules (`rules`: tables, one row each) and what they amount to for one action. `look` asks the file system what is
-//! there and makes the few directories that tools need; `arrange` is pure and decides which rule wins where. May mount nothing and
-//! start nothing: the list is carried out by `process/`.
+//! This folder has the rules (`rules`: tables with one row each) and applies them to an action. `look` finds out what exists and
+//! creates the few directories that tools need; `arrange` is pure and decides which rule applies where. Nothing is mounted or
+//! started here: the list goes to `process/`.
 
 mod arrange;
 mod denied_write;
@@ -32,36 +32,34 @@ pub(crate) use hints::FailedAction;
 pub(crate) use interpreter::interpreter_of;
 pub(crate) use isolation::home;
 
-/// What the file system of an action is computed from.
+/// The input for computing an action's view of the file system.
 pub(crate) struct SandboxRequest<'a> {
-    /// The project's root.
     pub(crate) project_root: &'a Path,
-    /// HOME of whoever runs proctor; none: there is none, and no rule that needs it applies.
+    /// The home directory of the user who runs proctor; none: there is none, and no rule that needs it applies.
     pub(crate) home: Option<&'a Path>,
-    /// The state root: evidence, ledger, keys.
+    /// The state root, with evidence, ledger and keys.
     pub(crate) store: &'a Path,
-    /// A directory of the run for private and copied places; it need not exist yet, and is best on the disk of the store.
+    /// A directory of the run for private and copied places. It need not exist yet, and is best on the same disk as the store.
     pub(crate) scratch: &'a Path,
-    /// The action.
     pub(crate) action: &'a Action,
-    /// The action's working directory.
     pub(crate) directory: &'a Path,
-    /// The program it starts, as `resolve_program` found it.
+    /// The program that the action starts, as found by `resolve_program`.
     pub(crate) program: &'a Path,
-    /// The variables the command gets.
+    /// The environment variables of the command.
     pub(crate) environment: &'a BTreeMap<OsString, OsString>,
-    /// The variables proctor was started with.
+    /// The environment variables of proctor.
     pub(crate) ambient: &'a BTreeMap<OsString, OsString>,
-    /// `[sandbox]`.
     pub(crate) settings: &'a SandboxSettings,
 }
 
-/// Computes what an action sees. Directories of the settings and the caches that tools count on are made where they are missing.
+/// Computes an action's view of the file system. Missing directories of the settings, and missing caches that tools expect, are
+/// created.
 ///
-/// It looks at what the rules name and walks no directory: it is cheap enough to be asked before each action.
+/// It checks only the paths in the rules and lists no directory trees, so it is fast enough to run before each action.
 ///
 /// # Errors
-/// When a setting names a place that cannot be had or must not be opened, or the project or the store cannot be looked at.
+///
+/// When a setting names a place that does not exist or must not be opened, or the project or the store cannot be read.
 pub(crate) fn prepare_sandbox(request: &SandboxRequest<'_>) -> Result<Sandbox, SandboxError> {
     let survey = look::survey(request)?;
     Ok(Sandbox { places: arrange::arrange(&survey), store: survey.store })

@@ -1,27 +1,25 @@
-//! The rules: what is private, hidden, writable and visible, one row each.
+//! The rules in tables with one row each: which places are private, hidden, writable or visible.
 
-/// Below what a row's path lies.
+/// The base directory of a row's path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Base {
-    /// HOME.
     Home,
-    /// `$XDG_CONFIG_HOME` and `~/.config`: both, since not every tool follows the variable.
+    /// `$XDG_CONFIG_HOME` and `~/.config`. Both are used, because some tools ignore the variable.
     Config,
     /// `$XDG_DATA_HOME` and `~/.local/share`.
     Data,
 }
 
 impl Base {
-    /// Every one.
+    /// All base directories.
     pub(super) const ALL: [Self; 3] = [Self::Home, Self::Config, Self::Data];
 }
 
-/// For whom a credential is hidden.
+/// The actions that a credential is hidden from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum HiddenFrom {
-    /// Every action.
     All,
-    /// Checks and clean-up: prerequisites fetch packages, from private registries too.
+    /// Checks and cleanup. Prerequisites need it to fetch packages from private registries.
     Checks,
 }
 
@@ -32,10 +30,10 @@ pub(super) struct Credential {
     pub(super) hidden_from: HiddenFrom,
 }
 
-/// A variable that says where secrets are.
+/// A variable that names a place with secrets.
 pub(super) struct CredentialVariable {
     pub(super) name: &'static str,
-    /// What below the named directory holds the secrets; empty: the place itself.
+    /// The path with the secrets below the named directory; empty: the directory itself.
     pub(super) below: &'static str,
     pub(super) hidden_from: HiddenFrom,
 }
@@ -47,14 +45,14 @@ pub(super) struct Cache {
     pub(super) missing: MissingCache,
 }
 
-/// What is done about a cache that is not there.
+/// What happens when a cache does not exist.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum MissingCache {
-    /// Nothing: the tool is not in use.
+    /// Nothing, because the tool is not in use.
     LeftOut,
-    /// It is made.
+    /// It is created.
     Made,
-    /// It is made when the project has a `package.json`.
+    /// It is created if the project has a `package.json`.
     MadeForNode,
 }
 
@@ -78,23 +76,25 @@ const fn cache(path: &'static str) -> Cache {
     Cache { base: Base::Home, path, missing: MissingCache::LeftOut }
 }
 
-/// Directories for temporary files, each with the name of its own directory in the run's scratch: what other processes leave in
-/// them (sockets of agents and multiplexers above all) is theirs.
+/// Directories for temporary files, each with the name of its replacement in the run's scratch directory. They are replaced
+/// because other processes keep files in them, above all the sockets of agents and terminal multiplexers.
 pub(super) const PRIVATE: &[(&str, &str)] = &[("/tmp", "tmp"), ("/var/tmp", "var-tmp")];
 
-/// The name of `$TMPDIR`'s directory in the scratch.
+/// The name of the directory that replaces `$TMPDIR`.
 pub(super) const PRIVATE_TMPDIR: &str = "tmpdir";
 
-/// The name of HOME's directory in the scratch.
+/// The name of the directory for the changes to HOME.
 pub(super) const OVERLAY_HOME: &str = "home";
 
-/// A file system in memory: POSIX semaphores and shared memory live there, and those of others are theirs.
+/// An in-memory file system for POSIX semaphores and shared memory. It is replaced because other processes keep theirs in it.
 pub(super) const MEMORY: &[&str] = &["/dev/shm"];
 
-/// Run-time directories: message buses, agents, container engines, service managers. Whoever speaks to them gets out.
+/// Run-time directories with the sockets of message buses, agents, container engines and service managers. A command that can use
+/// these sockets can get out of its isolation.
 pub(super) const RUN_TIME: &[&str] = &["/run", "/var/run"];
 
-/// What is hidden of `$XDG_RUNTIME_DIR` where `sandbox.writable` names a directory around it: a person has opened the rest.
+/// The parts of `$XDG_RUNTIME_DIR` that stay hidden when `sandbox.writable` names a directory around it. A person has opened the
+/// rest.
 pub(super) const RUN_TIME_DOORS: &[&str] = &[
     "at-spi",
     "buildkit",
@@ -117,34 +117,35 @@ pub(super) const RUN_TIME_DOORS: &[&str] = &[
     "wayland-0",
 ];
 
-/// Files below them without which programs do not start or names are not resolved. `/run/nscd/socket` is not among them: behind it
-/// is a daemon of root's, and the C library reads the same files itself when it is not there.
+/// Files in these directories that programs need to start, or to look up host names. `/run/nscd/socket` is left out, because a
+/// daemon of root listens there, and the C library reads the same files itself without it.
 pub(super) const RUN_TIME_VISIBLE: &[&str] = &[
-    // What `/etc/resolv.conf` leads to.
+    // The targets of `/etc/resolv.conf`.
     "/run/systemd/resolve/resolv.conf",
     "/run/systemd/resolve/stub-resolv.conf",
     "/run/resolvconf/resolv.conf",
     "/run/NetworkManager/resolv.conf",
     "/run/NetworkManager/no-stub-resolv.conf",
     "/run/connman/resolv.conf",
-    // NixOS: every program, the running kernel's modules, drivers.
+    // NixOS: all programs, the modules of the running kernel, drivers.
     "/run/current-system",
     "/run/booted-system",
     "/run/opengl-driver",
     "/run/opengl-driver-32",
-    // Silverblue and other image-based systems mark themselves; tools ask.
+    // Silverblue and other image-based systems have this marker, which tools look for.
     "/run/ostree-booted",
-    // Tools ask whether they run in a container.
+    // Tools look for this marker to find out whether they run in a container.
     "/run/.containerenv",
 ];
 
-/// The kernel's own files. Each action gets a `/proc` of its own and a `/sys` it cannot write to; through the real ones one gets out.
+/// The kernel's own directories. Each action gets its own `/proc` and a read-only `/sys`; the real ones would allow it to get
+/// out.
 pub(super) const KERNEL: &[&str] = &["/proc", "/sys"];
 
-/// What is hidden where it exists. Files that a tool cannot bear to find empty (Maven's `settings.xml`, Composer's `auth.json`) are not
-/// here: hiding them would fail checks.
+/// Places with secrets, hidden if they exist. Files that tools cannot handle when empty (Maven's `settings.xml`, Composer's
+/// `auth.json`) are left out, because hiding them would make checks fail.
 pub(super) const CREDENTIALS: &[Credential] = &[
-    // Keys and their agents.
+    // SSH and GPG keys, and the sockets of their agents.
     secret(Base::Home, ".ssh"),
     secret(Base::Home, ".gnupg"),
     secret(Base::Home, ".pki"),
@@ -160,7 +161,7 @@ pub(super) const CREDENTIALS: &[Credential] = &[
     secret(Base::Config, "rbw"),
     secret(Base::Data, "keyrings"),
     secret(Base::Data, "kwalletd"),
-    // Clouds and clusters.
+    // Cloud services and clusters.
     secret(Base::Home, ".aws"),
     secret(Base::Home, ".azure"),
     secret(Base::Config, "gcloud"),
@@ -192,11 +193,11 @@ pub(super) const CREDENTIALS: &[Credential] = &[
     secret(Base::Home, ".databrickscfg"),
     secret(Base::Home, ".snowflake"),
     secret(Base::Home, ".kaggle"),
-    // Databases.
+    // Database passwords.
     secret(Base::Home, ".pgpass"),
     secret(Base::Home, ".my.cnf"),
     secret(Base::Home, ".mylogin.cnf"),
-    // Forges and trackers.
+    // Code hosting sites and issue trackers.
     secret(Base::Config, "gh"),
     secret(Base::Config, "hub"),
     secret(Base::Config, "glab-cli"),
@@ -209,7 +210,7 @@ pub(super) const CREDENTIALS: &[Credential] = &[
     secret(Base::Config, "git/credentials"),
     secret(Base::Home, ".git-credential-cache"),
     secret(Base::Home, ".cache/git/credential"),
-    // Where packages are published.
+    // Accounts for publishing packages.
     secret(Base::Home, ".pypirc"),
     secret(Base::Home, ".cargo/credentials"),
     secret(Base::Home, ".cargo/credentials.toml"),
@@ -217,7 +218,7 @@ pub(super) const CREDENTIALS: &[Credential] = &[
     secret(Base::Data, "gem/credentials"),
     secret(Base::Home, ".m2/settings-security.xml"),
     secret(Base::Config, "hex"),
-    // Where packages come from: prerequisites need them.
+    // Package registries. Prerequisites need them.
     registry(Base::Home, ".npmrc"),
     registry(Base::Home, ".yarnrc"),
     registry(Base::Home, ".yarnrc.yml"),
@@ -248,7 +249,7 @@ pub(super) const CREDENTIALS: &[Credential] = &[
     secret(Base::Config, "Signal"),
     secret(Base::Config, "Slack"),
     secret(Base::Config, "discord"),
-    // Assistants: tokens, and what was said to them.
+    // Assistants: tokens, and the texts of conversations.
     secret(Base::Home, ".claude"),
     secret(Base::Home, ".claude.json"),
     secret(Base::Home, ".codex"),
@@ -264,7 +265,7 @@ pub(super) const CREDENTIALS: &[Credential] = &[
     secret(Base::Data, "opencode"),
     secret(Base::Home, ".cache/huggingface/token"),
     secret(Base::Home, ".huggingface/token"),
-    // What was typed, passwords included.
+    // Histories of typed commands, which may contain passwords.
     secret(Base::Home, ".bash_history"),
     secret(Base::Home, ".zsh_history"),
     secret(Base::Data, "fish/fish_history"),
@@ -272,12 +273,12 @@ pub(super) const CREDENTIALS: &[Credential] = &[
     secret(Base::Home, ".mysql_history"),
     secret(Base::Home, ".python_history"),
     secret(Base::Home, ".node_repl_history"),
-    // The display's key: whoever has it reads every key stroke.
+    // The key of the X display. With it a program can read every key stroke.
     secret(Base::Home, ".Xauthority"),
     secret(Base::Home, ".ICEauthority"),
 ];
 
-/// Variables of the ambient environment that name such places; those of lists hold several.
+/// Variables in proctor's environment that name such places. Some hold several paths.
 pub(super) const CREDENTIAL_VARIABLES: &[CredentialVariable] = &[
     named("GNUPGHOME"),
     named("SSH_AUTH_SOCK"),
@@ -309,8 +310,8 @@ pub(super) const CREDENTIAL_VARIABLES: &[CredentialVariable] = &[
     CredentialVariable { name: "PIP_CONFIG_FILE", below: "", hidden_from: HiddenFrom::Checks },
 ];
 
-/// What stays writable where it exists: a cache that cannot be written to costs a download each time. Directories that hold programs
-/// beside downloads (`~/.deno`, `~/.stack`) are not here unless a package manager cannot work without them.
+/// Caches that stay writable if they exist, because otherwise every run would download again. Directories that hold programs
+/// beside downloads (`~/.deno`, `~/.stack`) are left out, unless a package manager cannot work without them.
 pub(super) const CACHES: &[Cache] = &[
     Cache { base: Base::Home, path: ".cache", missing: MissingCache::Made },
     Cache { base: Base::Home, path: ".npm", missing: MissingCache::MadeForNode },
@@ -340,7 +341,7 @@ pub(super) const CACHES: &[Cache] = &[
     cache(".sccache"),
 ];
 
-/// Variables of the command's environment that name caches.
+/// Variables in the command's environment that name caches.
 pub(super) const CACHE_VARIABLES: &[&str] = &[
     "XDG_CACHE_HOME",
     "PIP_CACHE_DIR",
@@ -358,7 +359,7 @@ pub(super) const CACHE_VARIABLES: &[&str] = &[
     "CYPRESS_CACHE_FOLDER",
 ];
 
-/// Variables of the command's environment that name what its programs are made of; those of lists hold several.
+/// Variables in the command's environment that name the files of its programs. Some hold several paths.
 pub(super) const VISIBLE_VARIABLES: &[&str] = &[
     "HOME",
     "VIRTUAL_ENV",

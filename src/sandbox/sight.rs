@@ -1,5 +1,6 @@
-//! What is there, asked with few calls. The rules name some two hundred places, most of which do not exist, and they are looked for
-//! between a save and its run: the names in a directory are read once, and where it really lies is found out once.
+//! Finds out with few system calls which paths exist. The rules name some two hundred places, most of which do not exist, and
+//! they are looked up between a save and its run. So the names in a directory are read only once, and its links are resolved only
+//! once.
 
 use std::collections::{HashMap, HashSet};
 use std::ffi::{OsStr, OsString};
@@ -8,17 +9,17 @@ use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-/// A directory with more names than this is not read: asking for each place costs less then.
+/// The most names of a directory that are read. In larger directories it is cheaper to look up each path.
 const MOST_NAMES: usize = 1_000;
 
-/// Where a path really lies, and which file it is (device, inode).
+/// A path without links, and the identity of its file (device, inode).
 pub(super) type Found = (PathBuf, (u64, u64));
 
-/// What has been seen so far; for one look at the rules, since what is there changes. What was not there is asked for again: a
-/// directory may be made between two looks.
+/// What is known so far, during one evaluation of the rules. Missing paths are looked up again, because a directory may be
+/// created in between.
 #[derive(Debug, Default)]
 pub(super) struct Sight {
-    // By the paths as they are written: hashing them part by part costs more than asking twice.
+    // The keys are unparsed paths, because hashing a path component by component is slower than an occasional second lookup.
     names: HashMap<OsString, Names>,
     found: HashMap<OsString, Found>,
 }
@@ -26,14 +27,14 @@ pub(super) struct Sight {
 /// The names in a directory.
 #[derive(Debug)]
 enum Names {
-    /// All of them; none where there is no such directory (what is made later is found by its own path).
+    /// All names; empty if the directory does not exist. A directory that is created later is found by its own path.
     Known(HashSet<OsString>),
-    /// Too many to be read, or they cannot be.
+    /// The directory has too many names or cannot be read.
     Unknown,
 }
 
 impl Sight {
-    /// Returns where a path really lies and which file it is; none where nothing is there.
+    /// Returns the resolved path and the identity of its file; none: nothing is there.
     pub(super) fn found(&mut self, path: &Path) -> Option<Found> {
         if let Some(known) = self.found.get(path.as_os_str()) {
             return Some(known.clone());
@@ -43,19 +44,19 @@ impl Sight {
         Some(found)
     }
 
-    /// Returns where a path really lies; none where nothing is there.
+    /// Returns the resolved path; none: nothing is there.
     pub(super) fn real(&mut self, path: &Path) -> Option<PathBuf> {
         self.found(path).map(|(path, _identity)| path)
     }
 
-    /// Returns what of some relative paths is found below a directory; most of the time the directory's names say that nothing is.
+    /// Returns which relative paths exist below a directory. Usually the directory's list of names shows that none does.
     pub(super) fn found_below<'p>(&mut self, directory: &Path, paths: impl IntoIterator<Item = &'p str>) -> Vec<Found> {
         let names = self.names.entry(directory.into()).or_insert_with(|| Names::read(directory));
         let likely: Vec<&str> = paths.into_iter().filter(|path| names.may_hold(path)).collect();
         likely.into_iter().filter_map(|path| self.found(&directory.join(path))).collect()
     }
 
-    /// Asks for a path: what is above it, and what a link leads to, is asked for once for all that is named by it.
+    /// Looks up a path. Parent directories and targets of links are looked up once for all paths.
     fn look(&mut self, path: &Path) -> Option<Found> {
         let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else { return whole(path) };
         let real = self.real(parent)?.join(name);
@@ -86,7 +87,7 @@ impl Names {
         Self::Known(names)
     }
 
-    /// Returns whether a relative path may be there.
+    /// Returns whether a relative path may exist.
     fn may_hold(&self, path: &str) -> bool {
         match self {
             Self::Known(names) => path.split('/').next().is_some_and(|first| names.contains(OsStr::new(first))),
@@ -109,7 +110,7 @@ mod tests {
 
     use super::*;
 
-    /// What is asked of the system for each path on its own.
+    /// Looks up a single path with system calls.
     fn plainly(path: &Path) -> Option<Found> {
         whole(path)
     }

@@ -1,4 +1,4 @@
-//! Each rule, on directories made for it, and what holds of every list.
+//! Tests each rule on real directories, and the properties of every list.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -13,8 +13,8 @@ use crate::model::{Access, ActionPhase, Sandbox};
 use crate::project::testing::action;
 use crate::sandbox::{SandboxError, SandboxRequest, prepare_sandbox};
 
-/// A machine in a directory: `home`, `home/src/shop` the project, `home/.local/state/proctor` the store, `bin/tool` the program.
-/// `$TMPDIR` is the whole of it, so that everything but what a rule names is gone inside.
+/// A miniature machine in a directory: `home`; the project in `home/src/shop`; the store in `home/.local/state/proctor`; the
+/// program `bin/tool`. `$TMPDIR` is the whole directory, so that an action sees only what a rule names.
 struct World {
     _directory: TempDir,
     root: PathBuf,
@@ -96,7 +96,7 @@ impl World {
         self.try_prepare().unwrap_or_else(|error| panic!("{error:?}"))
     }
 
-    /// Returns what the list makes of a path: the access of the last place it lies in.
+    /// Returns the list's access for a path, which is that of the last place that contains it.
     #[track_caller]
     fn access(&self, relative: &str) -> Access {
         access_of(&self.prepare(), &self.path(relative))
@@ -136,7 +136,7 @@ fn a_worktree_s_pointer_and_the_repository_it_leads_to_are_read_only() {
     let pointer = format!("gitdir: {}\n", world.path("home/repository/.git/worktrees/shop").display());
     world.file("home/src/shop/.git", &pointer);
     assert_eq!(world.access("home/src/shop/.git"), Access::ReadOnly);
-    // What a person opens does not open the repository in it.
+    // Opening a directory does not open the git repository in it.
     world.settings.writable = vec!["~/repository".to_owned()];
     assert_eq!(world.access("home/repository/src"), Access::Writable);
     assert_eq!(world.access("home/repository/.git/objects"), Access::ReadOnly);
@@ -273,7 +273,7 @@ fn secrets_that_variables_name_are_hidden_and_those_of_the_project_are_part_of_i
     world.ambient("NETRC", "home/src/shop/fixtures/netrc");
     world.ambient("CARGO_HOME", "home/rust");
     world.ambient("XDG_CONFIG_HOME", "home/xdg");
-    // A directory that a variable makes too wide hides nothing: everything would be gone.
+    // A directory that a variable makes too wide is not hidden, because otherwise everything would be hidden.
     world.ambient("DOCKER_CONFIG", "home");
     world.ambient.insert("GNUPGHOME".into(), "/".into());
     for hidden in ["home/keys/kube/one", "home/keys/two", "home/rust/credentials.toml", "home/xdg/gh/hosts.yml"] {
@@ -376,7 +376,7 @@ fn what_a_command_is_made_of_stays_visible_in_a_private_place() {
         assert_eq!(world.access(seen), Access::ReadOnly, "{seen}");
     }
     assert_eq!(world.access("tools/other"), private("tmpdir"));
-    // A program in the private directory itself is seen, and nothing beside it.
+    // A program inside of the private directory is visible, but nothing beside it.
     world.directory("lib");
     world.program = world.file("tool", "");
     assert_eq!((world.access("tool"), world.access("lib")), (Access::ReadOnly, private("tmpdir")));
@@ -388,7 +388,7 @@ fn what_a_command_is_made_of_stays_visible_in_a_private_place() {
 fn a_link_in_a_private_place_shows_what_it_leads_to_unless_it_leads_around_what_is_hidden() {
     let mut world = World::new();
     let outside = tempfile::tempdir_in("/var/tmp").expect("a directory");
-    // Everything below `/var/tmp` is private as well: only the link matters here.
+    // Everything below `/var/tmp` is private too, and this test is about the link only.
     fs::create_dir(outside.path().join("bin")).expect("made");
     symlink(outside.path(), world.path("system")).expect("linked");
     world.file("home/.ssh/id", "");

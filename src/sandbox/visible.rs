@@ -1,5 +1,5 @@
-//! What a command is made of: its program, the environment the program lies in, what `PATH` and its like name. It stays visible
-//! where it lies in a place that is private or hidden. Reads files; decides nothing about access.
+//! Finds the files that a command consists of: its program, the environment of the program, and the directories in `PATH` and
+//! similar variables. They stay visible inside of private or hidden places. It reads files and decides nothing about access.
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -12,13 +12,13 @@ use crate::sandbox::look::paths_in;
 use crate::sandbox::rules::{RUN_TIME_VISIBLE, VISIBLE_VARIABLES};
 use crate::sandbox::sight::Sight;
 
-/// A `pyvenv.cfg` is a few lines.
+/// The largest `pyvenv.cfg` that is read. The file has a few lines.
 const ENVIRONMENT_FILE_CAP: u64 = 8 * 1024;
 
-/// The places that show nothing of what is there: private, hidden, in memory.
+/// The places whose content is not visible: private, hidden, or in memory.
 pub(super) struct EmptyPlaces(pub(super) Vec<PathBuf>);
 
-/// Returns what an action needs to see, as it is named: links are not resolved.
+/// Returns the paths that an action needs to see. Links are not resolved.
 pub(super) fn visible_paths(
     request: &SandboxRequest<'_>,
     project: &Path,
@@ -39,7 +39,7 @@ pub(super) fn visible_paths(
     for directory in paths_in(request.environment, "PATH", Some(request.directory)) {
         paths.push(looking.prefix_of(&directory));
     }
-    // Node looks for packages in every directory above.
+    // Node searches for packages in every parent directory.
     if empty.hide(project) {
         paths.extend(project.ancestors().skip(1).map(|directory| directory.join("node_modules")));
     }
@@ -47,16 +47,16 @@ pub(super) fn visible_paths(
 }
 
 impl EmptyPlaces {
-    /// Returns whether a path without links lies in one of them, and is none of them itself.
+    /// Returns whether a path without links lies inside of one of the places.
     pub(super) fn hide(&self, path: &Path) -> bool {
         self.0.iter().any(|empty| path.starts_with(empty)) && self.0.iter().all(|empty| path != empty)
     }
 
-    /// Returns the first link on the way of a path that lies in one of them: without it the path leads nowhere, wherever its end lies.
+    /// Returns the first link on a path that lies inside of one of the places. Without this link the path leads nowhere.
     pub(super) fn link_on_the_way(&self, path: &Path) -> Option<PathBuf> {
         let mut real = PathBuf::new();
         for component in path.components() {
-            // `..` after a link that was followed is that of its target.
+            // After a followed link, `..` means the parent directory of its target.
             if component == Component::ParentDir {
                 real.pop();
                 continue;
@@ -79,7 +79,7 @@ struct Looking<'e> {
 }
 
 impl Looking<'_> {
-    /// Adds a program: its file, and what it lies in by its name and in truth.
+    /// Adds a program: its file, and the installations that contain it before and after resolving links.
     fn program(&mut self, program: &Path, paths: &mut Vec<PathBuf>) {
         let real = self.sight.real(program).unwrap_or_else(|| program.to_owned());
         for path in [program, &real] {
@@ -91,8 +91,8 @@ impl Looking<'_> {
         paths.push(real);
     }
 
-    /// Returns the installation a directory of programs belongs to, or the directory itself: `…/bin` of a virtual environment, or
-    /// beside a `lib`, is of no use alone.
+    /// Returns the installation that a directory of programs belongs to, otherwise the directory itself. A `…/bin` in a virtual
+    /// environment, or beside a `lib`, does not work alone.
     fn prefix_of(&mut self, directory: &Path) -> PathBuf {
         let mut prefix = || {
             let real = self.sight.real(directory)?;
@@ -104,7 +104,7 @@ impl Looking<'_> {
     }
 }
 
-/// Returns the directory of the interpreter that a virtual environment was made with (`home =` of its `pyvenv.cfg`).
+/// Returns the directory of the interpreter that a virtual environment is based on (`home =` in its `pyvenv.cfg`).
 fn base_of_environment(directory: &Path) -> Option<PathBuf> {
     let file = File::open(directory.parent()?.join("pyvenv.cfg")).ok()?;
     let mut text = String::new();

@@ -1,4 +1,4 @@
-//! What one command does to what the shell knows.
+//! The effects of single commands on the state of the shell.
 
 use crate::shell::commands::without_launchers;
 use crate::shell::machine::{FailureTrace, HidingWay, NextStep, ScriptEnds, ScriptMachine, ShellState, ended};
@@ -7,21 +7,21 @@ use crate::shell::value::{BOTH, ShellValue, Status};
 use crate::shell::word::ScriptWord;
 use crate::shell::words::is_variable_name;
 
-/// So deep functions call each other.
+/// The deepest nesting of function calls that is followed.
 const MOST_CALLS: u32 = 12;
 
-/// Commands that set what their words say and succeed.
+/// Commands that set the variables in their arguments and succeed.
 const DECLARING: &[&str] = &["export", "declare", "typeset", "local", "readonly"];
 
-/// Commands after which the variables that their words name are not known.
+/// Commands after which the variables in their arguments are unknown.
 const READING: &[&str] = &["read", "mapfile", "readarray", "getopts", "unset", "let", "printf"];
 
-/// Commands that succeed whatever they do.
+/// Commands that always succeed.
 const SUCCEEDING: &[&str] = &["true", ":", "echo", "printf", "unset", "shopt", "umask", "alias"];
 
 const FAILING: &[&str] = &["false"];
 
-/// Where the programs of the same names as commands of the shell lie.
+/// The directories of system programs that have the same names as shell commands.
 const SYSTEM: &[&str] = &["/usr/bin/", "/bin/"];
 
 impl<'t> ScriptMachine<'t> {
@@ -61,7 +61,7 @@ impl<'t> ScriptMachine<'t> {
         if self.is_expanded && word.expands { None } else { state.known().value(word) }
     }
 
-    /// ScriptEnds a command with a status.
+    /// Ends a command with a status, and records a failure if the command is a deciding one.
     fn end(
         &mut self,
         node: &'t ScriptPart,
@@ -80,7 +80,7 @@ impl<'t> ScriptMachine<'t> {
         self.settle(state, trace, is_calm)
     }
 
-    /// ScriptEnds a command in each of some ways.
+    /// Ends a command once with each of several statuses.
     fn end_as(
         &mut self,
         node: &'t ScriptPart,
@@ -180,7 +180,7 @@ impl<'t> ScriptMachine<'t> {
         }
     }
 
-    /// ScriptEnds a command that only has a status.
+    /// Ends a command whose only effect is its status.
     fn other(
         &mut self,
         node: &'t ScriptPart,
@@ -253,7 +253,7 @@ impl<'t> ScriptMachine<'t> {
         is_calm: bool,
     ) -> ScriptEnds<'t> {
         if self.calls == 0 && self.is_bash {
-            // OutsideScripts of a function bash only complains.
+            // Outside of a function bash only reports an error.
             return self.end(node, state, Status::NonZero, trace, is_calm);
         }
         let before = state.status;
@@ -269,7 +269,7 @@ impl<'t> ScriptMachine<'t> {
         ends
     }
 
-    /// Returns the statuses that the operand of `exit` and `return` may name.
+    /// Returns the statuses that the operand of `exit` or `return` may have.
     fn named(&self, state: &ShellState, operands: &[ScriptWord], before: Status) -> Vec<Status> {
         match operands.first() {
             None => vec![before],
@@ -347,7 +347,7 @@ fn set(state: &mut ShellState, name: &str, value: Option<ShellValue>) {
     }
 }
 
-/// Returns how many loops `break` and `continue` leave.
+/// Returns how many loops `break` or `continue` leaves.
 fn depth(operands: &[ScriptWord]) -> u32 {
     operands.first().and_then(|word| word.text.parse().ok()).filter(|depth| *depth > 0).unwrap_or(1)
 }
@@ -368,7 +368,7 @@ fn set_options(state: &mut ShellState, operands: &[ScriptWord]) {
     (state.errexit, state.pipefail) = (options.errexit, options.pipefail);
 }
 
-/// Returns how `wait` may end.
+/// Returns the possible statuses of `wait`.
 fn waited(state: &ShellState, operands: &[ScriptWord], is_expanded: bool) -> &'static [Status] {
     const ZERO: &[Status] = &[Status::Zero];
     const NON_ZERO: &[Status] = &[Status::NonZero];

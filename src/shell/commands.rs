@@ -1,4 +1,4 @@
-//! The plain commands of a script, for those who ask what it runs and not what its status is.
+//! Lists the plain commands of a script, for callers that ask what it runs and not how it ends.
 
 use crate::shell::lexer::{Token, is_redirection, lex};
 use crate::shell::parser::parse;
@@ -6,18 +6,18 @@ use crate::shell::tree::{Lead, PartKind, ScriptPart, Simple};
 use crate::shell::word::ScriptWord;
 use crate::shell::words::is_assignment;
 
-/// Words that may stand before a command without being one.
+/// Words that may stand before a command and do not belong to it.
 const KEYWORDS: &[&str] = &["!", "{", "do", "elif", "else", "exec", "command", "if", "then", "time", "until", "while"];
 
-/// So deep scripts in words are looked into.
+/// The deepest nesting of scripts in words that is examined.
 const DEEPEST: usize = 8;
 
-/// A program that runs what stands behind it and ends with its status.
+/// A program that runs the command in its arguments and exits with the command's status.
 struct StartingProgram {
     program: &'static str,
     /// Options whose value is the next word.
     valued: &'static [&'static str],
-    /// How many words stand before the command.
+    /// The number of other arguments before the command.
     operands: usize,
 }
 
@@ -43,27 +43,28 @@ const LAUNCHERS: &[StartingProgram] = &[
 /// How a command is joined to the next one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Joint {
-    /// `;`, `&`, the end of a line or that of the script: the next one follows whatever becomes of it.
+    /// `;`, `&`, the end of a line or of the script: the next command runs in any case.
     Then,
-    /// `&&`.
+    /// `&&`: the next command runs if this one succeeds.
     And,
-    /// `||`.
+    /// `||`: the next command runs if this one fails.
     Or,
-    /// `|`.
+    /// `|`: the next command reads the output of this one.
     Pipe,
 }
 
-/// A command of a script.
+/// A command of a script, and how it is joined to the next one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ScriptCommand {
-    /// Its words without quotes and redirections, variables before it among them; `$NAME` and `$(…)` as they are written.
+    /// The words without quotes and redirections, including variable assignments before the command. `$NAME` and `$(…)` stay as
+    /// written.
     pub words: Vec<String>,
-    /// What stands behind it.
+    /// How the command is joined to the next one.
     pub joint: Joint,
 }
 
-/// Returns the commands of a script; none where it is more than a row of commands (a group, a loop, a condition, a text behind `<<`), or
-/// cannot be read: whoever asks is told so, and never a guess.
+/// Returns the commands of a script that is a simple sequence of commands. None if the script has a group, a loop, a condition or
+/// a text after `<<`, or cannot be parsed: the result is never a guess.
 pub fn command_row(script: &str) -> Option<Vec<ScriptCommand>> {
     let mut commands = Vec::new();
     append_row(&parse(script).ok()?, Joint::Then, &mut commands)?;
@@ -109,7 +110,7 @@ fn row_words(simple: &Simple) -> Option<Vec<String>> {
 
 /// Returns the simple commands of a script as word lists, without leading keywords, variable assignments and redirections.
 ///
-/// A script that cannot be read is taken apart all the same. The insides of `$(…)` count as commands of their own.
+/// A script that cannot be parsed is split as far as possible. Commands inside of `$(…)` are listed separately.
 pub fn simple_commands(script: &str) -> Vec<Vec<String>> {
     let mut commands = Vec::new();
     append_simple(script, 0, &mut commands);
@@ -118,7 +119,8 @@ pub fn simple_commands(script: &str) -> Vec<Vec<String>> {
     own.filter(|command| !command.is_empty()).collect()
 }
 
-/// Returns the simple commands of a script as word lists, without redirections and what stands in `$(…)`; none where a quote is open.
+/// Returns the simple commands of a script as word lists, without redirections and without commands inside of `$(…)`; none: a
+/// quote is not closed.
 pub fn commands_outside(script: &str) -> Option<Vec<Vec<String>>> {
     let lexed = lex(script);
     if lexed.is_open {
@@ -138,7 +140,7 @@ fn append_simple(script: &str, depth: usize, commands: &mut Vec<Vec<String>>) {
     }
 }
 
-/// Splits words at the operators between them. Where something is redirected to is no word of a command.
+/// Splits tokens into commands at the operators between them. The target of a redirection is not a word of a command.
 fn split(tokens: &[Token]) -> Vec<Vec<&ScriptWord>> {
     let (mut commands, mut is_target) = (vec![Vec::new()], false);
     for token in tokens {
@@ -155,7 +157,7 @@ fn split(tokens: &[Token]) -> Vec<Vec<&ScriptWord>> {
     commands
 }
 
-/// Returns the words of a command without the programs that only start it.
+/// Returns the words of a command without the launchers before it.
 pub(super) fn without_launchers(words: &[ScriptWord]) -> &[ScriptWord] {
     let mut own = words;
     while let Some(rest) = own.split_first().and_then(|(first, rest)| launched(&first.text, rest)) {
@@ -164,7 +166,7 @@ pub(super) fn without_launchers(words: &[ScriptWord]) -> &[ScriptWord] {
     own
 }
 
-/// Returns the command that a launcher starts; none where it starts none.
+/// Returns the command that a launcher starts; none: it starts none.
 fn launched<'w>(program: &str, words: &'w [ScriptWord]) -> Option<&'w [ScriptWord]> {
     let name = program.rsplit('/').next()?;
     let launcher = LAUNCHERS.iter().find(|launcher| launcher.program == name)?;

@@ -1,4 +1,4 @@
-//! Commands that are made of others: groups, conditions, loops, functions; and the scripts in the words of plain ones.
+//! Parses compound commands: groups, conditions, loops, functions; and the scripts in the words of plain commands.
 
 use crate::shell::commands::without_launchers;
 use crate::shell::parser::{ParseResult, ScriptParser};
@@ -7,7 +7,7 @@ use crate::shell::tree::{CaseClause, InnerScript, Lead, PartKind, ScriptPart, Si
 use crate::shell::word::ScriptWord;
 
 impl ScriptParser<'_> {
-    /// Reads one command of a pipe.
+    /// Parses one command of a pipeline.
     pub(super) fn command(&mut self, lead: Lead) -> ParseResult<ScriptPart> {
         let start = self.start();
         let kind = match (self.operator(), self.keyword()) {
@@ -80,7 +80,7 @@ impl ScriptParser<'_> {
         Ok(PartKind::Loop { is_until, condition, body, outside: self.redirections()? })
     }
 
-    /// Reads `do … done`.
+    /// Parses `do … done`.
     fn body(&mut self) -> ParseResult<ScriptPart> {
         self.expect_keyword("do")?;
         let body = self.commands()?;
@@ -157,7 +157,7 @@ impl ScriptParser<'_> {
         self.function_body(name)
     }
 
-    /// Reads `NAME() …`, if that is next.
+    /// Parses `NAME() …`, if it comes next.
     fn function_by_brackets(&mut self) -> ParseResult<Option<PartKind>> {
         if !self.is_function() {
             return Ok(None);
@@ -199,7 +199,7 @@ impl ScriptParser<'_> {
         self.built_in(words)
     }
 
-    /// Reads `(( … ))`, which ends where it is said to.
+    /// Parses `(( … ))`; `end` is the position of its end.
     fn arithmetic(&mut self, end: usize) -> ParseResult<PartKind> {
         let text = self.text_up_to(end);
         let text = text.strip_prefix("((").unwrap_or(text).to_owned();
@@ -219,7 +219,7 @@ impl ScriptParser<'_> {
         Ok(PartKind::Simple(Box::new(simple)))
     }
 
-    /// Reads the scripts in the words of a command, and the one that is handed to it as a word.
+    /// Parses the scripts in the words of a command, and the script that is an argument of it.
     pub(super) fn with_scripts(&mut self, mut simple: Simple, others: &[ScriptWord]) -> ParseResult<Simple> {
         simple.scripts = self.scripts_of(others)?;
         let scripts = self.scripts_of(&simple.words)?;
@@ -248,13 +248,13 @@ impl ScriptParser<'_> {
     }
 }
 
-/// Returns whether nothing of a word is known before the script runs.
+/// Returns whether a word is completely unknown before the script runs.
 pub(super) fn is_opaque(word: &ScriptWord) -> bool {
     word.expands && word.text.starts_with(['$', '`']) && !word.text.contains([' ', ';', '\n'])
         || (word.text.starts_with("$(") && word.text.ends_with(')'))
 }
 
-/// A command that is alone in its brackets is shown with them.
+/// Gives a command that is alone in brackets the text including the brackets, for messages.
 fn pass_lead_on(node: &mut ScriptPart) {
     let (PartKind::Group(inner, _) | PartKind::Subshell(inner, _)) = &mut node.kind else { return };
     let PartKind::List(commands) = &mut inner.kind else { return };

@@ -1,4 +1,4 @@
-//! Whether a command text needs a shell (E9).
+//! Decides whether the text of a command needs a shell (E9).
 
 use crate::shell::lexer::{Construct, Token, lex};
 use crate::shell::words::is_assignment;
@@ -6,7 +6,7 @@ use crate::shell::words::is_assignment;
 const DIRECTORY: Option<&str> = Some("name the directory with `directory = \"…\"`");
 const VARIABLES: Option<&str> = Some("set variables with `environment = { NAME = \"…\" }`");
 
-/// Words that are commands of the shell itself when they stand first, with another way to say them.
+/// Shell commands that need a shell when they are the first word, each with an alternative if there is one.
 const BUILTINS: &[(&str, Option<&str>)] = &[
     ("cd", DIRECTORY),
     ("pushd", DIRECTORY),
@@ -26,7 +26,7 @@ const BUILTINS: &[(&str, Option<&str>)] = &[
     ("{", None),
 ];
 
-/// Returns the first thing of a command text that needs a shell.
+/// Returns the first part of a command's text that needs a shell.
 pub fn shell_construct(text: &str) -> Option<Construct> {
     let lexed = lex(text.trim());
     if lexed.construct.is_some() {

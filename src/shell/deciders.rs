@@ -1,32 +1,32 @@
-//! Which commands of a script decide: those whose failure the script must hand on.
+//! Finds the deciding commands of a script: those whose failure must make the script fail.
 //!
-//! A program that is not known is taken for a check. What only prepares, looks or tidies up decides where no check does.
+//! An unknown program is treated as a check. Commands that only prepare, test or clean up decide only in a script without checks.
 
 use std::collections::BTreeSet;
 
 use crate::shell::commands::without_launchers;
 use crate::shell::tree::{InnerScript, PartKind, ScriptPart, Simple, each_part};
 
-/// What a command is there for.
+/// The purpose of a command, which decides whether its failure matters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum CommandPurpose {
-    /// Unknown, and so what the script is about.
+    /// An unknown program, which is what the script is for.
     Check,
-    /// It finds out something, and its status says what.
+    /// It tests something and reports the result by its status.
     Looks,
-    /// It prepares or tidies up.
+    /// It prepares or cleans up.
     Works,
-    /// `false`: it fails, always.
+    /// It always fails, like `false`.
     Fails,
-    /// It prints something, sets something, or steers the script.
+    /// It prints text, sets variables, or controls the script.
     Idles,
 }
 
-/// Where a command stands.
+/// The place of a command in the script.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum CommandStage {
     Front,
-    /// Behind `&`, or in `$(…)` of a command's words.
+    /// In the background (`&`), or in a `$(…)` in a command's words.
     Aside,
 }
 
@@ -159,7 +159,7 @@ const IDLING: &[&str] = &[
     "typeset", "readonly", "shift", "trap", "shopt", "ulimit", "alias", "disown", "getopts", "exec",
 ];
 
-/// Programs that install what a project needs, with their verbs for it.
+/// Programs that install a project's dependencies, with their subcommands for it.
 const INSTALLERS: &[(&str, &[&str])] = &[
     ("npm", INSTALLING),
     ("pnpm", INSTALLING),
@@ -176,7 +176,7 @@ const INSTALLERS: &[(&str, &[&str])] = &[
 
 const INSTALLING: &[&str] = &["add", "ci", "i", "install", "lock", "pip", "sync", "venv"];
 
-/// Returns the numbers of the commands that decide.
+/// Returns the numbers of the deciding commands.
 pub(super) fn deciders(script: &ScriptPart) -> BTreeSet<usize> {
     let mut found = Vec::new();
     collect(script, CommandStage::Front, &mut found);
@@ -200,7 +200,7 @@ pub(super) fn deciders(script: &ScriptPart) -> BTreeSet<usize> {
     choices.into_iter().find(|choice| !choice.is_empty()).unwrap_or_default()
 }
 
-/// Returns the numbers of the commands that call a function of the script: what decides stands in the function.
+/// Returns the numbers of the commands that call a function of the script. The deciding commands are inside of the function.
 fn calls(script: &ScriptPart) -> BTreeSet<usize> {
     let (mut functions, mut calls) = (BTreeSet::new(), BTreeSet::new());
     each_part(script, &mut |part| {
@@ -218,7 +218,7 @@ fn calls(script: &ScriptPart) -> BTreeSet<usize> {
     calls
 }
 
-/// What a command is, by its name.
+/// Returns the purpose of a command, by its name.
 pub(super) fn purpose_of(simple: &Simple) -> CommandPurpose {
     let own = without_launchers(&simple.words);
     let Some(program) = own.first() else {
@@ -260,7 +260,7 @@ fn collect(node: &ScriptPart, stage: CommandStage, found: &mut Vec<(usize, Comma
         }
         PartKind::Loop { condition, body, outside, .. } => {
             all(outside, CommandStage::Aside);
-            // What is asked at the end of each turn comes last.
+            // The condition is evaluated after each turn, so it is collected last.
             collect(body, stage, found);
             collect(condition, stage, found);
         }
@@ -276,12 +276,12 @@ fn collect(node: &ScriptPart, stage: CommandStage, found: &mut Vec<(usize, Comma
 }
 
 fn collect_simple(simple: &Simple, stage: CommandStage, found: &mut Vec<(usize, CommandPurpose, CommandStage)>) {
-    // `OUT=$(pytest)` is a way to run it; in `tar x $(./names)` it only says words.
+    // In `OUT=$(pytest)` the inner command is run for its own sake; in `tar x $(./names)` it only provides words.
     let inside = if simple.words.is_empty() { stage } else { CommandStage::Aside };
     simple.scripts.iter().for_each(|script| collect(script, inside, found));
     match &simple.inner {
         Some(InnerScript::Shell(script, _) | InnerScript::Eval(script)) => collect(script, stage, found),
-        // What a trap runs comes behind what decides.
+        // A trap runs after the deciding commands.
         Some(InnerScript::Trap { .. }) => {}
         None => {
             if simple.words.is_empty() && !simple.scripts.is_empty() {

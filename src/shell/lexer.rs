@@ -1,26 +1,27 @@
-//! From the text of a script to words and operators. It never fails: what is not closed ends with the text, and is said to be open.
+//! Splits the text of a script into words and operators. It never fails: an unclosed part extends to the end of the text and is
+//! marked as open.
 
 use crate::shell::word::ScriptWord;
 
-/// Something of a command text that only a shell understands.
+/// A part of a command's text that only a shell understands.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Construct {
-    /// What it is, for people: "a pipe".
+    /// Its name for people, such as "a pipe".
     pub what: &'static str,
-    /// As it is written.
+    /// Its text.
     pub text: String,
-    /// Another way than a shell, if there is one.
+    /// An alternative that needs no shell, if there is one.
     pub instead: Option<&'static str>,
 }
 
-/// A piece of a script.
+/// A token of a script.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Token {
     Word(ScriptWord),
     Operator { text: &'static str, start: usize },
 }
 
-/// The operators of a shell with what they are for people, longer ones before their beginnings.
+/// The operators of a shell with their names for people. An operator comes before those that are a beginning of it.
 const OPERATORS: &[(&str, &str)] = &[
     ("&>>", "a redirection"),
     ("<<<", "a redirection"),
@@ -51,19 +52,19 @@ const OPERATORS: &[(&str, &str)] = &[
 /// Operators that are followed by a file, a descriptor or a text.
 const REDIRECTIONS: &[&str] = &["&>>", "<<<", "<<-", "<<", "&>", ">&", ">>", ">|", "<&", "<>", ">", "<"];
 
-/// A script as words and operators.
+/// The tokens of a script.
 #[derive(Debug, Default)]
 pub(super) struct Lexed {
     pub(super) tokens: Vec<Token>,
-    /// The texts that stand on lines of their own behind `<<`, in the order of their operators.
+    /// The texts after `<<` operators (here-documents), in the order of the operators.
     pub(super) documents: Vec<ScriptWord>,
-    /// The first thing that needs a shell.
+    /// The first part that needs a shell.
     pub(super) construct: Option<Construct>,
-    /// Whether a quote, a bracket or a text behind `<<` is not closed.
+    /// Whether a quote, a bracket or a text after `<<` is not closed.
     pub(super) is_open: bool,
 }
 
-/// A text behind `<<` that is still to come.
+/// A text after `<<` that begins on one of the next lines.
 struct Awaited {
     delimiter: ScriptWord,
     strips_tabs: bool,
@@ -116,7 +117,7 @@ impl<'t> ScriptLexer<'t> {
 
     fn operator(&mut self, text: &'static str) {
         let start = self.at;
-        // In `2>log` the digits are no word but what is redirected.
+        // In `2>log` the digit is no word, but the number of the redirected descriptor.
         let is_descriptor =
             |word: &ScriptWord| word.end == start && !word.is_quoted && word.text.bytes().all(|byte| byte.is_ascii_digit());
         if is_redirection(text) && matches!(self.lexed.tokens.last(), Some(Token::Word(word)) if is_descriptor(word)) {
@@ -139,7 +140,7 @@ impl<'t> ScriptLexer<'t> {
         self.lexed.tokens.push(Token::Word(word));
     }
 
-    /// Reads the lines up to the delimiter.
+    /// Reads lines up to the delimiter.
     fn document(&mut self, awaited: &Awaited) {
         let start = self.at;
         loop {
@@ -161,13 +162,14 @@ impl<'t> ScriptLexer<'t> {
         }
     }
 
-    /// Keeps what needs a shell if it is the first such thing: a text of many of them must not be copied for each.
+    /// Records a part that needs a shell, if it is the first one. The text is passed as a function, because copying it for every
+    /// such part would be slow.
     pub(super) fn note(&mut self, what: &'static str, text: impl FnOnce() -> &'t str) {
         self.lexed.construct.get_or_insert_with(|| Construct { what, text: text().to_owned(), instead: None });
     }
 }
 
-/// Returns the length of a backslash at the end of a line, which joins it to the next.
+/// Returns the length of a backslash and a line end, which join two lines.
 pub(super) fn joined_lines(text: &str) -> Option<usize> {
     text.starts_with("\\\n").then_some(2)
 }
@@ -176,7 +178,7 @@ pub(super) fn operator_at(text: &str) -> Option<(&'static str, &'static str)> {
     OPERATORS.iter().find(|(operator, _)| text.starts_with(operator)).copied()
 }
 
-/// Returns whether a text begins with `<(` or `>(`, which is a word.
+/// Returns whether a text begins with `<(` or `>(`, which belongs to a word.
 pub(super) fn is_process_substitution(text: &str) -> bool {
     text.starts_with("<(") || text.starts_with(">(")
 }

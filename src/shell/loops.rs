@@ -1,4 +1,4 @@
-//! Loops and choices: parts of a script that may run several times, or not at all.
+//! Follows loops and choices: parts of a script that may run several times, or not at all.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use crate::shell::tree::{CaseClause, PartKind, ScriptPart, each_part};
 use crate::shell::value::{ShellValue, Status};
 use crate::shell::word::ScriptWord;
 
-/// So many turns of a loop over known words are followed one by one.
+/// The most turns of a loop over known words that are followed one by one.
 const MOST_TURNS: usize = 8;
 
 impl<'t> ScriptMachine<'t> {
@@ -24,7 +24,8 @@ impl<'t> ScriptMachine<'t> {
             if !seen.insert((state.clone(), status)) {
                 continue;
             }
-            // Asking again is what such a loop is for: the last answer counts, unless it is a check that is asked.
+            // A waiting loop may see failures until its condition holds, so only the last result counts, unless the condition is
+            // a check.
             if trace.failed.is_some_and(|failed| self.waits_for(condition, failed)) {
                 state.has_failed = false;
             }
@@ -98,7 +99,7 @@ impl<'t> ScriptMachine<'t> {
         after
     }
 
-    /// Follows a loop over words that are not known: none, or any number of them.
+    /// Follows a loop over unknown words, which may run any number of times or not at all.
     fn any_turns(
         &mut self,
         node: &'t ScriptPart,
@@ -174,7 +175,7 @@ impl<'t> ScriptMachine<'t> {
     }
 }
 
-/// Leaves a loop, one of several perhaps.
+/// Leaves a loop, and the loops around it if the command says so.
 fn leave<'t>(after: &mut ScriptEnds<'t>, state: ShellState, flow: NextStep, mut trace: FailureTrace<'t>, node: &'t ScriptPart) {
     let flow = match flow {
         NextStep::Break(1) => {
@@ -189,7 +190,7 @@ fn leave<'t>(after: &mut ScriptEnds<'t>, state: ShellState, flow: NextStep, mut 
     after.entry((state, flow)).or_insert(trace);
 }
 
-/// Returns whether a value matches one of some patterns, as far as that is known.
+/// Returns whether a value matches one of the patterns; none: unknown.
 fn matching(value: Option<&ShellValue>, patterns: &[ScriptWord]) -> Option<bool> {
     let mut found = Some(false);
     for pattern in patterns {
@@ -208,7 +209,7 @@ fn matching(value: Option<&ShellValue>, patterns: &[ScriptWord]) -> Option<bool>
     found
 }
 
-/// Returns whether a command with a number stands in a part of a script.
+/// Returns whether a part of a script contains the command with this number.
 fn contains(part: &ScriptPart, id: usize) -> bool {
     let mut is_there = false;
     each_part(part, &mut |part| is_there |= matches!(&part.kind, PartKind::Simple(simple) if simple.id == id));

@@ -1,33 +1,34 @@
-//! Every way a script can end, found without running it: programs that are not known may succeed and fail.
+//! Finds every way in which a script can end, without running it. An unknown program may succeed or fail.
 //!
-//! What is asked for: can the script end with 0 after a command that decides has failed? Reading too many ways is a mistake on the safe
-//! side; reading too few would let a hidden failure through.
+//! The question is whether the script can end with 0 after a deciding command has failed. To follow a way that cannot happen is a
+//! harmless error; to miss one would let a hidden failure through.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::shell::tree::{Lead, PartKind, ScriptPart, ShellOptions};
 use crate::shell::value::{KnownValues, ShellValue, Status};
 
-/// What the shell knows between two commands.
+/// The state of the shell between two commands.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct ShellState {
     pub(super) status: Status,
-    /// Whether a command that decides has failed.
+    /// Whether a deciding command has failed.
     pub(super) has_failed: bool,
     pub(super) errexit: bool,
     pub(super) pipefail: bool,
     pub(super) variables: BTreeMap<String, ShellValue>,
     pub(super) pipe: Vec<Status>,
     pub(super) job: Option<Status>,
-    /// The numbers of the commands that set what is run at the end, after a failure, and for a signal.
+    /// The number of the command that set the trap for the end of the shell. The next two are those for a failure and for a
+    /// signal.
     pub(super) exit_trap: Option<usize>,
     pub(super) failure_trap: Option<usize>,
     pub(super) signal_trap: Option<usize>,
-    /// The status at the end of the script, while what is set for that end runs.
+    /// The status at the end of the script, while the trap for the end runs.
     pub(super) ended_with: Option<Status>,
 }
 
-/// What comes behind a command.
+/// How the script continues after a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum NextStep {
     Next,
@@ -37,23 +38,23 @@ pub(super) enum NextStep {
     Continue(u32),
 }
 
-/// In which way a part of a script hides a failure.
+/// How a part of a script hides a failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum HidingWay {
-    /// It runs after the failure, and its own status counts.
+    /// It runs after the failure, and its own status replaces the failure.
     Follows,
     Negates,
     LeavesRunning,
-    /// It reads the output of what failed.
+    /// It reads the output of the failed command in a pipe.
     Pipes,
-    /// What failed only makes words for it.
+    /// The failed command only provides words for it.
     Substitutes,
-    /// A condition, a choice or a loop that does nothing, or goes on, after a failure.
+    /// It is a condition, a choice or a loop that ignores the failure.
     Steers,
     RunsAtTheEnd,
 }
 
-/// How it came to a state: which command failed, and what hid that.
+/// How a state was reached: the failed command, and the part that hid the failure.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct FailureTrace<'t> {
     pub(super) failed: Option<&'t ScriptPart>,
@@ -62,26 +63,26 @@ pub(super) struct FailureTrace<'t> {
 
 pub(super) type ScriptEnds<'t> = BTreeMap<(ShellState, NextStep), FailureTrace<'t>>;
 
-/// So many parts are looked at before a script counts as too long to be followed.
+/// The most parts that are followed. A longer script counts as too complex.
 const MOST_STEPS: u32 = 60_000;
-/// With more states than this what is known of variables is forgotten.
+/// With more states than this, the values of variables are forgotten to limit the work.
 const MOST_STATES: usize = 200;
 
 pub(super) struct ScriptMachine<'t> {
     pub(super) deciders: BTreeSet<usize>,
-    /// Deciders that a loop may wait for: what is not known to be a check.
+    /// Deciding commands that a loop may wait for, because they are not known to be checks.
     pub(super) awaited: BTreeSet<usize>,
     pub(super) is_bash: bool,
     pub(super) functions: BTreeMap<&'t str, Vec<&'t ScriptPart>>,
-    /// Bodies of traps by the number of the command that sets them.
+    /// The bodies of traps, by the number of the command that sets the trap.
     pub(super) traps: BTreeMap<usize, (&'t ScriptPart, bool)>,
     pub(super) calls: u32,
-    /// How many loops there are around what runs: without one `break` does nothing.
+    /// The number of enclosing loops. Without a loop `break` has no effect.
     pub(super) loops: u32,
-    /// Whether the words of what runs were expanded before, so that its variables are not those of now.
+    /// Whether the current words were expanded earlier, so that the present values of variables do not apply.
     pub(super) is_expanded: bool,
     pub(super) steps: u32,
-    /// What cannot be followed.
+    /// A part that cannot be followed.
     pub(super) unfollowed: Option<&'t ScriptPart>,
 }
 
@@ -108,7 +109,7 @@ impl ShellState {
 }
 
 impl<'t> FailureTrace<'t> {
-    /// Notes what made a success of a failure.
+    /// Records the part that turned a failure into success.
     pub(super) fn note(&mut self, state: &ShellState, new: Status, node: &'t ScriptPart, way: HidingWay) {
         let is_hidden = state.has_failed && new == Status::Zero;
         if is_hidden && (state.status == Status::NonZero || self.hidden.is_none_or(|(_, before)| before == HidingWay::Follows)) {
@@ -139,7 +140,7 @@ impl<'t> ScriptMachine<'t> {
         ends
     }
 
-    /// Runs what is set for the end of a shell.
+    /// Runs the trap for the end of a shell.
     fn finish(&mut self, state: ShellState, trace: FailureTrace<'t>) -> Vec<(ShellState, FailureTrace<'t>)> {
         let Some(number) = state.exit_trap else { return vec![(state, trace)] };
         let before = state.status;
@@ -154,7 +155,7 @@ impl<'t> ScriptMachine<'t> {
         finished.collect()
     }
 
-    /// Runs the body of a trap. What ends the shell in there hides the failure by that.
+    /// Runs the body of a trap. If the body ends the shell, this hides the failure.
     pub(super) fn trap(&mut self, number: usize, state: ShellState, trace: FailureTrace<'t>) -> ScriptEnds<'t> {
         let Some((body, expands)) = self.traps.get(&number).copied() else { return ended(state, NextStep::Next, trace) };
         let was_expanded = std::mem::replace(&mut self.is_expanded, expands);
@@ -169,7 +170,7 @@ impl<'t> ScriptMachine<'t> {
         named.collect()
     }
 
-    /// Follows a part of a script. It is calm where `set -e` does not count: in conditions and before `&&` and `||`.
+    /// Follows a part of a script. `is_calm` means that `set -e` has no effect here: in conditions, and before `&&` and `||`.
     pub(super) fn run(
         &mut self,
         node: &'t ScriptPart,
@@ -234,7 +235,7 @@ impl<'t> ScriptMachine<'t> {
         }
     }
 
-    /// Goes on behind every way that leads on.
+    /// Applies `next` to every way on which the script continues normally.
     pub(super) fn then(
         &mut self,
         ends: ScriptEnds<'t>,
@@ -254,7 +255,7 @@ impl<'t> ScriptMachine<'t> {
         after
     }
 
-    /// Lets a failure end the script where `set -e` or a trap says so.
+    /// Ends the script after a failure if `set -e` or a trap says so.
     pub(super) fn settle(&mut self, state: ShellState, trace: FailureTrace<'t>, is_calm: bool) -> ScriptEnds<'t> {
         if state.status == Status::Zero || is_calm {
             return ended(state, NextStep::Next, trace);
@@ -369,7 +370,7 @@ impl<'t> ScriptMachine<'t> {
         after
     }
 
-    /// Runs the scripts in the words and redirections of a compound command, whose own status is lost.
+    /// Runs the scripts in the words and redirections of a compound command. Their status does not count.
     fn outside(
         &mut self,
         node: &'t ScriptPart,
@@ -382,7 +383,7 @@ impl<'t> ScriptMachine<'t> {
         self.then(ends, |_, state, trace| ended(ShellState { status: before, ..state }, NextStep::Next, trace))
     }
 
-    /// Runs the scripts in words, one after the other. The status is then that of the last.
+    /// Runs the scripts in words, one after another. The status of the last one remains.
     pub(super) fn scripts(
         &mut self,
         node: &'t ScriptPart,
@@ -435,7 +436,7 @@ impl<'t> ScriptMachine<'t> {
 }
 
 impl ShellState {
-    /// A shell inside of a shell has no traps of its own yet.
+    /// Removes the traps, because a subshell begins without traps.
     pub(super) fn outside_traps(self) -> Self {
         Self { exit_trap: None, failure_trap: None, signal_trap: None, ..self }
     }

@@ -1,4 +1,4 @@
-//! Whether a script hides a failure (E9): whether it can end with 0 after a command that decides has failed.
+//! Decides whether a script hides a failure (E9): whether it can end with 0 after a deciding command has failed.
 
 use std::collections::BTreeSet;
 
@@ -14,9 +14,9 @@ use crate::shell::word::ScriptWord;
 /// The part of a script that hides a failure.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HiddenFailure {
-    /// As it is written, with what joins it to the part before it: `|| true`.
+    /// The text of the part, including the operator before it: `|| true`.
     pub part: String,
-    /// What it does: the rest of a sentence that begins with the part.
+    /// How it hides the failure: the rest of a sentence that begins with the part.
     pub why: &'static str,
     /// What to write in its place.
     pub instead: &'static str,
@@ -30,7 +30,7 @@ const UNREADABLE: &str = "cannot be read, and so nobody knows whether a failure 
 const OWN_STATUS: &str = "let the command's own exit status decide";
 const SIMPLER: &str = "write it in a simpler way, or move it into a script file that is run as a command";
 
-/// What is said of each way to hide a failure, and what to write instead.
+/// The explanation of each way to hide a failure, and the advice.
 const WAYS: &[(HidingWay, &str, &str)] = &[
     (HidingWay::Follows, LAST, "join the commands by `&&`, or begin with `set -e`"),
     (HidingWay::Negates, "turns success into failure and failure into success", OWN_STATUS),
@@ -53,13 +53,13 @@ const WAYS: &[(HidingWay, &str, &str)] = &[
     (HidingWay::RunsAtTheEnd, "runs at the end of the script and sets another status", "leave out the `exit` in the trap"),
 ];
 
-/// Programs that read only a part of what a command prints.
+/// Programs that read only a part of a command's output.
 const CUTTERS: &[&str] = &["head", "tail"];
 
-/// So much of a part is shown.
+/// The most characters of a part that are shown.
 const SHOWN: usize = 48;
 
-/// Returns the part of a script that hides a failure; none where every failure that decides is handed on.
+/// Returns the part of a script that hides a failure; none: every failure of a deciding command makes the script fail.
 pub fn hidden_failure(script: &ShellScript<'_>) -> Option<HiddenFailure> {
     match parse(script.text) {
         Ok(tree) => hidden_in(&tree, script),
@@ -67,7 +67,7 @@ pub fn hidden_failure(script: &ShellScript<'_>) -> Option<HiddenFailure> {
     }
 }
 
-/// Returns the part of a command's script that hides a failure, where a shell is among its words: `env A=1 sh -c '…'`.
+/// Returns the part that hides a failure in a shell script among the words of a command, such as `env A=1 sh -c '…'`.
 pub fn hidden_failure_of_words(argv: &[String]) -> Option<HiddenFailure> {
     let words: Vec<ScriptWord> = argv.iter().map(|word| ScriptWord::literal(word)).collect();
     let own: Vec<&str> = without_launchers(&words).iter().map(|word| word.text.as_str()).collect();
@@ -75,7 +75,7 @@ pub fn hidden_failure_of_words(argv: &[String]) -> Option<HiddenFailure> {
     hidden_failure(&ShellScript { text: own[at], options })
 }
 
-/// Returns whether no way through a script ends with a failure. One that hides a failure is another rule's.
+/// Returns whether no way through a script ends with a failure. A script that hides a failure is found by another rule.
 pub fn can_only_succeed(script: &ShellScript<'_>) -> bool {
     let Ok(tree) = parse(script.text) else { return false };
     let is_empty = matches!(&tree.kind, PartKind::List(commands) if commands.is_empty());
@@ -141,7 +141,7 @@ fn described(node: &ScriptPart, way: HidingWay) -> HiddenFailure {
     if node.lead == Lead::Or && way == HidingWay::Follows {
         return HiddenFailure { part, why: TURNS, instead: OWN_STATUS };
     }
-    // Behind these there is nothing to be joined to.
+    // After one of these, the operator before it is not part of the problem.
     let is_needless = way == HidingWay::Follows && matches!(node.text.trim(), "true" | ":" | "exit 0");
     let (why, instead) =
         WAYS.iter().find(|(one, _, _)| *one == way).map_or((LAST, OWN_STATUS), |(_, why, instead)| (*why, *instead));
@@ -152,7 +152,7 @@ fn unreadable(text: &str) -> HiddenFailure {
     HiddenFailure { part: shown(text), why: UNREADABLE, instead: SIMPLER }
 }
 
-/// Returns the beginning of a text, on one line.
+/// Returns the beginning of a text on one line.
 fn shown(text: &str) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     match line.char_indices().nth(SHOWN) {
@@ -161,7 +161,7 @@ fn shown(text: &str) -> String {
     }
 }
 
-/// Returns the program that cuts the output of a command that decides.
+/// Returns the program that cuts off the output of a deciding command.
 fn cutter(tree: &ScriptPart, deciders: &BTreeSet<usize>) -> Option<String> {
     let mut found = None;
     each_part(tree, &mut |node| {

@@ -1,7 +1,7 @@
-//! Reading shell: the one place that knows what a script's text means.
+//! Reads shell scripts. This is the only folder that knows the meaning of a script's text.
 //!
-//! A text becomes words and operators, these become a tree, and the tree is followed over all the ways a script can end. Nothing is
-//! expanded and nothing is run. What is refused as hiding a failure, and why, is the business of whoever asks.
+//! A text is split into words and operators, these are parsed into a tree, and the tree is followed over all ways in which the
+//! script can end. Nothing is expanded or run. Callers decide which scripts are refused for hiding a failure.
 
 mod builtins;
 mod commands;

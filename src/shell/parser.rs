@@ -1,29 +1,29 @@
-//! From words and operators to the structure of a script.
+//! Parses words and operators into the structure of a script.
 
 use crate::shell::lexer::{Lexed, Token, is_redirection, lex};
 use crate::shell::tree::{Assignment, Lead, OutsideScripts, PartKind, ScriptPart, Simple};
 use crate::shell::word::ScriptWord;
 use crate::shell::words::is_variable_name;
 
-/// What of a script cannot be read.
+/// The part of a script that cannot be parsed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Unreadable(pub(super) String);
 
 pub(super) type ParseResult<T> = Result<T, Unreadable>;
 
-/// So deep parts of a script, and scripts in its words, stand in each other.
+/// The deepest nesting of parts of a script, including scripts in words.
 const DEEPEST: usize = 40;
 
 /// Words that end a list of commands.
 const ENDS: &[&str] = &["}", "then", "do", "done", "elif", "else", "esac", "fi"];
 
-/// Reads a script.
+/// Parses a script.
 pub(super) fn parse(text: &str) -> ParseResult<ScriptPart> {
     let mut next_id = 0;
     parse_inside(text, &mut next_id, 0)
 }
 
-/// Reads a script that stands in another one, whose commands have numbers already.
+/// Parses a script inside of another one. Its commands get numbers from `next_id` on.
 pub(super) fn parse_inside(text: &str, next_id: &mut usize, depth: usize) -> ParseResult<ScriptPart> {
     let Lexed { tokens, documents, is_open, .. } = lex(text);
     if is_open {
@@ -44,7 +44,7 @@ pub(super) struct ScriptParser<'p> {
 }
 
 impl ScriptParser<'_> {
-    /// Returns the operator that is next.
+    /// Returns the next token if it is an operator.
     pub(super) fn operator(&self) -> Option<&'static str> {
         match self.tokens.get(self.at) {
             Some(Token::Operator { text, .. }) => Some(text),
@@ -58,7 +58,7 @@ impl ScriptParser<'_> {
         is_next
     }
 
-    /// Returns the unquoted word that is next: only such a word can be a keyword.
+    /// Returns the next token if it is an unquoted word. Only such a word can be a keyword.
     pub(super) fn keyword(&self) -> Option<&str> {
         match self.tokens.get(self.at) {
             Some(Token::Word(word)) if !word.is_quoted => Some(&word.text),
@@ -87,7 +87,7 @@ impl ScriptParser<'_> {
         while self.take_operator("\n") {}
     }
 
-    /// Says what is next, which is not understood.
+    /// Returns an error that names the next token.
     pub(super) fn unreadable(&self) -> Unreadable {
         let start = self.start();
         let rest = if start < self.text.len() { &self.text[start..] } else { self.text };
@@ -102,7 +102,7 @@ impl ScriptParser<'_> {
         }
     }
 
-    /// Returns where the token before ends.
+    /// Returns the end position of the previous token.
     fn end(&self) -> usize {
         match self.at.checked_sub(1).and_then(|before| self.tokens.get(before)) {
             Some(Token::Word(word)) => word.end,
@@ -116,7 +116,7 @@ impl ScriptParser<'_> {
         ScriptPart { kind, text: text.to_owned(), lead }
     }
 
-    /// Reads commands up to the end, a closing bracket or a keyword that ends them.
+    /// Parses commands up to the end, a closing bracket, or a keyword that ends a list.
     pub(super) fn list(&mut self, first: Lead) -> ParseResult<ScriptPart> {
         if self.depth > DEEPEST {
             return Err(self.unreadable());
@@ -150,7 +150,7 @@ impl ScriptParser<'_> {
         Ok(self.node(PartKind::List(commands), begun, first))
     }
 
-    /// Reads a list that must not be empty.
+    /// Parses a list that must not be empty.
     pub(super) fn commands(&mut self) -> ParseResult<ScriptPart> {
         let list = self.list(Lead::Inside)?;
         if matches!(&list.kind, PartKind::List(commands) if commands.is_empty()) { Err(self.unreadable()) } else { Ok(list) }
@@ -193,7 +193,7 @@ impl ScriptParser<'_> {
         Ok(self.node(PartKind::Pipeline { is_negated, parts }, start, lead))
     }
 
-    /// Reads the redirections behind a compound command and returns the scripts in them.
+    /// Parses the redirections after a compound command, and returns the scripts in them.
     pub(super) fn redirections(&mut self) -> ParseResult<OutsideScripts> {
         let mut words = Vec::new();
         while let Some(word) = self.redirection()? {
@@ -202,7 +202,7 @@ impl ScriptParser<'_> {
         self.scripts_of(&words)
     }
 
-    /// Reads one redirection and returns its target.
+    /// Parses one redirection and returns its target.
     fn redirection(&mut self) -> ParseResult<Option<ScriptWord>> {
         let Some(operator) = self.operator().filter(|operator| is_redirection(operator)) else { return Ok(None) };
         self.at += 1;
@@ -216,7 +216,7 @@ impl ScriptParser<'_> {
         Ok(Some(self.documents.remove(0)))
     }
 
-    /// Reads the scripts that stand in words.
+    /// Parses the scripts in words.
     pub(super) fn scripts_of(&mut self, words: &[ScriptWord]) -> ParseResult<OutsideScripts> {
         let texts = words.iter().flat_map(|word| &word.scripts);
         let mut scripts = Vec::new();
@@ -226,7 +226,7 @@ impl ScriptParser<'_> {
         Ok(scripts)
     }
 
-    /// Reads a script that stands in a word.
+    /// Parses the script in a word.
     pub(super) fn script(&mut self, text: &str) -> ParseResult<ScriptPart> {
         if self.depth >= DEEPEST {
             return Err(Unreadable(text.to_owned()));
@@ -267,7 +267,7 @@ impl ScriptParser<'_> {
         Ok(self.node(PartKind::Simple(Box::new(simple)), start, lead))
     }
 
-    /// Returns whether a word and an opening bracket are next: `NAME()`.
+    /// Returns whether a word and brackets come next: `NAME()`.
     pub(super) fn is_function(&self) -> bool {
         self.keyword().is_some_and(|word| !word.contains('='))
             && matches!(self.tokens.get(self.at + 1), Some(Token::Operator { text: "(", .. }))
@@ -278,7 +278,7 @@ impl ScriptParser<'_> {
         *self.next_id
     }
 
-    /// Reads the rest of `NAME=(…)`.
+    /// Parses the rest of `NAME=(…)`.
     fn values(&mut self, others: &mut Vec<ScriptWord>) -> ParseResult<()> {
         self.at += 1;
         loop {
@@ -291,7 +291,7 @@ impl ScriptParser<'_> {
         }
     }
 
-    /// Returns the text between here and where it is said to end, and goes there.
+    /// Returns the text up to a position, and continues there.
     pub(super) fn text_up_to(&mut self, end: usize) -> &str {
         let start = self.start();
         while self.at < self.tokens.len() && self.start() < end {
@@ -300,7 +300,7 @@ impl ScriptParser<'_> {
         self.text.get(start..end).unwrap_or_default()
     }
 
-    /// Returns where `))` stands that closes `((`, which is next.
+    /// Returns the position of the `))` that closes the next `((`.
     pub(super) fn arithmetic_end(&self) -> Option<usize> {
         if !matches!(self.tokens.get(self.at + 1), Some(Token::Operator { text: "(", start }) if *start == self.start() + 1) {
             return None;
@@ -321,13 +321,13 @@ impl ScriptParser<'_> {
     }
 }
 
-/// Returns what a word before a command assigns.
+/// Returns the assignment in a word before a command.
 fn assigned(word: &ScriptWord) -> Option<Assignment> {
     let (name, value) = word.text.split_once('=')?;
     let plain = name.strip_suffix('+').unwrap_or(name);
     let base = plain.split_once('[').filter(|(_, index)| index.ends_with(']')).map_or(plain, |(base, _)| base);
     let is_whole = base == name;
-    // A quote in the name makes a command of it; quotes are in the value far more often.
+    // With a quote in the name it is a command. Quotes in the value are allowed and common.
     is_variable_name(base).then(|| Assignment {
         name: base.to_owned(),
         value: is_whole.then(|| ScriptWord { text: value.to_owned(), ..word.clone() }),

@@ -1,14 +1,14 @@
-//! Which word of an argument vector is a script, and what the shell that reads it is told.
+//! Finds the script in an argument vector, and the options of the shell that reads it.
 
 use crate::shell::tree::ShellOptions;
 
-/// Programs that take a script behind `-c`.
+/// Programs that read a script from the argument after `-c`.
 const SHELLS: &[&str] = &["sh", "bash", "dash", "zsh", "ksh", "ash"];
 
 /// Long options whose value is the next word.
 const VALUED: &[&str] = &["--rcfile", "--init-file"];
 
-/// A script and how its shell reads it.
+/// A script and the options of its shell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ShellScript<'t> {
     pub text: &'t str,
@@ -16,7 +16,7 @@ pub struct ShellScript<'t> {
 }
 
 impl<'t> ShellScript<'t> {
-    /// A script as an action with `shell = true` runs it: by bash, with pipefail.
+    /// Returns a script of an action with `shell = true`: run by bash with pipefail.
     pub fn with_pipefail(text: &'t str) -> Self {
         Self { text, options: ShellOptions { errexit: false, pipefail: true, is_bash: true } }
     }
@@ -29,7 +29,7 @@ pub fn script_of(argv: &[String]) -> Option<ShellScript<'_>> {
     Some(ShellScript { text: words.get(position)?, options })
 }
 
-/// Returns where the script stands among the words of a shell's command.
+/// Returns the position of the script in the words of a shell's command, and the shell's options.
 pub(super) fn script_position(words: &[&str]) -> Option<(usize, ShellOptions)> {
     let program = words.first()?.rsplit('/').next()?;
     if !SHELLS.contains(&program) {
@@ -65,7 +65,7 @@ pub(super) fn script_position(words: &[&str]) -> Option<(usize, ShellOptions)> {
 }
 
 impl ShellOptions {
-    /// Sets an option that is named as behind `-o`.
+    /// Sets an option by its name after `-o`.
     pub(super) fn set(&mut self, name: &str, is_on: bool) {
         match name {
             "errexit" => self.errexit = is_on,

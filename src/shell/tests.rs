@@ -1,4 +1,4 @@
-//! What hides a failure and what does not, as tables, and beside real bash on scripts that are made up.
+//! Tests which scripts hide a failure: by tables, and by comparison with real bash on generated scripts.
 
 mod beside_bash;
 
@@ -9,7 +9,7 @@ use crate::shell::{
     simple_commands, split_words,
 };
 
-/// Scripts that can end with 0 after `check` failed, as a shell without options reads them.
+/// Scripts that can end with 0 after `check` failed, when a shell without options runs them.
 const MASKINGS: &[&str] = &[
     "check || true",
     "check ||true",
@@ -77,7 +77,7 @@ const MASKINGS: &[&str] = &[
     "cat a.txt; exit 0",
 ];
 
-/// Scripts that hand on every failure of what decides, as a shell without options reads them.
+/// Scripts in which every failure of a deciding command makes the script fail, when a shell without options runs them.
 const INNOCENTS: &[&str] = &[
     "check",
     "check && other",
@@ -265,7 +265,7 @@ fn a_script_without_a_way_to_fail_is_told_from_others() {
     }
 }
 
-/// Returns the commands as `word|word` and what stands behind each.
+/// Returns the commands as `word|word`, each with the operator after it.
 fn read(script: &str) -> Option<Vec<(String, Joint)>> {
     command_row(script).map(|commands| commands.into_iter().map(|one| (one.words.join("|"), one.joint)).collect())
 }

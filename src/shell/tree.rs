@@ -1,26 +1,26 @@
-//! The structure of a script: which commands there are, and what decides whether each of them runs.
+//! The structure of a script: its commands, and the conditions under which each of them runs.
 
 use crate::shell::word::ScriptWord;
 
-/// A part of a script, with where it is written.
+/// A part of a script with its text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ScriptPart {
     pub(super) kind: PartKind,
-    /// As it is written, for people.
+    /// The text as written, for messages.
     pub(super) text: String,
-    /// What it is joined to the part before it by.
+    /// The operator that joins it to the previous part.
     pub(super) lead: Lead,
 }
 
-/// What stands before a part of a script.
+/// The operator before a part of a script.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Lead {
-    /// Nothing: it is the first of the script.
+    /// None, because it is the first part.
     Nothing,
     Or,
     And,
     Pipe,
-    /// `;` or `&`.
+    /// The operator `;` or `&`.
     Semicolon,
     Line,
     /// A keyword or a bracket: `then`, `do`, `(`.
@@ -37,7 +37,7 @@ pub(super) enum PartKind {
     },
     /// `a && b || c`.
     AndOr(Vec<ScriptPart>),
-    /// Commands one after the other.
+    /// Commands that run one after another.
     List(Vec<ScriptPart>),
     Background(Box<ScriptPart>),
     /// `{ … }`.
@@ -72,64 +72,65 @@ pub(super) enum PartKind {
     },
 }
 
-/// The scripts in the words of a compound command and of its redirections.
+/// The scripts in the words and redirections of a compound command.
 pub(super) type OutsideScripts = Vec<ScriptPart>;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct CaseClause {
     pub(super) patterns: Vec<ScriptWord>,
     pub(super) body: ScriptPart,
-    /// Whether it ends with `;&` or `;;&`: what follows may run as well.
+    /// Whether it ends with `;&` or `;;&`, so that the next clause may run too.
     pub(super) goes_on: bool,
 }
 
-/// A command without structure of its own. `[[ … ]]` is one, and so is `(( … ))`, whose text is its second word.
+/// A command without inner structure. `[[ … ]]` is one, and so is `(( … ))` with its text as the second word.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Simple {
-    /// A number of its own in the script.
+    /// The command's number, unique in the script.
     pub(super) id: usize,
     pub(super) assignments: Vec<Assignment>,
     pub(super) words: Vec<ScriptWord>,
     /// The scripts in its words and redirections.
     pub(super) scripts: Vec<ScriptPart>,
-    /// The script that is handed to it as a word.
+    /// The script that is an argument of the command.
     pub(super) inner: Option<InnerScript>,
-    /// What a row of commands cannot have: a text behind `<<`, `<(…)`, a list of values, `$'…'`.
+    /// Whether it has none of: a text after `<<`, `<(…)`, a list of values, `$'…'`. A simple sequence of commands allows none of
+    /// these.
     pub(super) is_plain: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Assignment {
     pub(super) name: String,
-    /// None where the value cannot be told: `a+=b`, `a[0]=b`, `a=(b c)`.
+    /// None: the value is unknown, as in `a+=b`, `a[0]=b`, `a=(b c)`.
     pub(super) value: Option<ScriptWord>,
-    /// As it is written, without quotes.
+    /// The text as written, without quotes.
     pub(super) text: String,
 }
 
-/// A script that stands in a word of a command.
+/// A script that is an argument of a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum InnerScript {
     /// `sh -c '…'`.
     Shell(ScriptPart, ShellOptions),
     /// `eval '…'`.
     Eval(ScriptPart),
-    /// `trap '…' EXIT`. With `$NAME` between double quotes the values of when it is set hold.
+    /// `trap '…' EXIT`. In double quotes, `$NAME` has the value from the time when the trap is set.
     Trap { body: ScriptPart, expands: bool, events: Vec<String> },
 }
 
-/// What a shell is told before its script begins.
+/// The options of a shell when its script begins.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ShellOptions {
     /// `-e`: a failure ends the script.
     pub errexit: bool,
-    /// `-o pipefail`: a pipe fails with any of its commands.
+    /// `-o pipefail`: a pipeline fails if any of its commands fails.
     pub pipefail: bool,
-    /// It is bash, not in its POSIX mode: in `$(…)` a failure does not end the script.
+    /// Whether it is bash outside of its POSIX mode, in which `-e` has no effect inside of `$(…)`.
     pub is_bash: bool,
 }
 
-/// Calls a function with each part of a script, the scripts in words among them.
+/// Calls a function with each part of a script, including the scripts in words.
 pub(super) fn each_part(node: &ScriptPart, visit: &mut dyn FnMut(&ScriptPart)) {
     visit(node);
     let mut all = |nodes: &[ScriptPart]| nodes.iter().for_each(|node| each_part(node, visit));

@@ -1,11 +1,11 @@
-//! What can be said of variables and tests without running a script: whether a number is zero, whether two texts are the same.
+//! What is known about variables and tests without running a script: whether a number is zero, whether two texts are equal.
 
 use std::collections::BTreeMap;
 
 use crate::shell::word::ScriptWord;
 use crate::shell::words::is_variable_name;
 
-/// How a command ended.
+/// The exit status of a command, as far as it matters here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Status {
     Zero,
@@ -14,17 +14,17 @@ pub(super) enum Status {
 
 pub(super) const BOTH: &[Status] = &[Status::Zero, Status::NonZero];
 
-/// What is known of a variable; a variable that is not known may be anything.
+/// The known value of a variable. A variable without one may have any value.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum ShellValue {
     Text(String),
-    /// A number above zero.
+    /// A number greater than zero.
     Positive,
-    /// The number of a background command that ends like this.
+    /// The process id of a background command that ends with this status.
     Job(Status),
 }
 
-/// What is known where a word stands.
+/// What is known at the place of a word.
 pub(super) struct KnownValues<'k> {
     pub(super) variables: &'k BTreeMap<String, ShellValue>,
     pub(super) status: Status,
@@ -46,11 +46,11 @@ impl Status {
 }
 
 impl ShellValue {
-    /// Returns whether it is the number zero, as an exit status has it.
+    /// Returns whether the value is zero as an exit status; none: unknown.
     pub(super) fn status(&self) -> Option<Status> {
         match self {
             Self::Positive => Some(Status::NonZero),
-            // An exit status has eight bits.
+            // An exit status has eight bits, so 256 is zero.
             Self::Text(text) => Some(match text.trim().parse::<i64>() {
                 Ok(number) => Status::of(number.rem_euclid(256) == 0),
                 Err(_) => Status::NonZero,
@@ -81,7 +81,7 @@ impl KnownValues<'_> {
         }
     }
 
-    /// Returns what an expression of numbers amounts to: sums and alternatives of what is not negative.
+    /// Returns the value of an arithmetic expression that consists of non-negative terms with `+` and `|`.
     pub(super) fn number(&self, expression: &str) -> Option<ShellValue> {
         let mut sum = Some(ShellValue::Text("0".to_owned()));
         for part in expression.split(['+', '|']).map(str::trim).filter(|part| !part.is_empty()) {
@@ -94,7 +94,7 @@ impl KnownValues<'_> {
         sum
     }
 
-    // `a + b` with a negative `b` could be zero: only what is known to be positive counts.
+    // With an unknown `b` the sum `a + b` could be zero, because `b` may be negative. So all operands must be known.
     fn all_known(&self, expression: &str) -> bool {
         expression.split(['+', '|']).map(str::trim).filter(|part| !part.is_empty()).all(|part| self.operand(part).is_some())
     }
@@ -116,7 +116,7 @@ impl KnownValues<'_> {
         }
     }
 
-    /// Returns whether `test` holds of its words, as far as that is known.
+    /// Returns the result of `test` with these words; none: unknown.
     pub(super) fn test(&self, words: &[ScriptWord]) -> Option<bool> {
         match words {
             [] => Some(false),
@@ -149,7 +149,7 @@ impl KnownValues<'_> {
         }
     }
 
-    /// Returns what `(( … ))` finds, and what it sets.
+    /// Returns the result of `(( … ))`, and the variables that it sets.
     pub(super) fn arithmetic(&self, text: &str) -> (Option<bool>, Vec<(String, Option<ShellValue>)>) {
         let text = text.trim();
         if let Some(name) = text.strip_suffix("++").filter(|name| is_variable_name(name)) {
@@ -216,7 +216,7 @@ fn ordered(operator: &str, order: std::cmp::Ordering) -> Option<bool> {
     }
 }
 
-/// Compares a positive number with a text.
+/// Compares a positive number, whose exact value is unknown, with a number as text.
 fn against_zero(operator: &str, text: &str) -> Option<bool> {
     let number = text.parse::<i64>();
     match (operator, number) {

@@ -1,32 +1,32 @@
-//! A word of a script: quotes, expansions, and the scripts that stand in it.
+//! A word of a script: quotes, expansions, and the scripts inside of it.
 
 use crate::shell::lexer::{ScriptLexer, is_process_substitution, joined_lines, operator_at};
 
-/// A word as the shell sees it before it expands anything.
+/// A word before the shell expands it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct ScriptWord {
-    /// Without quotes; `$NAME` and `$(…)` as they are written.
+    /// The text without quotes. `$NAME` and `$(…)` stay as written.
     pub(super) text: String,
     pub(super) start: usize,
     pub(super) end: usize,
-    /// Whether a part of it is quoted: such a word is no keyword.
+    /// Whether a part of it is quoted. A quoted word is no keyword.
     pub(super) is_quoted: bool,
-    /// Whether the shell may make something else of it, or several words.
+    /// Whether the shell may expand it to another text, or to several words.
     pub(super) expands: bool,
-    /// Whether it has `$'…'`, whose escapes are not read here.
+    /// Whether it has a `$'…'`, whose escapes are not interpreted here.
     pub(super) has_escapes: bool,
-    /// The scripts of its `$(…)`, backticks and `<(…)`.
+    /// The scripts in its `$(…)`, backticks and `<(…)`.
     pub(super) scripts: Vec<String>,
-    /// Whether a quote or a bracket of it is not closed.
+    /// Whether a quote or a bracket in it is not closed.
     pub(super) is_open: bool,
 }
 
-/// Where a `}` or `)` that is looked for may be hidden.
+/// The construct whose closing `}` or `)` is searched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Enclosure {
     Round,
     Curly,
-    /// `${…}` between double quotes, where `'` is a letter like any other.
+    /// `${…}` inside of double quotes, where `'` is an ordinary character.
     CurlyInQuotes,
     Double,
 }
@@ -36,7 +36,7 @@ impl ScriptWord {
         Self { text: text.to_owned(), is_quoted: true, ..Self::default() }
     }
 
-    /// Reads a text behind `<<`, in which only expansions have a meaning.
+    /// Reads a text after `<<`, in which only expansions have a meaning.
     pub(super) fn document(text: &str) -> Self {
         let mut word = Self { is_quoted: true, ..Self::default() };
         let mut at = 0;
@@ -51,7 +51,7 @@ impl ScriptWord {
         word
     }
 
-    /// Takes `$NAME`, `${…}`, `$(…)` or what stands between backticks, and returns its length.
+    /// Reads `$NAME`, `${…}`, `$(…)` or a text in backticks, and returns its length.
     fn expansion(&mut self, text: &str, is_in_quotes: bool) -> usize {
         let length = self.expanded(text, is_in_quotes, 0);
         self.text.push_str(&text[..length]);
@@ -86,7 +86,7 @@ impl ScriptWord {
         length.unwrap_or(text.len())
     }
 
-    /// Takes the scripts in `${NAME:-$(…)}` and in arithmetic.
+    /// Collects the scripts in `${NAME:-$(…)}` and in arithmetic.
     fn nested(&mut self, inner: &str, depth: usize) {
         if depth == MOST_NESTED {
             self.is_open = true;
@@ -100,10 +100,10 @@ impl ScriptWord {
     }
 }
 
-/// So deep expansions are read inside of each other; what is deeper counts as not closed.
+/// The deepest nesting of expansions that is read. A deeper one counts as not closed.
 const MOST_NESTED: usize = 8;
 
-/// Returns the length of `$((…))`.
+/// Returns the length of a `$((…))` at the beginning of the text; none: there is none.
 fn end_of_arithmetic(text: &str) -> Option<usize> {
     let inner = text.strip_prefix("$((")?;
     let end = end_of(inner, Enclosure::Round)?;
@@ -111,10 +111,11 @@ fn end_of_arithmetic(text: &str) -> Option<usize> {
 }
 
 impl<'t> ScriptLexer<'t> {
-    /// Reads the word that begins here. It does not begin with white space.
+    /// Reads the word at the current position, which is not white space.
     pub(super) fn word(&mut self) -> ScriptWord {
         let mut word = ScriptWord { start: self.at, ..ScriptWord::default() };
-        // Up to these offsets a bracket, or a brace, is known to open nothing: no text is looked through twice for its other end.
+        // A bracket or a brace before these positions is known to have no closing partner, so the text is not searched again for
+        // it.
         let (mut plain_bracket, mut plain_brace) = (0, 0);
         while let Some(character) = self.rest().chars().next() {
             let rest = self.rest();
@@ -150,7 +151,7 @@ impl<'t> ScriptLexer<'t> {
         word
     }
 
-    /// Notes what makes file names, or several words, of a word.
+    /// Records that a character makes the shell expand the word to file names or to several words.
     fn pattern(&mut self, character: char, word: &mut ScriptWord, plain_bracket: &mut usize, plain_brace: &mut usize) {
         let (rest, begun) = (self.rest(), &self.text[word.start..]);
         match character {
@@ -224,7 +225,7 @@ impl<'t> ScriptLexer<'t> {
         word.is_open = true;
     }
 
-    /// Reads `$'…'` without its escapes.
+    /// Reads `$'…'` without interpreting its escapes.
     fn escapes(&mut self, word: &mut ScriptWord) {
         let rest = self.rest();
         self.note(kind_of('$'), || first_word(rest));
@@ -267,7 +268,7 @@ fn end_of_backticks(text: &str) -> Option<usize> {
     None
 }
 
-/// Returns where the bracket stands that closes an enclosure which was opened before the text.
+/// Returns the position of the bracket that closes an enclosure which was opened before the text.
 fn end_of(text: &str, opened: Enclosure) -> Option<usize> {
     let mut open = vec![opened];
     let mut at = 0;

@@ -2,22 +2,22 @@
 
 use std::borrow::Cow;
 
-/// Splits a text into words as a shell would, without expanding anything; none where a quote is not closed.
+/// Splits a text into words as a shell would, without expanding anything; none: a quote is not closed.
 pub fn split_words(text: &str) -> Option<Vec<String>> {
     shlex::split(text)
 }
 
-/// Joins words to a text that a shell would split into the same words; none where one has a NUL, which no shell can be given.
+/// Joins words to a text that a shell splits into the same words; none: a word contains NUL, which no argument can.
 pub fn join_words<'w>(words: impl IntoIterator<Item = &'w str>) -> Option<String> {
     shlex::try_join(words).ok()
 }
 
-/// Quotes a word for a shell; a word with a NUL is returned as it is.
+/// Quotes a word for a shell. A word with a NUL is returned unchanged.
 pub fn quote_word(word: &str) -> String {
     shlex::try_quote(word).map_or_else(|_| word.to_owned(), Cow::into_owned)
 }
 
-/// Returns whether a word sets a variable: `NAME=value`.
+/// Returns whether a word assigns a variable: `NAME=value`.
 pub fn is_assignment(word: &str) -> bool {
     word.split_once('=').is_some_and(|(name, _)| is_variable_name(name))
 }

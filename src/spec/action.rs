@@ -1,10 +1,9 @@
 //! Makes actions for plans. Checks from `proctor.toml`, discovered checks and actions of specifications all begin here.
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use crate::config::{ActionDefaults, ActionSettings};
-use crate::model::{Action, ActionId, ActionKind, ActionPhase, CommandLine, EvidenceCapture, Reuse, Tool};
+use crate::config::ActionSettings;
+use crate::model::{Action, ActionDefaults, ActionPhase, CommandLine, Tool};
 use crate::tools::{FoundCheck, command_text};
 
 /// Returns an action with this name and command and with default values for everything else.
@@ -15,37 +14,8 @@ pub(super) fn plain_action(
     command: CommandLine,
     defaults: ActionDefaults,
 ) -> Action {
-    Action {
-        id: ActionId::numbered(phase.prefix(), number),
-        phase,
-        name: name.to_owned(),
-        description: description(tool, &command),
-        tool,
-        class: tool.class(),
-        command_is_ours: false,
-        command,
-        directory: PathBuf::new(),
-        environment: BTreeMap::new(),
-        timeout: defaults.timeout,
-        idle_timeout: defaults.idle_timeout,
-        max_output: defaults.max_output,
-        grace: defaults.grace,
-        paths: Vec::new(),
-        reuse: Reuse::Off,
-        once: None,
-        service: None,
-        policy: None,
-        coverage: None,
-        // Without `expected_exit_codes`, only exit code 0 is success.
-        expected_exit_codes: vec![0],
-        on_survivors: defaults.on_survivors,
-        kind: ActionKind::TerminalCommand,
-        control: false,
-        retry_attempts: 0,
-        continue_on_failure: phase != ActionPhase::Prerequisite,
-        after: Vec::new(),
-        capture: EvidenceCapture::default(),
-    }
+    let description = description(tool, &command);
+    Action { description, ..Action::plain(phase, number, (name, tool), command, defaults) }
 }
 
 /// Returns an action with the settings from `proctor.toml`.

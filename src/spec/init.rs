@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::config::{Configuration, duration_text, strategy_word};
 use crate::model::{
     Action, ActionId, CommandLine, CoverageTarget, OnSurvivors, Once, Plan, PlanNote, PolicySource, ReadyCheck, Reuse, Service,
-    Tool, ToolPolicy,
+    Tool, ToolPolicy, quoted_text,
 };
 
 /// Returns the text of a `proctor.toml` with the actions of a plan. `notes` are written at its top as comments.
@@ -25,7 +25,7 @@ pub fn init_text(plan: &Plan, notes: &[PlanNote]) -> String {
             text.push_str(&format!("# {} {}\n", if index == 0 { "-" } else { " " }, uncontrolled(line)));
         }
     }
-    text.push_str(&format!("\n[project]\nname = {}\n", quoted(&plan.project_name)));
+    text.push_str(&format!("\n[project]\nname = {}\n", quoted_text(&plan.project_name)));
     for (header, actions) in [("prerequisite", &plan.prerequisites), ("check", &plan.steps), ("cleanup", &plan.cleanup)] {
         for action in actions {
             text.push_str(&format!("\n[[{header}]]\n"));
@@ -38,16 +38,16 @@ pub fn init_text(plan: &Plan, notes: &[PlanNote]) -> String {
 
 fn action_lines(text: &mut String, action: &Action, is_check: bool) {
     let defaults = Configuration::default().defaults;
-    line(text, "name", quoted(&action.name));
+    line(text, "name", quoted_text(&action.name));
     if is_check {
-        line(text, "tool", quoted(action.tool.word()));
+        line(text, "tool", quoted_text(action.tool.word()));
     }
     command_lines(text, &action.command);
     if !action.directory.as_os_str().is_empty() {
-        line(text, "directory", quoted(&action.directory.to_string_lossy()));
+        line(text, "directory", quoted_text(&action.directory.to_string_lossy()));
     }
     if !action.environment.is_empty() {
-        let variables = action.environment.iter().map(|(name, value)| format!("{name} = {}", quoted(value)));
+        let variables = action.environment.iter().map(|(name, value)| format!("{name} = {}", quoted_text(value)));
         line(text, "environment", format!("{{ {} }}", variables.collect::<Vec<_>>().join(", ")));
     }
     match &action.service {
@@ -55,17 +55,17 @@ fn action_lines(text: &mut String, action: &Action, is_check: bool) {
         None => duration_line(text, "timeout", action.timeout, defaults.timeout),
     }
     if action.service.is_none() && action.idle_timeout != defaults.idle_timeout {
-        line(text, "idle_timeout", quoted(&action.idle_timeout.map_or_else(|| "off".to_owned(), duration_text)));
+        line(text, "idle_timeout", quoted_text(&action.idle_timeout.map_or_else(|| "off".to_owned(), duration_text)));
     }
     if action.max_output != defaults.max_output {
-        line(text, "max_output", quoted(&action.max_output.map_or_else(|| "off".to_owned(), |size| size.to_string())));
+        line(text, "max_output", quoted_text(&action.max_output.map_or_else(|| "off".to_owned(), |size| size.to_string())));
     }
     duration_line(text, "grace", action.grace, defaults.grace);
     list_line(text, "paths", &action.paths);
     match action.reuse {
         Reuse::Off => {}
-        Reuse::Watch => line(text, "reuse", quoted("watch")),
-        Reuse::Always => line(text, "reuse", quoted("always")),
+        Reuse::Watch => line(text, "reuse", quoted_text("watch")),
+        Reuse::Always => line(text, "reuse", quoted_text("always")),
     }
     if let Some(Once { when_changed, creates }) = &action.once {
         list_line(text, "when_changed", when_changed);
@@ -73,15 +73,16 @@ fn action_lines(text: &mut String, action: &Action, is_check: bool) {
     }
     if let Some(CoverageTarget { minimum_basis_points, report }) = &action.coverage {
         let minimum = format!("{}.{:02}", minimum_basis_points / 100, minimum_basis_points % 100);
-        line(text, "coverage", format!("{{ minimum = {minimum}, report = {} }}", quoted(report)));
+        line(text, "coverage", format!("{{ minimum = {minimum}, report = {} }}", quoted_text(report)));
     }
     if action.expected_exit_codes != [0] {
-        line(text, "expected_exit_codes", format!("{:?}", action.expected_exit_codes));
+        let codes: Vec<String> = action.expected_exit_codes.iter().map(ToString::to_string).collect();
+        line(text, "expected_exit_codes", format!("[{}]", codes.join(", ")));
     }
     match (action.on_survivors, defaults.on_survivors) {
         (OnSurvivors::Report, OnSurvivors::Report) | (OnSurvivors::Fail, OnSurvivors::Fail) => {}
-        (OnSurvivors::Report, OnSurvivors::Fail) => line(text, "on_survivors", quoted("report")),
-        (OnSurvivors::Fail, OnSurvivors::Report) => line(text, "on_survivors", quoted("fail")),
+        (OnSurvivors::Report, OnSurvivors::Fail) => line(text, "on_survivors", quoted_text("report")),
+        (OnSurvivors::Fail, OnSurvivors::Report) => line(text, "on_survivors", quoted_text("fail")),
     }
     if let Some(policy) = &action.policy {
         policy_lines(text, action.tool, policy);
@@ -102,12 +103,12 @@ fn flow_lines(text: &mut String, plan: &Plan, action: &Action) {
 
 fn service_lines(text: &mut String, service: &Service) {
     let look = match &service.ready {
-        ReadyCheck::Url(url) => format!("url = {}", quoted(url.as_str())),
+        ReadyCheck::Url(url) => format!("url = {}", quoted_text(url.as_str())),
         ReadyCheck::Port(port) => format!("port = {port}"),
         ReadyCheck::Command(command) => format!("command = {}", quoted_list(&command.argv)),
     };
     let durations = [("timeout", service.timeout), ("interval", service.interval), ("attempt_timeout", service.attempt_timeout)];
-    let durations = durations.map(|(key, duration)| format!("{key} = {}", quoted(&duration_text(duration))));
+    let durations = durations.map(|(key, duration)| format!("{key} = {}", quoted_text(&duration_text(duration))));
     line(text, "service", "true".to_owned());
     line(text, "ready", format!("{{ {look}, {} }}", durations.join(", ")));
 }
@@ -116,7 +117,7 @@ fn command_lines(text: &mut String, command: &CommandLine) {
     match (command.shell, command.argv.last()) {
         (true, Some(script)) => {
             line(text, "shell", "true".to_owned());
-            line(text, "command", quoted(script));
+            line(text, "command", quoted_text(script));
         }
         (true, None) | (false, _) => line(text, "command", quoted_list(&command.argv)),
     }
@@ -129,7 +130,7 @@ fn policy_lines(text: &mut String, tool: Tool, policy: &ToolPolicy) {
         PolicySource::Disabled(place) => format!("switched off by {place}"),
     };
     text.push_str(&format!("# {}\n", uncontrolled(&reason)));
-    let mut pairs = vec![format!("block_on = {}", quoted(strategy_word(policy.block_on)))];
+    let mut pairs = vec![format!("block_on = {}", quoted_text(strategy_word(policy.block_on)))];
     if policy.treat_warnings_as_errors {
         pairs.push("treat_warnings_as_errors = true".to_owned());
     }
@@ -148,7 +149,7 @@ fn line(text: &mut String, key: &str, value: String) {
 
 fn duration_line(text: &mut String, key: &str, duration: Duration, default: Duration) {
     if duration != default {
-        line(text, key, quoted(&duration_text(duration)));
+        line(text, key, quoted_text(&duration_text(duration)));
     }
 }
 
@@ -159,12 +160,7 @@ fn list_line(text: &mut String, key: &str, items: &[String]) {
 }
 
 fn quoted_list(items: &[String]) -> String {
-    format!("[{}]", items.iter().map(|item| quoted(item)).collect::<Vec<_>>().join(", "))
-}
-
-/// Returns a TOML string. JSON's escapes are valid in TOML, but JSON does not escape DEL and TOML requires it.
-fn quoted(text: &str) -> String {
-    serde_json::to_string(text).expect("a text is JSON").replace('\u{7f}', "\\u007f")
+    format!("[{}]", items.iter().map(|item| quoted_text(item)).collect::<Vec<_>>().join(", "))
 }
 
 /// Replaces control characters, which TOML does not allow in comments.

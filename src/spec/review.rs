@@ -4,8 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::config::Configuration;
 use crate::model::{
-    Action, ActionId, ActionKind, ActionPhase, ApprovalTerms, CommandLine, Plan, PlanOrigin, Problem, Prompt, Review, TaskId,
-    Tool,
+    Action, ActionId, ActionKind, ActionPhase, CommandLine, Plan, PlanOrigin, Problem, Prompt, Review, TaskId, Tool,
 };
 use crate::spec::action::plain_action;
 use crate::tools::command_text;
@@ -30,22 +29,10 @@ pub fn plan_review(
     }
     let command = CommandLine { argv: argv.to_vec(), display: command_text(argv), shell: false };
     let plain = plain_action(ActionPhase::Step, 1, (TASK, Tool::Review), command, configuration.defaults);
-    Ok(Plan {
-        task: TaskId::try_from(TASK).expect("a word is a task's id"),
-        project_name: configuration.project_name.clone().unwrap_or_else(|| project_name.to_owned()),
-        origin: PlanOrigin::CommandLine,
-        specification: None,
-        prerequisites: Vec::new(),
-        steps: vec![Action { kind: ActionKind::Review(review), ..plain }],
-        cleanup: Vec::new(),
-        criteria: None,
-        debt: None,
-        notes: Vec::new(),
-        order: Vec::new(),
-        parallel: false,
-        timeout: None,
-        approval: ApprovalTerms::default(),
-    })
+    let task = TaskId::try_from(TASK).expect("a word is a task's id");
+    let project_name = configuration.project_name.clone().unwrap_or_else(|| project_name.to_owned());
+    let steps = vec![Action { kind: ActionKind::Review(review), ..plain }];
+    Ok(Plan { steps, ..Plan::empty(task, project_name, PlanOrigin::CommandLine) })
 }
 
 pub(super) fn review(prompt: Option<String>, accept_split_emphasis: bool) -> ActionKind {

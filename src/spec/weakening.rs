@@ -303,8 +303,7 @@ fn fewer_dependencies(old: &PlanTerms, new: &PlanTerms) -> Vec<String> {
 }
 
 fn less_debt(old: &PlanTerms, new: &PlanTerms) -> Vec<String> {
-    let words: Vec<String> =
-        missing(&old.debt, &new.debt).into_iter().map(|severity| format!("{severity:?}").to_uppercase()).collect();
+    let words: Vec<&str> = missing(&old.debt, &new.debt).into_iter().map(|severity| severity.word()).collect();
     said(&words, |severities| format!("failures of these severities become no debt any more: {severities}"))
 }
 

@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use tempfile::TempDir;
 
 use crate::model::{
-    ApprovalReason, ApprovalRecord, ApprovalTerms, Asker, Digest, ExpectedOutput, HeldApproval, LEDGER_SCHEMA, LedgerBody,
-    LedgerLine, OverallStatus, PlanTerms, ProjectId, RegistrationRecord, RunId, RunRecord, Sequence, TaskId, Timestamp,
+    ApprovalReason, ApprovalRecord, ApprovalTerms, Digest, ExpectedOutput, HeldApproval, LedgerBody, LedgerLine, OverallStatus,
+    PlanTerms, ProjectId, RegistrationRecord, RunId, RunRecord, TaskId, Timestamp, testing,
 };
 use crate::store::{ApprovalJudge, StoreIndex};
 
@@ -89,16 +89,7 @@ pub(super) fn approval(task_id: &str, success: &str, weakened: &[&str]) -> Ledge
 /// Returns the next line of a ledger that has `before` lines, each 100 bytes long.
 pub(super) fn line(before: usize, body: LedgerBody) -> (u64, LedgerLine) {
     let sequence = before as u64 + 1;
-    let line = LedgerLine {
-        schema: LEDGER_SCHEMA.to_owned(),
-        sequence: Sequence(sequence),
-        previous: Digest::of(b""),
-        time: Timestamp::from_millis(0),
-        asker: Asker { pid: 1, uid: 0, executable: None, terminal: None },
-        body,
-        signature: None,
-    };
-    (sequence * 100, line)
+    (sequence * 100, testing::ledger_line(sequence, body))
 }
 
 impl TestIndex {

@@ -5,11 +5,11 @@
 
 use crate::model::{CategoryCode, Diagnostic, FindingLevel, Interpretation};
 use crate::tools::gathered::{Gathered, lines};
-use crate::tools::interpret::{Exited, signal_through_wrapper};
+use crate::tools::interpret::Exited;
 use crate::tools::located::{arrow, located};
 use crate::tools::places::Place;
 use crate::tools::subcommands::subcommand;
-use crate::tools::{launch_failure, signals, tsc};
+use crate::tools::{launch_failure, tsc};
 
 /// How gcc, clang, javac and rustc begin a message, and its level. A note belongs to what was said before.
 const LEVELS: &[(&str, FindingLevel)] =
@@ -58,13 +58,8 @@ fn is_build(arguments: &[String]) -> bool {
 /// Judges a compilation that ended by itself.
 pub(super) fn interpret(exited: &Exited<'_>) -> Interpretation {
     let mut diagnostics = read(exited);
-    if diagnostics.is_empty()
-        && let Some(failure) = launch_failure::find(exited)
-    {
-        return failure;
-    }
-    if let Some(signal) = signals::of_exit_code(exited.code) {
-        return signal_through_wrapper(exited.code, signal);
+    if let Some(interpretation) = launch_failure::find_or_signal(exited, diagnostics.is_empty()) {
+        return interpretation;
     }
     let errors = diagnostics.count(FindingLevel::Error);
     if exited.code != 0 && errors == 0 {

@@ -27,7 +27,9 @@ pub fn interpret_file(validation: &FileValidation, seen: &FileSeen) -> Interpret
         FileLook::OutOfTime => {
             (CategoryCode::TimedOut, format!("`{path}` could not be read within the time-out; raise it, or check a smaller file"))
         }
-        FileLook::Stopped(reason) => (CategoryCode::Stopped, format!("The run was stopped while it read `{path}` ({reason:?})")),
+        FileLook::Stopped(reason) => {
+            (CategoryCode::Stopped, format!("The run was stopped while it read `{path}`: {}", reason.why()))
+        }
         FileLook::Found(found) => match fault(&validation.check, found) {
             None => (CategoryCode::FileValid, format!("`{path}` {}", proven(&validation.check, found))),
             Some(Fault::File(what)) => (CategoryCode::FileInvalid, format!("`{path}` {what}")),

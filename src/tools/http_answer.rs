@@ -29,9 +29,10 @@ pub fn interpret_exchange(request: &HttpRequest, exchange: &Exchange) -> Interpr
                 format!("{shown} was not answered in full within {} ms, its time-out", exchange.duration.0),
             )
         },
-        ExchangeOutcome::Stopped(reason) => {
-            Interpretation::plain(CategoryCode::Stopped, format!("{shown} was given up because the run was stopped ({reason:?})"))
-        }
+        ExchangeOutcome::Stopped(reason) => Interpretation::plain(
+            CategoryCode::Stopped,
+            format!("{shown} was given up because the run was stopped: {}", reason.why()),
+        ),
     }
 }
 

@@ -149,13 +149,7 @@ fn limit_reason(action: &Action, limit: LimitKind, signal: &str) -> String {
 }
 
 fn stopped(reason: StopReason, stage: StopStage) -> Interpretation {
-    let why = match reason {
-        StopReason::ServiceEnded => "a service it needs has ended",
-        StopReason::ChecksOver => "the checks were over",
-        StopReason::Superseded => "a newer save made this run pointless",
-        StopReason::Interrupted => "proctor was interrupted",
-        StopReason::Terminated => "proctor was asked to end",
-    };
+    let why = reason.why();
     Interpretation::plain(CategoryCode::Stopped, format!("The command was stopped because {why} ({})", stage.signal_name()))
 }
 

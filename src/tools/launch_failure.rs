@@ -2,7 +2,8 @@
 //! codes that mean something else to the tool (C13).
 
 use crate::model::{CategoryCode, InstalledPackage, Interpretation, Tool};
-use crate::tools::interpret::Exited;
+use crate::tools::interpret::{Exited, signal_through_wrapper};
+use crate::tools::signals;
 
 /// Which exit codes a row is for.
 #[derive(Clone, Copy)]
@@ -73,6 +74,13 @@ const ROWS: &[Row] = &[
         advice: "make the program executable",
     },
 ];
+
+/// Returns the interpretation of an exit that is not the tool's own: it was never started, or a wrapper passes a signal on. A tool that
+/// reported something was started.
+pub(super) fn find_or_signal(exited: &Exited<'_>, has_reported_nothing: bool) -> Option<Interpretation> {
+    let failure = if has_reported_nothing { find(exited) } else { None };
+    failure.or_else(|| signals::of_exit_code(exited.code).map(|signal| signal_through_wrapper(exited.code, signal)))
+}
 
 /// Returns the interpretation of a failure to start the tool, where a wrapper's words show one.
 ///

@@ -99,7 +99,7 @@ pub fn health_of_command(command: &CommandLine, ended: &Ended) -> Option<String>
         ActionEnd::Signalled { signal } => format!("was ended by {}", signals::describe(*signal)),
         ActionEnd::TimedOut { .. } => "hit the limit of one look (`ready.attempt_timeout`)".to_owned(),
         ActionEnd::Stopped { .. } => "was stopped".to_owned(),
-        ActionEnd::NotStarted(failure) => format!("could not be started ({failure:?})"),
+        ActionEnd::NotStarted(failure) => format!("could not be started ({failure})"),
         ActionEnd::Lost { why } => format!("was lost ({why})"),
     };
     let said = last_line(&ended.captured.stderr).or_else(|| last_line(&ended.captured.stdout));

@@ -1,34 +1,31 @@
-//! The closed words for what an agent should do about a result (seed 004, last table).
+//! The fixed words that tell an agent what to do about a result (seed 004, last table).
 
 use crate::model::AgentAction;
 
-/// What to do about a result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::verdict) enum AgentWord {
-    /// Nothing; go on.
+    /// Nothing has to be done.
     Continue,
-    /// Mend the code.
     FixCode,
-    /// Mend the types.
     FixTypes,
-    /// Mend the specification or configuration.
+    /// Fix the specification or configuration.
     FixSpecification,
-    /// Install what is missing.
+    /// Install the missing tool or package.
     InstallTool,
-    /// Start what does not answer.
+    /// Start the server that does not answer.
     StartServer,
-    /// Implement what the tests demand.
+    /// Implement what the tests require.
     ImplementFix,
-    /// Write tests, or let the ones there run.
+    /// Add tests, or enable existing ones.
     AddTests,
-    /// Make it faster or allow it more time.
+    /// Make it faster, or raise its time limit.
     OptimizeOrRaiseTimeout,
-    /// Let a person look.
+    /// Ask a person.
     AskHuman,
 }
 
 impl AgentWord {
-    /// Returns the word as reports spell it.
+    /// Returns the word in reports.
     pub(in crate::verdict) fn label(self) -> &'static str {
         match self {
             Self::Continue => "CONTINUE",
@@ -44,7 +41,7 @@ impl AgentWord {
         }
     }
 
-    /// Returns the action with its sentence. Everything but going on is required.
+    /// Returns the action with its message. Every word except `Continue` requires action.
     pub(in crate::verdict) fn action(self, message: impl Into<String>) -> AgentAction {
         AgentAction { required: self != Self::Continue, action: self.label().to_owned(), message: message.into() }
     }

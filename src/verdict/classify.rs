@@ -1,13 +1,13 @@
-//! What one action amounts to (E3, E4, C08; table R1 after the tool's interpreter has spoken).
+//! Judges the outcome of one action (E3, E4, C08; table R1, after the tool's output was interpreted).
 //!
-//! It doubts the interpreter where a contradiction would be a false success: unknown is never success.
+//! If the interpretation contradicts other facts, a success is not believed: an unknown outcome never counts as success.
 
 use std::time::Duration;
 
 use crate::model::{
-    Action, ActionEnd, ActionJudgement, ActionKind, ActionPhase, BlockOn, Blocking, CategoryCode, Classification, DurationMs,
-    ExpectedFailure, Interpretation, LimitKind, LimitValue, Phase, PolicyApplied, PolicySource, ResultType, ToolClass,
-    ToolPolicy,
+    Action, ActionEnd, ActionJudgement, ActionKind, ActionPhase, BlockOn, Blocking, CategoryCode, Classification, DebtGeneration,
+    DurationMs, ExpectedFailure, Interpretation, LimitKind, LimitValue, Phase, PolicyApplied, PolicySource, ResultType,
+    ToolClass, ToolPolicy,
 };
 use crate::verdict::agent::AgentWord;
 use crate::verdict::debt::{as_prerequisite, debt_of_findings, debt_of_row};
@@ -19,26 +19,24 @@ use crate::verdict::rows::{CategoryRow, ToolWork, row_of};
 use crate::verdict::services;
 use crate::verdict::wording::words_for;
 
-/// Everything a judgement of one action may look at.
+/// The facts that the judgement of an action is based on.
 #[derive(Debug, Clone, Copy)]
 pub struct ActionFacts<'a> {
-    /// The action.
     pub action: &'a Action,
-    /// How its process ended.
+    /// How the action's process ended.
     pub end: &'a ActionEnd,
-    /// How long it took.
     pub duration: DurationMs,
-    /// What its output and report say.
+    /// The interpretation of output and report.
     pub interpretation: &'a Interpretation,
     /// The task's TDD phase.
     pub phase: Phase,
     /// Whether the task is inside a started cycle.
     pub cycle_started: bool,
-    /// The time-out of the run as a whole, where less of it was left than the action may take.
+    /// The run's own time limit, if less of it was left than the action's limit; otherwise none.
     pub run_timeout: Option<Duration>,
-    /// The failure that is expected of the task's tests in this phase (C06).
+    /// The failure that was declared for the task's tests in this phase (C06).
     pub expected_failure: Option<&'a ExpectedFailure>,
-    /// What earlier runs show about its tests.
+    /// What earlier runs show about the tests.
     pub history: &'a TestHistory,
 }
 
@@ -58,13 +56,13 @@ pub fn classify(facts: &ActionFacts<'_>) -> ActionJudgement {
     outcome
 }
 
-/// Returns the interpreter's category, or what contradicts it, with the sentence that says so.
+/// Returns the interpreted category, or another one if a fact contradicts it, with the explanation.
 fn proven_category(facts: &ActionFacts<'_>) -> (CategoryCode, Option<String>) {
     let said = facts.interpretation.category;
     if let Some(proven) = services::proven(facts.action, facts.end, said) {
         return proven;
     }
-    // However it ended: that nobody has said anything is never a success.
+    // A review without a verdict is never a success, however the process ended.
     if said == CategoryCode::NoVerdict {
         return (said, None);
     }
@@ -103,12 +101,12 @@ fn presumes_an_exit(said: CategoryCode) -> bool {
         )
 }
 
-/// Returns whether a code says that something was seen to be as it must: a file, an answer.
+/// Returns whether a code means that a check without a process succeeded: a file or an answer is as required.
 fn is_proof_by_look(said: CategoryCode) -> bool {
     matches!(said, CategoryCode::FileValid | CategoryCode::AnswerValid)
 }
 
-/// Returns what an exit code or a count makes of a claim it contradicts (E3, C28).
+/// Returns the category when an exit code or a count contradicts the claimed one (E3, C28).
 fn contradicted_exit(facts: &ActionFacts<'_>, exit_code: i32) -> Option<(CategoryCode, String)> {
     let (interpretation, said) = (facts.interpretation, facts.interpretation.category);
     let found = raw_summary(interpretation);
@@ -191,20 +189,20 @@ fn of_row(row: &CategoryRow, doubt: Option<String>, facts: &ActionFacts<'_>) -> 
 }
 
 impl ActionFacts<'_> {
-    /// Returns the time of the run as a whole, where that is what was over; another limit that was hit is the action's own.
+    /// Returns the run's own time limit if it was the limit that was exceeded.
     pub(in crate::verdict) fn run_timeout_hit(&self) -> Option<Duration> {
         let ActionEnd::TimedOut { limit: LimitKind::Wall, .. } = self.end else { return None };
         self.run_timeout
     }
 }
 
-/// Returns the sentence for an action that ended because the time of the run as a whole was over.
+/// Returns the explanation for an action that ended because of the run's own time limit.
 fn ended_by_the_run(facts: &ActionFacts<'_>) -> Option<String> {
     let timeout = facts.run_timeout_hit()?.as_secs_f64();
     Some(format!("The time-out of the run as a whole ({timeout} s) was over, so the action was stopped"))
 }
 
-/// Names what looked at a file: it takes the place of a validation tool, and what it finds blocks (C16).
+/// Sets the name of the built-in file check as the validation tool. Its findings block (C16).
 fn mark_file(classification: &mut Classification, action: &Action, result: ResultType) {
     let ActionKind::FileValidation(_) = action.kind else { return };
     classification.validation_tool = Some(action.tool_name().to_owned());
@@ -222,7 +220,7 @@ fn mark_file(classification: &mut Classification, action: &Action, result: Resul
     }
 }
 
-/// Names tool and policy of a validation action that found nothing, or could not look.
+/// Sets tool and policy for a validation action that found nothing or could not run.
 fn mark_validation(outcome: &mut ActionJudgement, facts: &ActionFacts<'_>) {
     outcome.classification.validation_tool = Some(facts.action.tool.report_name().to_owned());
     if outcome.classification.code == CategoryCode::Clean {
@@ -251,7 +249,7 @@ fn of_findings(facts: &ActionFacts<'_>) -> ActionJudgement {
         Blocking::Allowed => AgentWord::Continue.action(format!("Nothing blocks: {}.", judged.applied.reason)),
         Blocking::Blocks => words.agent.action(format!("{}. Mend them, then request a retest.", judged.applied.reason)),
     };
-    // Findings that the policy dropped one and all leave nothing to speak of.
+    // If the policy dropped all findings, the result is clean.
     let code = if remains { CategoryCode::Findings } else { CategoryCode::Clean };
     let mut classification = Classification::plain(judged.cell.result, code, reason);
     classification.tool_succeeded = Some(true);
@@ -270,12 +268,13 @@ fn of_findings(facts: &ActionFacts<'_>) -> ActionJudgement {
     ActionJudgement { classification, blocking: judged.cell.blocking, debt, agent_action, diagnostics, summary }
 }
 
-/// Returns the action's policy. A validation action without one is judged strictly: the configuration should have set it.
+/// Returns the action's policy. A validation action without a policy is judged strictly, because the configuration should have
+/// set one.
 fn policy_of(action: &Action) -> ToolPolicy {
     action.policy.clone().unwrap_or_else(|| ToolPolicy::plain(BlockOn::ErrorsAndWarnings, PolicySource::Default))
 }
 
-/// Returns what a prerequisite is there for, where its kind says so.
+/// Returns the purpose of a prerequisite, as far as its kind tells.
 fn prerequisite_type(action: &Action) -> Option<&'static str> {
     match &action.kind {
         ActionKind::FileValidation(_) => Some("FILE_EXISTS"),
@@ -286,7 +285,7 @@ fn prerequisite_type(action: &Action) -> Option<&'static str> {
     }
 }
 
-/// Makes a prerequisite's failure what it is for the run (C08). Findings that the policy allows keep nothing from running.
+/// Changes the result of a prerequisite to a prerequisite failure (C08), except for findings that the policy allows.
 fn rewrite_prerequisite(outcome: &mut ActionJudgement, action: &Action) {
     let classification = &mut outcome.classification;
     if outcome.blocking == Blocking::Allowed {
@@ -301,4 +300,18 @@ fn rewrite_prerequisite(outcome: &mut ActionJudgement, action: &Action) {
         classification.is_tdd_red_phase = Some(false);
     }
     as_prerequisite(&mut outcome.debt, &action.name);
+}
+
+/// Judges an action by what is wrong with its specification: it was not run, and that says nothing of the code (C10, seed 004 example 6).
+pub fn judge_invalid(errors: Vec<String>) -> ActionJudgement {
+    let row = row_of(CategoryCode::SpecificationInvalid);
+    let reason = "Invalid action in the test specification";
+    ActionJudgement {
+        classification: Classification { validation_errors: errors, ..Classification::plain(row.result, row.code, reason) },
+        blocking: Blocking::Blocks,
+        debt: DebtGeneration::none(row.debt.err().unwrap_or(row.title)),
+        agent_action: row.agent.action(row.message),
+        diagnostics: Vec::new(),
+        summary: None,
+    }
 }

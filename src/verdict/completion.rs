@@ -1,4 +1,4 @@
-//! What a run amounts to: statuses, verdict, counts (R5, C33, C34, C61–C63, E17).
+//! Judges a run: statuses, verdict, counts (R5, C33, C34, C61–C63, E17).
 
 use std::collections::BTreeMap;
 
@@ -8,74 +8,71 @@ use crate::model::{
 };
 use crate::verdict::wording::counted;
 
-/// How a run went as a whole, as far as its actions cannot tell.
+/// How the run as a whole went, as far as the actions' results do not show it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RunFlow {
-    /// It went to its end.
+    /// The run went to its end.
     Finished,
     /// proctor was stopped or died.
     Interrupted,
-    /// A newer save stopped it.
+    /// A newer save stopped the run.
     Superseded,
-    /// The tree changed while it ran.
+    /// The tree changed during the run.
     Moved,
-    /// The specification is wrong; nothing was run.
+    /// The specification is wrong, so nothing was run.
     SpecificationWrong,
 }
 
 /// Counts of actions (C60, C62): executed + skipped + invalid = total.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ActionCounts {
-    /// All actions.
     pub total: u32,
-    /// Those that were carried out.
+    /// The actions that were carried out.
     pub executed: u32,
-    /// Those that were not, unchanged prerequisites included.
+    /// The actions that were not carried out, including unchanged prerequisites.
     pub skipped: u32,
-    /// Those whose specification is wrong.
+    /// The actions whose specification is wrong.
     pub invalid: u32,
-    /// Prerequisites, whatever became of them.
+    /// The prerequisites with any result.
     pub prerequisites: u32,
-    /// Steps, whatever became of them.
+    /// The steps with any result.
     pub steps: u32,
-    /// Cleanups, whatever became of them.
+    /// The cleanup actions with any result.
     pub cleanup: u32,
 }
 
-/// What a run amounts to.
+/// The judgement of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunVerdict {
-    /// What happened.
+    /// How the run ended.
     pub overall_status: OverallStatus,
-    /// The verdict; none where there is none (E17).
+    /// The verdict; none: the run has no verdict (E17).
     pub overall_result: Option<OverallResult>,
-    /// Why, in words for people.
+    /// The reason in words for people.
     pub reason: String,
-    /// The task's status; none where there is no verdict.
+    /// The task's status; none: the run has no verdict.
     pub task_status: Option<TaskStatus>,
-    /// Why the task is PARTIAL.
     pub partial_reason: Option<PartialReason>,
-    /// Whether the task may be ticked off.
+    /// Whether the task may be marked as done.
     pub completion_status: CompletionStatus,
-    /// Why, or why not.
+    /// The reason of the completion status.
     pub completion_reason: String,
-    /// How many results block.
+    /// The number of blocking results.
     pub blocking: u32,
     /// How many of them are a valid RED of a started cycle.
     pub blocking_red: u32,
     /// How many of them are tests that could not be collected.
     pub blocking_collection: u32,
-    /// Steps that succeeded of all steps, in tenths of a per cent, half up; none without steps (C63).
+    /// The share of successful steps in tenths of a per cent, rounded half up; none without steps (C63).
     pub pass_rate_tenths: Option<u32>,
-    /// Counts of actions.
     pub actions: ActionCounts,
-    /// How many steps were not carried out.
+    /// The number of steps that were not carried out.
     pub skipped_steps: u32,
-    /// Results by type, all seven; their sum is executed + invalid (C61).
+    /// The number of results of each of the seven types. Their sum is executed + invalid (C61).
     pub results: BTreeMap<ResultType, u32>,
 }
 
-/// What is counted over a run's results.
+/// The counts over a run's results.
 #[derive(Default)]
 struct Tally {
     actions: ActionCounts,
@@ -91,9 +88,9 @@ struct Tally {
     prerequisites_failed: u32,
 }
 
-/// Judges a run by the phase and the judgement of each of its actions; one that was skipped has no judgement (C62).
+/// Judges a run from the phase and the judgement of each action. A skipped action has no judgement (C62).
 ///
-/// A run in which no step was carried out, or a step was skipped, is never PASSED.
+/// A run is never PASSED if no step was carried out or a step was skipped.
 pub fn judge_run(actions: &[(ActionPhase, Option<&ActionJudgement>)], flow: &RunFlow) -> RunVerdict {
     let mut by_type: BTreeMap<_, _> = ResultType::ALL.into_iter().map(|result| (result, 0)).collect();
     let mut tally = Tally::default();
@@ -175,7 +172,8 @@ impl Tally {
     }
 }
 
-/// R5. A step with findings that the policy allows did not fail: only a run without any such step is FAILED as a whole.
+/// Returns the overall status (R5). A run is FAILED if a prerequisite failed or no step passed. A step with findings that the policy
+/// allows counts as passed.
 fn overall_status(tally: &Tally, flow: RunFlow) -> OverallStatus {
     match flow {
         RunFlow::Interrupted => OverallStatus::Interrupted,
@@ -251,7 +249,7 @@ fn were(steps: u32) -> String {
     format!("{} {}", counted(u64::from(steps), "step"), if steps == 1 { "was" } else { "were" })
 }
 
-/// Returns `part` of `whole` in tenths of a per cent, half up.
+/// Returns `part` of `whole` in tenths of a per cent, rounded half up.
 fn rate_in_tenths(part: u32, whole: u32) -> Option<u32> {
     let (part, whole) = (u64::from(part), u64::from(whole));
     let rate = (part * 2000 + whole).checked_div(whole * 2)?;

@@ -1,4 +1,5 @@
-//! Debt items: titles and suggested fixes made only of what was seen (R4; seed 004, "Detailed Error Structures").
+//! Decides whether a result becomes debt, and writes title and suggested fix from what was seen (R4; seed 004, "Detailed Error
+//! Structures").
 
 use crate::model::{
     ActionEnd, ActionKind, CategoryCode, DebtCategory, DebtGeneration, Diagnostic, FindingLevel, Severity, TestResults,
@@ -9,7 +10,7 @@ use crate::verdict::policy::JudgedFindings;
 use crate::verdict::rows::CategoryRow;
 use crate::verdict::wording::{Words, counted};
 
-/// Returns the debt of an outcome that a row alone decides; `reason` is the classification's.
+/// Returns the debt of an outcome that depends on its category's row only; `reason` is that of the classification.
 pub(in crate::verdict) fn debt_of_row(row: &CategoryRow, facts: &ActionFacts<'_>, reason: &str) -> DebtGeneration {
     let (category, severity) = match row.debt {
         Ok(debt) => debt,
@@ -46,7 +47,7 @@ pub(in crate::verdict) fn debt_of_findings(judged: &JudgedFindings, words: &Word
     debt
 }
 
-/// Turns a debt that is due into a failed prerequisite's: whatever is wrong, the checks cannot run without it (R4, C08).
+/// Changes debt into that of a failed prerequisite, because the checks cannot run until it is fixed (R4, C08).
 pub(in crate::verdict) fn as_prerequisite(debt: &mut DebtGeneration, action_name: &str) {
     if debt.should_generate {
         let inner = debt.title.take().unwrap_or_default();
@@ -107,7 +108,7 @@ fn findings_title(judged: &JudgedFindings, words: &Words) -> String {
     }
 }
 
-/// Returns `File.ts:45`, as a title names a place.
+/// Returns the place of a finding in the form for a title: `File.ts:45`.
 fn place(diagnostic: &Diagnostic) -> Option<String> {
     let file = diagnostic.file.as_deref()?;
     let name = file.rsplit('/').next().unwrap_or(file);
@@ -138,7 +139,7 @@ fn findings_fix(judged: &JudgedFindings, words: &Words) -> String {
     format!("{start}{name}{said}")
 }
 
-/// Returns the finding a person should look at first: the first error, else the first warning.
+/// Returns the most important finding: the first error, otherwise the first warning.
 fn first_worst(diagnostics: &[Diagnostic]) -> Option<&Diagnostic> {
     diagnostics.iter().find(|diagnostic| diagnostic.severity == FindingLevel::Error).or_else(|| diagnostics.first())
 }

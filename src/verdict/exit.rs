@@ -3,21 +3,21 @@
 use crate::model::{CommandExit, NextNode, OverallResult, OverallStatus, Phase, RouteEntry, RouteKind, TddState};
 use crate::verdict::completion::RunVerdict;
 
-/// Where a task stands when a command ends.
+/// The state of a task's cycle when a command ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CycleStanding {
-    /// No cycle was started when the run began: routes are advice.
+    /// No cycle was started when the run began, so routes are advice only.
     OutsideCycle,
-    /// Inside a started cycle.
+    /// The task is inside a started cycle.
     InCycle,
-    /// Inside a started cycle, and waiting for a person.
+    /// The task is inside a started cycle and waits for a person.
     Paused,
 }
 
 impl CycleStanding {
-    /// Returns where a task stands, from whether a cycle was started when the run began, and from the state after it.
+    /// Returns the standing of a task, from whether a cycle was started when the run began and from the state after the run.
     ///
-    /// The state after it alone does not tell: a passing REFACTOR ends the cycle.
+    /// The state after the run is not enough, because a passing REFACTOR ends the cycle.
     pub fn of(started_before: bool, after: &TddState) -> Self {
         match (started_before, &after.paused) {
             (false, _) => Self::OutsideCycle,
@@ -27,9 +27,9 @@ impl CycleStanding {
     }
 }
 
-/// Returns how a command ends: 4 before 5 before 3 (inside a started cycle) before 1 before 0 (G5).
+/// Returns the exit of a command. If several codes apply, the order is 4, 5, 3 (inside a started cycle), 1, 0 (G5).
 ///
-/// An interrupted run is 130; a caller that knows of SIGTERM says 143 instead.
+/// The code of an interrupted run is 130. A caller that knows the signal was SIGTERM uses 143 instead.
 pub fn command_exit(verdict: &RunVerdict, route: Option<&RouteEntry>, standing: CycleStanding) -> CommandExit {
     match verdict.overall_status {
         OverallStatus::SpecificationError => return CommandExit::SpecificationWrong,
@@ -53,7 +53,7 @@ pub fn command_exit(verdict: &RunVerdict, route: Option<&RouteEntry>, standing: 
     }
 }
 
-/// Returns whether a valid RED is all that blocks: a failing linter beside it is not excused.
+/// Returns whether a valid RED is the only blocking result. Another failure, such as a linter's, is not excused by it.
 fn is_nothing_but_red(verdict: &RunVerdict, entry: &RouteEntry) -> bool {
     let declared_missing = match entry.kind {
         RouteKind::CollectionErrorPolicy => verdict.blocking_collection,

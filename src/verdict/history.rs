@@ -1,48 +1,48 @@
-//! What the runs before this one show about an action's tests, where that decides what its result amounts to (C06, C07).
+//! What earlier runs show about an action's tests, when the judgement of its result depends on it (C06, C07).
 
 use std::collections::BTreeMap;
 
 use crate::model::{CategoryCode, RunId};
 use crate::verdict::red::listed;
 
-/// What earlier runs of the task show about an action's tests. Whoever looked for nothing has an empty one.
+/// What earlier runs of the task show about an action's tests. Empty if nothing was looked up.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct TestHistory {
-    /// Which tests of this result that are declared to fail passed before.
+    /// Which of the failed tests that were declared to fail have passed before.
     pub passed_before: PassedBefore,
-    /// Tests that were there and which the tool did not find.
+    /// Tests that existed before and that the tool did not find.
     pub vanished: Option<VanishedTests>,
 }
 
-/// What is known of the tests that failed now, were declared to, and may have passed before.
+/// Whether tests that failed as declared have passed in earlier runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PassedBefore {
-    /// Those that are known to have, each with the newest such run.
+    /// The tests that are known to have passed, each with the newest such run.
     Known(BTreeMap<String, RunId>),
-    /// None is known to have, and part of the history could not be read, so each of them may have: unknown is never success. It says
-    /// what could not be read.
+    /// No such test is known, but a part of the history could not be read, so any of them may have passed. The text says which
+    /// part.
     Unknown(String),
 }
 
-/// Tests that passed in the last green run that has a record of them, and are not there any more.
+/// Tests that passed in the last green run with a record of them, and that no longer exist.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct VanishedTests {
-    /// That run.
+    /// The last green run.
     pub run: RunId,
-    /// Their names, as reports have them; at least one.
+    /// The names of the tests in reports; at least one.
     pub tests: Vec<String>,
 }
 
 impl Default for PassedBefore {
-    /// Nothing failed that was declared to.
+    /// Returns the history of a result without declared failures.
     fn default() -> Self {
         Self::Known(BTreeMap::new())
     }
 }
 
 impl TestHistory {
-    /// Returns what a category is where tests have vanished, with the sentence for people: whoever deletes a test does not turn its
-    /// failure into an error of the command, which is nobody's debt (C07).
+    /// Returns the category when tests have vanished, with the explanation. Deleting a failing test must not turn its failure
+    /// into a usage error, which would be no debt (C07).
     pub(in crate::verdict) fn category(&self, said: CategoryCode) -> Option<(CategoryCode, String)> {
         let vanished = self.vanished.as_ref()?;
         let code = if said == CategoryCode::UsageError {
@@ -56,12 +56,12 @@ impl TestHistory {
         Some((code, format!("What passed in {} is not there any more: {}; bring it back", vanished.run, listed(&names))))
     }
 
-    /// Returns the names of the tests that have vanished.
+    /// Returns the names of the vanished tests.
     pub(in crate::verdict) fn missing_tests(&self) -> Vec<String> {
         self.vanished.as_ref().map(|vanished| vanished.tests.clone()).unwrap_or_default()
     }
 
-    /// Says which of the declared tests are no new failure, because they passed before, or why that is not known (C06).
+    /// Returns the explanation if declared tests are no new failure because they passed before, or if that is unknown (C06).
     pub(in crate::verdict) fn no_new_failure(&self) -> Option<String> {
         let passed = match &self.passed_before {
             PassedBefore::Known(passed) => passed,

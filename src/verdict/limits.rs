@@ -1,11 +1,11 @@
-//! What is said of an action that hit a limit: one row per limit that is not the wall clock's, whose words are seed 004's.
+//! The texts about exceeded limits: one row for each limit except the wall clock's, whose texts come from seed 004.
 
 use std::time::Duration;
 
 use crate::model::{Action, LimitKind, LimitValue};
 use crate::verdict::wording::spoken_limit;
 
-/// The words for one limit; `{value}` stands for what it is set to.
+/// The texts for one limit; `{value}` stands for its value.
 struct LimitWords {
     limit: LimitKind,
     exceeded: &'static str,
@@ -32,7 +32,7 @@ fn words_of(limit: LimitKind) -> Option<&'static LimitWords> {
     WORDS.iter().find(|words| words.limit == limit)
 }
 
-/// Returns what was exceeded, as a title says it: `Exceeded 10s limit`. A limit of the run as a whole stands before the action's.
+/// Returns the exceeded limit as a title: `Exceeded 10s limit`. The run's own limit has precedence over the action's.
 pub(in crate::verdict) fn exceeded(action: &Action, limit: LimitKind, of_the_run: Option<Duration>) -> String {
     let value = of_the_run.map(LimitValue::Time).or_else(|| action.limit_value(limit)).map(|value| match value {
         LimitValue::Time(time) => spoken_limit(time),
@@ -45,12 +45,12 @@ pub(in crate::verdict) fn exceeded(action: &Action, limit: LimitKind, of_the_run
     }
 }
 
-/// Returns what mends it; none where the row of the category says it.
+/// Returns the suggested fix; none: the category's row has it.
 pub(in crate::verdict) fn fix(limit: LimitKind) -> Option<&'static str> {
     words_of(limit).map(|words| words.fix)
 }
 
-/// Returns the sentence for an agent; none where the row of the category says it.
+/// Returns the message for an agent; none: the category's row has it.
 pub(in crate::verdict) fn message(limit: LimitKind) -> Option<&'static str> {
     words_of(limit).map(|words| words.message)
 }

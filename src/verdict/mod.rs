@@ -1,9 +1,11 @@
-//! What an action and a run amount to: classification, policy, debt, agent action, statuses, exit code (seed 004; C- and R-tables).
+//! Judges actions and runs: classification, policy, debt, agent action, statuses, exit code (seed 004; C- and R-tables).
 //!
-//! Owns judgements only. It may not run, read or print anything, and knows no tool by name in its code paths: what an outcome
-//! means is a row per [`crate::model::CategoryCode`], and a tool's words are a row of data found by its name in reports.
+//! It only judges. It may not run, read or print anything, and its code does not depend on single tools: the meaning of an
+//! outcome is a row for each [`crate::model::CategoryCode`], and the texts about a tool are a row of data that is found by the
+//! tool's name in reports.
 //!
-//! Look next at [`classify`] (one action), then [`judge_run`] (one run), [`judge_criteria`] (a task's own criteria), then [`command_exit`] (one command).
+//! Look next at [`classify`] (one action), then [`judge_run`] (one run), [`judge_criteria`] (a task's own criteria), then
+//! [`command_exit`] (one command).
 
 mod agent;
 mod classify;
@@ -12,7 +14,6 @@ mod criteria;
 mod debt;
 mod exit;
 mod history;
-mod invalid;
 mod limits;
 mod policy;
 mod red;
@@ -22,10 +23,9 @@ mod services;
 mod tests;
 mod wording;
 
-pub use classify::{ActionFacts, classify};
+pub use classify::{ActionFacts, classify, judge_invalid};
 pub use completion::{ActionCounts, RunFlow, RunVerdict, judge_run};
 pub use criteria::{SeenAction, SeenAnswer, SeenFile, judge_criteria};
 pub use exit::{CycleStanding, command_exit};
 pub use history::{PassedBefore, TestHistory, VanishedTests};
-pub use invalid::judge_invalid;
 pub use rows::{READY, SummaryWords, is_explained_by_output, is_settled, summary_words};

@@ -1,4 +1,4 @@
-//! Which findings block: table R3, in the order of C24 (drop ignored rules, promote, count, judge).
+//! Decides which findings block: table R3, in the order of C24 (drop ignored rules, promote, count, judge).
 
 use crate::model::{
     BlockOn, Blocking, Diagnostic, DiagnosticSummary, FindingLevel, Interpretation, PolicyApplied, ResultType, Severity,
@@ -6,10 +6,10 @@ use crate::model::{
 };
 use crate::verdict::wording::{Words, plural};
 
-/// What the policy makes of a tool's findings.
+/// A tool's findings after the policy was applied.
 #[derive(Debug, Clone)]
 pub(in crate::verdict) struct JudgedFindings {
-    /// The cell of the table that decides.
+    /// The cell of the table that decided.
     pub(in crate::verdict) cell: &'static Cell,
     pub(in crate::verdict) applied: PolicyApplied,
     pub(in crate::verdict) diagnostics: Vec<Diagnostic>,
@@ -49,7 +49,7 @@ const fn passes(reason: &'static str) -> Cell {
     Cell { result: ResultType::Success, blocking: Blocking::Allowed, severity: None, debt: None, reason }
 }
 
-/// C27: the verdict is HIGH, the debt MEDIUM, because the findings are warnings.
+/// The findings are warnings, so the verdict's severity is HIGH and the debt's is MEDIUM (C27).
 const OVER_LIMIT: Cell = blocks(Severity::High, Severity::Medium, "{warnings} {warning_noun} exceeds maxWarnings ({limit})");
 const REFUSED_BY_TOOL: Cell = blocks(
     Severity::High,
@@ -61,7 +61,7 @@ const WARN_ONLY: &str = "{errors} {error_noun}, {warnings} {warning_noun} (WARN_
 const IGNORED: &str = "Validation issues ignored (NEVER policy)";
 const NOTHING_FOUND: Cell = passes("No validation issues");
 
-/// Table R3.
+/// Table R3: for each strategy, the decision for every combination of findings.
 const TABLE: [Row; 5] = [
     Row {
         block_on: BlockOn::ErrorsAlways,
@@ -90,7 +90,7 @@ const TABLE: [Row; 5] = [
     Row { block_on: BlockOn::Never, errors: passes(IGNORED), warnings: passes(IGNORED), over_limit: None },
 ];
 
-/// Judges a tool's findings. `exit_code` is the tool's own, as a cross-check only (C28).
+/// Judges a tool's findings. `exit_code` is only used to cross-check them (C28).
 pub(in crate::verdict) fn judge_findings(
     interpretation: &Interpretation,
     policy: &ToolPolicy,
@@ -107,7 +107,7 @@ pub(in crate::verdict) fn judge_findings(
     JudgedFindings { cell, applied, diagnostics, summary }
 }
 
-/// Returns what the tool counted, before the policy.
+/// Returns the tool's counts before the policy is applied.
 pub(in crate::verdict) fn raw_summary(interpretation: &Interpretation) -> DiagnosticSummary {
     let counted = || DiagnosticSummary::of(&interpretation.diagnostics).with(&interpretation.unlisted);
     interpretation.counts_override.unwrap_or_else(counted)
@@ -123,13 +123,13 @@ fn choose(policy: &ToolPolicy, found: DiagnosticSummary, tool_refused_warnings: 
     }
     match &row.over_limit {
         Some(cell) if policy.max_warnings.is_some_and(|limit| found.warnings > u64::from(limit)) => cell,
-        // ESLint, for one, exits with 1 and no error when its own `--max-warnings` is exceeded (C28).
+        // ESLint, for example, exits with 1 without any error when its own `--max-warnings` is exceeded (C28).
         Some(_) if tool_refused_warnings => &REFUSED_BY_TOOL,
         Some(_) | None => &row.warnings,
     }
 }
 
-/// Drops and promotes findings and counts what is left. Where only the counts are complete, they are corrected by what is seen.
+/// Drops and promotes findings, and counts the rest. If only the counts are complete, they are adjusted by the known findings.
 fn apply_rules(interpretation: &Interpretation, policy: &ToolPolicy) -> (Vec<Diagnostic>, DiagnosticSummary) {
     let (dropped, mut kept): (Vec<_>, Vec<_>) =
         interpretation.diagnostics.iter().cloned().partition(|diagnostic| names(&policy.ignored_rules, diagnostic));
@@ -160,8 +160,8 @@ fn apply_rules(interpretation: &Interpretation, policy: &ToolPolicy) -> (Vec<Dia
     (kept, summary)
 }
 
-/// Does the same with findings of which only the counts are kept. Returns those that are dropped, those that stay, and how many of
-/// these were promoted.
+/// Applies the policy to findings of which only the counts are known. Returns the dropped ones, the remaining ones, and how many
+/// of these were promoted.
 fn judge_unlisted(unlisted: &Unlisted, policy: &ToolPolicy) -> (Unlisted, Unlisted, u64) {
     let is_in = |rules: &[String], rule: &Option<String>| rule.as_ref().is_some_and(|rule| rules.contains(rule));
     let mut dropped = Unlisted::default();

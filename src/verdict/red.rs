@@ -1,29 +1,29 @@
-//! Tests that fail where a failure is expected: a valid RED of a cycle, and a failure that was declared beforehand (C06, R6).
+//! Failing tests where a failure is expected: a valid RED of a cycle, and a failure that was declared beforehand (C06, R6).
 
 use crate::model::{ActionJudgement, ActionPhase, Blocking, CategoryCode, DebtGeneration, Phase, TestOutcome};
 use crate::verdict::agent::AgentWord;
 use crate::verdict::classify::ActionFacts;
 
-/// So many tests are named in a sentence.
+/// The most tests that a sentence names.
 const NAMED: usize = 5;
 
-/// What the tests that failed are to what was declared.
+/// The comparison of the failed tests with the declared ones.
 enum Declared {
-    /// Nothing was declared by name.
+    /// No tests were declared by name.
     Nothing,
-    /// All of them were declared, and each ran.
+    /// All failed tests were declared, and each of them ran.
     All,
-    /// Something else went wrong too.
+    /// Something else failed too.
     More(String),
 }
 
-/// Says of failing tests whether they are a valid RED, and lets those block nothing that were declared by name. Without declared
-/// failing tests RED excuses nothing (R6); that each of the declared ones failed is a criterion of the task.
+/// Marks failing tests as a valid RED, and makes them not block if they were declared by name. Without declared tests a RED
+/// excuses nothing (R6). Whether each declared test failed is a criterion of the task.
 pub(in crate::verdict) fn mark_red(outcome: &mut ActionJudgement, facts: &ActionFacts<'_>) {
     let classification = &mut outcome.classification;
     classification.is_expected_failure = Some(false);
     classification.is_tdd_red_phase = Some(false);
-    // What comes before the steps is to hold, and what comes behind them proves nothing.
+    // Prerequisites must succeed in any case, and cleanup actions prove nothing.
     if classification.code != CategoryCode::TestsFailed || facts.action.phase != ActionPhase::Step {
         return;
     }
@@ -52,7 +52,7 @@ pub(in crate::verdict) fn mark_red(outcome: &mut ActionJudgement, facts: &Action
 fn declared(facts: &ActionFacts<'_>) -> Declared {
     let Some(expected) = facts.expected_failure.filter(|expected| !expected.tests.is_empty()) else { return Declared::Nothing };
     let Some(results) = &facts.interpretation.test_results else { return Declared::Nothing };
-    // A fixture or a hook that raised is no test that ran and failed.
+    // A test whose fixture or hook raised an error did not run and fail.
     let raised = facts.interpretation.cases.iter().filter(|case| case.status == TestOutcome::Error);
     let raised: Vec<&str> = raised.map(|case| case.title.as_str()).collect();
     if !raised.is_empty() {
@@ -63,14 +63,14 @@ fn declared(facts: &ActionFacts<'_>) -> Declared {
     if !others.is_empty() {
         return Declared::More(format!("not declared as failing: {}", listed(&others)));
     }
-    // Each failure has a name, or there is one that nobody can have declared.
+    // A failure without a name cannot have been declared.
     if results.failures.is_empty() || results.counts.failed != results.failures.len() as u64 {
         return Declared::More(format!("{} failed, and {} are named", results.counts.failed, results.failures.len()));
     }
     facts.history.no_new_failure().map_or(Declared::All, Declared::More)
 }
 
-/// Returns names for a sentence: the first few, and how many more there are.
+/// Returns names for a sentence: the first few, and the number of the others.
 pub(in crate::verdict) fn listed(names: &[&str]) -> String {
     let shown = names.iter().take(NAMED).map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
     match names.len().saturating_sub(NAMED) {

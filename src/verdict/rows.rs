@@ -1,6 +1,6 @@
-//! What each category code amounts to: one row each (E3, E4, C07, C11–C17; table R4).
+//! The consequences of each category code, one row each (E3, E4, C07, C11–C17; table R4).
 //!
-//! `FINDINGS` has a row like the others, but its result is the policy's: see `policy.rs`.
+//! `FINDINGS` has a row too, but its result depends on the policy: see `policy.rs`.
 
 use crate::model::{CategoryCode, DebtCategory, ResultType, Severity};
 use crate::verdict::agent::AgentWord;
@@ -8,47 +8,47 @@ use crate::verdict::agent::AgentWord;
 /// Whether the tool did its work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::verdict) enum ToolWork {
-    /// It did.
+    /// The tool did its work.
     Succeeded,
-    /// It did not.
+    /// The tool could not do its work.
     Failed,
-    /// It was not let.
+    /// The tool was stopped before it could do its work.
     Unknown,
 }
 
-/// The few words for an action on a screen, made of a template here and of the values in its report.
+/// A template for the short text about an action on a screen. It is filled in with values from the action's report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SummaryWords {
-    /// The code itself, in words: `NO_TESTS_COLLECTED` is "no tests collected".
+    /// The code itself as words: `NO_TESTS_COLLECTED` becomes "no tests collected".
     CodeName,
-    /// Always the same words.
+    /// A fixed text.
     Fixed(&'static str),
-    /// The words before an exit code, and what is said where there is none.
+    /// The text before an exit code, and the text if there is no exit code.
     ExitCode { before: &'static str, without: &'static str },
-    /// The status of the HTTP answer; the code's name where there is none.
+    /// The status of the HTTP answer, otherwise the code as words.
     AnswerStatus,
-    /// The words, then the type of the error in brackets.
+    /// The text, then the error's type in brackets.
     ErrorType(&'static str),
-    /// The name of the signal; the code's name where it is not known.
+    /// The name of the signal, otherwise the code as words.
     SignalName,
-    /// The limit that was hit, with its value.
+    /// The exceeded limit with its value.
     Limit,
 }
 
-/// What a category code amounts to.
+/// The consequences of a category code.
 #[derive(Debug)]
 pub(in crate::verdict) struct CategoryRow {
     pub(in crate::verdict) code: CategoryCode,
     pub(in crate::verdict) result: ResultType,
     pub(in crate::verdict) work: ToolWork,
-    /// Whether tests ran; said of TEST actions only.
+    /// Whether tests ran; used for TEST actions only.
     pub(in crate::verdict) tests_ran: bool,
     pub(in crate::verdict) error_type: Option<&'static str>,
     /// Category and severity of the debt, or why there is none.
     pub(in crate::verdict) debt: Result<(DebtCategory, Severity), &'static str>,
-    /// What it is called in a debt item's title.
+    /// The text in a debt item's title.
     pub(in crate::verdict) title: &'static str,
-    /// What mends it; `{reason}` stands for what was seen.
+    /// The suggested fix; `{reason}` stands for what was seen.
     pub(in crate::verdict) fix: &'static str,
     pub(in crate::verdict) agent: AgentWord,
     pub(in crate::verdict) message: &'static str,
@@ -59,12 +59,11 @@ pub(in crate::verdict) struct CategoryRow {
     is_settled: bool,
 }
 
-/// Returns the row of a category code.
 pub(in crate::verdict) fn row_of(code: CategoryCode) -> &'static CategoryRow {
     &ROWS[code as usize]
 }
 
-/// Returns the few words that a screen shows for an action with this code.
+/// Returns the template for the short text about an action with this code.
 pub fn summary_words(code: CategoryCode) -> SummaryWords {
     row_of(code).summary
 }
@@ -74,22 +73,22 @@ pub fn is_explained_by_output(code: CategoryCode) -> bool {
     row_of(code).shows_output
 }
 
-/// Returns whether the result depends on nothing but the action's inputs: the tool ended by itself and said what it found. Only such
+/// Returns whether the result depends on the action's inputs only: the tool ended by itself and reported what it found. Only such
 /// a result is reused for the same inputs.
 ///
-/// Tests that cannot be collected mostly lack a package, and packages are installed in places no digest covers. A review is asked for
-/// anew each time: an approval is one of what it was asked about.
+/// Tests that cannot be collected usually miss a package, and packages may be installed outside of the digest. A review is always
+/// asked for again, because an approval is valid only for what was reviewed.
 pub fn is_settled(code: CategoryCode) -> bool {
     row_of(code).is_settled
 }
 
-/// Returns all of them, for those who look at the table as a whole.
+/// Returns all rows, for tests of the whole table.
 #[cfg(test)]
 pub(in crate::verdict) fn every_row() -> &'static [CategoryRow] {
     &ROWS
 }
 
-/// What a screen says of a service that does what it is there for.
+/// The screen's text for a service that is ready.
 pub const READY: &str = "ready";
 
 const INTEGRATION: Result<(DebtCategory, Severity), &str> = Ok((DebtCategory::IntegrationFailure, Severity::High));
@@ -147,7 +146,7 @@ const UNPROVEN: CategoryRow = CategoryRow {
 const FILE_FAILURE: CategoryRow =
     CategoryRow { result: ResultType::ValidationFailure, debt: UNTESTED, fix: "{reason}", agent: AgentWord::FixCode, ..SUCCESS };
 
-/// A request that was answered, and not as it must be (C16, C42).
+/// A request that was answered wrongly (C16, C42).
 const ANSWER_FAILURE: CategoryRow = CategoryRow { agent: AgentWord::ImplementFix, ..TEST_FAILURE };
 
 /// One row per code, in the order of [`CategoryCode`]; the compiler checks that below.
@@ -483,7 +482,7 @@ const ROWS: [CategoryRow; 46] = [
     },
 ];
 
-/// [`row_of`] indexes by the code's place in its enum.
+/// Checks at compile time that the rows have the order of the enum, because [`row_of`] uses the variant as index.
 const _: () = {
     assert!(ROWS.len() == CategoryCode::SpecificationInvalid as usize + 1);
     let mut place = 0;
@@ -526,7 +525,8 @@ mod tests {
         }
     }
 
-    /// A code that is added at the end of its enum stops this from compiling until it is listed, and then fails the test below.
+    /// Returns the last code. A new code at the end of the enum does not compile until it is added here, and then fails the test
+    /// below.
     fn last_code(code: CategoryCode) -> CategoryCode {
         use CategoryCode as C;
         match code {

@@ -1,8 +1,8 @@
-//! What is believed of what is said of a service: it has served only where it went on until we stopped it (E3).
+//! Judges claims about services: a service succeeded only if it ran until proctor stopped it (E3).
 
 use crate::model::{Action, ActionEnd, CategoryCode, StopReason};
 
-/// Returns what a claim about a service amounts to, with what contradicts it; none where the rules for every action hold.
+/// Returns the category of a service and the contradicting fact; none: the general rules apply.
 pub(super) fn proven(action: &Action, end: &ActionEnd, said: CategoryCode) -> Option<(CategoryCode, Option<String>)> {
     let of_services = matches!(said, CategoryCode::Served | CategoryCode::ServiceEnded | CategoryCode::ServiceNotReady);
     let is_success =
@@ -38,7 +38,7 @@ mod tests {
         assert_eq!(code(&stopped(StopReason::Interrupted), CategoryCode::Served), Some(CategoryCode::ServiceEnded));
         assert_eq!(code(&stopped(StopReason::Interrupted), CategoryCode::Stopped), None);
         assert_eq!(code(&stopped(StopReason::ChecksOver), CategoryCode::ServiceNotReady), Some(CategoryCode::ServiceNotReady));
-        // What proves another tool's success proves none of a service.
+        // A code that means success for another tool does not prove the success of a service.
         assert_eq!(code(&stopped(StopReason::ChecksOver), CategoryCode::Clean), Some(CategoryCode::ServiceEnded));
     }
 

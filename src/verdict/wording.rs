@@ -1,33 +1,33 @@
-//! The words reports use for a validation tool's findings: by what it finds, and with what its row says of it (seed 004).
+//! The texts about a validation tool's findings in reports, by what the tool finds and what its row says (seed 004).
 
 use std::time::Duration;
 
 use crate::model::{DebtCategory, FindingKind, Tool, WarningsExit};
 use crate::verdict::agent::AgentWord;
 
-/// How one tool's findings are spoken of.
+/// The texts about one tool's findings.
 #[derive(Debug)]
 pub(in crate::verdict) struct Words {
     pub(in crate::verdict) report_name: &'static str,
-    /// The tool's name as people write it.
+    /// The tool's name for display.
     pub(in crate::verdict) display: &'static str,
-    /// What one error is called in a title.
+    /// The word for one error in a title.
     pub(in crate::verdict) error: &'static str,
-    /// What its errors are called in a sentence.
+    /// The word for its errors in a sentence.
     pub(in crate::verdict) errors: &'static str,
     pub(in crate::verdict) error_issue: &'static str,
     pub(in crate::verdict) warning_issue: &'static str,
-    /// Whether its errors keep the code from being compiled.
+    /// Whether its errors keep the code from compiling.
     pub(in crate::verdict) blocks_compilation: bool,
     pub(in crate::verdict) debt: DebtCategory,
     pub(in crate::verdict) agent: AgentWord,
-    /// The option that lets the tool mend findings by itself.
+    /// The option that makes the tool fix findings automatically.
     pub(in crate::verdict) fix_option: Option<&'static str>,
-    /// What a failing exit code says of a run that found warnings only.
+    /// The meaning of a failing exit code when the tool found warnings only.
     pub(in crate::verdict) warnings_exit: WarningsExit,
 }
 
-/// What type checkers have in common; their errors are found before the code runs.
+/// The common texts of type checkers. Their errors are found before the code runs.
 const TYPES: Words = Words {
     error: "Type Error",
     errors: "type errors",
@@ -37,10 +37,10 @@ const TYPES: Words = Words {
     ..ANY
 };
 
-/// What linters have in common (C40).
+/// The common texts of linters (C40).
 const LINT: Words = Words { error_issue: "LINT_ERROR", warning_issue: "LINT_WARNING", debt: DebtCategory::Refactor, ..ANY };
 
-/// For a validation tool nobody wrote words for.
+/// The texts for a validation tool without a row of its own.
 const ANY: Words = Words {
     report_name: "",
     display: "Validation",
@@ -55,7 +55,7 @@ const ANY: Words = Words {
     warnings_exit: WarningsExit::Refuses,
 };
 
-/// What formatters have in common.
+/// The common texts of formatters.
 const FORMATTING: Words = Words {
     error: "Formatting Issue",
     errors: "formatting issues",
@@ -64,7 +64,7 @@ const FORMATTING: Words = Words {
     ..LINT
 };
 
-/// What compilers and builds have in common.
+/// The common texts of compilers and builds.
 const COMPILATION: Words =
     Words { error: "Compilation Error", error_issue: "COMPILATION_ERROR", warning_issue: "COMPILATION_WARNING", ..ANY };
 
@@ -93,12 +93,12 @@ pub(in crate::verdict) fn counted(count: u64, noun: &str) -> String {
     format!("{count} {}", plural(count, noun))
 }
 
-/// Returns a noun in the number of its count.
+/// Returns a noun in the singular or plural form for a count.
 pub(in crate::verdict) fn plural(count: u64, noun: &str) -> String {
     if count == 1 { noun.to_owned() } else { format!("{noun}s") }
 }
 
-/// Returns a duration as people say a limit: `10s`, `1.5s`, `250ms`.
+/// Returns a duration in the form for a limit: `10s`, `1.5s`, `250ms`.
 pub(in crate::verdict) fn spoken_limit(limit: Duration) -> String {
     let millis = limit.as_millis();
     if millis < 1000 { format!("{millis}ms") } else { format!("{}s", limit.as_secs_f64()) }

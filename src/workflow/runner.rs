@@ -19,7 +19,7 @@ use crate::workflow::settings::{WorkflowProject, WorkflowSettings, checkpoints_f
 /// Called at every point at which a crash must not change how the workflow ends. Tests use it to end the process there.
 pub type PointObserver = Box<dyn Fn()>;
 
-/// How a workflow begins.
+/// The ways to begin a workflow.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum WorkflowBeginning {
     /// A new workflow, from the brief at this path.

@@ -35,7 +35,7 @@ pub(crate) use poll::poll;
 pub(crate) use ports::free_port;
 pub(crate) use project::{Project, WRITES_TO_SHARED, fake_tool, proctor};
 pub(crate) use redact::{Redactions, redact};
-pub(crate) use sources::{SourceFile, production_lines, repository, source_files};
+pub(crate) use sources::{SourceFile, is_for_tests, production_code, production_lines, repository, source_files};
 pub(crate) use supervised::{Job, LEVELS, Living, Returned, Supervised, User, end_all_with, levels, living_with, new_cookie};
 pub(crate) use sweep::Extent;
 pub(crate) use terminal::Terminal;

@@ -1,7 +1,11 @@
 //! The repository's own files, for the tests that check them against the rules of the house.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
+
+use syn::punctuated::Punctuated;
+use syn::{Attribute, Item, Meta, Token};
 
 /// Directories without our own sources: version control, build products, and files that tools write.
 const SKIPPED_DIRECTORIES: &[&str] =
@@ -60,6 +64,38 @@ pub(crate) fn production_lines(text: &str) -> Vec<(usize, &str)> {
         }
     }
     lines
+}
+
+/// Returns the Rust files that are not compiled for tests alone, parsed.
+pub(crate) fn production_code(files: &[SourceFile]) -> Vec<(&SourceFile, syn::File)> {
+    let mut parsed: Vec<(&SourceFile, syn::File)> = files
+        .iter()
+        .filter(|file| file.path.ends_with(".rs") && !file.is_test())
+        .map(|file| (file, syn::parse_file(&file.text).expect("what was compiled can be parsed")))
+        .collect();
+    let test_files: BTreeSet<String> = parsed.iter().flat_map(|(file, code)| test_modules(&file.path, &code.items)).collect();
+    parsed.retain(|(file, _)| !test_files.contains(&file.path));
+    parsed
+}
+
+/// Returns whether an item is compiled for tests alone.
+pub(crate) fn is_for_tests(attributes: &[Attribute]) -> bool {
+    let conditions = attributes.iter().filter(|attribute| attribute.path().is_ident("cfg"));
+    conditions
+        .filter_map(|cfg| cfg.parse_args_with(Punctuated::<Meta, Token![,]>::parse_terminated).ok())
+        .any(|metas| metas.iter().any(|meta| meta.path().is_ident("test")))
+}
+
+/// Returns where the modules lie that are compiled for tests alone and have files of their own.
+#[expect(clippy::wildcard_enum_match_arm, reason = "`Item` is not exhaustive, and all other items are no types")]
+fn test_modules(path: &str, items: &[Item]) -> Vec<String> {
+    let directory = path.strip_suffix("/mod.rs").or_else(|| path.strip_suffix("/lib.rs"));
+    let directory = directory.or_else(|| path.strip_suffix(".rs")).unwrap_or(path);
+    let modules = items.iter().filter_map(|item| match item {
+        Item::Mod(module) if module.content.is_none() && is_for_tests(&module.attrs) => Some(&module.ident),
+        _ => None,
+    });
+    modules.flat_map(|name| [format!("{directory}/{name}.rs"), format!("{directory}/{name}/mod.rs")]).collect()
 }
 
 fn collect(directory: &Path, paths: &mut Vec<PathBuf>) {

@@ -19,7 +19,7 @@ use crate::evidence::{Store, find_git_location};
 use crate::governance::{PauseReason, Slug, WorkflowEnding, WorkflowLimits, slug_from_file_name};
 use crate::model::{Action, ActionEnd, CommandExit, Ended as ActionEnded, GovernanceRecord, Prompt, Review, StopReason};
 use crate::process::Control;
-use crate::project::{Progress, RunError, Scope, Settings, Workspace};
+use crate::project::{Progress, ProjectError, Scope, Settings, Workspace};
 use crate::spec;
 use crate::workflow::{
     Consultation, ModelCommand, ModelRole, ToolEnd, ToolRequest, WorkflowBeginning, WorkflowError, WorkflowHost, WorkflowProject,
@@ -257,13 +257,13 @@ impl WorkflowHost for RunHands<'_> {
             }
         });
         recorded.map_err(|error| {
-            let is_stopped = matches!(error, RunError::StoppedWaiting(_));
+            let is_stopped = matches!(error, ProjectError::StoppedWaiting(_));
             if is_stopped { WorkflowError::StoppedWaiting } else { failed("write the ledger", error) }
         })
     }
 }
 
-fn failed(what: &'static str, error: RunError) -> WorkflowError {
+fn failed(what: &'static str, error: ProjectError) -> WorkflowError {
     let source: Box<dyn Error + Send + Sync> = Box::new(error);
     WorkflowError::Host { what, source }
 }

@@ -142,7 +142,7 @@ fn without_report(answer: &RunAnswerV1, exit: CommandExit) -> CommandError {
         | RunOutcomeV1::Moved
         | RunOutcomeV1::Interrupted
         | RunOutcomeV1::Unchanged
-        | RunOutcomeV1::Untriggered => format!("the service says {:?} and names no run that can be read", answer.outcome),
+        | RunOutcomeV1::Untriggered => format!("the service says `{}` and names no run that can be read", answer.outcome.word()),
     };
     let error = CommandError::new(exit, message);
     match answer.outcome {

@@ -41,10 +41,10 @@ pub(crate) mod why;
 
 use crate::cli::error::CommandError;
 use crate::model::{CommandExit, PruneReason, RunId};
-use crate::project::RunError;
+use crate::project::ProjectError;
 
 /// Converts an error of a run into a command error.
-pub(crate) fn of_run(error: &RunError) -> CommandError {
+pub(crate) fn of_run(error: &ProjectError) -> CommandError {
     let command_error = CommandError::of(error.exit(), error);
     match error.hint() {
         Some(hint) => command_error.hint(hint),

@@ -15,7 +15,9 @@ use crate::config::Configuration;
 use crate::ignore::{Matcher, MatcherSettings};
 use crate::model::{CommandExit, ProjectId};
 use crate::process::LauncherHandle;
-use crate::project::{Archive, Doubt, Identity, QueueSettings, Registration, RunError, Scope, Settings, Workspace, new_matcher};
+use crate::project::{
+    Archive, Doubt, Identity, ProjectError, QueueSettings, Registration, Scope, Settings, Workspace, new_matcher,
+};
 use crate::sandbox::EnvironmentSettings;
 
 /// What a run needs in addition to its plan.
@@ -29,7 +31,7 @@ pub(crate) struct Opening {
 /// Starts the launcher. Commands do this first: the process must have a single thread, and the launcher starts up while the
 /// project is read.
 pub(crate) fn start_launcher(environment: &Environment) -> Result<LauncherHandle, CommandError> {
-    LauncherHandle::start(environment.executable()).map_err(|error| super::of_run(&RunError::Launcher(error)))
+    LauncherHandle::start(environment.executable()).map_err(|error| super::of_run(&ProjectError::Launcher(error)))
 }
 
 /// Opens the store for writing, and registers the project if it is new.

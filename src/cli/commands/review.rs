@@ -15,12 +15,11 @@ use crate::cli::review_arguments::ReviewOptions;
 use crate::cli::screen;
 use crate::cli::setup::{self, Loaded};
 use crate::cli::show_progress::{Audience, ProgressScreen};
-use crate::model::{CommandExit, Prompt, Review, ReviewAttempt, ReviewSeen, ReviewVerdict, RunId, Trigger, TriggerKind};
-use crate::project::{Carried, Checks, RunRequest, Sealed};
+use crate::model::{CommandExit, Prompt, Review, ReviewAttempt, ReviewSeen, ReviewVerdict, RunId, TriggerKind};
+use crate::project::{Carried, RunRequest, Sealed};
 use crate::report::ExecutionReportV2;
 use crate::review::NO_VERDICT_HINT;
 use crate::spec;
-use crate::tree::TreeHints;
 
 /// The document that `--json` prints.
 #[derive(Debug, Serialize)]
@@ -42,18 +41,7 @@ pub(crate) fn execute(options: &ReviewOptions, environment: &Environment) -> Res
     let Opening { mut workspace, scope, settings, style } = opening::open(environment, launcher, &loaded, None)?;
     workspace.expect_one_run();
     let control = watch_signals()?;
-    let request = RunRequest {
-        plan: &loaded.plan,
-        settings: &settings,
-        scope: &scope,
-        checks: Checks::All,
-        phase: None,
-        trigger: Trigger { kind: TriggerKind::Request, paths: Vec::new() },
-        unless_tree: None,
-        hints: TreeHints::Everything,
-        lost_events: false,
-        control: &control,
-    };
+    let request = RunRequest::new(&loaded.plan, &settings, &scope, TriggerKind::Request, &control);
     let mut progress = ProgressScreen::new(style, Audience::Nobody);
     let carried = workspace.carry_out(&request, &mut |one| progress.show(&one)).map_err(|error| super::of_run(&error))?;
     let (document, exit) = match carried {

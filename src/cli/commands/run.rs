@@ -1,5 +1,7 @@
 //! `proctor run`: runs the plan once and shows the result.
 
+use std::collections::BTreeSet;
+
 use crate::cli::arguments::RunOptions;
 use crate::cli::commands::hand_over::hand_over;
 use crate::cli::commands::opening::{self, Opening};
@@ -13,10 +15,12 @@ use crate::cli::show_progress::{Audience, ProgressScreen};
 use crate::cli::specification_files::{self, Found};
 use crate::cli::style::Style;
 use crate::cli::terminal;
-use crate::model::{Action, CommandExit, OverallStatus, PauseRecord, PlanOrigin, TaskId, Trigger, TriggerKind, Unapproved};
+use crate::model::{
+    Action, AfterMovedRun, CommandExit, OnDisk, OverallStatus, PauseRecord, PlanOrigin, Repetitions, TaskId, TreePath, Trigger,
+    TriggerKind, Unapproved,
+};
 use crate::process::{Control, signal_controls};
 use crate::project::{Carried, Checks, RunRequest, Sealed, Settings, UnmetDependency};
-use crate::tree::TreeHints;
 
 pub(crate) fn execute(options: &RunOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
     let launcher = opening::start_launcher(environment)?;
@@ -38,24 +42,20 @@ pub(super) fn carry_out_here(options: &RunOptions, loaded: &Loaded, opening: Ope
     workspace.expect_one_run();
     let control = watch_signals()?;
     let mut request = RunRequest {
-        plan: &loaded.plan,
-        settings: &settings,
-        scope: &scope,
         checks: selection(loaded, &options.checks),
         phase: options.phase,
-        trigger: Trigger { kind: TriggerKind::Request, paths: Vec::new() },
-        unless_tree: None,
-        hints: TreeHints::Everything,
-        lost_events: false,
-        control: &control,
+        ..RunRequest::new(&loaded.plan, &settings, &scope, TriggerKind::Request, &control)
     };
     let mut screen = ProgressScreen::new(style, audience(options.json));
     let mut carry_out = |request: &RunRequest<'_>| {
         workspace.carry_out(request, &mut |progress| screen.show(&progress)).map_err(|error| super::of_run(&error))
     };
     let mut carried = carry_out(&request)?;
-    if let Carried::Moved(sealed) = &carried {
-        // A run whose tree changed is repeated once (S6).
+    // A run whose tree changed is repeated once (S6).
+    let mut repetitions = Repetitions::at_most(Repetitions::OF_A_COMMAND);
+    while let Carried::Moved(sealed) = &carried
+        && let AfterMovedRun::Repeat { .. } = follow_moved_run(&mut repetitions, sealed)
+    {
         let paths = screen::moved_paths(&sealed.report);
         render::note(&format!("{} changed while the checks ran: they are run once more", paths.join(", ")));
         request.trigger = Trigger { kind: TriggerKind::Moved, paths };
@@ -73,6 +73,13 @@ pub(super) fn carry_out_here(options: &RunOptions, loaded: &Loaded, opening: Ope
         Carried::NotApproved(unapproved) => Err(not_approved(&unapproved)),
         Carried::Superseded | Carried::Withdrawn | Carried::Unchanged | Carried::Untriggered => Ok(CommandExit::NoFreshVerdict),
     }
+}
+
+fn follow_moved_run(repetitions: &mut Repetitions, sealed: &Sealed) -> AfterMovedRun {
+    let moved: BTreeSet<TreePath> = sealed.moved.iter().cloned().collect();
+    let after = repetitions.follow_moved_run(&moved, OnDisk::compare(sealed.tree, sealed.tree_after));
+    repetitions.begin(moved);
+    after
 }
 
 fn waits_for_a_person(loaded: &Loaded, pause: &PauseRecord) -> CommandError {

@@ -18,7 +18,7 @@ use crate::cli::terminal;
 use crate::client::ClientError;
 use crate::config::Configuration;
 use crate::model::{CommandExit, TaskId, TddState};
-use crate::project::{Attendance, CycleChange, RunError};
+use crate::project::{Attendance, CycleChange, ProjectError};
 
 pub(crate) fn execute(options: &TddOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
     let (task, change) = match &options.verb {
@@ -33,7 +33,7 @@ pub(crate) fn execute(options: &TddOptions, environment: &Environment) -> Result
     if attendance == Attendance::Nobody && matches!(change, CycleChange::Resolve { .. }) {
         // Only a person may do this, in whatever state the task is. It is checked here, because the service does not know whether
         // a person is at the terminal.
-        return Err(super::of_run(&RunError::PersonNeeded { task }));
+        return Err(super::of_run(&ProjectError::PersonNeeded { task }));
     }
     let root = setup::project_root(environment, &options.project)?;
     let state = match hand_over(environment, &root, &task, &change)? {

@@ -11,7 +11,7 @@ use crate::cli::render;
 use crate::cli::setup;
 use crate::model::{CommandExit, Digest, EntryKind, TreeDigest, TreeIssue, TreeIssueKind};
 use crate::process::clock;
-use crate::project::RunError;
+use crate::project::ProjectError;
 use crate::tree::{TreeEntry, TreeIndex};
 
 /// The document that `--json` prints.
@@ -48,7 +48,7 @@ pub(crate) fn execute(options: &TreeOptions, environment: &Environment) -> Resul
     let root = setup::project_root(environment, &options.directory)?;
     let (configuration, _) = setup::configuration(&root)?;
     let matcher = opening::matcher(&configuration)?;
-    let index = TreeIndex::scan(&root, &matcher, clock::now()).map_err(|error| super::of_run(&RunError::Tree(error)))?;
+    let index = TreeIndex::scan(&root, &matcher, clock::now()).map_err(|error| super::of_run(&ProjectError::Tree(error)))?;
     let issues = index.issues();
     if options.json {
         let document = TreeDocumentV1 {

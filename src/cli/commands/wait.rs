@@ -20,10 +20,9 @@ use crate::cli::specification_files;
 use crate::cli::style::Style;
 use crate::cli::terminal;
 use crate::client::ClientError;
-use crate::model::{CommandExit, Freshness, ProjectStanding, Serving, StopReason, TaskId, Trigger, TriggerKind, WaitStep};
+use crate::model::{CommandExit, Freshness, ProjectStanding, Serving, StopReason, TaskId, TriggerKind, WaitStep};
 use crate::process::{Control, ControlHandle, clock};
-use crate::project::{Archive, Carried, Checks, RunError, RunRequest};
-use crate::tree::TreeHints;
+use crate::project::{Archive, Carried, ProjectError, RunRequest};
 
 /// The interval for checking on a run of another process.
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
@@ -132,26 +131,15 @@ impl Runner {
         let opening = self.opening.as_mut().expect("the launcher was taken for it");
         let mut settings = opening::settings(&loaded)?;
         settings.lock_wait = until.left();
-        let request = RunRequest {
-            plan: &loaded.plan,
-            settings: &settings,
-            scope: &opening.scope,
-            checks: Checks::All,
-            phase: None,
-            trigger: Trigger { kind: TriggerKind::Wait, paths: Vec::new() },
-            unless_tree: None,
-            hints: TreeHints::Everything,
-            lost_events: false,
-            control: &self.control,
-        };
+        let request = RunRequest::new(&loaded.plan, &settings, &opening.scope, TriggerKind::Wait, &self.control);
         let mut screen = ProgressScreen::new(opening.style, Audience::Nobody);
         let alarm = Alarm::set(self.control.handle(), until.left())?;
         let carried = opening.workspace.carry_out(&request, &mut |progress| screen.show(&progress));
         alarm.cancel();
         match carried {
             // The run of another process took all the time that was left. The next round reads the state.
-            Err(RunError::Lock(crate::evidence::LockError::Busy { .. })) => Ok(None),
-            Err(RunError::StoppedWaiting(_)) if until.left().is_zero() => Ok(None),
+            Err(ProjectError::Lock(crate::evidence::LockError::Busy { .. })) => Ok(None),
+            Err(ProjectError::StoppedWaiting(_)) if until.left().is_zero() => Ok(None),
             Err(error) => Err(super::of_run(&error)),
             // A person stopped the run. If the time is over, the alarm stopped it.
             Ok(Carried::Interrupted(sealed)) if !until.left().is_zero() => Ok(Some(sealed.exit)),

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::thread;
 
-use tokio::sync::mpsc::unbounded_channel;
+use tokio::sync::mpsc::channel;
 
 use crate::cli::arguments::WatchOptions;
 use crate::cli::commands::opening::{self, Opening};
@@ -15,12 +15,17 @@ use crate::cli::specification_files;
 use crate::cli::terminal::{self, KeyMode};
 use crate::cli::watch_screen::{WatchLook, WatchScreen};
 use crate::config::{WatchSettings, WatchedTasks};
-use crate::daemon::{Beginning, EngineSettings, HangUp, Loop, LoopError, Reload, Reloaded, watched_tasks};
+use crate::daemon::{
+    EngineSettings, ForegroundBeginning, ForegroundError, HangUp, Reload, Reloaded, watch_in_foreground, watched_tasks,
+};
 use crate::model::{CommandExit, TaskId};
 use crate::process::ignores_hang_up;
 use crate::spec::{self, DiskFiles};
 use crate::tree::TreeHints;
 use crate::watch::{Pace, WatchError};
+
+/// So many keys that were pressed wait for the loop; the thread that reads them waits with the next.
+const KEYS: usize = 64;
 
 pub(crate) fn execute(options: &WatchOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
     let launcher = opening::start_launcher(environment)?;
@@ -37,11 +42,11 @@ pub(crate) fn execute(options: &WatchOptions, environment: &Environment) -> Resu
         link: settings.link.clone(),
         root: loaded.root.clone(),
     };
-    let (send_key, keys) = unbounded_channel();
+    let (send_key, keys) = channel(KEYS);
     let key_mode = KeyMode::enter();
     if key_mode.is_some() {
         let reading = thread::Builder::new().name("keys".to_owned());
-        if let Err(error) = reading.spawn(move || terminal::read_keys(|key| send_key.send(key).is_ok())) {
+        if let Err(error) = reading.spawn(move || terminal::read_keys(|key| send_key.blocking_send(key).is_ok())) {
             render::note(&format!("note: keys are not read: {error}"));
         }
     }
@@ -55,7 +60,7 @@ pub(crate) fn execute(options: &WatchOptions, environment: &Environment) -> Resu
         // The configuration was changed just now and has errors. The first run reports them.
         Err(_) => engine_settings(watch),
     };
-    let beginning = Beginning {
+    let beginning = ForegroundBeginning {
         workspace,
         scope,
         reload,
@@ -65,8 +70,7 @@ pub(crate) fn execute(options: &WatchOptions, environment: &Environment) -> Resu
         keys,
         hang_up: hang_up(),
     };
-    let watching = Loop::begin(beginning, &loaded.root, &mut screen).map_err(|error| of_loop(&error))?;
-    let exit = watching.run().map_err(|error| of_loop(&error));
+    let exit = watch_in_foreground(beginning, &loaded.root, &mut screen).map_err(|error| of_foreground(&error));
     drop(key_mode);
     exit
 }
@@ -144,10 +148,10 @@ fn hang_up() -> HangUp {
     }
 }
 
-fn of_loop(error: &LoopError) -> CommandError {
+fn of_foreground(error: &ForegroundError) -> CommandError {
     let hint = match error {
-        LoopError::Watch(error) => watch_hint(error),
-        LoopError::Signals(_) | LoopError::Runtime(_) | LoopError::Control(_) => {
+        ForegroundError::Watch(error) => watch_hint(error),
+        ForegroundError::Signals(_) | ForegroundError::Runtime(_) | ForegroundError::Control(_) => {
             "check the limits on open files (`ulimit -n`), then run the command again".to_owned()
         }
     };

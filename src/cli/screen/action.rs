@@ -99,7 +99,7 @@ fn remark(result: &ActionResultV2) -> String {
         .and_then(|classification| classification.severity)
         .or_else(|| result.debt_generation.as_ref().and_then(|debt| debt.severity));
     match severity {
-        Some(severity) => format!("blocks · {}", format!("{severity:?}").to_uppercase()),
+        Some(severity) => format!("blocks · {}", severity.word()),
         None => "blocks".to_owned(),
     }
 }

@@ -1,15 +1,12 @@
 //! Lines for people about the answers to agents. Pure.
 
 use crate::api::AgentAnswerV1;
-use crate::model::{CompletionStatus, SpecificationChange, TaskId};
+use crate::model::{SpecificationChange, TaskId};
 
 pub(crate) fn agent_answer(answer: &AgentAnswerV1) -> Vec<String> {
     match answer {
         AgentAnswerV1::RequestStatusUpdate { task_id, accepted, computed_status, reasons, open, run_id, .. } => {
-            let status = match computed_status {
-                CompletionStatus::Complete => "COMPLETE",
-                CompletionStatus::Incomplete => "INCOMPLETE",
-            };
+            let status = computed_status.word();
             let word = if *accepted { "accepted" } else { "not accepted" };
             let run = run_id.as_ref().map(|run| format!(" · run {}", run.number())).unwrap_or_default();
             let head = format!("{task_id}: {status} · {word}{run}");

@@ -39,7 +39,7 @@ pub(super) async fn answer_agent(
     let task_id = request.task_id().clone();
     let (kind, what) = match &request {
         AgentRequestV1::RequestStatusUpdate { status, .. } => {
-            (ErrandKind::Completion, format!("REQUEST_STATUS_UPDATE {status:?}"))
+            (ErrandKind::Completion, format!("REQUEST_STATUS_UPDATE {}", status.word()))
         }
         AgentRequestV1::RequestRetest { .. } => (ErrandKind::Retest, "REQUEST_RETEST".to_owned()),
         AgentRequestV1::FixSpecification { specification, path, .. } => {

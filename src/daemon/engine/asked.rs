@@ -59,7 +59,7 @@ impl Engine {
                         self.burst = None;
                     }
                     self.repetition = None;
-                    self.no_repetition();
+                    self.repetitions.reset();
                 }
                 vec![self.start(task, Look::Request, kind, BTreeSet::new(), selection, None)]
             }

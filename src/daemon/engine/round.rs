@@ -85,7 +85,7 @@ impl Engine {
             Which::Triggered => (Selection::Triggered { failed: known.last_failed }, known.last_tree),
             Which::Failed => (Selection::Named(known.last_failed), None),
         };
-        self.no_repetition();
+        self.repetitions.reset();
         Some(self.start(task, look, kind, paths, selection, unless))
     }
 

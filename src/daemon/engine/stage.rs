@@ -1,10 +1,6 @@
 //! What the engine is in the middle of: one state, each with what is valid in it.
 
-use std::collections::BTreeSet;
-
 use crate::daemon::burst::Burst;
-use crate::daemon::engine::Moment;
-use crate::model::{TaskId, TreePath};
 
 #[derive(Debug)]
 pub(super) enum Stage {
@@ -41,21 +37,4 @@ pub(super) enum Flow {
     Going,
     LetFinish,
     Stopping,
-}
-
-/// A repetition that waits for quiet. A hint in between comes from outside and cancels it: nothing of ours is running.
-#[derive(Debug)]
-pub(super) struct Repetition {
-    pub(super) task: TaskId,
-    pub(super) paths: BTreeSet<TreePath>,
-    pub(super) due: Moment,
-    /// Until then hints of `paths` are late ones of the run itself.
-    pub(super) late_until: Moment,
-}
-
-/// Whether the run under way repeats one whose tree moved (S6).
-#[derive(Debug, PartialEq, Eq)]
-pub(super) enum Repeat {
-    No,
-    Of(BTreeSet<TreePath>),
 }

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::daemon::event::{Key, OsSignal};
-use crate::model::{Digest, GitOperation};
+use crate::model::{Digest, GitOperation, OnDisk};
 use crate::tree::TreeHints;
 
 mod asked;

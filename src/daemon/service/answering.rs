@@ -6,7 +6,7 @@ use crate::daemon::service::opening::chain;
 use crate::daemon::service::waiters::Due;
 use crate::daemon::worker::{Closed, ClosedReason};
 use crate::model::{CommandExit, ProjectStanding, Serving};
-use crate::project::{RetestRefusal, RunError};
+use crate::project::{ProjectError, RetestRefusal};
 
 /// Answers how a project stands: what was asked about comes first.
 pub(super) fn answer(due: Due<Reply<AnswerV1>>, standing: &ProjectStanding) {
@@ -26,12 +26,12 @@ pub(super) fn too_many(what: &str) -> ErrorV1 {
 }
 
 /// Returns the error of something that could not be done: its kind follows from the exit code that a command would end with.
-pub(super) fn of_run(error: &RunError) -> ErrorV1 {
+pub(super) fn of_run(error: &ProjectError) -> ErrorV1 {
     let kind = match (error, error.exit()) {
-        (RunError::Retest(RetestRefusal::BudgetSpent { .. }), _) => ErrorKindV1::BudgetSpent,
-        (RunError::Retest(RetestRefusal::Unchanged { passed: false, .. }), _) => ErrorKindV1::Unchanged,
-        (RunError::Retest(RetestRefusal::Unchanged { passed: true, .. }), _) => ErrorKindV1::Passed,
-        (RunError::Retest(RetestRefusal::Waiting), _) => ErrorKindV1::TooMany,
+        (ProjectError::Retest(RetestRefusal::BudgetSpent { .. }), _) => ErrorKindV1::BudgetSpent,
+        (ProjectError::Retest(RetestRefusal::Unchanged { passed: false, .. }), _) => ErrorKindV1::Unchanged,
+        (ProjectError::Retest(RetestRefusal::Unchanged { passed: true, .. }), _) => ErrorKindV1::Passed,
+        (ProjectError::Retest(RetestRefusal::Waiting), _) => ErrorKindV1::TooMany,
         (_, CommandExit::PersonNeeded) => ErrorKindV1::PersonNeeded,
         (_, CommandExit::Usage) => ErrorKindV1::NotNow,
         (_, CommandExit::SpecificationWrong) => ErrorKindV1::ConfigurationWrong,

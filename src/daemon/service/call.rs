@@ -1,4 +1,4 @@
-//! What the control socket asks of the loop: each call carries the way back.
+//! What is asked of the loop: each call carries the way back.
 
 use std::time::Duration;
 
@@ -9,6 +9,7 @@ use crate::daemon::errand::{Errand, ErrandDone};
 use crate::daemon::service::heard::Care;
 use crate::daemon::service::subscribers::Subscription;
 use crate::model::{Asker, ProjectId, TaskId, TreePath};
+use crate::project::ProjectError;
 
 /// The way back to whoever asked. One who has gone away is not told.
 pub(crate) type Reply<T> = oneshot::Sender<Result<T, ErrorV1>>;
@@ -22,6 +23,8 @@ pub(crate) enum Call {
     Add { root: String, asker: Asker, reply: Reply<AddedV1> },
     /// Leave a project alone from here on.
     Remove { project: ProjectId, asker: Asker, reply: Reply<ProjectV1> },
+    /// It is written down, or not, that a project is left alone: what the thread that did it says.
+    RemovalRecorded { project: Box<ProjectV1>, recorded: Result<(), ProjectError>, reply: Reply<ProjectV1> },
     /// Run the checks.
     Run { project: ProjectId, request: RunRequestV1, reply: Reply<RunAnswerV1> },
     /// How does a project's task stand, and its others?

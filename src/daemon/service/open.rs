@@ -2,25 +2,19 @@
 
 use crate::api::{EventV1, RunAnswerV1};
 use crate::daemon::effect::Selection;
-use crate::daemon::engine::{Engine, Moment};
-use crate::daemon::git_state::GitState;
+use crate::daemon::engine::Moment;
+use crate::daemon::project_scheduler::ProjectScheduler;
 use crate::daemon::service::call::{ErrandCall, Reply};
 use crate::daemon::service::heard::Heard;
 use crate::daemon::service::waiters::Planned;
-use crate::daemon::worker::{Ticket, Worker};
-use crate::model::{Activity, TaskId, TriggerKind, WatchHint};
-use crate::watch::Watcher;
+use crate::daemon::worker::Ticket;
+use crate::model::{Activity, TaskId, TriggerKind};
 
 /// A project that is watched and run.
 pub(super) struct Open {
-    pub(super) engine: Engine,
-    pub(super) worker: Worker,
-    pub(super) watcher: Option<Watcher>,
-    pub(super) wake_at: Option<Moment>,
+    pub(super) scheduler: ProjectScheduler,
     pub(super) activity: Activity,
     pub(super) planned: Planned,
-    /// The tasks that are run on a save.
-    pub(super) watched: Vec<TaskId>,
     /// The look under way.
     pub(super) looking: Option<Ticket>,
     /// The first look of all, until it is over: it says whether a run is needed at the start.
@@ -35,8 +29,6 @@ pub(super) struct Open {
     pub(super) current: Option<RunCall>,
     /// What is done for somebody at this moment.
     pub(super) errand: Option<ErrandCall>,
-    pub(super) send_hint: Box<dyn Fn() -> Box<dyn Fn(WatchHint) + Send> + Send>,
-    pub(super) git: GitState,
     /// The task that is run, or was last.
     pub(super) running: TaskId,
     /// Why the run under way is begun.

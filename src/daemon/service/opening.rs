@@ -6,12 +6,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::daemon::arrivals::ArrivalSender;
 use crate::daemon::engine::EngineSettings;
 use crate::daemon::worker::{Closed, ClosedReason, Opened, Reload, Reloaded, watched_tasks};
 use crate::ignore::{Matcher, MatcherSettings};
-use crate::model::{Asker, ProjectId, Serving, WatchHint};
+use crate::model::{Asker, ProjectId, Serving};
 use crate::process::LauncherHandle;
-use crate::project::{Doubt, Registration, RunError, Scope, StepObserver, Workspace, record_serving};
+use crate::project::{Doubt, ProjectError, Registration, Scope, StepObserver, Workspace, record_serving};
 use crate::tree::TreeHints;
 use crate::watch::{Pace, WatchError, Watcher};
 
@@ -56,7 +57,7 @@ pub(super) struct Opening {
     pub(super) root: PathBuf,
     pub(super) purpose: Purpose,
     pub(super) launcher: LauncherHandle,
-    pub(super) send_hint: Box<dyn Fn(WatchHint) + Send>,
+    pub(super) arrivals: ArrivalSender,
 }
 
 impl Opening {
@@ -96,7 +97,7 @@ impl Opening {
         };
         let matcher = matcher.map_err(|_| closed(ClosedReason::OwnFault, "the default patterns are wrong"))?;
         let rules = (rules.clone(), pace.clone());
-        let watcher = Watcher::start(&self.root, matcher, pace, self.send_hint).map_err(|error| of_watch(&error))?;
+        let watcher = Watcher::start(&self.root, matcher, pace, self.arrivals.hints()).map_err(|error| of_watch(&error))?;
         let (files, root) = (shared.files.clone(), self.root.clone());
         let reload: Reload = Box::new(move || (files.read)(&root));
         Ok((workspace, reload, Opened { scope, watcher, engine, rules, notes }))
@@ -136,7 +137,7 @@ fn doubtful(doubt: &Doubt) -> Closed {
     closed(ClosedReason::Doubtful, format!("{line}: `proctor add --identity same` or `new` says which it is"))
 }
 
-fn of_run(error: &RunError) -> Closed {
+fn of_run(error: &ProjectError) -> Closed {
     closed(ClosedReason::OwnFault, chain(error))
 }
 

@@ -59,6 +59,6 @@ impl Told {
         let answer = &self.answer;
         let run = answer.run_id.as_ref().map(|run| format!(" · run {}", run.number())).unwrap_or_default();
         let problems: String = answer.problems.iter().map(|problem| format!(" · {problem}")).collect();
-        format!("{}: {:?}{run} · exit code {}{problems}", answer.project, answer.outcome, answer.exit_code)
+        format!("{}: {}{run} · exit code {}{problems}", answer.project, answer.outcome.word(), answer.exit_code)
     }
 }

@@ -8,7 +8,7 @@ use crate::evidence::changes::{remove_directory, remove_file};
 use crate::evidence::files::{hash_file, if_exists};
 use crate::evidence::names::MANIFEST_NAME;
 use crate::evidence::{EvidenceError, ProjectLock, read_lines};
-use crate::model::{Digest, LedgerBody, PackedRun, RunId};
+use crate::model::{Digest, PackedRun, RunId, RunLine};
 
 /// Finishes archiving if the archiving directory shows that it was interrupted. Otherwise this costs one system call.
 pub(in crate::evidence) fn finish_interrupted_archiving(lock: &ProjectLock) -> Result<(), EvidenceError> {
@@ -47,27 +47,18 @@ struct RecordedHashes {
 fn read_recorded_hashes(lock: &ProjectLock) -> Result<BTreeMap<RunId, RecordedHashes>, EvidenceError> {
     let mut recorded = BTreeMap::new();
     for line in read_lines(lock.store(), lock.project(), 0)? {
-        match line?.1.body {
-            LedgerBody::Run(record) => {
-                recorded.insert(record.run_id, RecordedHashes { manifest_hash: record.manifest_hash, packed: None });
+        match line?.1.body.about_runs() {
+            Some(RunLine::Sealed(record)) => {
+                let hashes = RecordedHashes { manifest_hash: record.manifest_hash, packed: None };
+                recorded.insert(record.run_id.clone(), hashes);
             }
-            LedgerBody::Archived(record) => {
-                for run in record.runs {
-                    let (run_id, manifest_hash) = (run.run_id.clone(), run.manifest_hash);
-                    recorded.insert(run_id, RecordedHashes { manifest_hash, packed: Some(run) });
+            Some(RunLine::Archived(record)) => {
+                for run in &record.runs {
+                    let hashes = RecordedHashes { manifest_hash: run.manifest_hash, packed: Some(run.clone()) };
+                    recorded.insert(run.run_id.clone(), hashes);
                 }
             }
-            LedgerBody::Registered(_)
-            | LedgerBody::Superseded(_)
-            | LedgerBody::Phase(_)
-            | LedgerBody::Override(_)
-            | LedgerBody::Serving(_)
-            | LedgerBody::Retest(_)
-            | LedgerBody::Approval(_)
-            | LedgerBody::TaskList(_)
-            | LedgerBody::Violation(_)
-            | LedgerBody::Pruned(_)
-            | LedgerBody::Governance(_) => {}
+            Some(RunLine::Superseded(_) | RunLine::Pruned(_)) | None => {}
         }
     }
     Ok(recorded)

@@ -18,8 +18,8 @@ use crate::evidence::retention::KeptRun;
 use crate::evidence::{EvidenceError, FileOperation, Ledger, ProjectLock};
 use crate::model::{ArchiveRecord, Asker, Digest, LedgerBody, LedgerLine, PackedRun, RunId, Timestamp};
 
-/// How many runs one ledger line names at most. Directories are removed only after the line, so at most this many exist beside
-/// their archives at a time.
+/// The most runs that one ledger line names. Directories are removed only after the line is written, so at most this many exist
+/// beside their archives at a time.
 const MOST_OF_A_LINE: usize = 32;
 const SEALED_MODE: u32 = 0o400;
 

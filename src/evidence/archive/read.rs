@@ -8,12 +8,12 @@ use tar::{Entry as TarEntry, EntryType};
 use crate::evidence::names::{EXPORTED_RUN, check_component};
 use crate::model::RunId;
 
-/// How many bytes of zeros may follow the last entry: tar's end mark, filled up to a whole record.
+/// The most bytes of zeros after the last entry: tar's end mark, filled up to a whole record.
 const LONGEST_END: u64 = 1 << 20;
-/// How long a path may be that does not fit into a header: two directories and a file name, in bytes.
+/// The longest path that is read if it does not fit into a header, in bytes: two directories and a file name.
 const LONGEST_PATH: u64 = 1024;
 
-/// How much an archive may contain.
+/// The limits for the content of an archive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::evidence) struct ArchiveBounds {
     pub(in crate::evidence) files: u64,
@@ -22,7 +22,7 @@ pub(in crate::evidence) struct ArchiveBounds {
 }
 
 impl ArchiveBounds {
-    /// For an archive whose size no ledger line records: 65,536 files and 64 GiB.
+    /// The limits for an archive whose size no ledger line records: 65,536 files and 64 GiB.
     pub(in crate::evidence) const UNTRUSTED: Self = Self { files: 1 << 16, bytes: 1 << 36 };
 }
 
@@ -73,7 +73,7 @@ pub enum ArchiveProblem {
     Trailing,
     #[error("it holds no file")]
     Empty,
-    /// Its manifest is not the sealed one, or its files are not those of its manifest.
+    /// Its manifest is not the sealed one, or its files differ from the manifest.
     #[error("it does not hold what the manifest of the run says")]
     NotTheManifest,
 }

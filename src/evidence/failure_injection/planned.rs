@@ -19,9 +19,9 @@ const ERRNOS: [(&str, Errno); 6] = [
     ("EACCES", Errno::EACCES),
     ("EMFILE", Errno::EMFILE),
 ];
-/// A row of at least this many hexadecimal digits is an id or a nonce, which differs from process to process.
+/// Hexadecimal digits in a row of at least this length are an id or a nonce, which differs from process to process.
 const NONCE_DIGITS: usize = 8;
-/// How every run id begins.
+/// The prefix of every run id.
 const RUN_PREFIX: &str = "exec-";
 
 static PLANNED: OnceLock<FailureInjection> = OnceLock::new();
@@ -40,7 +40,7 @@ pub enum InjectedFailure {
 pub struct FailureInjection {
     planned: Option<(String, InjectedFailure)>,
     passed: Option<File>,
-    /// How often each operation was passed, by its name (see `operation_name`).
+    /// The number of calls of each operation, by its name (see `operation_name`).
     counts: Mutex<BTreeMap<String, u32>>,
     die: fn(),
 }
@@ -137,8 +137,24 @@ fn operation_name(operation: FileOperation, path: &Path) -> String {
         if is_fan(name) { "<fan>".to_owned() } else { without_ids(name, &process) }
     };
     let name = |path: &Path| path.file_name().map(|name| without_fan(&name.to_string_lossy())).unwrap_or_default();
-    let operation = format!("{operation:?}").to_lowercase();
-    format!("{operation} {}/{}", path.parent().map(name).unwrap_or_default(), name(path))
+    format!("{} {}/{}", operation_word(operation), path.parent().map(name).unwrap_or_default(), name(path))
+}
+
+/// The words that tests name operations by. A message says some of them otherwise: "cannot write to `x`".
+fn operation_word(operation: FileOperation) -> &'static str {
+    match operation {
+        FileOperation::Create => "create",
+        FileOperation::Open => "open",
+        FileOperation::Read => "read",
+        FileOperation::Write => "write",
+        FileOperation::Sync => "sync",
+        FileOperation::Protect => "protect",
+        FileOperation::List => "list",
+        FileOperation::Rename => "rename",
+        FileOperation::Remove => "remove",
+        FileOperation::Link => "link",
+        FileOperation::Lock => "lock",
+    }
 }
 
 /// Replaces run ids, this process's id, and rows of digits that are an id or a nonce by placeholders.

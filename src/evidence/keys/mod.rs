@@ -30,9 +30,9 @@ pub(super) use ring::{MissingKeySignature, key_files, number_from_record_name};
 
 use record::KeyStatement;
 
-/// How many digits of a key's id are in the names of its files.
+/// The number of digits of a key's id in the names of its files.
 const SHORT_ID: usize = 16;
-/// How a file's name ends while the file does not belong to a key yet.
+/// The suffix of a file that does not belong to a key yet.
 const TEMPORARY_SUFFIX: &str = ".new";
 const RANDOM_SOURCE: &str = "/dev/urandom";
 

@@ -65,7 +65,6 @@ impl KnownKey {
         self.record.key.number
     }
 
-    /// Returns when it was made.
     pub fn made(&self) -> Timestamp {
         self.record.key.made
     }

@@ -13,14 +13,13 @@ const FAILED_TIMES: i64 = 2;
 pub struct KeptRun {
     pub run_id: RunId,
     pub task: TaskId,
-    /// The sequence of its ledger line.
     pub sequence: Sequence,
     pub manifest_hash: Digest,
     pub started: Timestamp,
     /// The size of its files; 0 if sizes were not measured.
     pub bytes: u64,
     pub result: KeptRunResult,
-    /// What it says about its task.
+    /// The meaning of the run for its task.
     pub significance: RunSignificance,
     /// Whether a person has to decide something about it.
     pub waits_for_person: bool,
@@ -37,14 +36,14 @@ pub enum RunForm {
     Archive,
 }
 
-/// What a run says about its task.
+/// The meaning of a run for its task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RunSignificance {
     /// It is a verdict on the task, and may be `latest`.
     Verdict,
     /// Its specification has errors, so nothing was tested. It may be `latest`, but says nothing about the code (C78).
     Refused,
-    /// Nothing: it ran only some of the checks, was interrupted, or the files changed meanwhile.
+    /// Nothing: the run covered only some of the checks, was interrupted, or files changed during it.
     Nothing,
 }
 

@@ -15,7 +15,7 @@ use crate::evidence::names::MANIFEST_NAME;
 use crate::evidence::{EvidenceError, FileOperation, Ledger, ProjectLock, StoredRun};
 use crate::model::{Asker, LedgerBody, LedgerLine, PruneRecord, PrunedRun, TaskId, Timestamp};
 
-/// How many runs one ledger line names at most. The longest such line is far shorter than a reader accepts.
+/// The most runs that one ledger line names. The longest such line is far shorter than a reader accepts.
 const MOST_OF_A_LINE: usize = 256;
 
 /// The result of removing runs.

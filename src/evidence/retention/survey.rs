@@ -69,7 +69,7 @@ pub fn survey_runs(store: &Store, project: &ProjectId, sizes: Sizes) -> Result<R
     for archive in list_archives(store, project)? {
         let directory = store.run_directory(project, &archive.task, &archive.run_id);
         if directory.is_dir() {
-            // A run that has both was counted above, as its directory.
+            // A run with both a directory and an archive was counted above, as a directory.
         } else if pruned.contains(&archive.run_id) {
             survey.pruned_leftovers.push(StoredRun { task: archive.task, run_id: archive.run_id, directory });
         } else if let Some((sequence, record)) = runs.get(&archive.run_id).filter(|_| archived.contains(&archive.run_id)) {

@@ -120,7 +120,7 @@ impl Statement {
         kinds == [TEST_RESULT, PROVENANCE]
     }
 
-    /// Returns whether it says what a statement built from these facts would say.
+    /// Returns whether it agrees with a statement that is built from these facts.
     pub(in crate::evidence) fn agrees_with(&self, statements: &RunStatements<'_>) -> bool {
         let predicate = &self.value["predicate"];
         if self.value["predicateType"] == TEST_RESULT {

@@ -7,7 +7,7 @@ use crate::evidence::signing::{PublicKey, Signer};
 use crate::evidence::transparency::note::{self, Note};
 use crate::model::{Digest, ProjectId};
 
-/// How the name of every log begins; the project's id follows.
+/// The prefix of every log's name; the project's id follows.
 const ORIGIN: &str = "proctor/";
 /// The longest checkpoint that is read, in bytes. Others may have added signatures below ours.
 pub(in crate::evidence) const LONGEST_CHECKPOINT: u64 = 64 * 1024;
@@ -77,12 +77,11 @@ impl SignedCheckpoint {
         Ok(Self { checkpoint: LogCheckpoint::parse(&note.text)?, note })
     }
 
-    /// Returns the text form, in which checkpoints are stored and sent.
+    /// Returns the text form that is stored and sent.
     pub fn to_text(&self) -> String {
         self.note.to_text()
     }
 
-    /// Returns what was signed.
     pub fn checkpoint(&self) -> &LogCheckpoint {
         &self.checkpoint
     }

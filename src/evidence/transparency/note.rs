@@ -8,9 +8,9 @@ use crate::model::Digest;
 
 /// The type of an Ed25519 signature (signed-note, Signature types).
 const ED25519: u8 = 1;
-/// How a signature line begins: an em dash and a space.
+/// The beginning of a signature line: an em dash and a space.
 const DASH: &str = "— ";
-/// How many signatures a note may have. The format allows a reader to set a limit.
+/// The most signatures of a note. The format allows a reader to set a limit.
 const MOST_SIGNATURES: usize = 100;
 
 /// A parsed note. Its signatures may be invalid.

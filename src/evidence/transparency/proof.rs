@@ -72,7 +72,7 @@ impl InclusionProof {
 }
 
 impl ConsistencyProof {
-    /// How its text form begins.
+    /// The beginning of its text form.
     pub const START: &'static str = "old ";
 
     /// Parses a proof, without checking it.

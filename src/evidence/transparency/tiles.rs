@@ -4,14 +4,14 @@
 
 use crate::evidence::transparency::LedgerLog;
 
-/// How many hashes a full tile has, and how many entries a full bundle.
+/// The number of hashes in a full tile, and of entries in a full bundle.
 const WIDTH: u64 = 256;
-/// How many levels of the tree one tile covers.
+/// The number of tree levels that one tile covers.
 const HEIGHT: usize = 8;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct LogFile {
-    /// Its path below the log's directory.
+    /// The path below the log's directory.
     pub(super) path: String,
     pub(super) bytes: Vec<u8>,
 }

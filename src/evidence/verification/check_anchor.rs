@@ -1,4 +1,5 @@
-//! Whether a ledger continues what was anchored elsewhere. Only this detects a store that was rewritten with its own key.
+//! Checks whether a ledger continues from a checkpoint that was stored elsewhere. Only this detects a store that was rewritten
+//! with its own key.
 
 use std::path::Path;
 

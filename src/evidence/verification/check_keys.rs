@@ -1,4 +1,4 @@
-//! Whether the keys endorse each other in an unbroken row, and are private.
+//! Checks that each key is endorsed by the previous one, and that private keys are private.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! Whether a project's ledger is unchanged: every line is in its place, chained to the one before, and signed.
+//! Checks that a project's ledger is unchanged: every line is in its place, chained to the one before, and signed.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -8,7 +8,7 @@ use crate::evidence::ledger_tail::{ChainEnd, is_write_cut_short, parse_line, who
 use crate::evidence::line_signature::is_line_signed;
 use crate::evidence::verification::parallel::in_parallel;
 use crate::evidence::verification::{EvidenceFault, FaultKind};
-use crate::model::{Digest, LedgerBody, LedgerLine, ProjectId, PruneRecord, PrunedRun, RunId, Sequence};
+use crate::model::{Digest, LedgerBody, LedgerLine, ProjectId, PruneRecord, PrunedRun, RunId, RunLine, Sequence};
 
 /// The content of a ledger file.
 #[derive(Debug, Default)]
@@ -102,29 +102,30 @@ fn judge_line(bytes: &&[u8], project: &ProjectId, keys: &KeyRing) -> Result<Judg
     Ok(JudgedLine { line, signature })
 }
 
-/// Checks what only several lines together can show: no run has two lines, and what is pruned or archived was sealed.
+/// Checks the rules that concern several lines: no run has two lines, and pruned or archived runs were sealed before.
 fn check_lines_together(read: &ParsedLedger, path: &Path, project: &ProjectId, faults: &mut Vec<EvidenceFault>) {
     let mut runs: BTreeMap<&RunId, Sequence> = BTreeMap::new();
     let mut manifests: BTreeMap<&RunId, Digest> = BTreeMap::new();
     let mut archived_or_pruned: BTreeSet<&RunId> = BTreeSet::new();
     for (_, line) in &read.lines {
-        let run = match &line.body {
-            LedgerBody::Registered(record) if record.project_id != *project => {
-                let detail = format!("line {} registers `{}`", line.sequence.0, record.project_id);
-                faults.push(EvidenceFault::new(FaultKind::ProjectDisagrees, path, detail));
-                continue;
-            }
-            LedgerBody::Run(record) => {
+        if let LedgerBody::Registered(record) = &line.body
+            && record.project_id != *project
+        {
+            let detail = format!("line {} registers `{}`", line.sequence.0, record.project_id);
+            faults.push(EvidenceFault::new(FaultKind::ProjectDisagrees, path, detail));
+        }
+        let run = match line.body.about_runs() {
+            Some(RunLine::Sealed(record)) => {
                 manifests.insert(&record.run_id, record.manifest_hash);
                 &record.run_id
             }
-            LedgerBody::Superseded(record) => &record.run_id,
-            LedgerBody::Pruned(record) => {
+            Some(RunLine::Superseded(record)) => &record.run_id,
+            Some(RunLine::Pruned(record)) => {
                 faults.extend(check_pruned(record, line.sequence, &manifests, path));
                 archived_or_pruned.extend(record.runs.iter().map(|run| &run.run_id));
                 continue;
             }
-            LedgerBody::Archived(record) => {
+            Some(RunLine::Archived(record)) => {
                 for run in &record.runs {
                     // A run may be archived once, after it was sealed and before it is pruned.
                     if manifests.get(&run.run_id) != Some(&run.manifest_hash) || !archived_or_pruned.insert(&run.run_id) {
@@ -134,15 +135,7 @@ fn check_lines_together(read: &ParsedLedger, path: &Path, project: &ProjectId, f
                 }
                 continue;
             }
-            LedgerBody::Registered(_)
-            | LedgerBody::Phase(_)
-            | LedgerBody::Override(_)
-            | LedgerBody::Serving(_)
-            | LedgerBody::Approval(_)
-            | LedgerBody::TaskList(_)
-            | LedgerBody::Violation(_)
-            | LedgerBody::Governance(_)
-            | LedgerBody::Retest(_) => continue,
+            None => continue,
         };
         if let Some(first) = runs.insert(run, line.sequence) {
             let detail = format!("lines {} and {} are about {run}", first.0, line.sequence.0);

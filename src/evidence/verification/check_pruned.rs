@@ -1,4 +1,5 @@
-//! What is left of a run that the ledger calls pruned: the rest that a dead process did not remove, or something else.
+//! Judges the remains of a run that the ledger calls pruned: either a dead process did not remove them, or somebody put them
+//! there.
 
 use std::path::Path;
 
@@ -13,15 +14,15 @@ use crate::model::PrunedRun;
 pub(super) enum PrunedRemainder {
     /// A process died while it pruned the run; the next one removes the rest.
     Unfinished(UnfinishedWork),
-    /// It should not be there.
+    /// The remains should not exist.
     Fault(EvidenceFault),
 }
 
-/// Judges what is left of a run. `last` is the entry about this run in the ledger's last line, if that line prunes it: before
-/// any later line is written, all of the run is removed.
+/// Judges the remains of a run. `last` is the entry about this run in the ledger's last line, if that line prunes it. Before any
+/// later line is written, the whole run is removed.
 ///
-/// A sealed run that somebody put back unchanged, while the pruning line is still the last one, passes as unfinished work, too.
-/// That is harmless: its verdict is in the ledger as before, and the next process that writes evidence removes it.
+/// If somebody puts back a sealed run unchanged while the pruning line is still the last one, it passes as unfinished work. That
+/// is harmless: its verdict is in the ledger as before, and the next process that writes evidence removes it.
 pub(super) fn check_pruned(found: &InspectedDirectory, base: &Path, owner: u32, last: Option<&PrunedRun>) -> PrunedRemainder {
     let why = match last {
         None => "its directory should be gone",

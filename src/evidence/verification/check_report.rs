@@ -1,4 +1,4 @@
-//! Whether a run's report, start record and debt file agree with the ledger, and the report with the files beside it.
+//! Checks that a run's report, start record and debt file agree with the ledger, and the report with the files beside it.
 
 use crate::evidence::names::{REPORT_NAME, START_RECORD_NAME};
 use crate::evidence::verification::check_run::{RunContext, path_in_run};

@@ -1,4 +1,4 @@
-//! Whether a run's directory is exactly what was sealed.
+//! Checks that a run's directory is exactly what was sealed.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! Whether a run has the signatures it must have, and whether what was signed is what is there.
+//! Checks that a run has all required signatures, and that the signed content is the present content.
 
 use std::collections::BTreeMap;
 

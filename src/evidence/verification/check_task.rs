@@ -1,4 +1,4 @@
-//! Whether the links beside a task's runs point where they should. They are for people: proctor never follows them.
+//! Checks that the links beside a task's runs have the right targets. They are for people: proctor never follows them.
 
 use std::path::Path;
 

@@ -2,19 +2,19 @@
 
 use std::path::PathBuf;
 
-/// Something that is to be said of a file of evidence: a fault, or what kind it otherwise is.
+/// A statement about a file of evidence: the kind of fault, or another kind of statement.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct EvidenceFault<K = FaultKind> {
     /// The file, relative to what was verified.
     pub file: PathBuf,
     pub kind: K,
-    /// What was found, and what should be there.
+    /// The value that was found, and the value that was expected.
     pub detail: String,
 }
 
 macro_rules! fault_kinds {
     ($($(#[$doc:meta])* $name:ident $word:literal $what:literal $next:ident;)*) => {
-        /// What kind of fault it is.
+        /// The kinds of faults, one for each row of the table below.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum FaultKind {
             $(#[doc = $what] $name,)*
@@ -24,7 +24,7 @@ macro_rules! fault_kinds {
             /// Every kind, in the order of the table.
             pub const ALL: &[Self] = &[$(Self::$name,)*];
 
-            /// Returns the word for it in `--json`.
+            /// Returns the word for the kind in `--json`.
             pub fn word(self) -> &'static str {
                 match self { $(Self::$name => $word,)* }
             }
@@ -125,7 +125,7 @@ fault_kinds! {
 }
 
 impl<K> EvidenceFault<K> {
-    /// Says something of this kind about a file.
+    /// Returns a statement of this kind about a file.
     pub fn new(kind: K, file: impl Into<PathBuf>, detail: impl Into<String>) -> Self {
         Self { file: file.into(), kind, detail: detail.into() }
     }

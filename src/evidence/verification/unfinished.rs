@@ -1,12 +1,12 @@
-//! What a dead proctor process may have left. This is not a fault, because the next process that writes evidence finishes or
-//! removes it.
+//! Unfinished work that a dead proctor process may have left. It is no fault, because the next process that writes evidence
+//! finishes or removes it.
 
 use crate::evidence::verification::EvidenceFault;
 
 /// Work that a process began and did not finish before it died. It is reported, but it is not a fault.
 pub type UnfinishedWork = EvidenceFault<UnfinishedKind>;
 
-/// What a process may die in the middle of.
+/// The kinds of work that a process may leave unfinished when it dies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum UnfinishedKind {
     /// A run: the lock file names it, but nobody holds the lock.
@@ -20,7 +20,7 @@ pub enum UnfinishedKind {
 }
 
 impl UnfinishedKind {
-    /// Returns the word for it in `--json`.
+    /// Returns the word for the kind in `--json`.
     pub fn word(self) -> &'static str {
         match self {
             Self::Run => "run",
@@ -30,7 +30,7 @@ impl UnfinishedKind {
         }
     }
 
-    /// Returns what was begun, in words that follow the file's name.
+    /// Returns the unfinished work, in words that follow the file's name.
     pub fn what(self) -> &'static str {
         match self {
             Self::Run => "its process died before the run was sealed",

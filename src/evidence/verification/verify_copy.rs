@@ -16,7 +16,7 @@ use crate::evidence::verification::inspect_archive::{InspectedArchive, inspect_a
 use crate::evidence::verification::verify_store::file_count_and_size;
 use crate::evidence::verification::{EvidenceFault, FaultKind, VerificationResult};
 use crate::evidence::{EvidenceError, KeyRing, KnownKey};
-use crate::model::{Digest, LedgerBody, RunRecord};
+use crate::model::{Digest, RunLine, RunRecord};
 
 /// A copied run, and the files that came with it if it is an export.
 struct CopiedRun {
@@ -131,24 +131,13 @@ fn read_exported_line(
     }
     let line_hash_and_sequence = (Digest::of(line), parsed.sequence);
     faults.extend(check_proof(Path::new(EXPORTED_PROOF), files.proof.as_deref(), line_hash_and_sequence, key, anchors));
-    match &parsed.body {
-        LedgerBody::Run(record) => {
+    match parsed.body.about_runs() {
+        Some(RunLine::Sealed(record)) => {
             let record = RunRecord::clone(record);
             result.lines.push((bytes.len() as u64, parsed));
             Some(record)
         }
-        LedgerBody::Registered(_)
-        | LedgerBody::Superseded(_)
-        | LedgerBody::Phase(_)
-        | LedgerBody::Override(_)
-        | LedgerBody::Serving(_)
-        | LedgerBody::Approval(_)
-        | LedgerBody::TaskList(_)
-        | LedgerBody::Violation(_)
-        | LedgerBody::Pruned(_)
-        | LedgerBody::Archived(_)
-        | LedgerBody::Governance(_)
-        | LedgerBody::Retest(_) => {
+        Some(RunLine::Superseded(_) | RunLine::Pruned(_) | RunLine::Archived(_)) | None => {
             faults.push(EvidenceFault::new(FaultKind::LineUnreadable, EXPORTED_LEDGER, "it is about something else than a run"));
             None
         }

@@ -19,7 +19,7 @@ use crate::evidence::verification::parallel::in_parallel;
 use crate::evidence::verification::verify_archive::verify_archive;
 use crate::evidence::verification::{EvidenceFault, FaultKind, UnfinishedKind, UnfinishedWork};
 use crate::evidence::{EvidenceError, OpenRun, Store, StoredRun, list_runs, read_lines};
-use crate::model::{Digest, LedgerBody, LedgerLine, PackedRun, ProjectId, PrunedRun, RunId, RunRecord, TaskId};
+use crate::model::{Digest, LedgerBody, LedgerLine, PackedRun, ProjectId, PrunedRun, RunId, RunLine, RunRecord, TaskId};
 
 const LEDGER_MODE: u32 = 0o600;
 const DIRECTORY_MODE: u32 = 0o700;
@@ -33,7 +33,7 @@ pub enum VerificationScope {
     Run(RunId),
 }
 
-/// What was verified, and every fault that was found.
+/// The result of a verification, with every fault that was found.
 #[derive(Debug, Default)]
 pub struct VerificationResult {
     /// All faults, sorted by file.
@@ -50,7 +50,7 @@ pub struct VerificationResult {
     pub archived: u64,
     /// How many runs of the ledger are pruned.
     pub pruned: u64,
-    /// What a dead process left and the next one will finish.
+    /// Work that a dead process left unfinished and that the next process will finish.
     pub unfinished: Vec<UnfinishedWork>,
     /// The parsed lines of the ledger, each with the offset after it.
     pub lines: Vec<(u64, LedgerLine)>,
@@ -225,7 +225,7 @@ fn unfinished_run_and_line(
     run.into_iter().chain(line).collect()
 }
 
-/// What the ledger says about each run, by the kind of line.
+/// The statements of the ledger about each run, by the kind of line.
 #[derive(Default)]
 struct RunsInLedger<'a> {
     /// The sealed runs, each with the sequence of its line.
@@ -243,20 +243,12 @@ impl<'a> RunsInLedger<'a> {
         let pruned_last = if let Some(LedgerBody::Pruned(record)) = last { record.runs.as_slice() } else { &[] };
         let mut runs = Self { pruned_last, ..Self::default() };
         for (_, line) in &read.lines {
-            match &line.body {
-                LedgerBody::Run(record) => drop(runs.runs.insert(&record.run_id, (line.sequence.0, record))),
-                LedgerBody::Superseded(record) => drop(runs.superseded.insert(&record.run_id)),
-                LedgerBody::Pruned(record) => runs.pruned.extend(record.runs.iter().map(|run| &run.run_id)),
-                LedgerBody::Archived(record) => runs.archived.extend(record.runs.iter().map(|run| (&run.run_id, run))),
-                LedgerBody::Registered(_)
-                | LedgerBody::Phase(_)
-                | LedgerBody::Override(_)
-                | LedgerBody::Serving(_)
-                | LedgerBody::Approval(_)
-                | LedgerBody::TaskList(_)
-                | LedgerBody::Violation(_)
-                | LedgerBody::Governance(_)
-                | LedgerBody::Retest(_) => {}
+            match line.body.about_runs() {
+                Some(RunLine::Sealed(record)) => drop(runs.runs.insert(&record.run_id, (line.sequence.0, record))),
+                Some(RunLine::Superseded(record)) => drop(runs.superseded.insert(&record.run_id)),
+                Some(RunLine::Pruned(record)) => runs.pruned.extend(record.runs.iter().map(|run| &run.run_id)),
+                Some(RunLine::Archived(record)) => runs.archived.extend(record.runs.iter().map(|run| (&run.run_id, run))),
+                None => {}
             }
         }
         runs

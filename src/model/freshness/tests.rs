@@ -1,4 +1,4 @@
-//! Every state, as a row: what is known, and what it amounts to.
+//! A table of all states: the facts, and the freshness that follows from them.
 
 use super::*;
 
@@ -28,7 +28,7 @@ fn moved(before: &str, after: &str, path: &str) -> MovedRun {
     MovedRun { before: Some(tree(before)), after: Some(tree(after)), paths: vec![path.to_owned()] }
 }
 
-/// A passing verdict for the tree and the plan as they are, nothing under way.
+/// A passing verdict for the current tree and plan, with no run under way.
 fn facts() -> FreshnessFacts {
     FreshnessFacts {
         root: RootNow::Present,
@@ -140,7 +140,7 @@ fn only_a_fresh_verdict_and_a_person_make_another_exit_code_than_5() {
         (Freshness::NotApproved, CommandExit::PersonNeeded, WaitStep::Answer),
         (Freshness::ConfigurationWrong, CommandExit::SpecificationWrong, WaitStep::Answer),
         (Freshness::SpecificationWrong, CommandExit::SpecificationWrong, WaitStep::Answer),
-        // Nothing could be run for it.
+        // The task was removed, so no run could bring a verdict.
         (Freshness::Stale(Outdated::TaskGone), CommandExit::NoFreshVerdict, WaitStep::Answer),
     ];
     for (freshness, exit, step) in rows {

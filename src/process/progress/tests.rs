@@ -290,7 +290,7 @@ fn happening() -> impl Strategy<Value = Happening> {
 }
 
 proptest! {
-    /// Whatever events arrive or do not: an action is over within its limits, and once stopped it never succeeds.
+    /// Whatever events arrive, an action is over within its limits, and once stopped it never succeeds.
     #[test]
     fn every_action_is_over_within_timeout_grace_patience_and_drain(
         happenings in prop::collection::vec((0_u64..120, happening()), 0..40),

@@ -102,7 +102,8 @@ pub fn take_passed_socket() -> io::Result<OwnedFd> {
 
 /// Marks every descriptor from `first` on as close-on-exec, whichever code opened it.
 pub(super) fn mark_close_on_exec_from(first: RawFd) -> io::Result<()> {
-    // SAFETY: close_range takes three integers and no pointer; with CLOEXEC it closes nothing, so no owner is cheated.
+    // SAFETY: close_range takes three integers and no pointer; with CLOEXEC it closes nothing, so it takes no descriptor from its
+    // owner.
     let outcome = unsafe { libc::syscall(libc::SYS_close_range, first, libc::c_uint::MAX, libc::CLOSE_RANGE_CLOEXEC) };
     // The flag exists since Linux 5.11 (`close_range(2)`).
     if outcome == 0 { Ok(()) } else { mark_listed_close_on_exec_from(first) }

@@ -1,4 +1,4 @@
-//! What the failure of an action comes down to: its first error, and what that is known by across runs (C48).
+//! The cause of an action's failure: its first error, and a fingerprint that recognises it in other runs (C48).
 
 use crate::model::{DebtCategory, Diagnostic, Digest, FindingLevel, ResultType, TestFailure};
 use crate::report::build_debt::item::word;
@@ -7,17 +7,17 @@ use crate::report::{ActionOutcomeV2, ActionResultV2, OriginalErrorV1};
 /// The first error of an action.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Cause {
-    /// The error itself.
     pub(super) error: OriginalErrorV1,
-    /// What else tells it from others: two commands that end with 1 have nothing in common.
+    /// What distinguishes the error beside its message: two commands that exit with 1 have different causes.
     subject: String,
 }
 
 impl Cause {
-    /// Returns the first error of an entry: of tests and findings the first by file and place, whatever order they came in.
+    /// Returns the first error of an entry. Tests and findings are sorted by file and position, because tools report them in any
+    /// order.
     pub(super) fn of(entry: &ActionResultV2) -> Self {
         let result = entry.result.as_ref();
-        // What ran out of time found what it found by chance: the limit is the cause.
+        // After a time-out, the errors found so far are accidental. The exceeded limit is the cause.
         let found = result.filter(|_| entry.status != Some(ResultType::Timeout));
         let test = found.and_then(first_failure).map(Self::of_test);
         let finding = || found.and_then(first_finding).map(Self::of_finding);
@@ -25,13 +25,13 @@ impl Cause {
         test.or_else(finding).or_else(request).unwrap_or_else(|| Self::of_reason(entry))
     }
 
-    /// Returns what the cause is known by: numbers, addresses and blanks do not count.
+    /// Returns the fingerprint of the cause. Numbers, addresses and whitespace do not change it.
     pub(super) fn fingerprint(&self, tool: &str, category: DebtCategory) -> Digest {
         let message = normalised(&self.error.message);
         let file = self.error.file.as_deref().unwrap_or_default();
         let error_type = self.error.error_type.as_deref().unwrap_or_default();
         let parts = [tool, &word(&category), error_type, &message, file, &self.subject];
-        // NUL parts them, so that none can end where another begins.
+        // NUL separates the parts, so that two different lists of parts never give the same text.
         Digest::of(parts.map(|part| part.replace('\0', " ")).join("\0").as_bytes())
     }
 
@@ -44,7 +44,7 @@ impl Cause {
             file: failure.test_file.clone(),
             line: failure.line,
         };
-        // Without a file the test's own name is the place.
+        // Without a file, the test's name takes the place of the location.
         let subject = if error.file.is_some() { String::new() } else { failure.test_name.clone() };
         Self { error, subject }
     }
@@ -60,7 +60,8 @@ impl Cause {
         Self { error, subject: String::new() }
     }
 
-    /// A connection that fails is one cause for all requests over it; an answer that is wrong belongs to its request.
+    /// Returns the cause of a failed request. A failed connection is one cause for all requests over it; a wrong answer is a
+    /// cause of its own.
     fn of_exchange(entry: &ActionResultV2, result: &ActionOutcomeV2) -> Option<Self> {
         if let Some(error) = &result.error {
             let place = error.address.as_deref().map(|address| format!("{address}:{}", error.port.unwrap_or_default()));
@@ -90,13 +91,13 @@ fn unknown() -> OriginalErrorV1 {
     OriginalErrorV1 { error_type: None, message: String::new(), expected: None, received: None, file: None, line: None }
 }
 
-/// Returns the failure of an action by file, place and name. Tests that go on in parallel are reported in any order.
+/// Returns the first failure by file, position and name. Parallel tests are reported in any order.
 pub(super) fn first_failure(result: &ActionOutcomeV2) -> Option<&TestFailure> {
     let failures = &result.test_results.as_ref()?.failures;
     failures.iter().min_by_key(|failure| (&failure.test_file, failure.line, &failure.test_name))
 }
 
-/// Returns the worst finding, of several the first by place.
+/// Returns the worst finding; among equals, the first by position.
 pub(super) fn first_finding(result: &ActionOutcomeV2) -> Option<&Diagnostic> {
     let place = |finding: &&Diagnostic| {
         let level = finding.severity != FindingLevel::Error;
@@ -105,7 +106,7 @@ pub(super) fn first_finding(result: &ActionOutcomeV2) -> Option<&Diagnostic> {
     result.diagnostics.findings().iter().min_by_key(place)
 }
 
-/// Returns the name of the exception a message begins with: `AssertionError: …`.
+/// Returns the exception name at the beginning of a message: `AssertionError: …`.
 fn exception(message: &str) -> Option<&str> {
     const ENDINGS: [&str; 5] = ["Error", "Exception", "Failed", "Exit", "Warning"];
     let name = message.split(':').next()?.trim();
@@ -113,7 +114,8 @@ fn exception(message: &str) -> Option<&str> {
     (is_name && ENDINGS.iter().any(|ending| name.ends_with(ending))).then_some(name)
 }
 
-/// Returns a message without what differs between two runs of the same failure: numbers and addresses are `#`, blanks are one.
+/// Returns a message without the parts that differ between runs: numbers and addresses become `#`, runs of whitespace become one
+/// space.
 fn normalised(message: &str) -> String {
     let mut words = Vec::new();
     for word in message.split(|it: char| it.is_whitespace() || it.is_control()).filter(|word| !word.is_empty()) {

@@ -1,10 +1,11 @@
-//! Where items go: one rule for each item, in the order of their urgency (facts, 2.5).
+//! Decides where debt items go, one after another in the order of urgency (facts, 2.5).
 
 use crate::model::{DebtDestination, DebtRouting, DebtSettings, InventoryStatus, Severity};
 use crate::report::DebtRouteV1;
 use crate::report::build_debt::numbers::NumberedGroup;
 
-/// Returns the route of each item. What is CRITICAL or blocks goes to the sprint whether there is room or not: a limit must not hide it.
+/// Returns the route of each item. CRITICAL and blocking items go to the sprint even if it is full, because a limit must not hide
+/// them.
 pub(super) fn compute_routes(groups: &[NumberedGroup<'_>], settings: &DebtSettings) -> Vec<DebtRouteV1> {
     let (mut in_sprint, mut critical) = (0, 0);
     let mut routes = Vec::new();

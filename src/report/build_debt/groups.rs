@@ -1,4 +1,4 @@
-//! What is one item: actions that fail by one tool, with one category, for one cause (C48).
+//! Groups failed actions into debt items: same tool, same category, same cause (C48).
 
 use std::collections::BTreeMap;
 
@@ -12,21 +12,21 @@ pub(super) struct Entries<'a>(Vec<&'a ActionResultV2>);
 /// Actions with one cause.
 #[derive(Debug, Clone)]
 pub(super) struct Group<'a> {
-    /// What it is known by.
+    /// The fingerprint of the cause.
     pub(super) fingerprint: Digest,
-    /// The first of them, which the item speaks of.
+    /// The first of the actions, which the item describes.
     pub(super) head: &'a ActionResultV2,
-    /// What that one's failure comes down to.
+    /// The cause of the first action's failure.
     pub(super) cause: Cause,
-    /// The debt that one is due.
+    /// The debt that was judged for the first action.
     pub(super) debt: &'a DebtGeneration,
-    /// The category of all of them.
+    /// The category of all actions in the group.
     pub(super) category: DebtCategory,
-    /// The worst severity of them.
+    /// The worst severity in the group.
     pub(super) severity: Severity,
-    /// Whether any of them blocks.
+    /// Whether any action in the group blocks.
     pub(super) blocking: bool,
-    /// The others.
+    /// The other actions.
     pub(super) related: Vec<&'a ActionResultV2>,
 }
 
@@ -42,13 +42,14 @@ impl<'a> Entries<'a> {
 }
 
 impl<'a> Group<'a> {
-    /// Returns all its actions, the first of them first.
+    /// Returns all actions of the group, the first one first.
     pub(super) fn members(&self) -> impl Iterator<Item = &'a ActionResultV2> {
         std::iter::once(self.head).chain(self.related.iter().copied())
     }
 }
 
-/// Returns the groups, in the order of their first actions. Whether debt is due was judged before (R4): nothing is judged again.
+/// Returns the groups in the order of their first actions. Whether an action becomes debt was judged before (R4) and is not
+/// judged again.
 pub(super) fn compute_groups<'a>(entries: &Entries<'a>) -> Vec<Group<'a>> {
     let mut groups: Vec<Group<'a>> = Vec::new();
     let mut known: BTreeMap<Digest, usize> = BTreeMap::new();

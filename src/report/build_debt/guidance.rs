@@ -1,4 +1,4 @@
-//! What was seen that helps to mend an item: files, findings, what must be so afterwards. Nothing is invented (facts, 2.6).
+//! Guidance for fixing an item: files, findings, acceptance criteria. It contains only what was seen (facts, 2.6).
 
 use std::collections::BTreeSet;
 
@@ -7,10 +7,9 @@ use crate::report::build_debt::groups::Group;
 use crate::report::build_debt::item::on_one_line;
 use crate::report::{ActionOutcomeV2, ExecutionReportV2, ImplementationGuidanceV1};
 
-/// How many files, steps and failing tests an item names.
+/// How many files, steps and failing tests an item lists.
 const NAMED: usize = 20;
 
-/// Returns the guidance of a group.
 pub(super) fn build_guidance(group: &Group<'_>, report: &ExecutionReportV2, settings: &DebtSettings) -> ImplementationGuidanceV1 {
     ImplementationGuidanceV1 {
         files: files(group),
@@ -32,7 +31,7 @@ fn findings<'a>(group: &Group<'a>) -> Vec<&'a Diagnostic> {
     results(group).flat_map(|result| result.diagnostics.findings()).collect()
 }
 
-/// Returns the files that are named, each once: those of the cause first.
+/// Returns the mentioned files without repetition, those of the cause first.
 fn files(group: &Group<'_>) -> Vec<String> {
     let tests = failures(group);
     let traced = tests.iter().flat_map(|failure| traced_files(failure.stack.as_deref().unwrap_or_default()));
@@ -43,7 +42,7 @@ fn files(group: &Group<'_>) -> Vec<String> {
     distinct(all).into_iter().take(NAMED).collect()
 }
 
-/// Returns the files of the project that a traceback names: `path:line: …`, the path relative.
+/// Returns the project's files in a traceback with lines `path:line: …`, as relative paths.
 fn traced_files(stack: &str) -> Vec<String> {
     let named = |line: &str| {
         let (path, rest) = line.split_once(':')?;
@@ -79,7 +78,7 @@ fn finding_line(finding: &Diagnostic) -> String {
     format!("{}{fix}", parts.into_iter().flatten().collect::<Vec<_>>().join(": "))
 }
 
-/// Returns what must be so: tests that pass, actions that succeed, conditions that are met, evidence that is there.
+/// Returns the acceptance criteria: tests pass, actions succeed, conditions are met, evidence exists.
 fn acceptance_criteria(group: &Group<'_>, report: &ExecutionReportV2) -> Vec<String> {
     let tests = distinct(failures(group).into_iter().map(|failure| format!("`{}` passes", failure.test_name)));
     let further = tests.len().saturating_sub(NAMED);
@@ -98,11 +97,11 @@ fn acceptance_criteria(group: &Group<'_>, report: &ExecutionReportV2) -> Vec<Str
     criteria
 }
 
-/// Returns whether a condition speaks of an action, however it is written, and not of `STEP.11` or `PRESTEP.1` for `STEP.1`.
+/// Returns whether a condition mentions an action in any notation. For `STEP.1`, neither `STEP.11` nor `PRESTEP.1` counts.
 fn mentions(condition: &str, action_id: &str) -> bool {
     let dotted = ["['", "[\"", "']", "\"]"].into_iter().zip([".", ".", "", ""]);
     let dotted = dotted.fold(condition.to_owned(), |text, (bracket, dot)| text.replace(bracket, dot));
-    // What still stands in quotation marks is a text, which speaks of nothing.
+    // Text in quotation marks is a value and mentions no action.
     let outside = dotted.split(['\'', '"']).step_by(2);
     let is_of_name = |character: char| character.is_ascii_alphanumeric() || character == '_' || character == '.';
     outside.into_iter().any(|text| {

@@ -1,4 +1,4 @@
-//! What is said of an item: everything from the entries of its actions, and null where they do not say (C50).
+//! Fills in a debt item from the entries of its actions. A field without a source in the entries is null (C50).
 
 use crate::model::{ActionType, CategoryCode, DebtCategory, DebtOrigin, DebtSettings, ResultType, Severity, WorkType};
 use crate::report::build_debt::cause::first_failure;
@@ -10,10 +10,10 @@ use crate::report::{
     DebtRouteV1, DebtTestFailureV1, DiagnosticsV2, ErrorDetailsV1, ExecutionReportV2, HealthCheckV2, HttpTraceV1,
 };
 
-/// Exceptions that say a name is not there.
+/// Exceptions that mean that a name is missing.
 const MISSING_NAMES: [&str; 3] = ["ModuleNotFoundError", "ImportError", "NameError"];
 
-/// Returns the item of a group.
+/// Returns the debt item of a group.
 pub(super) fn build_item(
     NumberedGroup { id, group }: &NumberedGroup<'_>,
     routing: DebtRouteV1,
@@ -93,7 +93,8 @@ fn work_type(group: &Group<'_>) -> Option<WorkType> {
     }
 }
 
-/// Returns what is to be mended (C49). A tool that failed or ran out of time may have either to blame.
+/// Returns what has to be fixed (C49); none for a tool that failed or ran out of time, because code and environment may both be
+/// the cause.
 fn origin(entry: &ActionResultV2) -> Option<DebtOrigin> {
     match entry.status? {
         ResultType::PrerequisiteFailure => Some(DebtOrigin::Environment),
@@ -117,7 +118,7 @@ fn build_test_failure(group: &Group<'_>) -> Option<DebtTestFailureV1> {
     })
 }
 
-/// Returns whether the server an action needs answered; none where nobody looked.
+/// Returns whether the server that an action needs answered; none: it was not checked.
 fn is_server_running(entry: &ActionResultV2) -> Option<bool> {
     let result = entry.result.as_ref()?;
     let of_look = |look: &HealthCheckV2| match look.result.as_str() {
@@ -153,13 +154,13 @@ fn build_diagnostics(group: &Group<'_>) -> DebtDiagnosticsV1 {
     DebtDiagnosticsV1 { http_trace: trace, files_checked: group.members().filter_map(looked).collect() }
 }
 
-/// Returns a word of the wire, for people and for fingerprints.
+/// Returns a value's word on the wire, for people and for fingerprints.
 pub(super) fn word(value: &impl serde::Serialize) -> String {
     let value = serde_json::to_value(value).expect("a unit variant is a word");
     value.as_str().map(str::to_owned).unwrap_or_default()
 }
 
-/// A list's line ends where the text's first line ends.
+/// Returns the first line of a text, because a list entry must fit on one line.
 pub(super) fn on_one_line(text: &str) -> String {
     text.split(|it: char| it.is_whitespace() || it.is_control()).filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
 }

@@ -1,4 +1,4 @@
-//! What an item is called: the number it had in the task's last debt file, else the next one that was never given.
+//! Numbers the debt items: a known item keeps its number from the task's last debt file, a new one gets the next unused number.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -7,7 +7,7 @@ use crate::model::{DebtId, Digest, TaskId};
 use crate::report::build_debt::groups::Group;
 use crate::report::{EarlierItemV1, TechnicalDebtV1};
 
-/// How many items that are not seen any more are remembered: those with the highest numbers.
+/// How many items that no longer occur are remembered. The ones with the highest numbers are kept.
 const REMEMBERED: usize = 500;
 
 /// A group and its id.
@@ -16,17 +16,17 @@ pub(super) struct NumberedGroup<'a> {
     pub(super) group: Group<'a>,
 }
 
-/// The items of a run, with their ids.
+/// The items of a run with their ids.
 pub(super) struct Numbered<'a> {
-    /// The worst first, then those that block, then by number.
+    /// The items, worst severity first, then blocking ones, then by number.
     pub(super) groups: Vec<NumberedGroup<'a>>,
-    /// What earlier runs saw and this one did not, by number.
+    /// Items that earlier runs had and this run does not have, by number.
     pub(super) earlier: Vec<EarlierItemV1>,
-    /// The next number.
+    /// The number that the next new item gets.
     pub(super) next_number: u32,
 }
 
-/// Gives every group its number. New ones are numbered in the order of their urgency, and then of their actions.
+/// Gives every group its number. New groups are numbered by urgency, then by the order of their actions.
 pub(super) fn assign_numbers<'a>(task: &TaskId, mut groups: Vec<Group<'a>>, previous: Option<&TechnicalDebtV1>) -> Numbered<'a> {
     let mut known = previous.map(seen_before).unwrap_or_default();
     let highest = known.values().map(|earlier| earlier.debt_id.number()).max().unwrap_or(0);

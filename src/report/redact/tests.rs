@@ -1,4 +1,4 @@
-//! Each row of the table by its example, and what holds for any text.
+//! Tests each row of the table with its example, and the properties that hold for any text.
 
 use proptest::collection::vec;
 use proptest::prelude::{Strategy, any, prop_assert, prop_assert_eq, proptest};
@@ -15,7 +15,7 @@ fn example(position: usize) -> String {
     SHAPES[position].example.concat()
 }
 
-/// The github token, by which the others are stood for.
+/// Returns the github token, as an example for all shapes.
 fn token() -> String {
     let position = SHAPES.iter().position(|shape| shape.name == "github token");
     example(position.expect("it is in the table"))
@@ -76,7 +76,7 @@ fn a_report_without_tokens_is_byte_for_byte_what_it_was() {
     assert_eq!(redact_to_bytes(report.clone()), to_bytes(&report));
 }
 
-/// An id is no place to look, whatever it is called: what stands elsewhere with the same shape is taken out.
+/// Ids are not redacted, whatever their key is called. The same text in another place is redacted.
 #[test]
 fn an_actions_id_that_has_a_tokens_shape_stays() {
     let position = SHAPES.iter().position(|shape| shape.name == "aws key id").expect("it is in the table");
@@ -94,7 +94,7 @@ fn an_actions_id_that_has_a_tokens_shape_stays() {
     assert!(text.contains(&id) && !text.contains(&format!("x {secret} y")));
 }
 
-/// Every place of the golden report that may hold any text is tried with a token in it: the label may stand there, too.
+/// Puts a token into every free text of the golden report in turn. A label in that place must be accepted too.
 #[test]
 fn wherever_a_report_may_hold_a_token_it_is_taken_out() {
     let report = serde_json::to_value(report_with_debt(&mixed_run())).expect("it is ours");
@@ -129,7 +129,7 @@ fn pointers(value: &Value, at: &str) -> Vec<String> {
     }
 }
 
-/// Text made of tokens, halves of them, and what is around them.
+/// Generates text made of tokens, half tokens, and separators.
 fn hostile() -> impl Strategy<Value = String> {
     let mut pieces: Vec<String> = (0..SHAPES.len()).map(example).collect();
     pieces.extend(SHAPES.iter().flat_map(|shape| shape.starts).map(|start| (*start).to_owned()));

@@ -1,4 +1,4 @@
-//! What the blocks say: one entry for each task that has had a verdict, and one for each debt item of those verdicts.
+//! Builds the lines of proctor's blocks: one entry for each task with a verdict, and one for each of its debt items.
 
 use crate::model::{CompletionStatus, Severity, TaskId};
 use crate::report::task_list::document::Block;
@@ -7,40 +7,37 @@ use crate::report::task_list::forms::{
 };
 use crate::report::{DebtItemV1, EXECUTION_REPORT_FILE, ExecutionReportV2, TechnicalDebtV1};
 
-/// A task and what its last sealed verdict says.
+/// A task and its last sealed verdict.
 #[derive(Debug, Clone)]
 pub struct TaskState {
-    /// The task.
     pub task: TaskId,
-    /// Its verdict.
     pub verdict: TaskVerdict,
 }
 
-/// What the last sealed verdict of a task says.
+/// The content of a task's last sealed verdict.
 #[derive(Debug, Clone)]
 pub enum TaskVerdict {
-    /// This.
+    /// The report, and the debt file if there is one.
     Sealed {
-        /// Its report.
+        /// The report of the run.
         report: Box<ExecutionReportV2>,
-        /// Its debt file; none where it has none.
+        /// The debt file; none: the run has none.
         debt: Option<Box<TechnicalDebtV1>>,
     },
-    /// Nothing: the evidence is not what the ledger knows.
+    /// The evidence does not match the ledger, so nothing is known.
     NotIntact,
 }
 
 /// The lines of both blocks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TaskLists {
-    /// The tasks.
+    /// The lines of the block of tasks.
     pub tasks: Vec<String>,
-    /// The debt.
+    /// The lines of the block of debt.
     pub debt: Vec<String>,
 }
 
 impl TaskLists {
-    /// Returns the lines of a block.
     pub(super) fn of(&self, block: Block) -> &[String] {
         match block {
             Block::Tasks => &self.tasks,
@@ -49,7 +46,7 @@ impl TaskLists {
     }
 }
 
-/// Returns what the blocks say. `link` is the name of the link to the evidence in the project.
+/// Returns the lines of both blocks. `link` is the name of the link to the evidence in the project.
 pub fn build_task_lists(states: &[TaskState], link: Option<&str>) -> TaskLists {
     let tasks = states.iter().flat_map(|state| task_lines(state, link)).collect();
     let items: Vec<(&TaskId, &DebtItemV1)> = states.iter().flat_map(debt_of).collect();
@@ -115,7 +112,8 @@ fn debt_lines(task: &TaskId, item: &DebtItemV1, link: Option<&str>) -> Vec<Strin
     lines
 }
 
-/// Returns a text that is one line of Markdown and neither begins nor ends a comment: a title is a specification's own words.
+/// Returns a text as one line of Markdown that cannot begin or end a comment. Titles come from the specification and may contain
+/// anything.
 fn plain(text: &str) -> String {
     let one_line = text.split(|it: char| it.is_whitespace() || it.is_control()).filter(|word| !word.is_empty());
     one_line.collect::<Vec<_>>().join(" ").replace("<!--", "<! --").replace("-->", "-- >")

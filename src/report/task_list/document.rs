@@ -1,30 +1,31 @@
-//! The lines of a task list: where a whole block is, and what stands in it. Of one that lost a marking line `pieces` knows.
+//! Finds proctor's blocks in the lines of a task list, and the entries in a block. For a block that lost a marking line see
+//! `pieces`.
 
-/// A block of the list that is proctor's.
+/// A block of the task list that proctor writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Block {
-    /// The tasks and their boxes.
+    /// The tasks with their boxes.
     Tasks,
-    /// What is to be mended.
+    /// The debt items.
     Debt,
 }
 
 /// An entry of a block: a line with a box and an id, and the lines below it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Entry {
-    /// `T117`, `DEBT-T117-001`.
+    /// For example `T117`, `DEBT-T117-001`.
     pub(super) id: String,
-    /// Whether its box is ticked.
+    /// Whether the box is ticked.
     pub(super) ticked: bool,
-    /// Its lines, without the ends.
+    /// The lines of the entry without line ends.
     pub(super) lines: Vec<String>,
 }
 
 impl Block {
-    /// Both, in the order they are written.
+    /// Both blocks in the order of the file.
     pub(super) const ALL: [Self; 2] = [Self::Tasks, Self::Debt];
 
-    /// Returns its name in the lines that mark it.
+    /// Returns the block's name in its marking lines.
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Tasks => "tasks",
@@ -32,19 +33,19 @@ impl Block {
         }
     }
 
-    /// Returns the line that stands above it.
+    /// Returns the marking line above the block.
     pub(super) fn begin(self) -> String {
         format!("<!-- proctor:begin {} -->", self.name())
     }
 
-    /// Returns the line that stands below it.
+    /// Returns the marking line below the block.
     pub(super) fn end(self) -> String {
         format!("<!-- proctor:end {} -->", self.name())
     }
 
-    /// Returns its first marking line and its last, both counted from 0; none where it is not whole.
+    /// Returns the positions of both marking lines, counted from 0; none: one of them is missing.
     ///
-    /// The first line that begins the block counts, and the first one after it that ends it.
+    /// The first line that begins the block is used, and the first line after it that ends it.
     pub(super) fn find(self, lines: &[&str]) -> Option<(usize, usize)> {
         let first = |marker: &str, from: usize| {
             lines.iter().skip(from).position(|line| line.trim() == marker).map(|position| position + from)
@@ -54,14 +55,14 @@ impl Block {
     }
 }
 
-/// Returns the lines of a block, without those that mark it and without line ends; none where it is not whole.
+/// Returns the lines of a block without marking lines and line ends; none: a marking line is missing.
 pub(super) fn block_lines(text: &str, block: Block) -> Option<Vec<String>> {
     let lines: Vec<&str> = text.split('\n').collect();
     let (first, last) = block.find(&lines)?;
     Some(lines[first + 1..last].iter().map(|line| line.trim_end().to_owned()).collect())
 }
 
-/// Returns the entries of a block's lines.
+/// Returns the entries in the lines of a block.
 pub(super) fn entries(lines: &[String]) -> Vec<Entry> {
     let mut entries: Vec<Entry> = Vec::new();
     let mut open = false;
@@ -78,12 +79,12 @@ pub(super) fn entries(lines: &[String]) -> Vec<Entry> {
     entries
 }
 
-/// Says whether a line marks a block.
+/// Returns whether a line marks the beginning or end of a block.
 pub(super) fn is_marker(line: &str) -> bool {
     Block::ALL.iter().any(|block| line.trim() == block.begin() || line.trim() == block.end())
 }
 
-/// Returns id and box of a line such as `- [x] **T117**: …`, with whatever bullet and tick somebody wrote.
+/// Returns id and box of a line such as `- [x] **T117**: …`. Any bullet and any kind of tick is accepted.
 pub(super) fn entry_head(line: &str) -> Option<(String, bool)> {
     let rest = line.strip_prefix(['-', '*', '+'])?.trim_start().strip_prefix('[')?;
     let (mark, rest) = rest.split_once(']')?;

@@ -1,10 +1,10 @@
-//! What somebody made of a block that proctor wrote, entry by entry.
+//! Finds the changes that others made in a block that proctor wrote, entry by entry.
 
 use crate::model::{ViolationKind, ViolationRecord};
 use crate::report::task_list::build::TaskLists;
 use crate::report::task_list::document::{Block, Entry, entries};
 
-/// Returns what differs between a block as it is found and as it is written.
+/// Returns the differences between the found lines of a block and the lines that proctor writes.
 pub(super) fn find_drift(path: &str, block: Block, found: &[String], written: &[String]) -> Vec<ViolationRecord> {
     let (found_entries, written_entries) = (entries(found), entries(written));
     let mut violations = Vec::new();
@@ -31,10 +31,10 @@ pub(super) fn find_drift(path: &str, block: Block, found: &[String], written: &[
     violations
 }
 
-/// Returns what was done to the entries that are left of a torn block, of which `found` are the lines.
+/// Returns the changes to the entries that remain of a torn block; `found` has its remaining lines.
 ///
-/// What of it is missing is not named one by one: that the block was torn is recorded with what is left of it. Entries of the other
-/// block may be among them, where the lines between the two are gone.
+/// Missing entries are not reported one by one, because the torn block itself is reported together with what remains of it. If
+/// the lines between both blocks are gone, entries of the other block may be among them.
 pub(super) fn find_torn_drift(path: &str, block: Block, found: &[String], lists: &TaskLists) -> Vec<ViolationRecord> {
     let written: Vec<(Block, Entry)> =
         Block::ALL.into_iter().flat_map(|block| entries(lists.of(block)).into_iter().map(move |entry| (block, entry))).collect();
@@ -52,12 +52,12 @@ pub(super) fn find_torn_drift(path: &str, block: Block, found: &[String], lists:
     violations
 }
 
-/// Returns what an entry is that proctor did not write.
+/// Returns the kind of violation for an entry that proctor did not write.
 fn made_up(block: Block, entry: &Entry) -> ViolationKind {
     if entry.ticked { ViolationKind::UnauthorizedCompletion } else { changed(block) }
 }
 
-/// Returns what was done to an entry, if anything was.
+/// Returns the kind of change to an entry; none: it is unchanged.
 fn compare(block: Block, found: Option<&Entry>, written: &Entry) -> Option<ViolationKind> {
     match (found, block) {
         (None, Block::Tasks) => Some(ViolationKind::MissingSprintTask),
@@ -82,7 +82,7 @@ fn record(path: &str, violation: ViolationKind, found: Option<&Entry>, written: 
     ViolationRecord { path: path.to_owned(), violation, subject, found: text(found), restored: text(written) }
 }
 
-/// Cuts a text to what a record keeps.
+/// Cuts a text to the length that a record stores.
 pub(super) fn cut(text: &str) -> String {
     text.chars().take(ViolationRecord::MOST_CHARACTERS).collect()
 }

@@ -1,15 +1,15 @@
-//! The lines that are proctor's by their form. They are written with these beginnings, and by them they are known again where the lines
-//! that mark a block are gone.
+//! The fixed forms of the lines that proctor writes. When the marking lines of a block are gone, proctor recognises its own lines
+//! by them.
 
 use crate::model::Severity;
 use crate::report::task_list::document::Block;
 
-/// What stands first in a block.
+/// The first line of a block.
 pub(super) const WRITTEN_BY: &str =
     "<!-- Written by proctor from its sealed verdicts. What is changed here by hand is put back and recorded. -->";
 pub(super) const NO_TASK: &str = "No task has had a verdict yet.";
 pub(super) const NO_DEBT: &str = "Nothing is to be mended.";
-/// The severities and what their items mean for a sprint (facts, 4.1).
+/// The heading of each severity, with its meaning for a sprint (facts, 4.1).
 pub(super) const HEADINGS: [(Severity, &str); 4] = [
     (Severity::Critical, "### Critical: in this sprint"),
     (Severity::High, "### High: while there is room"),
@@ -24,22 +24,22 @@ pub(super) const EVIDENCE: &str = "  - Evidence: ";
 pub(super) const DEBT_SOURCE: &str = "  - Debt source: ";
 pub(super) const ACCEPTANCE: &str = "  - Acceptance: ";
 
-/// Returns the lines that are proctor's in any list, whatever the verdicts are.
+/// Returns the lines that proctor writes into every list, independent of the verdicts.
 pub(super) fn fixed_lines() -> impl Iterator<Item = &'static str> {
     [WRITTEN_BY, NO_TASK, NO_DEBT].into_iter().chain(HEADINGS.map(|(_, heading)| heading))
 }
 
-/// Says whether a line is one of the headings of the debt. Some of them are anybody's words: a person may have written it.
+/// Returns whether a line is a heading of the debt block. Some headings are common words, so a person may have written the line.
 pub(super) fn is_heading(line: &str) -> bool {
     HEADINGS.iter().any(|(_, heading)| *heading == line)
 }
 
-/// Says whether a line begins as those do that proctor writes below the first one of an entry, whatever somebody made of the rest.
+/// Returns whether a line begins like one of the detail lines that proctor writes below an entry. The rest may have been edited.
 pub(super) fn begins_as_detail(line: &str) -> bool {
     [STATUS, TESTS, TECHNICAL_DEBT, EVIDENCE, DEBT_SOURCE, ACCEPTANCE].iter().any(|start| line.starts_with(start))
 }
 
-/// Says whether a line is one that proctor writes below the first one of an entry.
+/// Returns whether a line has the form of a detail line that proctor writes below an entry.
 pub(super) fn is_detail(line: &str) -> bool {
     let is_count = |rest: &str| {
         let counts = rest.strip_suffix(" passed").and_then(|counts| counts.split_once('/'));
@@ -51,8 +51,8 @@ pub(super) fn is_detail(line: &str) -> bool {
         || [EVIDENCE, ACCEPTANCE].iter().any(|start| line.starts_with(start))
 }
 
-/// Returns the block in whose entries proctor writes such a line second, and hardly anybody else does: a task's status as a verdict has
-/// it, or a debt item's source.
+/// Returns the block in which proctor writes such a line as the second line of an entry: a task's status, or a debt item's
+/// source. Other people hardly ever write such lines.
 pub(super) fn signature(line: &str) -> Option<Block> {
     let is_status = |status: &str| ["COMPLETE", "INCOMPLETE"].contains(&status) || status.starts_with("INCOMPLETE:");
     if line.strip_prefix(STATUS).is_some_and(is_status) {

@@ -1,8 +1,8 @@
-//! The task list of a project (`tasks.md`): what proctor writes into it, and what somebody else made of that. Pure.
+//! The task list of a project (`tasks.md`): the blocks that proctor writes, and the detection of changes by others. Pure.
 //!
-//! Two blocks are proctor's, each between two lines that mark it: the tasks with their boxes, and the debt. Everything else belongs to
-//! people and is never touched. What the blocks say follows from the last sealed verdicts alone, and holds neither times nor run ids:
-//! it changes only when a state does. [`plan_upkeep`] compares and decides; whoever asked reads and writes the file.
+//! proctor owns two blocks, each between two marking lines: the tasks with their boxes, and the debt. The rest belongs to people
+//! and is never touched. The content of the blocks depends only on the last sealed verdicts and has neither times nor run ids, so
+//! it changes only when a verdict changes. [`plan_upkeep`] compares and decides; the caller reads and writes the file.
 
 mod build;
 mod document;

@@ -1,8 +1,8 @@
-//! Which lines of a text are a block's: between its marking lines, and where one of these is gone.
+//! Decides which lines of a text belong to a block, even if one of its marking lines is gone.
 //!
-//! A block that lost a marking line has no known bound, and beside it may stand what a person wrote. So only what proctor could have
-//! written is taken from there: its sentences and headings, the entries it writes now, and entries that have its form line by line. In
-//! doubt a line is a person's. It never goes past another marking line, nor past the sentence that stands first in a block.
+//! A block without a marking line has no known end, and a person's text may follow it. So only lines that proctor could have
+//! written are taken: its sentences and headings, the entries it writes now, and entries in which every line has proctor's form.
+//! In doubt a line belongs to a person. The search stops at any other marking line, and at a sentence that begins a block.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::iter;
@@ -15,45 +15,45 @@ use crate::report::task_list::forms::{
     NO_DEBT, NO_TASK, WRITTEN_BY, begins_as_detail, fixed_lines, is_detail, is_heading, signature,
 };
 
-/// Lines that are a block's, with what stands among them.
+/// A range of lines that belongs to a block, possibly with a person's lines in between.
 #[derive(Debug)]
 pub(super) struct Piece {
-    /// The first of them, counted from 0.
+    /// The position of the first line, counted from 0.
     pub(super) first: usize,
-    /// Of each of them whether it is proctor's; a person's stays.
+    /// For each line, whether it is proctor's. A person's lines are kept.
     pub(super) is_ours: Vec<bool>,
 }
 
-/// By what proctor's lines are known.
+/// The texts by which proctor's lines are recognised.
 #[derive(Debug)]
 pub(super) struct Hand {
-    /// Every line that proctor writes now, or once wrote whatever the verdicts were.
+    /// Every line that proctor writes now, and the fixed lines that it always writes.
     lines: BTreeSet<String>,
-    /// The entries that it writes now, and where.
+    /// The ids of the entries that it writes now, and the block of each.
     ids: BTreeMap<String, Block>,
 }
 
-/// An entry with the lines below it, or a line that is no entry's.
+/// An entry with the lines below it, or a single line outside of an entry.
 struct Unit<'a> {
-    /// The entry's id.
+    /// The entry's id; none: the line is outside of an entry.
     id: Option<String>,
-    /// Its lines without spaces at their ends, at least one.
+    /// The lines without trailing spaces, at least one.
     lines: &'a [&'a str],
 }
 
 impl Piece {
-    /// Returns where the line after it is.
+    /// Returns the position after the last line.
     pub(super) fn end(&self) -> usize {
         self.first + self.is_ours.len()
     }
 
-    /// Returns those of its lines that are proctor's, or those that are not.
+    /// Returns the lines that are proctor's, or those that are not.
     pub(super) fn lines<'a>(&self, lines: &[&'a str], ours: bool) -> impl Iterator<Item = &'a str> {
         lines[self.first..].iter().zip(&self.is_ours).filter(move |(_, is_ours)| **is_ours == ours).map(|(line, _)| *line)
     }
 }
 
-/// Returns the block with its marking lines, where it is whole. Without a hand to know them by, all of its lines are proctor's.
+/// Returns the block with its marking lines, if both exist. Without `hand`, all of its lines count as proctor's.
 pub(super) fn whole_piece(block: Block, lines: &[&str], hand: Option<&Hand>) -> Option<Piece> {
     let (first, last) = block.find(lines)?;
     let inside = &lines[first + 1..last];
@@ -61,9 +61,9 @@ pub(super) fn whole_piece(block: Block, lines: &[&str], hand: Option<&Hand>) -> 
     Some(Piece { first, is_ours: iter::once(true).chain(inside).chain(iter::once(true)).collect() })
 }
 
-/// Returns what is left of a block that is not whole, in the order of the text.
+/// Returns what remains of a torn block, in the order of the text.
 ///
-/// Of one that is whole too: where a line above it ends the block, the line that began it was taken away from there.
+/// A complete block may have torn parts too: an end line above it shows that a beginning line was removed there.
 pub(super) fn torn_pieces(block: Block, lines: &[&str], hand: &Hand) -> Vec<Piece> {
     let whole = block.find(lines);
     let above = whole.map_or(lines.len(), |(first, _)| first);
@@ -79,14 +79,14 @@ pub(super) fn torn_pieces(block: Block, lines: &[&str], hand: &Hand) -> Vec<Piec
     pieces
 }
 
-/// Returns what is left of a torn block without its marking lines, for the record.
+/// Returns the remaining lines of a torn block without marking lines, for the record.
 pub(super) fn torn_lines(block: Block, lines: &[&str], hand: &Hand) -> Vec<String> {
     let pieces = torn_pieces(block, lines, hand);
     let ours = pieces.iter().flat_map(|piece| piece.lines(lines, true)).filter(|line| !is_marker(line));
     ours.map(|line| line.trim_end().to_owned()).collect()
 }
 
-/// Cuts the lines between two marking lines where a block's first sentence stands below anything else.
+/// Splits the lines between two marking lines where the first sentence of a block follows other text.
 fn stretches(lines: &[&str], between: Range<usize>) -> Vec<Range<usize>> {
     let content = between.clone().find(|at| !lines[*at].is_empty()).unwrap_or(between.end);
     let cuts = between.clone().filter(|at| *at > content && lines[*at] == WRITTEN_BY);
@@ -96,7 +96,7 @@ fn stretches(lines: &[&str], between: Range<usize>) -> Vec<Range<usize>> {
 }
 
 impl Hand {
-    /// Returns that of somebody who writes these lists.
+    /// Returns the texts by which the lines of these lists are recognised.
     pub(super) fn new(lists: &TaskLists) -> Self {
         let ids =
             Block::ALL.into_iter().flat_map(|block| entries(lists.of(block)).into_iter().map(move |entry| (entry.id, block)));
@@ -104,7 +104,8 @@ impl Hand {
         Self { ids: ids.collect(), lines: lines.chain(fixed_lines().map(str::to_owned)).collect() }
     }
 
-    /// Says of each line of a whole block whether it may be dropped: entries, blank lines, markers, and what proctor writes.
+    /// Returns for each line of a complete block whether it may be dropped: entries, blank lines, marking lines, and proctor's
+    /// own lines.
     fn droppable(&self, lines: &[&str]) -> Vec<bool> {
         let mut open = false;
         let mut judge = |line: &str| {
@@ -115,8 +116,8 @@ impl Hand {
         lines.iter().map(|line| judge(line)).collect()
     }
 
-    /// Returns what a stretch has of a torn block: below the line that begins it, above the line that ends it, or below its first
-    /// sentence where both are gone and the block is nowhere else.
+    /// Returns the part of a torn block in a range of lines: below its beginning line, or above its end line. If both are gone
+    /// and the block occurs nowhere else, it is the part below the block's first sentence.
     fn torn_piece(&self, block: Block, lines: &[&str], stretch: Range<usize>, is_elsewhere: bool) -> Option<Piece> {
         let opener = stretch.start.checked_sub(1).map(|at| lines[at].trim());
         let closer = lines.get(stretch.end).map(|line| line.trim());
@@ -129,7 +130,7 @@ impl Hand {
             return Some(Piece { first: stretch.start - 1, is_ours });
         }
         if closer == Some(block.end().as_str()) {
-            // The block's sentence is its first line, so what stands below it was inside.
+            // The sentence is the first line of the block, so the lines below it were inside.
             let from = sentence.unwrap_or_else(|| units.len() - self.taken(block, units.iter().zip(&judged).rev()));
             let is_ours: Vec<bool> = judged[from..].concat().into_iter().chain([true]).collect();
             return Some(Piece { first: stretch.end + 1 - is_ours.len(), is_ours });
@@ -145,11 +146,11 @@ impl Hand {
         Some(Piece { first: stretch.start + sentence, is_ours: judged[sentence..sentence + taken].concat() })
     }
 
-    /// Says of each line of each unit whether it is proctor's.
+    /// Returns for each line of each unit whether it is proctor's.
     fn judge(&self, block: Block, units: &[Unit<'_>]) -> Vec<Vec<bool>> {
         let formed: BTreeSet<&str> = units.iter().filter(|unit| unit.is_formed()).filter_map(|unit| unit.id.as_deref()).collect();
         let wrote = |unit: &Unit<'_>, id: &str| {
-            // Beside an entry that has the form, another one with its id is a person's.
+            // If a complete entry has the same id, the other one is a person's.
             let is_expected = self.ids.get(id) == Some(&block) && !formed.contains(id);
             unit.is_formed() || (is_expected && (self.is_known(unit) || unit.has_no_notes()))
         };
@@ -158,9 +159,9 @@ impl Hand {
         let judge = |(position, unit): (usize, &Unit<'_>)| {
             let is_ours = match &unit.id {
                 Some(id) => wrote(unit, id),
-                // Between a person's lines it is a person's.
+                // A blank line between a person's lines belongs to the person.
                 None if unit.is_blank() => above,
-                // Above a person's lines it is a person's.
+                // A heading above a person's lines belongs to the person.
                 None if is_heading(unit.lines[0]) => {
                     units[position + 1..].iter().find(|unit| !unit.is_blank()).is_some_and(is_debt)
                 }
@@ -172,15 +173,16 @@ impl Hand {
         units.iter().enumerate().map(judge).collect()
     }
 
-    /// Says whether an entry is one of proctor's by more than its id: by a line below it, or by all of its first line but the box.
+    /// Returns whether an entry is recognised by more than its id: by a line below it, or by its whole first line except for the
+    /// box.
     fn is_known(&self, unit: &Unit<'_>) -> bool {
         let title = unit.lines[0].find("**").map_or("", |at| &unit.lines[0][at..]);
         unit.is_signed() || ["- [ ] ", "- [x] "].iter().any(|head| self.lines.contains(&format!("{head}{title}")))
     }
 
-    /// Returns how many of these units, counted from a line that bounds the block, are the block's: up to the first that is a person's,
-    /// and beyond it up to the last entry that the block must have and that did not come before. So no word put before a ticked entry
-    /// hides it.
+    /// Returns how many of the units belong to the block, counted from a line that bounds it. Counting stops at the first unit of
+    /// a person, but continues up to the last entry that the block must have and that was not found before. So nobody can hide a
+    /// ticked entry by putting a word above it.
     fn taken<'a>(&self, block: Block, units: impl Iterator<Item = (&'a Unit<'a>, &'a Vec<bool>)>) -> usize {
         let mut seen: BTreeSet<&str> = BTreeSet::new();
         let (mut taken, mut is_unbroken) = (0, true);
@@ -189,7 +191,7 @@ impl Hand {
             let is_entry = is_ours[0] && (is_unbroken || self.is_known(unit));
             let id = unit.id.as_deref().filter(|id| is_entry && self.ids.get(*id) == Some(&block));
             let is_awaited = id.is_some_and(|id| seen.insert(id));
-            // Blank lines at its end part it from what stands there.
+            // Blank lines at the end separate the block from the text after it.
             if (is_unbroken && !unit.is_blank()) || is_awaited {
                 taken = position + 1;
             }
@@ -198,7 +200,7 @@ impl Hand {
     }
 }
 
-/// Cuts lines into entries and single lines.
+/// Splits lines into entries and single lines.
 fn units<'a>(lines: &'a [&'a str]) -> Vec<Unit<'a>> {
     let mut units = Vec::new();
     let mut rest = lines;
@@ -217,17 +219,17 @@ impl Unit<'_> {
         self.lines[0].is_empty()
     }
 
-    /// Says whether it has a line that hardly anybody but proctor writes.
+    /// Returns whether it contains a line that hardly anybody but proctor writes.
     fn is_signed(&self) -> bool {
         self.lines[1..].iter().any(|line| signature(line).is_some())
     }
 
-    /// Says whether nothing stands below its first line that proctor does not write.
+    /// Returns whether every line below the first one has a form that proctor writes.
     fn has_no_notes(&self) -> bool {
         self.lines[1..].iter().all(|line| is_detail(line))
     }
 
-    /// Says whether it is an entry as proctor writes them, whatever its id.
+    /// Returns whether it has the form of proctor's entries, with any id.
     fn is_formed(&self) -> bool {
         let Some(id) = self.id.as_deref() else { return false };
         let is_right = match self.lines.get(1).and_then(|line| signature(line)) {
@@ -238,7 +240,7 @@ impl Unit<'_> {
         is_right && self.has_no_notes()
     }
 
-    /// Returns in which block such a unit stands; none where it may stand in either.
+    /// Returns the block in which such a unit belongs; none: it may stand in either.
     fn block(&self) -> Option<Block> {
         match (&self.id, self.lines[0]) {
             (Some(id), _) if DebtId::try_from(id.as_str()).is_ok() => Some(Block::Debt),

@@ -1,20 +1,21 @@
-//! Puts other lines into a block of a task list; what is a person's stays.
+//! Replaces the lines of a block in a task list and keeps a person's lines.
 
 use crate::report::task_list::document::Block;
 use crate::report::task_list::pieces::{Hand, Piece, torn_pieces, whole_piece};
 
-/// What is known of the blocks as they are in a text.
+/// What is known about the blocks in a text.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Old<'a> {
-    /// They are as they were written: each of their lines is proctor's, and nothing else is.
+    /// They are unchanged since proctor wrote them, so all of their lines are proctor's.
     Untouched,
-    /// Somebody edited them. By this proctor's lines are known.
+    /// Somebody edited them. Proctor's lines are recognised by these texts.
     Edited(&'a Hand),
 }
 
-/// Returns the text with other lines in a block. Where it is not whole they are put in the place of what is left of it, or at the end.
+/// Returns the text with new lines in a block. If the block is torn, they replace what remains of it; if nothing remains, they
+/// are put at the end.
 ///
-/// Lines of the old block that are a person's are put below the new one.
+/// A person's lines inside the old block are moved below the new one.
 pub(super) fn with_block(text: &str, block: Block, content: &[String], old: Old<'_>) -> String {
     let end_of_line = if text.contains("\r\n") { "\r\n" } else { "\n" };
     let lines: Vec<&str> = text.split('\n').collect();
@@ -22,7 +23,7 @@ pub(super) fn with_block(text: &str, block: Block, content: &[String], old: Old<
         Old::Untouched => (Vec::new(), whole_piece(block, &lines, None)),
         Old::Edited(hand) => (torn_pieces(block, &lines, hand), whole_piece(block, &lines, Some(hand))),
     };
-    // What is torn and stands beside a whole block stands above it.
+    // Torn parts beside a complete block stand above it.
     let place = if whole.is_some() { torn.len() } else { 0 };
     let pieces: Vec<Piece> = torn.into_iter().chain(whole).collect();
     let Some(last) = pieces.last() else { return appended(text, block, content, end_of_line) };

@@ -1,4 +1,4 @@
-//! What is written into a task list, what somebody may do to it, and that one writing settles any file.
+//! Tests what is written into a task list, the changes by others, and that writing once always leads to a stable file.
 
 use proptest::prelude::{ProptestConfig, prop_assert, prop_assert_eq, proptest};
 
@@ -19,7 +19,7 @@ fn lists() -> TaskLists {
     }
 }
 
-/// Returns a list as it is after it was written into this text, and the digest of its blocks.
+/// Returns the text after the blocks were written into it, and the digest of the blocks.
 fn written(text: &str) -> (String, Digest) {
     let upkeep = plan_upkeep(PATH, Some(text), &lists(), None);
     assert_eq!(upkeep.violations, []);
@@ -57,12 +57,12 @@ fn a_state_that_changes_is_written_and_is_no_violation() {
     let expected = "before\n\n<!-- proctor:begin tasks -->\n- [ ] **T1**: one\n<!-- proctor:end tasks -->\n\n\
                     <!-- proctor:begin debt -->\nnothing\n<!-- proctor:end debt -->\n";
     assert_eq!(upkeep.text.as_deref(), Some(expected));
-    // A process that died after it had written and before it could say so.
+    // A process died after it had written the file and before it recorded the new digest.
     let died = plan_upkeep(PATH, Some(expected), &other, Some(digest));
     assert_eq!((died.text, died.violations), (None, Vec::new()));
 }
 
-/// What is done, what the file is then, and what it is called.
+/// The change, the file after it, and the expected violations.
 type Row = (&'static str, String, Vec<(ViolationKind, &'static str)>);
 
 #[test]
@@ -165,8 +165,7 @@ fn the_blocks_follow_from_the_verdicts_and_name_no_run() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(512))]
 
-    /// Whatever somebody makes of the file: one writing settles it, and every line outside of the blocks that is no part of a list of
-    /// ours is still there.
+    /// Whatever is done to the file, writing it once makes it stable, and every line outside of proctor's blocks is kept.
     #[test]
     fn one_writing_settles_any_file(
         lines in proptest::collection::vec(

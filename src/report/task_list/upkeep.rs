@@ -1,4 +1,4 @@
-//! The decision about a task list: what to write, and what somebody else did to it.
+//! Decides what to write into a task list, and which changes by others are violations.
 
 use std::iter;
 
@@ -9,21 +9,22 @@ use crate::report::task_list::drift::{cut, find_drift, find_torn_drift};
 use crate::report::task_list::pieces::{Hand, torn_lines};
 use crate::report::task_list::rewrite::{Old, with_block};
 
-/// What is to be done about a task list.
+/// The decision about a task list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Upkeep {
-    /// The whole file as it has to be; none where it is so.
+    /// The new content of the file; none: the file needs no change.
     pub text: Option<String>,
-    /// The digest of the blocks as they have to be.
+    /// The digest of the blocks after the change.
     pub digest: Digest,
-    /// What somebody else did to the blocks since they were last written.
+    /// The changes that others made to the blocks since they were last written.
     pub violations: Vec<ViolationRecord>,
 }
 
-/// Decides what is to be done about the file `path`, found as it is or not there, whose blocks were last written with the digest `last`.
+/// Decides about the file at `path`. `found` is its content if it exists, and `last` the digest of the blocks when they were last
+/// written.
 ///
-/// Blocks that were never written are filled, and nothing in them is a violation. Nor is a block that is as it has to be now: it was
-/// written by a process that died before it could say so.
+/// Blocks that were never written are filled in without a violation. A block that already has its new content is no violation
+/// either: a process wrote it and died before it could record that.
 pub fn plan_upkeep(path: &str, found: Option<&str>, lists: &TaskLists, last: Option<Digest>) -> Upkeep {
     let digest = digest(&lists.tasks, &lists.debt);
     let Some(text) = found else {
@@ -47,7 +48,7 @@ pub fn plan_upkeep(path: &str, found: Option<&str>, lists: &TaskLists, last: Opt
     Upkeep { text: Some(settled(text, lists, old)), digest, violations }
 }
 
-/// Returns what somebody else did to the blocks of a text. `blocks` are the lines of those that are whole.
+/// Returns the changes that others made to the blocks of a text; `blocks` has the lines of the complete ones.
 fn find_violations(
     path: &str,
     text: &str,
@@ -69,7 +70,7 @@ fn find_violations(
             continue;
         }
         let torn = violation(path, ViolationKind::MarkersRemoved, block.name(), &found, &written.join("\n"));
-        // Where the lines between the blocks are gone, the same entry may be left of both.
+        // If the lines between the blocks are gone, the same entry may remain in both of them.
         for violation in iter::once(torn).chain(find_torn_drift(path, block, &left, lists)) {
             if !violations.contains(&violation) {
                 violations.push(violation);
@@ -79,7 +80,8 @@ fn find_violations(
     violations
 }
 
-/// Puts both blocks into a text. One that lay in the other goes with it, and is then put in again: at the end.
+/// Returns the text with both blocks in place. If one block lay inside the other, it is removed with it and added again at the
+/// end.
 fn settled(text: &str, lists: &TaskLists, old: Old<'_>) -> String {
     let is_right = |text: &str| Block::ALL.iter().all(|block| block_lines(text, *block).as_deref() == Some(lists.of(*block)));
     let pass = |text: String| Block::ALL.iter().fold(text, |text, block| with_block(&text, *block, lists.of(*block), old));
@@ -87,7 +89,7 @@ fn settled(text: &str, lists: &TaskLists, old: Old<'_>) -> String {
     if is_right(&first) { first } else { pass(first) }
 }
 
-/// Returns the digest of both blocks. Blank lines and spaces at line ends count for nothing: editors and formatters change them.
+/// Returns the digest of both blocks. Blank lines and trailing spaces are ignored, because editors and formatters change them.
 fn digest(tasks: &[String], debt: &[String]) -> Digest {
     let of = |lines: &[String]| spaceless(lines).collect::<Vec<_>>().join("\n");
     Digest::of(format!("{}\n\n{}", of(tasks), of(debt)).as_bytes())

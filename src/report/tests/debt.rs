@@ -1,4 +1,4 @@
-//! The debt file: its bytes, its keys, what is one item, what it is called, and where it goes.
+//! Tests the debt file: its bytes and keys, the grouping into items, their ids, and where they go.
 
 use std::collections::BTreeSet;
 
@@ -23,7 +23,7 @@ use crate::report::{
     seal_debt_hash, to_bytes, with_debt,
 };
 
-/// The debt of `mixed_run`, sealed. A change of it is a change of what others read: look at every line of it.
+/// The sealed debt file of `mixed_run`. Other programs read this format, so check every changed line.
 const GOLDEN: &str = include_str!("../golden/technical-debt-data.json");
 
 /// Every key of the composed item (facts, 2.2) and of seed 004's additions to it.
@@ -57,7 +57,7 @@ routingSummary.sprintCapacity.maxCriticalHigh
 authenticity.sha256Hash authenticity.signatureVerification authenticity.tamperDetection
 ";
 
-/// Returns the debt of a run by these settings, after this file.
+/// Returns the debt of a run with these settings and this previous file.
 fn debt_with(facts: &RunFacts, settings: &DebtSettings, previous: Option<&TechnicalDebtV1>) -> TechnicalDebtV1 {
     build_debt(&build(facts), settings, previous).expect("the run is a verdict")
 }
@@ -66,7 +66,7 @@ fn debt_of(actions: Vec<ActionResult>) -> TechnicalDebtV1 {
     debt_with(&run_of(actions), &DebtSettings::default(), None)
 }
 
-/// An action that is due debt: a command that failed for a reason of its own.
+/// An action that becomes debt: a command that failed for its own reason.
 fn due(number: usize, category: DebtCategory, severity: Severity, blocking: Blocking, reason: &str) -> ActionResult {
     let mut facts = succeeded(ActionPhase::Step, number);
     facts.action.name = reason.to_owned();
@@ -89,7 +89,7 @@ fn simple(number: usize, severity: Severity, blocking: Blocking) -> ActionResult
     due(number, DebtCategory::BusinessLogicError, severity, blocking, &format!("cause {}", char::from(b'a' + number as u8)))
 }
 
-/// The sample with debt due as `severity`.
+/// The sample action with debt of this severity.
 fn with_debt_due(mut facts: ActionResult, category: DebtCategory, severity: Severity, status: ResultType) -> ActionResult {
     edit(&mut facts, |executed| {
         executed.judgement.classification.category = status;
@@ -110,7 +110,7 @@ fn related(item: &DebtItemV1) -> Vec<&str> {
     item.error_details.contextual_information.related_failures.iter().map(|id| id.as_str()).collect()
 }
 
-/// The report of a run and what it says of its debt.
+/// The report of a run with the section about its debt.
 pub(in crate::report) fn report_with_debt(facts: &RunFacts) -> ExecutionReportV2 {
     let report = build(facts);
     let debt = seal_debt_hash(build_debt(&report, &DebtSettings::default(), None).expect("the run is a verdict"));

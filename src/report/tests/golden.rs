@@ -1,4 +1,4 @@
-//! The wire format, compared with a file in both directions.
+//! Compares the wire format with a stored file, in both directions.
 
 use crate::report::ProgramV1;
 use std::collections::BTreeMap;
@@ -19,7 +19,7 @@ use crate::report::{
     report_hash, run_start_details, seal_hash, test_results_record, to_bytes,
 };
 
-/// The report of `mixed_run`, sealed. A change of it is a change of what others read: look at every line of it.
+/// The sealed report of `mixed_run`. Other programs read this format, so check every changed line.
 const GOLDEN: &str = include_str!("../golden/execution-report.json");
 
 fn value(bytes: &[u8]) -> Value {

@@ -7,7 +7,7 @@ use crate::model::{
 use crate::report::RunFacts;
 use crate::report::samples::mixed_run;
 
-/// A run of a task with criteria of its own: seed 004's conditions, one of each outcome.
+/// Returns a run with seed 004's conditions, one for each possible outcome.
 pub(super) fn judged_run() -> RunFacts {
     let condition = |text: &str, decided, actual: &[(&str, Option<f64>)], reason: Option<&str>| JudgedCondition {
         condition: TaskCondition { condition: text.to_owned(), description: format!("What {text} stands for") },

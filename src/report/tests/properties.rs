@@ -148,7 +148,7 @@ proptest! {
     }
 }
 
-/// Pointers to everything in a value that has nothing below it.
+/// Returns the JSON pointers of all values that contain no further values.
 fn leaves(value: &Value, pointer: String) -> Vec<String> {
     let below: Vec<(String, &Value)> = match value {
         Value::Object(entries) => entries.iter().map(|(key, value)| (format!("{pointer}/{key}"), value)).collect(),

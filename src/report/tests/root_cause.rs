@@ -1,4 +1,5 @@
-//! C09: a request nobody answered is an EXECUTION_ERROR, with the prerequisite that was to listen there as its root cause.
+//! Tests C09: an unanswered request is an EXECUTION_ERROR, and its root cause is the prerequisite that should have listened
+//! there.
 
 use std::time::Duration;
 
@@ -6,7 +7,7 @@ use crate::model::{ActionId, ActionPhase, ExchangeOutcome, Observed, ReadyCheck,
 use crate::report::samples::{edit, failed_prerequisite, refused_request, run_of, succeeded};
 use crate::report::{ActionResult, build};
 
-/// A service that was to listen on this port and did not come up.
+/// A service on this port that did not become ready.
 fn failed_service(port: u16) -> ActionResult {
     let mut facts = failed_prerequisite();
     let ready = ReadyCheck::Port(port);
@@ -15,7 +16,7 @@ fn failed_service(port: u16) -> ActionResult {
     facts
 }
 
-/// Returns the root cause of a run's last step, as the report names it.
+/// Returns the root cause of the run's last step in the report.
 fn cause(actions: Vec<ActionResult>) -> Option<String> {
     let report = build(&run_of(actions));
     report.step_execution.results.last().expect("there is a step").root_cause.as_ref().map(ToString::to_string)

@@ -1,18 +1,18 @@
-//! Keys of seed 004's master report that are not filled, each with the reason. Absent is better than invented.
+//! The keys of seed 004's master report that are not filled, each with the reason. An absent key is better than an invented
+//! value.
 
-/// A key of the seed's example that our reports do not have.
+/// A key of the seed's example that proctor's reports do not have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct UnfilledKey {
-    /// Where it stands in the seed's example; `[]` is any entry of a list. All keys below it are meant too.
+    /// The key's path in the seed's example; `[]` stands for any entry of a list. All keys below it are included.
     pub(super) path: &'static str,
-    /// Why it is absent.
     pub(super) reason: &'static str,
 }
 
 const SELF_CLAIM: &str = "a file cannot attest to its own later state: `proctor verify` answers it (E13, C75)";
 const ERROR_OBJECT: &str = "seed 004's detailed example has the error as an object with this key, which is what we write";
 
-/// The keys that are not filled.
+/// The report keys that are not filled.
 pub(super) const UNFILLED_KEYS: [UnfilledKey; 12] = [
     UnfilledKey { path: "agentInvolved", reason: SELF_CLAIM },
     UnfilledKey { path: "stepExecution.results[].result.errorCode", reason: ERROR_OBJECT },

@@ -1,4 +1,4 @@
-//! One action of a run, as the report shows it.
+//! The report's entry of one action.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,17 +10,17 @@ use crate::model::{
 use super::observed::{AttemptV2, DiagnosticsV2, HealthCheckV2, TextV2};
 use super::report::SpecificationErrorV2;
 
-/// Whether an action was carried out, apart from how it ended (C62).
+/// Whether an action was carried out. How it ended is a separate field (C62).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum DispositionV2 {
-    /// It was started, or starting it was tried.
+    /// The action was started, or starting it failed.
     Executed,
-    /// It was not run; `skipReason` says why, `status` is null. An unchanged prerequisite is this with `unchanged`.
+    /// The action was not run: `skipReason` says why, and `status` is null. This includes a prerequisite that is `unchanged`.
     Skipped,
-    /// Its specification is wrong; nothing was run.
+    /// The action's specification is wrong, so it was not run.
     Invalid,
-    /// It was not run: it has the result of an earlier run on the same inputs, which `reused` names.
+    /// The action was not run. Its result is that of an earlier run with the same inputs, named in `reused`.
     Reused,
 }
 
@@ -28,251 +28,250 @@ pub enum DispositionV2 {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SkipReason {
-    /// A prerequisite: nothing it depends on has changed since it last succeeded, and what it makes is there.
+    /// A prerequisite whose inputs are unchanged since it last succeeded, and whose outputs exist.
     Unchanged,
     /// A prerequisite did not succeed.
     PrerequisiteFailed,
-    /// The run was stopped before it was its turn.
+    /// The run was stopped before the action's turn.
     Stopped,
-    /// Other checks were asked for by name.
+    /// Only other checks were selected by name.
     NotSelected,
-    /// An earlier step did not succeed, and the run does not go on after that (`continueOnFailure`).
+    /// An earlier step failed, and the run does not continue after that (`continueOnFailure`).
     AfterFailure,
-    /// A step it comes after did not succeed.
+    /// A step that must succeed before it did not succeed.
     DependencyFailed,
-    /// The time-out of the run as a whole was over.
+    /// The time limit of the whole run had passed.
     RunTimedOut,
 }
 
-/// One action.
+/// An action in the report.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ActionResultV2 {
-    /// `STEP.3`.
+    /// For example `STEP.3`.
     pub action_id: ActionId,
-    /// Its name in the configuration (addition).
+    /// The name in the configuration (addition).
     pub name: String,
-    /// Its kind.
     #[serde(rename = "type")]
     pub action_type: ActionType,
-    /// The tool whose output was read, as seed 004 names it (addition).
+    /// The tool whose output was read, by its name in seed 004 (addition).
     pub tool: String,
     /// Whether it was carried out (addition, C62).
     pub disposition: DispositionV2,
-    /// Why it was not (addition).
+    /// Why it was skipped (addition).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub skip_reason: Option<SkipReason>,
-    /// How it ended; null exactly when it was skipped.
+    /// The result type; null exactly if it was skipped.
     pub status: Option<ResultType>,
-    /// Whether it decides the verdict (addition); absent when it was skipped.
+    /// Whether it decides the verdict (addition); absent if it was skipped.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub blocking: Option<bool>,
-    /// What it does.
+    /// The description for people.
     pub description: String,
     /// The command as the user wrote it, the request, or the file (addition).
     pub command: String,
-    /// How long it took, in the run that carried it out; absent when it was skipped.
+    /// The duration in the run that carried it out; absent if it was skipped.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub duration: Option<DurationMs>,
-    /// Its log: a file name in the report's own directory, where the file lies wherever the directory is moved or linked.
+    /// The log, as a file name in the report's directory. The name stays valid when the directory is moved or linked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub evidence: Option<String>,
-    /// All its files, named likewise (addition). Their hashes are in the report's `evidenceFiles`.
+    /// All files of the action, as file names in the report's directory (addition). Their hashes are in the report's
+    /// `evidenceFiles`.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub evidence_files: Vec<String>,
-    /// The run that carried it out, where that was an earlier one; what the entry says is then what that run found.
+    /// The earlier run whose result is used; this entry then shows that run's findings. Absent if the action was not reused.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reused: Option<ReusedV2>,
-    /// How often it was carried out, where that was more than once: the result is the last attempt's (addition).
+    /// The number of attempts, if there were several. The last attempt's result counts (addition).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub attempts: Option<u32>,
-    /// Set where it succeeded after an attempt that had not: a success that is not to be relied on (addition).
+    /// True if it succeeded only after a failed attempt, which means that the success is unreliable (addition).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub flaky: Option<bool>,
-    /// The attempts before the last (addition).
+    /// The attempts before the last one (addition).
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub earlier_attempts: Vec<AttemptV2>,
-    /// What came of it; absent when it was skipped.
+    /// The outcome; absent if it was skipped.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub result: Option<ActionOutcomeV2>,
-    /// Why it is what it is; absent when it was skipped.
+    /// The classification of the result; absent if it was skipped.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub classification: Option<Classification>,
-    /// The prerequisite whose failure left the action's request without an answer, where one was to listen there (addition, C09).
+    /// The failed prerequisite that should have answered the action's request (addition, C09).
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub root_cause: Option<ActionId>,
-    /// What its failure kept from running.
+    /// What the failure kept from running.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub impact: Option<ImpactV2>,
-    /// Whether it becomes a debt item; absent when it was skipped.
+    /// Whether it becomes a debt item; absent if it was skipped.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub debt_generation: Option<DebtGeneration>,
-    /// What to do about it; absent when it was skipped.
+    /// What an agent should do; absent if it was skipped.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agent_action: Option<AgentAction>,
 }
 
-/// The earlier run an action's result comes from, and its files there: nothing is copied.
+/// The earlier run that a result comes from, and the action's files in that run. Nothing is copied.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ReusedV2 {
-    /// The run that carried the action out, never one that reused it itself.
+    /// The run that carried out the action. It is never a run that reused the result itself.
     pub run_id: RunId,
     /// The action's log in that run's directory.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub evidence: Option<String>,
-    /// All its files there. Their hashes are in this report's `reused`.
+    /// All files of the action in that run's directory. Their hashes are in this report's `reused`.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub evidence_files: Vec<String>,
 }
 
-/// What came of an action that was carried out.
+/// The outcome of an action that was carried out.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ActionOutcomeV2 {
-    /// Whether the file is there, as one regular file that is no link; of a FILE_VALIDATION, like the three after it.
+    /// For a FILE_VALIDATION: whether the file exists as a regular file that is not a link.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file_exists: Option<bool>,
-    /// Its path, relative to the project.
+    /// For a FILE_VALIDATION: the path, relative to the project.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file_path: Option<String>,
-    /// Its size in bytes.
+    /// For a FILE_VALIDATION: the size in bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file_size: Option<u64>,
-    /// When it was last written to.
+    /// For a FILE_VALIDATION: the time of the last change.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_modified: Option<Timestamp>,
-    /// The first and last of it, where `evidenceCapture.fileContents` asks for it (addition).
+    /// The beginning and the end of the file, if `evidenceCapture.fileContents` is set (addition).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file_contents: Option<TextV2>,
-    /// The status of an answer (addition).
+    /// The status code of an answer (addition).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status_code: Option<u16>,
-    /// The first and last of an answer's body, where `evidenceCapture.requestResponse` asks for it (addition).
+    /// The beginning and the end of an answer's body, if `evidenceCapture.requestResponse` is set (addition).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub response_body: Option<TextV2>,
-    /// The exit status of a process that ended by itself.
+    /// The exit code of a process that exited by itself.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub exit_code: Option<i32>,
-    /// The signal that ended it or, where we stopped it and it exited, the last one we sent.
+    /// The signal that ended the process, or the last signal that proctor sent before it exited.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub signal: Option<String>,
-    /// Whether we stopped it; absent where it was never started or its end is not known.
+    /// Whether proctor stopped it; absent if it was never started or its end is not known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub killed: Option<bool>,
-    /// Why it could not be started, why its end is not known, or why a request was not answered.
+    /// Why it could not be started, why its end is not known, or why a request got no answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<SpawnErrorV2>,
-    /// For a service that was not to be had: the last of what it printed.
+    /// For a service that did not become ready: the end of its output.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub server_output: Option<String>,
-    /// For a service that was not to be had: the looks at it.
+    /// For a service that did not become ready: the health checks.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub health_check: Option<HealthCheckV2>,
-    /// For a service: how long its start took; absent where it was never ready.
+    /// For a service: the time until it was ready; absent if it was never ready.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ready_after: Option<DurationMs>,
-    /// The limit it hit, where it is one of time: `classification.limit` says which.
+    /// The exceeded time limit; `classification.limit` says which one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timeout: Option<DurationMs>,
-    /// How long it really took; where it hit a limit.
+    /// After a time-out: the measured duration.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub actual_duration: Option<DurationMs>,
-    /// The last of what it printed before it was stopped; where it hit a limit.
+    /// After a time-out: the end of the output before it was stopped.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub partial_output: Option<String>,
-    /// When it last printed something; where it hit a limit.
+    /// After a time-out: the time of the last output.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_update: Option<Timestamp>,
-    /// What a review decides, with every attempt (addition).
+    /// The decision of a review, with all attempts (addition).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub review: Option<ReviewSeen>,
-    /// What the tests amount to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub test_results: Option<TestResults>,
-    /// Errors and warnings, as the policy left them, the first 500; or what was looked at because a server did not answer.
+    /// Errors and warnings after the policy was applied, the first 500; or what was examined because a server did not answer.
     #[serde(skip_serializing_if = "DiagnosticsV2::is_empty", default)]
     pub diagnostics: DiagnosticsV2,
     /// Counts over all diagnostics.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub summary: Option<DiagnosticSummary>,
-    /// Set to false where the specification of the action is wrong, so that nothing was run.
+    /// False if the action was not run because its specification is wrong; otherwise absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub executed: Option<bool>,
-    /// What is wrong with it then.
+    /// The errors in the specification, if it is wrong.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub schema_validation: Option<SchemaValidationV2>,
-    /// The coverage that was read.
+    /// The measured and required coverage.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub coverage: Option<Coverage>,
-    /// How the test report was asked for (E5): `argument`, `own`, `inherited`.
+    /// How the test report was requested (E5): `argument`, `own`, `inherited`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub report_channel: Option<String>,
-    /// What the tests came to that must fail, where the check has such a control (addition).
+    /// The result of the control, the tests that must fail, if the check has one (addition).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub control: Option<ControlSeen>,
-    /// What changes nothing and must be seen.
+    /// Warnings that do not change the result but must be shown.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub warnings: Vec<String>,
-    /// Processes it left behind; they were killed (E14).
+    /// The processes that it left behind, which were killed (E14).
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub survivors: Vec<Survivor>,
-    /// Set when something still held a pipe when reading ended: later output is in no file.
+    /// True if a process still held a pipe when reading ended. Any later output is in no file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pipes_left_open: Option<bool>,
-    /// First and last of standard output, as plain text (E11).
+    /// The beginning and the end of standard output as plain text (E11).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stdout: Option<String>,
-    /// Which bytes of standard output that is; absent when there were none.
+    /// The byte ranges shown in `stdout`; absent if it was empty.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stdout_shown: Option<ShownV2>,
-    /// First and last of standard error, as plain text (E11).
+    /// The beginning and the end of standard error as plain text (E11).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stderr: Option<String>,
-    /// Which bytes of standard error that is; absent when there were none.
+    /// The byte ranges shown in `stderr`; absent if it was empty.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stderr_shown: Option<ShownV2>,
 }
 
-/// Which bytes of a stream an excerpt shows. Positions count the stream's own bytes, not those of the log (E11).
+/// The byte ranges that an excerpt shows. Positions refer to the stream itself and not to the log (E11).
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ShownV2 {
-    /// How many bytes the stream had.
+    /// The number of bytes in the stream.
     pub total_bytes: u64,
-    /// The ranges that are shown, ascending.
+    /// The shown ranges, ascending.
     pub ranges: Vec<ByteRangeV2>,
 }
 
-/// Bytes `from..to`: `to` is the first that is not shown.
+/// A range of bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ByteRangeV2 {
-    /// The first byte that is shown, from 0.
+    /// The first shown byte, counted from 0.
     pub from: u64,
-    /// The first byte after it that is not.
+    /// The first byte after the range.
     pub to: u64,
 }
 
-/// Why a command could not be started, why its end is not known, or why a request was not answered.
+/// Why a command could not be started, why its end is not known, or why a request got no answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct SpawnErrorV2 {
-    /// The system's name of the error (`ENOENT`), or `STATUS_LOST`.
+    /// The system's error name (`ENOENT`), or `STATUS_LOST`.
     pub code: String,
-    /// The system's number of it.
+    /// The system's error number.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub errno: Option<i32>,
-    /// The system call that said so, where that is known.
+    /// The system call that failed, if known.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub syscall: Option<String>,
-    /// The address that was tried.
+    /// The address of the failed connection.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub address: Option<String>,
-    /// The port that was tried.
+    /// The port of the failed connection.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub port: Option<u16>,
-    /// The sentence for people.
+    /// The message for people.
     pub message: String,
 }
 
@@ -280,9 +279,9 @@ pub struct SpawnErrorV2 {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum ImpactV2 {
-    /// That of a prerequisite.
+    /// The effect of a failed prerequisite.
     Prerequisite(PrerequisiteImpactV2),
-    /// That of an action whose specification is wrong.
+    /// The effect of a wrong specification of an action.
     Action(ActionImpactV2),
 }
 
@@ -292,34 +291,32 @@ pub enum ImpactV2 {
 pub struct PrerequisiteImpactV2 {
     /// How many checks did not run because of it.
     pub subsequent_steps_skipped: u64,
-    /// Whether that were all of them.
+    /// Whether no check could run.
     pub test_execution_aborted: bool,
-    /// Why.
     pub reason: String,
 }
 
-/// That an action was not run itself.
+/// The effect of a wrong specification: the action itself was not run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ActionImpactV2 {
-    /// That it was not run.
+    /// Whether the action was skipped.
     pub action_skipped: bool,
-    /// Why.
     pub reason: String,
 }
 
-/// What holding an action to the schema came to; of one whose specification is wrong.
+/// The errors in the specification of an action.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct SchemaValidationV2 {
-    /// Whether it is as the schema and the lint want it.
+    /// Whether the action satisfies the schema and the lint rules.
     pub valid: bool,
-    /// What is not; places are counted from the action.
+    /// The errors, with positions relative to the action.
     pub errors: Vec<SpecificationErrorV2>,
 }
 
 impl SpawnErrorV2 {
-    /// Returns an error that is no connection's.
+    /// Returns an error that does not concern a connection.
     pub(in crate::report) fn plain(code: impl Into<String>, errno: Option<i32>, message: String) -> Self {
         Self { code: code.into(), errno, syscall: None, address: None, port: None, message }
     }

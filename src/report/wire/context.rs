@@ -1,4 +1,4 @@
-//! What surrounds a run: project, tree, isolation, environment, route, TDD state (E15).
+//! The context of a run in the report: project, tree, isolation, environment, route, TDD state (E15).
 
 use serde::{Deserialize, Serialize};
 
@@ -11,9 +11,8 @@ use crate::model::{
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ProjectV2 {
-    /// Its id in the store.
     pub id: ProjectId,
-    /// Its name for people; absent where the start record of a run that died is damaged.
+    /// The name for display; absent if the run died and its start record is damaged.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
 }
@@ -22,106 +21,103 @@ pub struct ProjectV2 {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct TreeV2 {
-    /// Its digest when the run began.
+    /// The digest when the run began.
     pub before: TreeDigest,
-    /// Its digest after the last process had ended; absent where that second look was not taken.
+    /// The digest after the last process had ended; absent if the tree was not read again.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub after: Option<TreeDigest>,
     /// The first 200 paths that moved during the run.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub moved: Vec<String>,
-    /// How many paths moved; absent where the second look was not taken.
+    /// How many paths moved; absent if the tree was not read again.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub moved_count: Option<u64>,
-    /// How many files belong to the tree; absent likewise.
+    /// How many files belong to the tree; absent if the tree was not read again.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub files: Option<u64>,
-    /// Entries that are named instead of digested.
+    /// Entries that could not be digested.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub issues: Vec<TreeIssueV2>,
 }
 
-/// An entry that could not take part in the digest as it should.
+/// An entry that could not be digested.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct TreeIssueV2 {
-    /// The entry, relative to the project.
+    /// The path, relative to the project.
     pub path: String,
-    /// What is wrong with it.
+    /// Why it could not be digested.
     pub kind: TreeIssueKind,
 }
 
-/// How a run was kept apart, and what stayed open (S8).
+/// How a run was isolated, and which ways out stayed open (S8).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct IsolationV2 {
-    /// The level that was reached.
+    /// The isolation level of the run.
     pub level: IsolationLevel,
-    /// By what means whatever was left of an action was ended.
+    /// How remaining processes of an action were ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub killed_by: Option<KilledBy>,
-    /// The processes that were alive when their action's leader had ended (E14).
+    /// The processes that were still running when the main process of their action had ended (E14).
     pub survivors: Vec<SurvivorV2>,
-    /// Why no stronger level was reached.
+    /// Why stronger levels were not available.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub obstacles: Vec<String>,
-    /// The channels by which a command could reach outside the run.
+    /// The ways by which a command could reach outside of the run.
     pub open_channels: Vec<String>,
 }
 
-/// A process that outlived the leader of its action, and was killed (E14).
+/// A process that was still running when the main process of its action had ended, and was killed (E14).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct SurvivorV2 {
-    /// The action.
     pub action_id: ActionId,
-    /// Its process id, as the action itself saw it.
+    /// The process id, as seen from inside the action.
     pub pid: i32,
-    /// Its argument vector, lossily decoded.
+    /// The argument vector, with invalid UTF-8 replaced.
     pub argv: Vec<String>,
-    /// How long it had been running; absent where that could not be read.
+    /// How long it had been running; absent if that could not be read.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub age_ms: Option<DurationMs>,
 }
 
-/// What the commands ran in: its digest, and what it was made of.
+/// The environment of the commands: its digest, and the parts of it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct EnvironmentV2 {
-    /// The digest over everything below.
+    /// The digest over all parts below.
     pub digest: Digest,
-    /// The names of the variables that were handed on, sorted.
+    /// The names of the variables that were passed on, sorted.
     pub names: Vec<String>,
-    /// What else the digest was made of.
+    /// The other parts that the digest covers.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub components: Vec<EnvironmentComponentV2>,
 }
 
-/// A tool, a lock file or another thing that the environment's digest covers.
+/// A tool, a lock file or another part of the environment that the digest covers.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct EnvironmentComponentV2 {
-    /// What it is: a path, or a path and what was read of it.
+    /// The path of the part, in some cases with the name of the value that was read from it.
     pub name: String,
-    /// Its SHA-256.
     pub sha256: Digest,
 }
 
-/// A file that can change what the checks mean, and did change (S7).
+/// A file that can change the meaning of the checks, and that was changed (S7).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ConfigurationChangeV2 {
-    /// The file, relative to the project.
+    /// The path, relative to the project.
     pub path: String,
-    /// How it differs.
     pub change: FileChangeKind,
 }
 
-/// Who is able to write and sign evidence (S8).
+/// Who can write and sign evidence (S8).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CustodyV2 {
-    /// The same user whose code is tested.
+    /// The same user who runs the tested code.
     SameUser,
 }
 
@@ -129,67 +125,63 @@ pub enum CustodyV2 {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RouteV2 {
-    /// The node to go to.
     pub next_node: NextNode,
-    /// Why.
     pub reason: String,
-    /// Whether a person is needed.
+    /// Whether a person has to decide.
     pub requires_human: bool,
-    /// Whether an automatic retry is permitted.
+    /// Whether an automatic retry is allowed.
     pub retry_allowed: bool,
-    /// Which rule decided (addition).
+    /// The rule that decided (addition).
     pub kind: RouteKind,
-    /// The phase it was decided in (addition).
+    /// The phase in which it was decided (addition).
     pub phase: Phase,
-    /// The exit code that was routed; null where there was none (addition).
+    /// The exit code that was routed; null: there was none (addition).
     pub exit_code: Option<i32>,
-    /// Where the code came from (addition).
+    /// Where the exit code came from (addition).
     pub exit_code_source: ExitCodeSource,
-    /// Where the table alone would have sent it, where another rule decided (R7).
+    /// The node from the table, if another rule decided differently (R7).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub override_of: Option<NextNode>,
 }
 
-/// An action that waited for those of other runs, because as many went on as may on the machine.
+/// An action that waited because the largest allowed number of actions was already running on the machine.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ContentionV2 {
-    /// The action.
     pub action_id: ActionId,
-    /// How long it waited, in milliseconds. Its own duration and time-out begin after that.
+    /// The waiting time in milliseconds. The action's own duration and time-out begin after it.
     pub waited_ms: DurationMs,
 }
 
-/// A check whose result comes from an earlier run on the same inputs.
+/// A check whose result is reused from an earlier run with the same inputs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ReusedVerdictV2 {
-    /// The check.
     pub action_id: ActionId,
-    /// The run that carried it out.
+    /// The run that carried out the check.
     pub run_id: RunId,
-    /// The hash of that run's report, as the ledger has it; the report was seen to have it.
+    /// The hash of that run's report in the ledger. The report was checked against it.
     pub report_hash: Digest,
-    /// The level of isolation that run reached; absent where it did not say.
+    /// The isolation level of that run; absent if it is not recorded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub isolation_level: Option<IsolationLevel>,
-    /// The check's files in that run's directory, each seen to have its hash when the result was reused.
+    /// The check's files in that run's directory. Their hashes were checked when the result was reused.
     pub evidence_files: Vec<EvidenceFile>,
 }
 
-/// The task's TDD state, as far as a reader of the report needs it.
+/// The task's TDD state, as far as readers of the report need it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct TddV2 {
-    /// Whether a cycle is started. Without one nothing is counted (R2).
+    /// Whether a cycle is started. Without a cycle nothing is counted (R2).
     pub started: bool,
-    /// The phase the run was judged in.
+    /// The phase in which the run was judged.
     pub phase: Phase,
-    /// The phase after it.
+    /// The phase after the run.
     pub phase_after: Phase,
-    /// Attempts in the phase, this one included.
+    /// The number of attempts in the phase, including this one.
     pub attempts: u32,
-    /// Set while the task waits for a person (R9).
+    /// Why and since when the task waits for a person; absent if it does not wait (R9).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub paused: Option<PauseRecord>,
 }

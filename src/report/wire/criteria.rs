@@ -1,59 +1,56 @@
-//! The verdict and whether the task may be ticked off: conditions, expected output, completion.
+//! The report's sections about the verdict and the completion of the task: conditions, expected output, completion.
 
 use serde::{Deserialize, Serialize};
 
 use crate::model::{CompletionStatus, ConditionValue, EvidenceKind, OverallResult, PartialReason, TaskStatus};
 
-/// The verdict. Checks of `proctor.toml` and of discovery have no conditions: nothing blocks, or something does (E7).
+/// The verdict. Checks from `proctor.toml` or from discovery have no conditions: only blocking results count (E7).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ValidationCriteriaV2 {
-    /// What must be met; absent where the task has no criteria of its own.
+    /// The conditions that must be met; absent if the task has no criteria of its own.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub success_conditions: Option<SuccessConditionsV2>,
-    /// What must not be triggered; absent likewise.
+    /// The conditions that must not be triggered; absent if the task has no criteria of its own.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failure_conditions: Option<FailureConditionsV2>,
-    /// What the output must be (addition); absent where nothing was expected of it.
+    /// The expectations on the output (addition); absent if there are none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expected_output: Option<ExpectedOutputV2>,
-    /// What became of the tests that were declared to fail (addition, C06); absent where none were, or where they are to pass.
+    /// The evaluation of the declared failure (addition, C06); absent if no test was declared to fail.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expected_failure: Option<ExpectedFailureV2>,
-    /// PASSED or FAILED; absent where there is no verdict (E17).
+    /// PASSED or FAILED; absent if the run has no verdict (E17).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub overall_result: Option<OverallResult>,
-    /// Why.
     pub reason: String,
 }
 
-/// Whether the task may be ticked off (R5).
+/// Whether the task may be marked as done (R5).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct CompletionV2 {
-    /// Whether every check must pass; absent where the task has no criteria of its own.
+    /// Whether every check must pass; absent if the task has no criteria of its own.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub all_steps_must_pass: Option<bool>,
-    /// The least share of checks that must pass, in per cent, where not all must; absent where none is set.
+    /// The smallest share of checks that must pass, in per cent; absent if all must pass or no share is set.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub minimum_pass_rate: Option<f64>,
-    /// Checks that are SUCCESS, of all checks of the plan, in per cent, half up to one decimal; null without checks (C63).
+    /// The share of SUCCESS among all checks of the plan, in per cent, rounded half up to one decimal; null without checks (C63).
     pub actual_pass_rate: Option<f64>,
-    /// The evidence the task asks for; absent where the task has no criteria of its own.
+    /// The evidence that the task requires; absent if the task has no criteria of its own.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub required_evidence: Option<RequiredEvidenceV2>,
-    /// Whether only proctor may set the task's status; absent likewise.
+    /// Whether only proctor may set the task's status; absent if the task has no criteria of its own.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub task_status_lock: Option<bool>,
-    /// COMPLETE or INCOMPLETE.
     pub completion_status: CompletionStatus,
-    /// The task's status as its owner sees it (addition); absent where there is no verdict.
+    /// The task's status in the words of its owner (addition); absent if the run has no verdict.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub task_status: Option<TaskStatus>,
-    /// Why it is PARTIAL (addition).
+    /// Why the status is PARTIAL (addition).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub partial_reason: Option<PartialReason>,
-    /// Why.
     pub reason: String,
 }
 
@@ -61,36 +58,35 @@ pub struct CompletionV2 {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct SuccessConditionsV2 {
-    /// All of them.
+    /// The number of conditions.
     pub total: u64,
-    /// Those that are met.
+    /// The number of conditions that are met.
     pub met: u64,
-    /// Those that are not, unknown ones among them.
+    /// The number of conditions that are not met or unknown.
     pub failed: u64,
-    /// One entry each.
+    /// One entry for each condition.
     pub details: Vec<SuccessConditionV2>,
 }
 
-/// A success condition.
+/// A success condition and its evaluation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct SuccessConditionV2 {
-    /// Its text.
+    /// The condition as written.
     pub condition: String,
-    /// What it stands for.
+    /// What the condition means, for people.
     pub description: String,
-    /// Whether it is met; one that is unknown is not.
+    /// Whether it is met; an unknown condition is not met.
     pub met: bool,
-    /// The value of its reference, where it has one reference and the value is known.
+    /// The value of the reference, if the condition has a single reference and the value is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub actual_value: Option<ConditionValue>,
-    /// The values of its references, where it has several (addition).
+    /// The values of the references, if there are several (addition).
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub actual_values: Vec<ActualValueV2>,
     /// The references whose values are not known (addition).
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub unknown: Vec<String>,
-    /// Why it is not met.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
@@ -99,99 +95,96 @@ pub struct SuccessConditionV2 {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct FailureConditionsV2 {
-    /// All of them.
+    /// The number of conditions.
     pub total: u64,
-    /// Those that are triggered, unknown ones among them (C67).
+    /// The number of conditions that are triggered or unknown (C67).
     pub triggered: u64,
-    /// One entry each.
+    /// One entry for each condition.
     pub details: Vec<FailureConditionV2>,
 }
 
-/// A failure condition.
+/// A failure condition and its evaluation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct FailureConditionV2 {
-    /// Its text.
+    /// The condition as written.
     pub condition: String,
-    /// What it stands for.
+    /// What the condition means, for people.
     pub description: String,
-    /// Whether it is triggered; one that is unknown is (C67).
+    /// Whether it is triggered; an unknown condition counts as triggered (C67).
     pub triggered: bool,
-    /// The value of its reference, where it has one reference and the value is known.
+    /// The value of the reference, if the condition has a single reference and the value is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub actual_value: Option<ConditionValue>,
-    /// The values of its references, where it has several (addition).
+    /// The values of the references, if there are several (addition).
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub actual_values: Vec<ActualValueV2>,
     /// The references whose values are not known (addition).
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub unknown: Vec<String>,
-    /// Why it is triggered.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
 
-/// A reference of a condition and its value.
+/// A reference in a condition and its value.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ActualValueV2 {
-    /// The reference: `STEP.1.exitCode`.
+    /// The reference, for example `STEP.1.exitCode`.
     pub reference: String,
-    /// Its value; absent where it is not known.
+    /// The value; absent if it is unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub value: Option<ConditionValue>,
 }
 
-/// What was expected of the output: `met + failed = total`, all counted over `details`.
+/// The expectations on the output: `met + failed = total`, all counted over `details`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ExpectedOutputV2 {
-    /// All expectations.
+    /// The number of expectations.
     pub total: u64,
-    /// Those that are met.
+    /// The number of expectations that are met.
     pub met: u64,
-    /// Those that are not.
+    /// The number of expectations that are not met.
     pub failed: u64,
-    /// One entry each.
+    /// One entry for each expectation.
     pub details: Vec<ExpectationV2>,
 }
 
-/// What became of the tests that were declared to fail.
+/// The evaluation of the tests that were declared to fail.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ExpectedFailureV2 {
-    /// The tests that were declared, as the specification has them.
+    /// The declared tests, as written in the specification.
     pub declared: Vec<String>,
-    /// The tests that did not pass, by the names of their reports.
+    /// The tests that did not pass, by their names in the report.
     pub failed: Vec<String>,
-    /// Whether those that were declared failed, and nothing else did.
+    /// Whether all declared tests failed and no other test did.
     pub met: bool,
-    /// Why not.
+    /// Why it is not met.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
 
-/// Something that was expected of the output.
+/// An expectation on the output.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ExpectationV2 {
-    /// What.
+    /// The expectation in words.
     pub expectation: String,
-    /// Whether it was seen.
     pub met: bool,
-    /// Why not.
+    /// Why it is not met.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
 
-/// The evidence a task asks for, by kind: each required kind is in one of the other lists (C68).
+/// The kinds of evidence that a task requires. Each required kind is in exactly one of the other two lists (C68).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RequiredEvidenceV2 {
-    /// The kinds it asks for.
     pub required: Vec<EvidenceKind>,
-    /// Those of which the run left a file.
+    /// The required kinds of which the run has a file.
     pub collected: Vec<EvidenceKind>,
-    /// Those of which it left none.
+    /// The required kinds of which the run has no file.
     pub missing: Vec<EvidenceKind>,
 }

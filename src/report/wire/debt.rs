@@ -1,7 +1,7 @@
-//! `technical-debt-data.json`: what is to be mended, one item per root cause (facts, 2.2; seed 004, "Debt Item Structure").
+//! `technical-debt-data.json`: the debt items, one for each root cause (facts, 2.2; seed 004, "Debt Item Structure").
 //!
-//! Every key is always there: what is not known is null, never left out and never guessed (C50). Keys of the original item that
-//! cannot be filled truthfully are listed in `tests/unfilled.rs`.
+//! Every key is always present. An unknown value is null; it is neither left out nor guessed (C50). Keys of the original item
+//! that cannot be filled truthfully are listed in `tests/unfilled.rs`.
 
 use serde::{Deserialize, Serialize};
 
@@ -16,139 +16,135 @@ use super::action::ReusedV2;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct TechnicalDebtV1 {
-    /// `proctor-technical-debt-v1` (addition).
+    /// Always `proctor-technical-debt-v1` (addition).
     pub schema: String,
-    /// The task.
     pub task_id: TaskId,
-    /// The run.
     pub test_execution_id: RunId,
-    /// When it was built.
+    /// The time when the file was built.
     pub generated_at: Timestamp,
-    /// What built it: `proctor 0.1.0`.
+    /// The program that built the file: `proctor 0.1.0`.
     pub generated_by: String,
-    /// The items: the worst first, then those that block, then by id.
+    /// The items, worst severity first, then blocking ones, then by id.
     pub debt_items: Vec<DebtItemV1>,
-    /// Where they go, in numbers.
+    /// How many items go where.
     pub routing_summary: RoutingSummaryV1,
-    /// Items of earlier runs that this run did not see, by id: they are mended, or what showed them was not carried out (addition).
+    /// Items of earlier runs that this run did not find, by id. Either they are fixed, or their check was not carried out
+    /// (addition).
     pub earlier_items: Vec<EarlierItemV1>,
-    /// The number that the next new item gets: none is given twice (addition).
+    /// The number of the next new item. A number is never used twice (addition).
     pub next_number: u32,
-    /// Where the file comes from.
+    /// The origin of the file.
     pub authenticity: DebtAuthenticityV1,
 }
 
-/// Something that is to be mended.
+/// An item of debt, something that has to be fixed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct DebtItemV1 {
-    /// `DEBT-T030-001`: the same in every run that finds the same cause.
+    /// The id, for example `DEBT-T030-001`. It is the same in every run that finds the same cause.
     pub debt_id: DebtId,
-    /// What it is known by: SHA-256 of tool, category and cause, without numbers (addition, C48).
+    /// SHA-256 of tool, category and cause without numbers. It recognises the item in later runs (addition, C48).
     pub fingerprint: Digest,
-    /// The action it was found by, the first of them (addition).
+    /// The first action that shows the failure (addition).
     pub action_id: ActionId,
-    /// The tool that found it, as the report names it (addition).
+    /// The tool that found it, by its name in reports (addition).
     pub tool: String,
-    /// What it is, in a few words.
     pub title: String,
     /// Why it is debt.
     pub description: String,
-    /// What kind of debt it is.
+    /// The category and severity of the debt.
     pub classification: DebtClassificationV1,
-    /// Where it goes.
+    /// Where the item goes.
     pub routing: DebtRouteV1,
-    /// The test that fails; null where it is no test.
+    /// The failing test; null: the failure is not a test.
     pub test_failure: Option<DebtTestFailureV1>,
-    /// The files that show it.
+    /// The evidence files.
     pub evidence: DebtEvidenceV1,
-    /// What was seen that helps to mend it.
+    /// Guidance for fixing the item.
     pub implementation_guidance: ImplementationGuidanceV1,
-    /// What an agent copies.
+    /// Text for an agent to copy.
     pub agent_instructions: AgentInstructionsV1,
-    /// The error itself and what was around it.
+    /// The error and its context.
     pub error_details: ErrorDetailsV1,
 }
 
-/// What kind of debt an item is.
+/// The category and severity of an item.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct DebtClassificationV1 {
-    /// What is wrong.
+    /// The category of the defect.
     pub category: DebtCategory,
-    /// How bad it is.
     pub severity: Severity,
-    /// 1 for CRITICAL to 4 for LOW.
+    /// From 1 for CRITICAL to 4 for LOW.
     pub priority: u8,
-    /// Whether something is missing or wrong (addition, C42); null where it is neither: refactoring, or not the code's.
+    /// Whether something is missing or wrong (addition, C42); null: neither, as with refactoring and problems of the environment.
     pub work_type: Option<WorkType>,
-    /// Whether the code or its surroundings are to be mended (addition, C49); null where that was not seen.
+    /// Whether the code or the environment has to be fixed (addition, C49); null: unknown.
     pub origin: Option<DebtOrigin>,
     /// Whether it decides the verdict (addition).
     pub blocking: bool,
 }
 
-/// Where an item goes.
+/// Where a debt item goes, and why.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct DebtRouteV1 {
-    /// The sprint, the inventory, or where a person says.
+    /// The sprint, the inventory, or a person's decision.
     pub destination: DebtDestination,
-    /// Why.
     pub reason: String,
-    /// What the inventory knows it by.
+    /// The id of the item in the inventory.
     pub inventory_correlation_id: String,
-    /// What the inventory says of it (addition).
+    /// The status of the item in the inventory (addition).
     pub status: InventoryStatus,
-    /// Whether it goes to the sprint although that has no room (addition).
+    /// Whether it was added to the sprint although the sprint was full (addition).
     pub over_capacity: bool,
 }
 
-/// A test that fails.
+/// A failing test.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct DebtTestFailureV1 {
-    /// The file; null where the report names none.
+    /// The file; null: the report names none.
     pub test_file: Option<String>,
-    /// The test's full name.
+    /// The full name.
     pub test_name: String,
-    /// The first line of what went wrong.
+    /// The first line of the error.
     pub error_message: String,
-    /// The traceback; null where the report has none.
+    /// The traceback; null: the report has none.
     pub error_stack: Option<String>,
-    /// What was expected; null where the tool does not say.
+    /// The expected value; null: the tool does not say.
     pub expected_behavior: Option<String>,
-    /// What was seen instead; null likewise.
+    /// The actual value; null: the tool does not say.
     pub actual_behavior: Option<String>,
-    /// How many further tests of the same actions fail (addition).
+    /// How many other tests of the same actions fail (addition).
     pub further_failures: u64,
 }
 
-/// The files that show an item.
+/// The evidence files of an item.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct DebtEvidenceV1 {
-    /// Files beside this one.
+    /// Files in the same directory as this file.
     pub files: Vec<String>,
-    /// Where an earlier run's result stands for the action: that run and its files (addition).
+    /// If the action's result is reused: the earlier run and its files (addition).
     pub earlier_run: Option<ReusedV2>,
 }
 
-/// What was seen that helps to mend an item. Nothing here is invented (facts, 2.6).
+/// Guidance for fixing an item. Nothing in it is invented (facts, 2.6).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ImplementationGuidanceV1 {
-    /// The files that findings, tests and tracebacks name.
+    /// The files mentioned in findings, tests and tracebacks.
     pub files: Vec<String>,
-    /// One line for each distinct finding, and what the specification calls likely.
+    /// One line for each distinct finding, and the likely failures from the specification.
     pub steps: Vec<String>,
-    /// The tasks the specification says that this one depends on.
+    /// The tasks that this task depends on, according to the specification.
     pub dependencies: Vec<String>,
-    /// What must be so for the item to be gone.
+    /// What must hold before the item counts as fixed.
     pub acceptance_criteria: Vec<String>,
 }
 
-/// What an agent copies.
+/// Text for an agent to copy.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct AgentInstructionsV1 {
@@ -156,175 +152,163 @@ pub struct AgentInstructionsV1 {
     pub markdown_format: String,
 }
 
-/// The error itself and what was around it (seed 004).
+/// An error and its context (seed 004).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ErrorDetailsV1 {
-    /// The result type of the action.
     pub execution_result: ResultType,
-    /// The first error.
+    /// The first error that the action reported.
     pub original_error: OriginalErrorV1,
-    /// What was around it.
+    /// The circumstances of the error.
     pub contextual_information: ContextV1,
-    /// What was looked at.
+    /// What was examined to explain the error.
     pub diagnostics: DebtDiagnosticsV1,
 }
 
-/// The first error, by file and place.
+/// The first error, by file and position.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct OriginalErrorV1 {
-    /// The exception, code or rule; null where it has none.
+    /// The exception, code or rule; null: it has none.
     #[serde(rename = "type")]
     pub error_type: Option<String>,
-    /// What it says.
     pub message: String,
-    /// What was expected; null where the tool does not say.
+    /// The expected value; null: the tool does not say.
     pub expected: Option<String>,
-    /// What was received; null likewise.
+    /// The actual value; null: the tool does not say.
     pub received: Option<String>,
-    /// The file; null where none is named.
+    /// The file; null: no file is named.
     pub file: Option<String>,
-    /// The line in it; null likewise.
+    /// The line in the file; null: no line is named.
     pub line: Option<u64>,
 }
 
-/// What was around an error.
+/// The circumstances of an error.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ContextV1 {
-    /// Whether every prerequisite was met.
     pub prerequisites_met: Option<bool>,
-    /// Whether the server answered; null where none was looked at.
+    /// Whether the server answered; null: no server was checked.
     pub server_running: Option<bool>,
-    /// What had succeeded before it.
+    /// The steps that succeeded before it.
     pub previous_steps_succeeded: Vec<ActionId>,
-    /// Further actions that found the same.
+    /// Other actions with the same cause.
     pub related_failures: Vec<ActionId>,
 }
 
-/// What was looked at.
+/// What was examined to explain an error.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct DebtDiagnosticsV1 {
-    /// The request and its answer; null where it is no request.
+    /// The request and its answer; null: it was not a request.
     pub http_trace: Option<HttpTraceV1>,
-    /// `path: NOT_FOUND` or `path: FOUND`, of files that were looked at.
+    /// The files that were checked, as `path: NOT_FOUND` or `path: FOUND`.
     pub files_checked: Vec<String>,
 }
 
-/// A request and its answer.
+/// A request and the answer to it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct HttpTraceV1 {
     /// Method and address.
     pub request: String,
-    /// The status of the answer; null where there was none.
+    /// The status of the answer; null: there was none.
     pub response_status: Option<u16>,
-    /// The first and last of its body; null where it is not kept.
+    /// The beginning and the end of the body; null: it is not stored.
     pub response_body: Option<String>,
 }
 
-/// Where the items go, in numbers: `routedToSprint + routedToInventory + unrouted = totalDebtItems`.
+/// How many items go where: `routedToSprint + routedToInventory + unrouted = totalDebtItems`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RoutingSummaryV1 {
-    /// All items.
+    /// The number of items.
     pub total_debt_items: u64,
-    /// Those for the sprint.
+    /// The number of items for the sprint.
     pub routed_to_sprint: u64,
-    /// Those for the inventory.
+    /// The number of items for the inventory.
     pub routed_to_inventory: u64,
-    /// Those for a person to route (addition).
+    /// The number of items that a person has to route (addition).
     pub unrouted: u64,
-    /// Causes that were left out because their severity is none of the specification's `severityLevels` (addition).
+    /// The number of causes without an item, because the specification's `severityLevels` does not include their severity
+    /// (addition).
     pub left_out: u64,
-    /// What decided (addition).
+    /// The routing strategy (addition).
     pub strategy: DebtRouting,
-    /// Whether more goes to the sprint than it holds (addition).
+    /// Whether the sprint gets more items than it can hold (addition).
     pub over_capacity: bool,
-    /// The room of a sprint, as far as this task's items take it: what else is in the sprint is not known here.
+    /// The capacity of the sprint for this task's items. Other items in the sprint are not known here.
     pub sprint_capacity: SprintCapacityV1,
 }
 
-/// The room of a sprint.
+/// The capacity of a sprint.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct SprintCapacityV1 {
-    /// The items of this file that go there.
+    /// The items of this file that go to the sprint.
     pub current_tasks: u64,
-    /// The most it holds.
+    /// The most items that the sprint can hold.
     pub max_tasks: u64,
-    /// The room that is left.
+    /// The remaining capacity.
     pub available_slots: u64,
-    /// The CRITICAL ones among the items (addition).
+    /// The number of CRITICAL items (addition).
     pub critical_tasks: u64,
-    /// The most of them (addition; specification 2.0.0, `sprintTasksMaxCritical`).
+    /// The most CRITICAL items (addition; specification 2.0.0, `sprintTasksMaxCritical`).
     pub max_critical: u64,
 }
 
-/// An item of an earlier run that this run did not see.
+/// An item of an earlier run that this run did not find.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct EarlierItemV1 {
-    /// Its id, which it has again when it is seen again.
+    /// The id. The item gets it again when it is found again.
     pub debt_id: DebtId,
-    /// What it is known by.
+    /// The fingerprint of the cause.
     pub fingerprint: Digest,
-    /// What it was.
     pub title: String,
-    /// The last run that saw it.
+    /// The last run that found it.
     pub last_seen: RunId,
 }
 
-/// Where the file comes from. It claims nothing about what happened to it since (E13): `proctor verify` answers that. The
-/// report's hash covers this file's, by `evidenceFiles`, so this file cannot hold the report's.
+/// The origin of the file. It does not claim that the file is unchanged since (E13): `proctor verify` answers that. The report's
+/// hash covers this file's hash through `evidenceFiles`, so this file cannot contain the report's hash.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct DebtAuthenticityV1 {
-    /// The run.
     pub execution_id: RunId,
     /// SHA-256 of this file's RFC 8785 form without this key; null before it is set.
     pub sha256_hash: Option<Digest>,
 }
 
-/// What the master report says of the debt.
+/// The report's section about the debt.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct TechnicalDebtGeneratedV2 {
-    /// How many items the debt file has.
+    /// The number of items in the debt file.
     pub items_created: u64,
-    /// The debt file: a file name in the report's own directory, like every name in it.
+    /// The debt file, as a file name in the report's directory.
     pub debt_data_file: String,
-    /// The items by severity.
     pub summary: DebtSeveritiesV2,
-    /// The items by destination.
     pub routing: DebtDestinationsV2,
 }
 
-/// Items by severity.
+/// The number of items of each severity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE", deny_unknown_fields)]
 pub struct DebtSeveritiesV2 {
-    /// CRITICAL.
     pub critical: u64,
-    /// HIGH.
     pub high: u64,
-    /// MEDIUM.
     pub medium: u64,
-    /// LOW.
     pub low: u64,
 }
 
-/// Items by destination.
+/// The number of items for each destination.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct DebtDestinationsV2 {
-    /// To the sprint.
     pub to_sprint: u64,
-    /// To the inventory.
     pub to_inventory: u64,
-    /// For a person to route (addition); absent when there are none.
+    /// The number of items that a person has to route (addition); absent if there are none.
     #[serde(skip_serializing_if = "is_none_of_them", default)]
     pub unrouted: u64,
 }

@@ -1,4 +1,4 @@
-//! The records of actions that start no process: a file that was looked at, a request and its answer (seed 004, HTTP evidence).
+//! The records of actions without a process: a checked file, or a request and its answer (seed 004, HTTP evidence).
 
 use std::collections::BTreeMap;
 
@@ -9,121 +9,107 @@ use crate::model::{ActionId, ActionType, CategoryCode, Digest, DurationMs, RunId
 use super::action::SpawnErrorV2;
 use super::observed::{HealthCheckV2, TextV2};
 
-/// `STEP.1-file-validation.json`: what was seen of a file.
+/// `STEP.1-file-validation.json`: the check of a file.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct FileRecordV1 {
-    /// `proctor-file-v1`.
+    /// Always `proctor-file-v1`.
     pub schema: String,
-    /// The run.
     pub run_id: RunId,
-    /// The action.
     pub action_id: ActionId,
-    /// Its type.
     #[serde(rename = "type")]
     pub action_type: ActionType,
-    /// Its name.
     pub name: String,
-    /// What was asked of the file: `EXISTS`, `CONTENT_MATCH`, `SCHEMA_VALID`, `HASH_MATCH`, `SIZE_CHECK`.
+    /// The kind of check: `EXISTS`, `CONTENT_MATCH`, `SCHEMA_VALID`, `HASH_MATCH`, `SIZE_CHECK`.
     pub validation_type: String,
-    /// What was seen.
+    /// What was found.
     pub result: FileResultV1,
-    /// What it amounts to.
+    /// The meaning of the result.
     pub judgement: JudgementV1,
-    /// When, and how long it took.
+    /// When the check was made, and how long it took.
     pub execution: LookV1,
-    /// Where the record comes from.
+    /// The origin of the record.
     pub authenticity: SeenByV1,
 }
 
-/// What was seen of a file.
+/// What was found at the path of a file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct FileResultV1 {
-    /// Whether it is there, as one regular file that is no link; absent where the look ended before that was known.
+    /// Whether it exists as a regular file that is not a link; absent if the check ended before that was known.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub file_exists: Option<bool>,
-    /// Its path, relative to the project.
+    /// The path, relative to the project.
     pub file_path: String,
-    /// Its size in bytes; absent where it is not there.
+    /// The size in bytes; absent if the file does not exist.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file_size: Option<u64>,
-    /// When it was last written to; absent likewise.
+    /// The time of the last change; absent if the file does not exist.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_modified: Option<Timestamp>,
-    /// The SHA-256 of its bytes; absent where they were not read.
+    /// The SHA-256 of the content; absent if it was not read.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sha256: Option<Digest>,
-    /// The first and last of its content, where `evidenceCapture.fileContents` asks for it.
+    /// The beginning and the end of the content, if `evidenceCapture.fileContents` is set.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub contents: Option<TextV2>,
 }
 
-/// `STEP.9-http-request.json`, `STEP.9-http-error.json`: a request and its answer, or why there was none.
+/// `STEP.9-http-request.json`, `STEP.9-http-error.json`: a request with its answer, or with the reason why there was none.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ExchangeRecordV1 {
-    /// `proctor-http-v1`.
+    /// Always `proctor-http-v1`.
     pub schema: String,
-    /// The run.
     pub run_id: RunId,
-    /// The action.
     pub action_id: ActionId,
-    /// Its type.
     #[serde(rename = "type")]
     pub action_type: ActionType,
-    /// Its name.
     pub name: String,
-    /// What was sent.
     pub request: RequestV1,
-    /// What came back.
+    /// The answer.
     pub response: ResponseV1,
-    /// What was looked at because nothing came back; null where something did.
+    /// What was examined because no answer came; null if there was an answer.
     pub diagnostics: Option<ExchangeDiagnosticsV1>,
-    /// What it amounts to.
+    /// The meaning of the answer.
     pub judgement: JudgementV1,
-    /// Where the record comes from.
+    /// The origin of the record.
     pub authenticity: SeenByV1,
 }
 
-/// A request. What looks like a secret is not in it: `[hidden]` stands for it.
+/// A request. Values that look like secrets are replaced by `[hidden]`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RequestV1 {
-    /// Where to.
     pub url: String,
-    /// How.
     pub method: String,
-    /// What was said beside it, as the plan has it.
+    /// The headers, as written in the plan.
     pub headers: BTreeMap<String, String>,
-    /// The first and last of what was sent; null where nothing was.
+    /// The beginning and the end of the body; null if there was none.
     pub body: Option<TextV2>,
-    /// When.
+    /// The time when it was sent.
     pub timestamp: Timestamp,
 }
 
-/// What came back.
+/// The answer to a request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ResponseV1 {
-    /// Whether there was an answer; whether it was right is `judgement`'s.
+    /// Whether there was an answer. Whether it was correct is in `judgement`.
     pub success: bool,
-    /// Its status.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status_code: Option<u16>,
-    /// Its headers, without what looks like a secret.
+    /// The headers, with secrets replaced.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub headers: Option<BTreeMap<String, String>>,
-    /// Its body.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub body: Option<BodyV1>,
-    /// Where it came from in the end, where a redirect was followed.
+    /// The final address, if a redirect was followed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub redirected_to: Option<String>,
-    /// Why there was none.
+    /// Why there was no answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<SpawnErrorV2>,
-    /// How long it took.
     pub duration: DurationMs,
 }
 
@@ -131,62 +117,59 @@ pub struct ResponseV1 {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct BodyV1 {
-    /// The file that has its bytes; absent where there are none.
+    /// The file with the bytes; absent if the body was empty.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
-    /// How many of its bytes were read.
+    /// The number of bytes that were read.
     pub bytes: u64,
-    /// Whether that is all of it.
+    /// Whether that is the whole body.
     pub complete: bool,
-    /// Their SHA-256.
+    /// The SHA-256 of the bytes that were read.
     pub sha256: Digest,
-    /// The first and last of it.
+    /// The beginning and the end of the body.
     pub excerpt: TextV2,
 }
 
-/// What was looked at because a server did not answer, in the keys of seed 004's evidence standard.
+/// What was examined because a server did not answer, with the keys of seed 004's evidence standard.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ExchangeDiagnosticsV1 {
-    /// The look at the service that is expected at the port; absent where the plan has none there.
+    /// The health check of the service that is expected at the port; absent if the plan has no such service.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub server_health_check: Option<HealthCheckV2>,
-    /// Whether somebody listens on the port; absent where it is none of this machine's.
+    /// Whether a process listens on the port; absent if the address is not on this machine.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub port_in_use: Option<bool>,
-    /// The addresses of the host's name, or why it has none.
+    /// The addresses of the host name, or the lookup error.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dns_resolution: Option<String>,
 }
 
-/// What a look amounts to.
+/// The judgement of a check.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct JudgementV1 {
-    /// The category.
     pub code: CategoryCode,
-    /// Why.
     pub reason: String,
 }
 
-/// When something was looked at.
+/// When a check was made.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct LookV1 {
-    /// When it began.
+    /// The time when it began.
     pub start_time: Timestamp,
-    /// When it was over.
+    /// The time when it was over.
     pub end_time: Timestamp,
-    /// How long it took.
     pub duration: DurationMs,
 }
 
-/// Where a record comes from that is of no process.
+/// The origin of a record that does not come from a process.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct SeenByV1 {
-    /// What looked.
+    /// The program that made the observation.
     pub captured_by: String,
-    /// When it was over.
+    /// The time when the check was over.
     pub timestamp: Timestamp,
 }

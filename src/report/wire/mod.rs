@@ -1,7 +1,9 @@
-//! The shapes on disk: the execution report 2.0.0 (`…V2`) and the records beside it (`…V1`).
+//! The stored formats: the execution report 2.0.0 (`…V2`) and the records beside it (`…V1`).
 //!
-//! Owns keys and their presence, nothing else. Types of ours refuse unknown keys; findings, classifications and routes keep the
-//! shape the model gives them. `Option` keys are absent when there is nothing to say, except those that say `null` by contract.
+//! This folder decides the keys and whether they are present. proctor's own types refuse unknown keys; findings, classifications
+//! and routes have the form of the model's types. An `Option` key without a value is absent, except for keys that must be `null`.
+//!
+//! Seed 004 is the original definition of the report. "(addition)" marks a key that it does not have.
 
 mod action;
 mod context;

@@ -1,4 +1,5 @@
-//! What an action saw beside the output of a process: files, answers, connections, services (seed 004, detailed examples 2 and 4).
+//! The stored form of observations that are not process output: files, answers, connections, services (seed 004, detailed
+//! examples 2 and 4).
 
 use serde::{Deserialize, Serialize};
 
@@ -6,103 +7,98 @@ use crate::model::{Diagnostic, DurationMs, EvidenceFile, PortHolder, ResultType}
 
 use super::action::ShownV2;
 
-/// The findings of a tool, or what was looked at because a server did not answer: seed 004 has one key for both.
+/// Either the findings of a tool, or what was examined because a server did not answer. seed 004 uses one key for both.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum DiagnosticsV2 {
-    /// Errors and warnings, as the policy left them.
+    /// Errors and warnings after the policy was applied.
     Findings(Vec<Diagnostic>),
-    /// What was looked at.
+    /// What was examined because a server did not answer.
     Connection(Box<ConnectionDiagnosticsV2>),
 }
 
-/// What was looked at because a server did not answer.
+/// What was examined because a server did not answer.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ConnectionDiagnosticsV2 {
-    /// The look at the service that is expected at the port; absent where the plan has none there.
+    /// The health check of the service that is expected at the port; absent if the plan has no such service.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub server_health_check: Option<HealthCheckV2>,
-    /// Who listens on the port; absent where it is none of this machine's.
+    /// The processes that listen on the port; absent if the address is not on this machine.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub port_check: Option<PortCheckV2>,
-    /// The addresses of the host's name, or why it has none (addition).
+    /// The addresses of the host name, or the lookup error (addition).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dns_resolution: Option<String>,
 }
 
-/// A look at whether a service is healthy.
+/// A health check of a service.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct HealthCheckV2 {
-    /// Whether it was asked.
+    /// Whether a check was made.
     pub attempted: bool,
-    /// Where: a URL, a port, or a command.
+    /// The target: a URL, a port, or a command.
     pub url: String,
     /// `HEALTHY`, `CONNECTION_REFUSED`, `TIMEOUT`, `UNHEALTHY`, `NOT_ATTEMPTED`.
     pub result: String,
     /// What was seen, in words (addition).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub detail: Option<String>,
-    /// How long looks were taken, where that is known.
+    /// For how long the service was checked, if known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub duration: Option<DurationMs>,
 }
 
-/// Who listens on a port.
+/// The check of a port.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct PortCheckV2 {
-    /// The port.
     pub port: u16,
-    /// Whether somebody does.
+    /// Whether a process listens on it.
     pub in_use: bool,
-    /// Who, the first of them; null where nobody does.
+    /// The first process that listens; null if there is none.
     pub process: Option<PortProcessV2>,
 }
 
-/// A process that listens on a port, as far as it can be read.
+/// A process that listens on a port, with the details that could be read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct PortProcessV2 {
-    /// Its process id; null where its descriptors cannot be read.
+    /// The process id; null if its file descriptors cannot be read.
     pub pid: Option<i32>,
-    /// The file name of its program; null likewise.
+    /// The file name of its program; null if it cannot be read.
     pub name: Option<String>,
-    /// Its command; null likewise.
+    /// The command; null if it cannot be read.
     pub command: Option<String>,
-    /// The user it belongs to (addition).
+    /// The user that the process runs as (addition).
     pub user: String,
 }
 
-/// An attempt before the one whose result is the action's.
+/// An attempt before the one whose result counts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct AttemptV2 {
-    /// Its number, from 1.
+    /// The number, from 1.
     pub attempt: u32,
-    /// How it ended.
     pub status: ResultType,
-    /// Why.
     pub reason: String,
-    /// How long it took.
     pub duration: DurationMs,
-    /// Its files.
     pub evidence_files: Vec<String>,
 }
 
-/// A part of a text, and which bytes of it that are.
+/// A part of a text, and the byte ranges that it shows.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct TextV2 {
-    /// The first and last of it, as plain text.
+    /// The beginning and the end as plain text.
     pub text: String,
-    /// Which bytes that is.
+    /// The byte ranges.
     pub shown: ShownV2,
 }
 
 impl DiagnosticsV2 {
-    /// Returns the findings of a tool; none where it is something else.
+    /// Returns the findings of a tool; empty for the other variant.
     pub fn findings(&self) -> &[Diagnostic] {
         match self {
             Self::Findings(findings) => findings,
@@ -110,7 +106,7 @@ impl DiagnosticsV2 {
         }
     }
 
-    /// Returns whether there is nothing to say.
+    /// Returns whether there are neither findings nor observations.
     pub fn is_empty(&self) -> bool {
         match self {
             Self::Findings(findings) => findings.is_empty(),
@@ -133,7 +129,7 @@ impl From<&PortHolder> for PortProcessV2 {
     }
 }
 
-/// Returns the names of files, sorted.
+/// Returns the sorted names of files.
 pub(in crate::report) fn names(files: &[EvidenceFile]) -> Vec<String> {
     let mut names: Vec<_> = files.iter().map(|file| file.name.clone()).collect();
     names.sort();

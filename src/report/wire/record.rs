@@ -13,80 +13,72 @@ use super::action::{ShownV2, SpawnErrorV2};
 use super::context::ProjectV2;
 use super::report::TestSpecificationV2;
 
-/// `run.json`: written before the first command of a run is started, so that a run that dies leaves a trace (S2).
+/// `run.json`: written before the first command starts, so that a run that dies leaves a trace (S2).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RunStartV1<D = RunStartDetailsV1> {
-    /// `proctor-run-v1`.
+    /// Always `proctor-run-v1`.
     pub schema: String,
-    /// The run.
     pub run_id: RunId,
-    /// Its task.
     pub task: TaskId,
-    /// Everything else.
+    /// All other keys.
     #[serde(flatten)]
     pub details: D,
 }
 
-/// What a start record says beside `schema`, `runId` and `task`.
+/// The keys of a start record beside `schema`, `runId` and `task`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RunStartDetailsV1 {
-    /// What wrote it.
+    /// The program that wrote it.
     pub generated_by: String,
-    /// The project.
     pub project: ProjectV2,
-    /// What it is going to carry out: task, origin and plan digest.
+    /// The task, the origin and the digest of the plan that will be carried out.
     pub test_specification: TestSpecificationV2,
-    /// The tree it is going to test.
+    /// The tree that will be tested.
     pub tree_digest: TreeDigest,
-    /// What started it.
+    /// What started the run.
     pub trigger: Trigger,
-    /// When it began.
     pub started: Timestamp,
-    /// The process that carries it out.
+    /// The id of the process that carries out the run.
     pub process_id: u32,
 }
 
-/// `STEP.3-typescript-compilation.json`: what was started, how it ended, where its output is (seed 004, terminal output evidence).
+/// `STEP.3-typescript-compilation.json`: what was started, how it ended, and where its output is (seed 004, terminal output
+/// evidence).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ActionRecordV1 {
-    /// `proctor-action-v1`.
+    /// Always `proctor-action-v1`.
     pub schema: String,
-    /// The run.
     pub run_id: RunId,
-    /// The action.
     pub action_id: ActionId,
-    /// Its kind.
     #[serde(rename = "type")]
     pub action_type: ActionType,
-    /// Its name in the configuration.
+    /// The name in the configuration.
     pub name: String,
     /// The command as the user wrote it.
     pub command: String,
-    /// Program and arguments as they were handed to the kernel.
+    /// Program and arguments, as they were given to the kernel.
     pub argv: Vec<String>,
-    /// Whether a shell was asked for.
+    /// Whether the user asked for a shell.
     pub shell: bool,
-    /// Where it ran.
     pub working_directory: String,
-    /// The program that was found for it; absent where none was.
+    /// The program that was executed; absent if it was not found.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub program: Option<ProgramV1>,
     /// When and how it ended.
     pub execution: ExecutionV1,
-    /// What it printed.
     pub output: OutputV1,
-    /// The variables it was given.
+    /// The environment variables.
     pub environment: EnvironmentRecordV1,
-    /// What it used; absent where it was never started.
+    /// The resources it used; absent if it was never started.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
-    /// Processes it left behind; they were killed (E14).
+    /// The processes that it left behind, which were killed (E14).
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub survivors: Vec<Survivor>,
-    /// Where the record comes from.
+    /// The origin of the record.
     pub authenticity: RecordAuthenticityV1,
 }
 
@@ -94,12 +86,12 @@ pub struct ActionRecordV1 {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ProgramV1 {
-    /// Its path, links resolved.
+    /// The path with links resolved.
     pub path: String,
-    /// Its SHA-256; absent where it may be executed and not read.
+    /// The SHA-256; absent if the file can be executed but not read.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sha256: Option<Digest>,
-    /// The version of the tool it starts, as the tool's installed package says; absent where that is not known.
+    /// The version of the tool, from its installed package; absent if not known.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub version: Option<String>,
 }
@@ -108,25 +100,24 @@ pub struct ProgramV1 {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ExecutionV1 {
-    /// When it was started.
+    /// The time when it was started.
     pub start_time: Timestamp,
-    /// When its end was seen.
+    /// The time when the supervisor noticed its end.
     pub end_time: Timestamp,
-    /// How long it took.
     pub duration: DurationMs,
-    /// The exit status of a process that ended by itself; else null.
+    /// The exit code of a process that exited by itself; otherwise null.
     pub exit_code: Option<i32>,
-    /// The signal that ended it or, where we stopped it and it exited, the last one we sent; else null.
+    /// The signal that ended the process, or the last signal that proctor sent before it exited; otherwise null.
     pub signal: Option<String>,
-    /// Whether we stopped it.
+    /// Whether proctor stopped it.
     pub killed: bool,
-    /// The exit status that came back after we had begun to stop it: a fact, never the result (E10).
+    /// The exit code after proctor had begun to stop it. It is recorded but never decides the result (E10).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub exit_code_after_stop: Option<i32>,
-    /// The last signal we sent to stop it.
+    /// The last signal that proctor sent to stop it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stop_signal: Option<String>,
-    /// The limit it hit.
+    /// The exceeded limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limit: Option<LimitKind>,
     /// Why it could not be started, or why its end is not known.
@@ -134,164 +125,152 @@ pub struct ExecutionV1 {
     pub error: Option<SpawnErrorV2>,
 }
 
-/// What a command printed. The log has the exact bytes of both streams in order of arrival, the frames say which were whose (E16).
+/// The output of a command. The log has the bytes of both streams in order of arrival, and the frames file says which byte came
+/// from which stream (E16).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct OutputV1 {
-    /// File name of the log.
+    /// The file name of the log.
     pub log: String,
-    /// Its bytes.
+    /// The size of the log in bytes.
     pub log_bytes: u64,
-    /// Its SHA-256.
     pub log_sha256: Digest,
-    /// File name of the frames.
+    /// The file name of the frames file.
     pub frames: String,
-    /// Its bytes.
+    /// The size of the frames file in bytes.
     pub frames_bytes: u64,
-    /// Its SHA-256.
+    /// The SHA-256 of the frames file.
     pub frames_sha256: Digest,
     /// When the last byte arrived.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_output: Option<Timestamp>,
-    /// Whether something still held a pipe when reading ended.
+    /// Whether a process still held a pipe when reading ended.
     pub pipes_left_open: bool,
-    /// First and last of standard output, as plain text.
+    /// The beginning and the end of standard output as plain text.
     pub stdout: String,
-    /// Which bytes of standard output that is.
+    /// The byte ranges shown in `stdout`.
     pub stdout_shown: ShownV2,
-    /// First and last of standard error, as plain text.
+    /// The beginning and the end of standard error as plain text.
     pub stderr: String,
-    /// Which bytes of standard error that is.
+    /// The byte ranges shown in `stderr`.
     pub stderr_shown: ShownV2,
 }
 
-/// The variables a command was given (E12).
+/// The environment variables of a command (E12).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct EnvironmentRecordV1 {
     /// All names, sorted.
     pub names: Vec<String>,
-    /// The values that may be shown.
+    /// The values that are not secret.
     pub values: BTreeMap<String, String>,
-    /// SHA-256 over the lines `name=value` NUL of all others, sorted; absent when there are none.
+    /// SHA-256 over the lines `name=value` NUL of all other variables, sorted; absent if there are none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rest_digest: Option<Digest>,
 }
 
-/// Where a record comes from.
+/// The origin of a record.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RecordAuthenticityV1 {
-    /// What captured the output.
+    /// The program that captured the output.
     pub captured_by: String,
-    /// When the action's end was seen.
+    /// The time when the supervisor noticed the action's end.
     pub timestamp: Timestamp,
-    /// SHA-256 of the log.
+    /// The SHA-256 of the log.
     pub output_hash: Digest,
 }
 
-/// `STEP.4-test-results.json`: every test of an action (seed 004, test results evidence).
+/// `STEP.4-test-results.json`: all tests of an action (seed 004, test results evidence).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct TestResultsRecordV1 {
-    /// `proctor-test-results-v1`.
+    /// Always `proctor-test-results-v1`.
     pub schema: String,
-    /// The run.
     pub run_id: RunId,
-    /// The action.
     pub action_id: ActionId,
-    /// Its kind.
     #[serde(rename = "type")]
     pub action_type: ActionType,
-    /// The tool: `pytest`.
+    /// The tool, for example `pytest`.
     pub test_framework: String,
-    /// The file of the tests, where all of them are of one and the tool's report names it.
+    /// The file of the tests, if the tool's report names a file and it is the same for all tests.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub test_file: Option<String>,
-    /// When and how it ended.
+    /// When and how the action ended.
     pub execution: ExecutionV1,
-    /// The tests.
     pub results: TestRunV1,
-    /// The coverage that was read; else null.
+    /// The coverage; null if it was not measured.
     pub coverage: Option<Coverage>,
-    /// How the test report was asked for (E5).
+    /// How the test report was requested (E5).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub report_channel: Option<String>,
-    /// Where the record comes from.
+    /// The origin of the record.
     pub authenticity: RecordAuthenticityV1,
 }
 
-/// The tests of an action, counted and listed.
+/// The tests of an action with their counts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct TestRunV1 {
-    /// All of them.
     pub num_total_tests: u64,
-    /// Passed.
     pub num_passed_tests: u64,
-    /// Failures and errors.
+    /// The number of failures and errors.
     pub num_failed_tests: u64,
-    /// Skips and expected failures.
+    /// The number of skips and expected failures.
     pub num_pending_tests: u64,
-    /// One entry each, in the report's order.
+    /// One entry for each test, in the order of the report.
     pub test_results: Vec<TestRecordV1>,
 }
 
-/// One test.
+/// One test in the record of an action's tests.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct TestRecordV1 {
-    /// Module and class, or the `describe` blocks around it.
+    /// Module and class, or the enclosing `describe` blocks.
     pub ancestor_titles: Vec<String>,
-    /// All of these and the title in one, as the tool joins them.
+    /// The full name as the tool joins it.
     pub full_name: String,
-    /// How it ended.
     pub status: TestOutcome,
-    /// The test's name.
+    /// The test's own name.
     pub title: String,
-    /// How long it took, in milliseconds.
+    /// The duration in milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub duration: Option<u64>,
-    /// What it said when it did not pass.
+    /// The messages of the failure; empty if it passed.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub failure_messages: Vec<String>,
-    /// Where it failed, where that is known.
+    /// Where it failed, if known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub location: Option<TestLocationV1>,
 }
 
-/// Where a test failed.
+/// The place in a file where a test failed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct TestLocationV1 {
-    /// The file.
     pub file: String,
-    /// The line, where it is known.
+    /// The line, if known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub line: Option<u64>,
 }
 
-/// `STEP.3-typescript-diagnostics.json`, `STEP.11-eslint-report.json`: every finding of an action.
+/// `STEP.3-typescript-diagnostics.json`, `STEP.11-eslint-report.json`: all findings of an action.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct DiagnosticsRecordV1 {
-    /// `proctor-diagnostics-v1`.
+    /// Always `proctor-diagnostics-v1`.
     pub schema: String,
-    /// The run.
     pub run_id: RunId,
-    /// The action.
     pub action_id: ActionId,
-    /// Its kind.
     #[serde(rename = "type")]
     pub action_type: ActionType,
-    /// The tool, as seed 004 names it.
+    /// The tool by its name in seed 004.
     pub tool: String,
-    /// When and how it ended.
+    /// When and how the action ended.
     pub execution: ExecutionV1,
-    /// Errors and warnings, as the policy left them.
+    /// Errors and warnings after the policy was applied.
     pub diagnostics: Vec<Diagnostic>,
-    /// Their counts.
     pub summary: DiagnosticSummary,
-    /// Where the record comes from.
+    /// The origin of the record.
     pub authenticity: RecordAuthenticityV1,
 }

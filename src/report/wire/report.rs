@@ -1,4 +1,4 @@
-//! The master report: its frame, its sums, what the task amounts to, and what it says about its own origin.
+//! The top level of the report: its sections, its sums, the result for the task, and its origin.
 
 use serde::{Deserialize, Serialize};
 
@@ -20,142 +20,138 @@ use super::tests_modified::TestsModifiedV2;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ExecutionReportV2 {
-    /// `2.0.0`.
+    /// Always `2.0.0`.
     pub report_version: String,
-    /// When the report was built.
+    /// The time when the report was built.
     pub generated_at: Timestamp,
-    /// What built it: `proctor 0.1.0`.
+    /// The program that built it: `proctor 0.1.0`.
     pub generated_by: String,
     /// The project that was tested (addition).
     pub project: ProjectV2,
-    /// What was asked for.
+    /// The requested task.
     pub test_specification: TestSpecificationV2,
-    /// Why nothing was run: everything that is wrong with the specification of the task, wherever it stands in it (addition, C78).
+    /// All errors in the task's specification. With any of these nothing is run (addition, C78).
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub specification_errors: Vec<SpecificationErrorV2>,
-    /// What started the run; absent where the start record of a run that died is damaged.
+    /// What started the run; absent if the run died and its start record is damaged.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trigger: Option<Trigger>,
-    /// What happened, in numbers.
+    /// The outcome of the run in numbers.
     pub execution_summary: ExecutionSummaryV2,
-    /// The prerequisites.
     pub prerequisite_execution: PrerequisiteExecutionV2,
-    /// The checks.
     pub step_execution: StepExecutionV2,
-    /// What was run at the end, always.
+    /// The actions that run at the end in every case.
     pub cleanup_execution: CleanupExecutionV2,
-    /// The verdict.
     pub validation_criteria_evaluation: ValidationCriteriaV2,
-    /// Whether the task may be ticked off.
+    /// Whether the task may be marked as done.
     pub completion_criteria_evaluation: CompletionV2,
-    /// The debt of the run; absent where no debt file is written: no verdict (E17), or the specification wants none.
+    /// The debt of the run; absent if no debt file is written: the run has no verdict (E17), or debt is switched off.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub technical_debt_generated: Option<TechnicalDebtGeneratedV2>,
-    /// Where the task goes next; absent where nothing was routed (R2).
+    /// Where the task goes next; absent if the run was not routed (R2).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub route: Option<RouteV2>,
-    /// The task's TDD state; absent where the run does not touch it.
+    /// The task's TDD state; absent if the run does not change it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tdd: Option<TddV2>,
-    /// The tree that was tested; absent where the start record of a run that died is damaged.
+    /// The tree that was tested; absent if the run died and its start record is damaged.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tree: Option<TreeV2>,
-    /// How the run was kept apart; absent where the run's own process did not live to say it.
+    /// How the run was isolated; absent if the run's process died before it could record it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub isolation: Option<IsolationV2>,
-    /// What the commands ran in; absent likewise.
+    /// The environment of the commands; absent if the run's process died before it could record it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub environment: Option<EnvironmentV2>,
-    /// Configuration files that differ from the last sealed run of the task (S7).
+    /// Configuration files that changed since the last sealed run of the task (S7).
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub configuration_changed: Vec<ConfigurationChangeV2>,
-    /// The protected files, as they were approved and as they were tested; absent where none are protected (S7).
+    /// The protected files as approved and as tested; absent if no files are protected (S7).
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub tests_modified: Option<TestsModifiedV2>,
-    /// Who is able to write and sign this evidence (S8).
+    /// Who can write and sign this evidence (S8).
     pub custody: CustodyV2,
-    /// The limit that ended an action of the run, if one did (C15).
+    /// The limit that ended an action of the run, if any (C15).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limit: Option<LimitKind>,
-    /// The actions that waited for those of other runs, in the plan's order.
+    /// The actions that waited for actions of other runs, in the order of the plan.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub contended: Vec<ContentionV2>,
-    /// The checks whose results come from earlier runs on the same inputs, in the order of `stepExecution`.
+    /// The checks whose results are reused from earlier runs with the same inputs, in the order of `stepExecution`.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub reused: Vec<ReusedVerdictV2>,
-    /// Why file events may have been missed before the run; the tree was then compared as a whole.
+    /// Why file events may have been missed before the run. The whole tree was compared in that case.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub lost_events: Vec<String>,
-    /// What was changed by hand in the task list since the last sealed run of the project, and put back.
+    /// Changes that others made to the task list since the project's last sealed run. They were reverted.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub violations: Vec<ViolationRecord>,
-    /// What a person should know about the plan or the run.
+    /// Remarks about the plan or the run for people.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub notes: Vec<PlanNote>,
-    /// The other files of the run, by name, with their hashes. Never the manifest, the ledger or this file.
+    /// The other files of the run by name, with their hashes. Manifest, ledger and this file are never listed.
     pub evidence_files: Vec<EvidenceFile>,
-    /// Where the report comes from.
+    /// The origin of the report.
     pub authenticity: AuthenticityV2,
 }
 
-/// What was asked for.
+/// The task that was requested.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct TestSpecificationV2 {
-    /// The file the plan came from, relative to the project; absent for discovered plans and those of the command line.
+    /// The file of the plan, relative to the project; absent for discovered plans and plans from the command line.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
-    /// The version of the format; absent where the plan came from no test specification, as are the next but one.
+    /// The version of the format; absent if the plan does not come from a test specification. The same holds for title and
+    /// sprint.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub schema_version: Option<String>,
-    /// The task.
     pub task_id: TaskId,
-    /// The task's title.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub task_title: Option<String>,
-    /// The sprint the specification was made for.
+    /// The sprint that the specification belongs to.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub sprint_id: Option<String>,
-    /// Where the plan came from (addition); absent where the start record of a run that died is damaged.
+    /// Where the plan comes from (addition); absent if the run died and its start record is damaged.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub origin: Option<PlanOrigin>,
-    /// The digest of the plan as it was carried out (addition); absent likewise.
+    /// The digest of the plan as carried out (addition); absent if the run died and its start record is damaged.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub plan_digest: Option<Digest>,
 }
 
-/// One thing that is wrong with a specification, with the keys of seed 004 (`schemaValidation.errors`) and its place.
+/// An error in a specification, with the keys of seed 004 (`schemaValidation.errors`) and its position.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct SpecificationErrorV2 {
-    /// What it is: a row of the lint's table, `SCHEMA`, `SYNTAX`, `DUPLICATE_KEY`, `FORMAT_VERSION`.
+    /// The code of a lint rule, or `SCHEMA`, `SYNTAX`, `DUPLICATE_KEY`, `FORMAT_VERSION`.
     pub code: String,
-    /// The file, relative to the project.
+    /// The file's path, relative to the project.
     pub file: String,
-    /// The line, counted from 1; 0 where it is about the whole file.
+    /// The line, counted from 1; 0 if the error concerns the whole file.
     pub line: u64,
-    /// The column in characters, counted from 1; 0 with line 0.
+    /// The column in characters, counted from 1; 0 if the error concerns the whole file.
     pub column: u64,
-    /// JSON pointer to the value it is about, from the top of the file.
+    /// The JSON pointer to the value that is wrong.
     pub instance_path: String,
-    /// Where the rule stands: in the schema of `proctor schema`, or `#/lint/CODE`.
+    /// Where the rule is defined: in the schema that `proctor schema` prints, or as `#/lint/CODE`.
     pub schema_path: String,
-    /// The keyword of the schema, or `lint`.
+    /// The schema keyword, or `lint`.
     pub keyword: String,
-    /// What the rule asks for, by keyword.
+    /// The parameters of the rule, by keyword.
     pub params: serde_json::Value,
     /// What is wrong.
     pub message: String,
-    /// The nearest thing that would have been right.
+    /// The most similar value that would be correct.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub nearest: Option<String>,
-    /// What to do.
+    /// What to do about it.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub hint: Option<String>,
 }
 
 impl SpecificationErrorV2 {
-    /// Returns a problem of a specification as it is written down.
+    /// Converts a problem of a specification to its wire form.
     pub fn of(problem: &Problem) -> Self {
         let position = problem.position.map_or((0, 0), |position| (position.line as u64, position.column as u64));
         let rule = problem.rule.clone().unwrap_or_default();
@@ -174,34 +170,33 @@ impl SpecificationErrorV2 {
         }
     }
 
-    /// Returns the same error with its place counted from an action, as seed 004 has it in the entry of the action.
+    /// Returns the error with its position relative to an action, as seed 004 shows it in the action's entry.
     pub fn within(self, pointer: &str) -> Self {
         let instance_path = self.instance_path.strip_prefix(pointer).unwrap_or(&self.instance_path).to_owned();
         Self { instance_path, ..self }
     }
 }
 
-/// What happened, in numbers.
+/// The outcome of a run in numbers.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ExecutionSummaryV2 {
-    /// What happened (R5, E17).
+    /// How the run ended (R5, E17).
     pub overall_status: OverallStatus,
-    /// When the run began.
     pub start_time: Timestamp,
-    /// When its last process had ended; absent for a run whose end nobody saw.
+    /// The time when the last process had ended; absent if the run died and its end is not known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub end_time: Option<Timestamp>,
-    /// How long it took; absent likewise.
+    /// The duration; absent if the run died and its end is not known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub total_duration: Option<DurationMs>,
-    /// How many actions there were and what became of them (C60, C62); absent likewise.
+    /// The number of actions by phase and disposition (C60, C62); absent if the run died.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub action_counts: Option<ActionCountsV2>,
-    /// How the actions ended (C61); absent likewise.
+    /// The number of actions by result (C61); absent if the run died.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub action_results: Option<ActionResultsV2>,
-    /// The tests of all TEST actions; absent where no report of tests could be read.
+    /// The tests of all TEST actions; absent if no test report could be read.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub test_results: Option<TestTotalsV2>,
 }
@@ -211,20 +206,19 @@ pub struct ExecutionSummaryV2 {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ActionCountsV2 {
-    /// All actions of the plan.
     pub total: u64,
-    /// Those that were carried out, as far as they got.
+    /// The actions that were carried out, even if not to the end.
     pub executed: u64,
-    /// Those that were not run.
+    /// The actions that were skipped.
     pub skipped: u64,
-    /// Those whose results come from earlier runs; absent when there are none.
+    /// The actions whose results are reused from earlier runs; absent if there are none.
     #[serde(skip_serializing_if = "is_zero", default)]
     pub reused: u64,
-    /// Prerequisites among all.
+    /// The number of prerequisites.
     pub prerequisites: u64,
-    /// Checks among all.
+    /// The number of checks.
     pub steps: u64,
-    /// Cleanup actions among all.
+    /// The number of cleanup actions.
     pub cleanup: u64,
 }
 
@@ -232,91 +226,88 @@ fn is_zero(count: &u64) -> bool {
     *count == 0
 }
 
-/// How many actions ended as what: the sum is `executed`, `reused` and the invalid ones (C61).
+/// The number of actions by result type. The sum is the number of executed, reused and invalid actions (C61).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE", deny_unknown_fields)]
 pub struct ActionResultsV2 {
-    /// Those that succeeded.
     pub success: u64,
-    /// Those whose tests failed or did not run.
+    /// Actions whose tests failed or did not run.
     pub test_failure: u64,
-    /// Those that could not do their work.
+    /// Actions whose tool could not do its work.
     pub execution_error: u64,
-    /// Those that found issues in the code.
+    /// Actions that found errors in the code.
     pub validation_failure: u64,
-    /// Those that hit a limit.
+    /// Actions that exceeded a limit.
     pub timeout: u64,
     /// Prerequisites that did not succeed.
     pub prerequisite_failure: u64,
-    /// Those whose specification is wrong.
+    /// Actions whose specification is wrong.
     pub specification_error: u64,
 }
 
-/// The tests of all TEST actions together.
+/// The counts of tests over all TEST actions.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct TestTotalsV2 {
-    /// Passed.
     pub passed: u64,
-    /// Failures and errors.
+    /// The number of failures and errors.
     pub failed: u64,
-    /// Skips and expected failures (addition).
+    /// The number of skips and expected failures (addition).
     pub skipped: u64,
-    /// All of them.
     pub total: u64,
-    /// Passed of those that passed or failed, in per cent, half up to one decimal; null when there are none.
+    /// The share of passed tests among passed and failed ones, in per cent, rounded half up to one decimal; null if there are
+    /// none.
     pub pass_rate: Option<f64>,
 }
 
-/// The prerequisites.
+/// The prerequisites of the run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct PrerequisiteExecutionV2 {
-    /// Whether each of them succeeded or was unchanged since it did; absent for a run whose end nobody saw.
+    /// Whether each of them succeeded, or was unchanged since it last succeeded; absent if the run died.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub all_met: Option<bool>,
-    /// One entry each, in the plan's order.
+    /// One entry for each prerequisite, in the order of the plan.
     pub results: Vec<ActionResultV2>,
 }
 
-/// The checks.
+/// The checks of the run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct StepExecutionV2 {
-    /// One entry each, in the plan's order.
+    /// One entry for each check, in the order of the plan.
     pub results: Vec<ActionResultV2>,
 }
 
-/// What was run at the end.
+/// The cleanup actions.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct CleanupExecutionV2 {
-    /// Whether any cleanup action was carried out; absent for a run whose end nobody saw.
+    /// Whether any cleanup action was carried out; absent if the run died.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub executed: Option<bool>,
-    /// One entry each, in the plan's order.
+    /// One entry for each cleanup action, in the order of the plan.
     pub results: Vec<ActionResultV2>,
 }
 
-/// Where the report comes from. It claims nothing about what happened to the file since (E13): `proctor verify` answers that.
+/// The origin of the report. It does not claim that the file is unchanged since (E13): `proctor verify` answers that.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct AuthenticityV2 {
-    /// The run.
     pub execution_id: RunId,
-    /// What built the report: `proctor 0.1.0`.
+    /// The program that built the report: `proctor 0.1.0`.
     pub generator_version: String,
-    /// The version of the engine that carried the run out; stands in for the seed's `nodeVersion` (E1).
+    /// The version of the engine that carried out the run. It replaces the seed's `nodeVersion` (E1).
     pub engine_version: String,
-    /// The operating system: `linux`.
+    /// The operating system, always `linux`.
     pub platform: String,
-    /// The process that carried the run out; absent where the start record of a run that died is damaged.
+    /// The id of the process that carried out the run; absent if the run died and its start record is damaged.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub process_id: Option<u32>,
-    /// How the report is signed; absent as long as it is not.
+    /// The signature algorithm; absent if the report is not signed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub signature_algorithm: Option<String>,
-    /// The signature; absent likewise. Not covered by `reportHash`.
+    /// The signature; absent if the report is not signed. `reportHash` does not cover it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub signature: Option<String>,
     /// SHA-256 of the report's RFC 8785 form without this key and `signature` (E13); absent before sealing.

@@ -1,53 +1,51 @@
-//! The protected files beside the verdict, and what became of the tests since (S7).
+//! The report's section about protected files, and how the number of tests changed (S7).
 
 use serde::{Deserialize, Serialize};
 
 use crate::model::{Digest, ProtectedChange, RunId};
 
-/// How the protected files of the tree that was tested stand to what was approved of them.
+/// The comparison of the tested tree's protected files with the approved ones.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct TestsModifiedV2 {
-    /// Whether any of them is not what was approved.
+    /// Whether any protected file differs from the approved one.
     pub modified: bool,
-    /// The globs that name them.
+    /// The globs of the protected files.
     pub protect: Vec<String>,
-    /// The digest of all of them as they were approved: SHA-256 of the lines `<digest>  <path>`, sorted by path.
+    /// The digest of all approved files: SHA-256 of the lines `<digest>  <path>`, sorted by path.
     pub approved: Digest,
-    /// The digest of all of them as they were tested.
+    /// The digest of all tested files, computed in the same way.
     pub now: Digest,
-    /// How many they are now.
+    /// The number of protected files in the tested tree.
     pub files: u64,
-    /// The first 200 that are not what was approved, sorted by path.
+    /// The first 200 files that differ, sorted by path.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub changes: Vec<ProtectedChange>,
-    /// How many are not what was approved.
+    /// How many files differ.
     pub changed_count: u64,
-    /// How the tests were counted in the task's last green run and now; absent where nothing is modified, or there was no such run.
+    /// The number of tests in the task's last green run and now; absent if nothing differs, or there was no such run.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub tests: Option<TestCountsChangeV2>,
 }
 
-/// How the tests of the checks that both runs carried out were counted.
+/// The number of tests in the checks that both runs carried out.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct TestCountsChangeV2 {
     /// The last green run.
     pub since: RunId,
-    /// In it.
+    /// The counts in the last green run.
     pub before: TestCountsV2,
-    /// In this run.
+    /// The counts in this run.
     pub now: TestCountsV2,
 }
 
-/// Tests, counted.
+/// Counts of tests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct TestCountsV2 {
-    /// All of them.
     pub total: u64,
-    /// Those that were skipped.
     pub skipped: u64,
-    /// Those that failed and were expected to (xfail).
+    /// Tests that failed as expected (xfail).
     pub expected_failures: u64,
 }

@@ -1,13 +1,13 @@
-//! Where a redirect leads, and what of a request goes there. Pure.
+//! Where a redirect leads, and which parts of the request are sent there. Pure.
 //!
-//! What a request carries was meant for the host it names: another one gets nothing that could be a secret.
+//! A request's content was meant for the host in the plan, so another host gets nothing that could be a secret.
 
 use ureq::http::{HeaderMap, HeaderValue, Method, Request, StatusCode, Uri, header};
 
-/// The headers that another host may see. Every other one may hold a secret, whatever its name.
+/// The headers that another host may see. Any other header may hold a secret, whatever its name is.
 const HARMLESS: &[header::HeaderName] = &[header::ACCEPT, header::ACCEPT_LANGUAGE, header::CACHE_CONTROL, header::USER_AGENT];
 
-/// The headers that speak of a body.
+/// The headers that describe a body.
 const OF_A_BODY: &[header::HeaderName] =
     &[header::CONTENT_TYPE, header::CONTENT_LENGTH, header::CONTENT_ENCODING, header::CONTENT_LANGUAGE];
 
@@ -26,7 +26,7 @@ impl Message {
         Self { method: parts.method, uri: parts.uri, headers: parts.headers, body }
     }
 
-    /// Returns the request with what is sent as its body.
+    /// Returns the request with this body.
     pub(super) fn with<B>(&self, body: B) -> Request<B> {
         let mut request = Request::new(body);
         *request.method_mut() = self.method.clone();
@@ -35,7 +35,7 @@ impl Message {
         request
     }
 
-    /// Returns the request that an answer redirects to, or why it cannot be followed; none where it redirects nowhere.
+    /// Returns the request that an answer redirects to, or why it cannot be followed; none: the answer is no redirect.
     pub(super) fn redirected(&self, status: StatusCode, location: Option<&HeaderValue>) -> Option<Result<Self, String>> {
         let keeps_method = match status {
             StatusCode::MOVED_PERMANENTLY | StatusCode::FOUND | StatusCode::SEE_OTHER => false,
@@ -66,13 +66,13 @@ impl Message {
     }
 }
 
-/// Returns what makes two addresses those of one server: scheme, host and port.
+/// Returns scheme, host and port. Two addresses with the same values belong to one server.
 fn origin(uri: &Uri) -> (Option<&str>, Option<String>, Option<u16>) {
     let usual = if uri.scheme_str() == Some("https") { 443 } else { 80 };
     (uri.scheme_str(), uri.host().map(str::to_ascii_lowercase), Some(uri.port_u16().unwrap_or(usual)))
 }
 
-/// Returns the address that a reference means on a page (RFC 3986, section 5.2); none where it is none that is asked by HTTP.
+/// Resolves a reference against an address (RFC 3986, section 5.2); none: the result is not an HTTP address.
 fn joined(base: &Uri, reference: &str) -> Option<Uri> {
     let reference = reference.split('#').next().unwrap_or_default();
     let (scheme, authority) = (base.scheme_str()?, base.authority()?);
@@ -96,7 +96,7 @@ fn joined(base: &Uri, reference: &str) -> Option<Uri> {
     is_asked.then_some(uri)
 }
 
-/// Returns a path without its parts `.` and `..`.
+/// Returns a path without `.` and `..`.
 fn without_dots(path: &str) -> String {
     let mut parts: Vec<&str> = Vec::new();
     let is_directory = path.ends_with(['/']) || path.ends_with("/.") || path.ends_with("/..");

@@ -1,4 +1,4 @@
-//! Tests of the client, against servers that are threads of the test.
+//! Tests the client against servers that run as threads of the test.
 
 use std::io::Write as _;
 use std::net::{TcpListener, TcpStream};
@@ -11,7 +11,7 @@ use crate::model::HttpMethod;
 
 const PATIENT: Patience<'_> = Patience { timeout: Duration::from_secs(20), stopped: &|| None };
 
-/// Reads a request with its body, as far as its length is announced.
+/// Reads a request with its body, up to the announced length.
 fn read_request(connection: &mut TcpStream) -> String {
     let (mut text, mut buffer) = (String::new(), [0_u8; 4096]);
     loop {
@@ -25,7 +25,7 @@ fn read_request(connection: &mut TcpStream) -> String {
     }
 }
 
-/// Answers as many connections as there are answers, and returns the requests when it is asked.
+/// Answers one connection for each given answer. The returned thread yields the requests.
 fn serve(answers: Vec<Vec<u8>>) -> (SocketAddr, thread::JoinHandle<Vec<String>>) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let address = listener.local_addr().expect("it is bound");
@@ -175,7 +175,7 @@ fn a_request_that_is_none_is_not_sent() {
     assert!(matches!(send(&request, &PATIENT).outcome, ExchangeOutcome::Unsendable(_)));
 }
 
-/// A server that takes connections and says nothing, until the test is over.
+/// A server that accepts connections but never answers.
 fn silent() -> (SocketAddr, TcpListener) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
     (listener.local_addr().expect("it is bound"), listener)
@@ -201,7 +201,7 @@ fn a_server_that_says_nothing_costs_the_time_out_and_a_stop_ends_the_wait_and_th
     assert_eq!(outcome, ExchangeOutcome::Stopped(StopReason::Interrupted));
 }
 
-/// A stop can come while the request's thread has not connected yet, and so can the end of its time.
+/// Both a stop and a time-out can come before the request's thread has connected.
 #[test]
 fn a_request_that_is_over_before_it_connects_leaves_no_connection() {
     for (stopped, timeout) in [(true, PATIENT.timeout), (false, Duration::ZERO)] {

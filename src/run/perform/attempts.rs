@@ -1,32 +1,32 @@
-//! Attempts: an action that does not succeed is carried out again, as often as its plan says, and every attempt is kept.
+//! Attempts: an action that does not succeed is repeated as often as its plan allows, and the files of every attempt are kept.
 
 use crate::model::{Action, Blocking, CategoryCode, Ended, Interpretation, Observed, SpawnFailure};
 use crate::process::clock;
 use crate::project::Progress;
-use crate::project::RunError;
+use crate::project::ProjectError;
 use crate::report::{ActionDisposition, ActionResult, AttemptV2, earlier_attempt};
 use crate::run::perform::Performer;
 use crate::run::perform::reviewing::ReviewUnderWay;
 
-/// The attempts of an action that is not over.
+/// The attempts of an action that is not finished yet.
 #[derive(Debug, Default)]
 pub(crate) struct Attempts {
-    /// Those that are over. None of them succeeded.
+    /// The finished attempts, none of which succeeded.
     earlier: Vec<AttemptV2>,
-    /// What was kept of them.
+    /// The results of the finished attempts, with their files.
     before: Vec<ActionResult>,
-    /// Set where the action is a review.
+    /// The state of the review, if the action is a review.
     review: Option<ReviewUnderWay>,
 }
 
 impl Attempts {
-    /// Returns the number of the attempt under way, from 1.
+    /// Returns the number of the current attempt, from 1.
     pub(crate) fn number(&self) -> u32 {
         u32::try_from(self.before.len()).unwrap_or(u32::MAX - 1) + 1
     }
 
-    /// Returns how often the action may be carried out again as things stand: as often as its plan says, a review once where its output
-    /// has no verdict.
+    /// Returns how often the action may be repeated in the current state: as often as the plan says, or once for a review without
+    /// a verdict.
     fn retries(&self, action: &Action) -> u32 {
         match &self.review {
             Some(review) => u32::from(review.awaits_retry()),
@@ -34,12 +34,13 @@ impl Attempts {
         }
     }
 
-    /// Returns what the action reads on its standard input; none: nothing, at once.
+    /// Returns the standard input of the action; none: empty.
     pub(super) fn input(&self) -> Result<Option<Vec<u8>>, SpawnFailure> {
         self.review.as_ref().map(ReviewUnderWay::input).transpose()
     }
 
-    /// Returns what an attempt amounts to that is over, with what its tool says of it.
+    /// Returns the interpretation of a finished attempt, and the state of the review if it is one. `said` is the interpretation of
+    /// the tool's output, `log` the name of the log.
     pub(super) fn read(&mut self, action: &Action, ended: &Ended, said: Interpretation, log: &str) -> (Interpretation, Observed) {
         match &mut self.review {
             Some(review) => review.note(action, ended, said, log),
@@ -47,20 +48,20 @@ impl Attempts {
         }
     }
 
-    /// Returns the attempts that are over: the one whose facts they become is the last.
+    /// Takes the finished attempts, for the result of the last one.
     pub(super) fn take(&mut self) -> Vec<AttemptV2> {
         std::mem::take(&mut self.earlier)
     }
 }
 
 impl Performer<'_, '_> {
-    /// Begins the attempts of an action, before its first one.
+    /// Prepares the attempts of an action before the first one.
     pub(crate) fn begin_attempts(&self, action: &Action) -> Attempts {
         Attempts { review: ReviewUnderWay::begin(action, &self.course.request.scope.root), ..Attempts::default() }
     }
 
-    /// Carries an action out until it succeeds or has been carried out as often as it may, and tells what became of it.
-    pub(crate) fn perform(&mut self, action: &Action) -> Result<ActionResult, RunError> {
+    /// Carries out an action until it succeeds or has no attempts left, then reports it to the screen.
+    pub(crate) fn perform(&mut self, action: &Action) -> Result<ActionResult, ProjectError> {
         let mut attempts = self.begin_attempts(action);
         loop {
             let one = self.perform_once(action, &mut attempts)?;
@@ -70,7 +71,7 @@ impl Performer<'_, '_> {
         }
     }
 
-    /// Notes that an attempt is over. Returns what became of the action, which is told; none: it is carried out once more.
+    /// Records a finished attempt. Returns the action's result and reports it; none: another attempt follows.
     pub(crate) fn note_attempt(
         &mut self,
         action: &Action,
@@ -97,7 +98,7 @@ impl Performer<'_, '_> {
         Some(one)
     }
 
-    /// Returns whether an attempt may be followed by another: its result blocks, and neither it nor the run was stopped.
+    /// Returns whether another attempt may follow: the result blocks, and neither the attempt nor the run was stopped.
     fn is_worth_another(&self, action: &Action, one: &ActionResult) -> bool {
         let Some(judgement) = one.judgement() else { return false };
         let was_stopped = judgement.classification.code == CategoryCode::Stopped;
@@ -106,7 +107,7 @@ impl Performer<'_, '_> {
     }
 }
 
-/// Returns what became of an action as a whole: its last attempt's result, everybody's files, waits and notes.
+/// Combines all attempts: the last result, with the files, waiting times and notes of all of them.
 fn merge(before: Vec<ActionResult>, last: ActionResult) -> ActionResult {
     before.into_iter().rev().fold(last, |last, mut one| {
         one.files.extend(last.files);

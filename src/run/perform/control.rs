@@ -1,44 +1,44 @@
-//! The control of a check: the same command, once more and beforehand, with tests that must fail. Judged in `tools/`.
+//! The control of a check: before the check, the same command runs with tests that must fail. `tools/` judges the result.
 //!
-//! It goes through the run's own launcher, in the run's own thread, also where checks are carried out side by side: those that go on then
-//! go on, but the next one starts, and the end of one is told, when the control is over.
+//! It uses the run's own launcher and thread, even when checks run side by side. Running checks continue, but no other check
+//! starts, and no end of a check is reported, until the control is over.
 
 use crate::evidence::{OutputDirectory, mint_nonce};
 use crate::model::{Action, CategoryCode, ControlSeen, EvidenceFile, Interpretation};
-use crate::project::RunError;
+use crate::project::ProjectError;
 use crate::report::ActionFiles;
 use crate::run::perform::process::seen_by_the_tool;
 use crate::run::perform::reports::take_report;
 use crate::run::perform::{Allowed, Attempts, Performer, limits_of};
 use crate::tools::{self, ReportRequest};
 
-/// What came of a control, and its files.
+/// The result of a control, and its files.
 pub(super) struct Controlled {
     pub(super) seen: ControlSeen,
     pub(super) files: Vec<EvidenceFile>,
 }
 
 impl Performer<'_, '_> {
-    /// Carries out the control of an action; none where it has none.
+    /// Carries out the control of an action; none: it has none.
     pub(super) fn perform_control(
         &mut self,
         action: &Action,
         allowed: Allowed,
         attempts: &Attempts,
-    ) -> Result<Option<Controlled>, RunError> {
+    ) -> Result<Option<Controlled>, ProjectError> {
         if !action.control {
             return Ok(None);
         }
         let attempt = attempts.number();
         let names = ActionFiles::of_control(action, attempt);
-        let nonce = mint_nonce().map_err(RunError::Evidence)?;
+        let nonce = mint_nonce().map_err(ProjectError::Evidence)?;
         let output = OutputDirectory::create_for_control(self.lock, &self.course.run_id, &action.id, attempt);
-        let output = output.map_err(RunError::Evidence)?;
+        let output = output.map_err(ProjectError::Evidence)?;
         let mut environment = self.environment(action, output.path());
         let (seen, link) = (seen_by_the_tool(action, &environment), self.evidence_link());
         let Some(prepared) = tools::prepare_control(&seen, output.path(), link.as_deref(), &nonce) else { return Ok(None) };
         let (plugin, text) = &prepared.plugin;
-        output.put(plugin, text.as_bytes()).map_err(RunError::Evidence)?;
+        output.put(plugin, text.as_bytes()).map_err(ProjectError::Evidence)?;
         environment.add_for_the_tool(&prepared.environment);
         let limits = limits_of(action, allowed.timeout);
         let mut launch = self.prepare_launch(action, limits, (prepared.argv, attempts), &environment, (&names, &output))?;
@@ -52,7 +52,7 @@ impl Performer<'_, '_> {
     }
 }
 
-/// Returns what an action amounts to with its control: a pass that a runner says which does not show failures is none.
+/// Returns the action's result in the light of its control: if the runner failed to report failures, its pass does not count.
 pub(super) fn with_control(interpretation: Interpretation, control: Option<&ControlSeen>) -> Interpretation {
     let Some(control) = control else { return interpretation };
     let interpretation = Interpretation { control: Some(control.clone()), ..interpretation };

@@ -1,48 +1,48 @@
-//! A lane: a launcher and a thread beside the run's own, for an action that goes on beside others.
+//! A lane: a launcher and a thread of its own, for an action that runs beside others.
 //!
-//! A launcher of its own, as a service has one: what is left of an action is looked for and killed as if it were the only one. The thread
-//! supervises and nothing else; what comes before and after is done where the run is.
+//! Each lane needs its own launcher, because a launcher searches for and kills remaining processes as if its action were the only
+//! one. The thread only supervises; all work before and after happens in the run's own thread.
 
 use std::sync::mpsc::Sender;
 use std::thread;
 
 use crate::model::{Action, ActionLimits, ActionPhase, Ended, StopReason};
 use crate::process::{Control, ControlHandle, LaunchRequest, LauncherHandle, Sinks, SuperviseError, supervise};
-use crate::project::RunError;
+use crate::project::ProjectError;
 use crate::run::carry_out::heeded;
 
-/// What an action is started with on a lane.
+/// What is needed to start an action on a lane.
 pub(crate) struct LaneOrder {
-    /// Which step it is, by its place in the order of execution.
+    /// The step's position in the order of execution.
     pub(crate) place: usize,
     pub(crate) request: LaunchRequest,
     pub(crate) limits: ActionLimits,
     pub(crate) sinks: Sinks,
 }
 
-/// An action on a lane is over: nothing of it is alive, or its launcher is lost.
+/// The message that an action on a lane is over: none of its processes is left, or its launcher was lost.
 pub(crate) struct LaneOver {
     pub(crate) place: usize,
-    /// The launcher, for the next action.
+    /// The launcher, which the next action can use.
     pub(crate) launcher: LauncherHandle,
     pub(crate) outcome: Result<Ended, SuperviseError>,
 }
 
-/// An action that goes on. Dropped, it is killed, and waited for.
+/// A running action on a lane. Dropping it kills the action and waits for its end.
 pub(crate) struct Lane {
     control: ControlHandle,
     thread: Option<thread::JoinHandle<()>>,
 }
 
 impl Lane {
-    /// Starts an action; its end is told to `tell`.
+    /// Starts an action. Its end is sent to `tell`.
     pub(crate) fn start(
         action: &Action,
         order: LaneOrder,
         launcher: LauncherHandle,
         tell: Sender<LaneOver>,
-    ) -> Result<Self, RunError> {
-        let failed = |source| RunError::LaneThread { action: action.name.clone(), source };
+    ) -> Result<Self, ProjectError> {
+        let failed = |source| ProjectError::LaneThread { action: action.name.clone(), source };
         let (own, control) = Control::new().map_err(|source| failed(std::io::Error::other(source)))?;
         let LaneOrder { place, request, limits, sinks } = order;
         let mut launcher = launcher;
@@ -54,7 +54,7 @@ impl Lane {
         Ok(Self { control, thread: Some(thread) })
     }
 
-    /// Asks it to stop; a further request kills.
+    /// Asks the action to stop. A second request kills it.
     pub(crate) fn stop(&self, reason: StopReason) {
         self.control.stop(reason);
     }
@@ -62,7 +62,7 @@ impl Lane {
 
 impl Drop for Lane {
     fn drop(&mut self) {
-        // Where it has ended by itself nobody hears these.
+        // Two requests kill the action. If it has already ended, they have no effect.
         self.control.stop(StopReason::Terminated);
         self.control.stop(StopReason::Terminated);
         let _panicked = self.thread.take().map(thread::JoinHandle::join);

@@ -1,6 +1,6 @@
-//! Actions that start no process: a look at a file, a request. Done here in thin code, judged in `tools/`.
+//! Actions without a process: the check of a file, and a request. They are carried out here and judged in `tools/`.
 
-use crate::project::RunError;
+use crate::project::ProjectError;
 use std::path::Path;
 use std::time::Duration;
 
@@ -21,12 +21,12 @@ use crate::run::http_client::{Patience, send};
 use crate::run::perform::{Attempts, Performer, not_a_process, skipped};
 use crate::tools::{interpret_exchange, interpret_file};
 
-/// The content of a file that is looked through is read up to this size; a digest is computed of any.
+/// The largest file whose content is checked. A digest is computed for a file of any size.
 const CONTENT_CAP: u64 = 64 * 1024 * 1024;
 
 impl Performer<'_, '_> {
-    /// Carries an action out that starts no process. It takes no turn in the machine-wide queue: it uses no processor to speak of.
-    pub(super) fn perform_look(&mut self, action: &Action, attempts: &mut Attempts) -> Result<ActionResult, RunError> {
+    /// Carries out an action without a process. It takes no turn in the machine-wide queue, because it hardly uses the processor.
+    pub(super) fn perform_look(&mut self, action: &Action, attempts: &mut Attempts) -> Result<ActionResult, ProjectError> {
         if self.stop_of(action).is_some() {
             return Ok(skipped(action, skip_reason(self.course.request.control)));
         }
@@ -94,7 +94,7 @@ impl Performer<'_, '_> {
         ended: &Ended,
         interpretation: &Interpretation,
         observed: &Observed,
-    ) -> Result<Vec<EvidenceFile>, RunError> {
+    ) -> Result<Vec<EvidenceFile>, ProjectError> {
         let facts = LookFacts { run_id: &self.course.run_id, action, ended, interpretation };
         let names = LookFiles::of_attempt(action, attempt);
         let mut files: Vec<(NamedFile, Vec<u8>)> = Vec::with_capacity(2);
@@ -112,13 +112,13 @@ impl Performer<'_, '_> {
             _ => {}
         }
         let write = |(file, bytes): &(NamedFile, Vec<u8>)| {
-            self.directory.write(&file.name, bytes, file.kind, Some(&action.id)).map_err(RunError::Evidence)
+            self.directory.write(&file.name, bytes, file.kind, Some(&action.id)).map_err(ProjectError::Evidence)
         };
         files.iter().map(write).collect()
     }
 }
 
-/// Returns the end of a look in the words of an end of a process: a synthetic exit code, 0 for what is as it must be (C66).
+/// Returns the end of such an action in the form of a process's end, with exit code 0 if the requirement is met (C66).
 fn ended(interpretation: &Interpretation, stopped: Option<StopReason>, started: Timestamp, begun: Monotonic) -> Ended {
     let stage = StopStage::Sigterm;
     let code = interpretation.category;
@@ -134,7 +134,7 @@ fn ended(interpretation: &Interpretation, stopped: Option<StopReason>, started: 
     Ended { started, duration: DurationMs::from(clock::monotonic().since(begun)), ..not_a_process(end) }
 }
 
-/// The bytes are in evidence by now, or need not be: what is kept of them to the end of the run is what the report shows.
+/// Removes content from an observation, except for the parts that the report shows. The evidence has the content already.
 fn without_bytes(action: &Action, observed: Observed) -> Observed {
     match observed {
         Observed::File(mut seen) => {

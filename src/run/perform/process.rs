@@ -1,6 +1,6 @@
-//! One attempt of an action that starts a process, from its preparation to its judgement.
+//! One attempt of an action with a process, from preparation to judgement.
 
-use crate::project::RunError;
+use crate::project::ProjectError;
 use crate::sandbox::ChildEnvironment;
 use std::ffi::OsString;
 use std::fs::File;
@@ -21,22 +21,22 @@ use crate::run::perform::reports::{own_report, take_project_report, take_report}
 use crate::run::perform::{Allowed, Attempts, Performer, limits_of, not_started};
 use crate::tools::{self, ReportRequest};
 
-/// What takes no longer than this is followed before its files are on the disk.
+/// After an attempt shorter than this, the next action starts before the attempt's files are safely on disk.
 const SHORT: Duration = Duration::from_millis(20);
 
-/// What a process is started with.
+/// What is needed to start a process.
 pub(crate) struct Launch {
-    /// What the launcher is asked for; a program that is not there is a value.
+    /// The request to the launcher. A missing program is a value.
     pub(crate) request: Result<LaunchRequest, SpawnFailure>,
     pub(crate) limits: ActionLimits,
     log: File,
     frames: File,
 }
 
-/// An attempt for which everything is there that it needs. Dropped, what was put aside for it comes back.
+/// An attempt that is ready to start. When it is dropped, files that were moved out of its way are moved back.
 pub(crate) struct Prepared {
     pub(crate) launch: Launch,
-    /// What came of its control, which is over by now.
+    /// The result of its control, which has ended by now.
     control: Option<Controlled>,
     names: ActionFiles,
     attempt: u32,
@@ -49,44 +49,46 @@ pub(crate) struct Prepared {
 }
 
 impl Launch {
-    /// Returns where its output goes.
-    pub(crate) fn sinks(&self, action: &Action) -> Result<Sinks, RunError> {
-        let copy = |file: &File| file.try_clone().map_err(|source| RunError::Descriptor { action: action.name.clone(), source });
+    /// Returns the destinations of the output.
+    pub(crate) fn sinks(&self, action: &Action) -> Result<Sinks, ProjectError> {
+        let copy =
+            |file: &File| file.try_clone().map_err(|source| ProjectError::Descriptor { action: action.name.clone(), source });
         Ok(Sinks { log: copy(&self.log)?, frames: copy(&self.frames)? })
     }
 }
 
 impl Performer<'_, '_> {
-    /// Carries an attempt out. A command that fails, hangs or cannot start is a value.
+    /// Carries out an attempt. A command that fails, hangs or cannot start is a value.
     pub(super) fn perform_in(
         &mut self,
         slot: Option<Slot>,
         action: &Action,
         attempts: &mut Attempts,
-    ) -> Result<ActionResult, RunError> {
+    ) -> Result<ActionResult, ProjectError> {
         let mut prepared = self.prepare(action, attempts)?;
         let ended = self.supervise(action, &mut prepared.launch)?;
-        // Nothing of it is alive any more: another action may start while this one is judged.
+        // No process of the action is left, so another action may start while this one is judged.
         drop(slot);
         self.judge(action, prepared, ended, attempts)
     }
 
-    /// Makes everything ready that an attempt needs, and tells that it starts. Its control is carried out here: whoever carries steps out
-    /// side by side starts no other one, and hears of no end, before that is over.
-    pub(crate) fn prepare(&mut self, action: &Action, attempts: &Attempts) -> Result<Prepared, RunError> {
+    /// Prepares an attempt and reports its start to the screen. The control runs here, so with checks side by side no other check
+    /// starts and no end is reported until it is over.
+    pub(crate) fn prepare(&mut self, action: &Action, attempts: &Attempts) -> Result<Prepared, ProjectError> {
         (self.show)(Progress::ActionStarted(Box::new(action.clone())));
         let attempt = attempts.number();
         let names = ActionFiles::of_attempt(action, attempt);
-        // What a report may be taken from is nothing that another action had: it might have passed it to somebody outside.
+        // A report is read only from a new directory. An earlier action could have passed an open directory to an outside
+        // process.
         let spare = if action.tool.judged_by() == JudgedBy::ExitCode { self.spare_output.take() } else { None };
         let output = OutputDirectory::create_for_attempt(self.lock, &self.course.run_id, &action.id, attempt, spare);
-        let output = output.map_err(RunError::Evidence)?;
+        let output = output.map_err(ProjectError::Evidence)?;
         let mut environment = self.environment(action, output.path());
         let link = self.evidence_link();
         let preparation = tools::prepare(&seen_by_the_tool(action, &environment), output.path(), link.as_deref());
         environment.add_for_the_tool(&preparation.environment);
         let tools::Preparation { argv, report, coverage, .. } = preparation;
-        // Before anything is put aside: what the control leaves in the project is no report of the attempt.
+        // The control runs before old reports are moved, so a report that it leaves is not mistaken for that of the attempt.
         let control = self.perform_control(action, self.allowed(action), attempts)?;
         let old_report = PutAside::of(own_report(&report, &self.working_directory(action)))?;
         let old_coverage = PutAside::of(coverage.as_ref().map(|path| self.course.request.scope.root.join(path)))?;
@@ -107,7 +109,7 @@ impl Performer<'_, '_> {
         })
     }
 
-    /// Returns the files of the project that an action's report is taken from: while it goes on they are nobody else's.
+    /// Returns the project files that the action's report is read from. No other action may use them at the same time.
     pub(crate) fn reports_in_the_project(&self, action: &Action) -> Vec<PathBuf> {
         let nowhere = Path::new("/");
         let environment = self.environment(action, nowhere);
@@ -117,7 +119,7 @@ impl Performer<'_, '_> {
         own.into_iter().chain(coverage).map(|path| as_one_spelling(&path)).collect()
     }
 
-    /// Makes ready what a process of an action is started with.
+    /// Prepares the start of an action's process.
     pub(super) fn prepare_launch(
         &mut self,
         action: &Action,
@@ -125,9 +127,9 @@ impl Performer<'_, '_> {
         (argv, attempts): (Vec<String>, &Attempts),
         environment: &ChildEnvironment,
         (names, output): (&ActionFiles, &OutputDirectory),
-    ) -> Result<Launch, RunError> {
-        let log = self.directory.create_file(&names.log.name).map_err(RunError::Evidence)?;
-        let frames = self.directory.create_file(&names.frames.name).map_err(RunError::Evidence)?;
+    ) -> Result<Launch, ProjectError> {
+        let log = self.directory.create_file(&names.log.name).map_err(ProjectError::Evidence)?;
+        let frames = self.directory.create_file(&names.frames.name).map_err(ProjectError::Evidence)?;
         let request = self.launch_request(action, (argv, attempts), environment, output)?;
         if let (ActionPhase::Step, Ok(request)) = (action.phase, &request) {
             self.workspace.parking.note_step(&request.isolation);
@@ -136,9 +138,9 @@ impl Performer<'_, '_> {
         Ok(Launch { request, limits, log, frames })
     }
 
-    /// Starts a process through the run's own launcher, and returns when nothing of it is alive.
-    pub(super) fn supervise(&mut self, action: &Action, launch: &mut Launch) -> Result<Ended, RunError> {
-        // The next action of the run is probably kept apart in the same way.
+    /// Starts a process through the run's launcher, and returns when none of its processes is left.
+    pub(super) fn supervise(&mut self, action: &Action, launch: &mut Launch) -> Result<Ended, ProjectError> {
+        // The next action of the run will probably be isolated in the same way.
         let another_follows = self.course.last_action().is_some_and(|last| last.id != action.id);
         if let Ok(request) = &mut launch.request {
             request.another_follows = another_follows;
@@ -149,10 +151,10 @@ impl Performer<'_, '_> {
         };
         let heeded = heeded(action.phase);
         let control = self.course.request.control;
-        let failed = |source| RunError::Supervise { action: action.name.clone(), source };
+        let failed = |source| ProjectError::Supervise { action: action.name.clone(), source };
         let sinks = launch.sinks(action)?;
         match supervise(self.workspace.launcher()?, request, &launch.limits, sinks, control, heeded) {
-            // It may have died since the last run; nothing was started, so a new one is asked.
+            // The launcher may have died since the last run. Nothing was started yet, so a new launcher is tried.
             Err(SuperviseError::LauncherGone) => {
                 tracing::warn!("the launcher was gone and is started anew");
                 let sinks = launch.sinks(action)?;
@@ -162,14 +164,14 @@ impl Performer<'_, '_> {
         }
     }
 
-    /// Takes what an attempt has left, judges it and writes it down. Nothing of it is alive any more.
+    /// Reads what an attempt left, judges it, and writes its records. No process of the attempt is left.
     pub(crate) fn judge(
         &mut self,
         action: &Action,
         prepared: Prepared,
         mut ended: Ended,
         attempts: &mut Attempts,
-    ) -> Result<ActionResult, RunError> {
+    ) -> Result<ActionResult, ProjectError> {
         let Prepared { launch, control, names, attempt, output, environment, report, coverage, aside, allowed } = prepared;
         let root = &self.course.request.scope.root;
         let channel = report.channel();
@@ -227,14 +229,14 @@ impl Performer<'_, '_> {
         Ok(ActionResult { files, environment_names, notes, ..ActionResult::new(action.clone(), disposition) })
     }
 
-    /// Returns what the launcher is asked for; a program that is not there is a value.
+    /// Returns the request to the launcher. A missing program is a value.
     pub(super) fn launch_request(
         &self,
         action: &Action,
         (argv, attempts): (Vec<String>, &Attempts),
         environment: &ChildEnvironment,
         output: &OutputDirectory,
-    ) -> Result<Result<LaunchRequest, SpawnFailure>, RunError> {
+    ) -> Result<Result<LaunchRequest, SpawnFailure>, ProjectError> {
         let directory = self.working_directory(action);
         let searched = environment.search_path();
         let program = match resolve_program(argv.first().map(String::as_str).unwrap_or_default(), &directory, &searched) {
@@ -258,24 +260,25 @@ impl Performer<'_, '_> {
     }
 }
 
-/// Returns a path to a file as it is spelt by whoever goes there by no other way: its directory, where that is there, without links.
+/// Returns a path in one spelling: its directory is replaced by the resolved one, if it exists.
 fn as_one_spelling(path: &Path) -> PathBuf {
     let directory = path.parent().and_then(|directory| directory.canonicalize().ok());
     directory.zip(path.file_name()).map_or_else(|| path.to_owned(), |(directory, name)| directory.join(name))
 }
 
-/// Returns the action with every variable its command will see, wherever it comes from: what a tool is asked through the
-/// environment is merged with what stands there.
+/// Returns the action with all environment variables that its command will see. Requests to a tool through a variable are merged
+/// with the value that is already there.
 pub(super) fn seen_by_the_tool(action: &Action, environment: &ChildEnvironment) -> Action {
     Action { environment: environment.as_text(), ..action.clone() }
 }
 
-/// Returns whether the kernel itself says that nobody of an action is alive: elsewhere somebody who was not found may hold its directory.
+/// Returns whether the kernel guarantees that no process of an action is left. Without this guarantee, an undetected process may
+/// still hold its directory.
 fn is_nobody_left(ended: &Ended) -> bool {
     ended.end.is_of_its_own() && ended.kept.as_ref().is_some_and(|kept| kept.level == IsolationLevel::Namespace)
 }
 
-/// What was printed has been read: from here on it is only shown, and what is kept of it is kept to the end of the run.
+/// Shortens the captured output. It has been interpreted and is only shown from now on, but is kept until the end of the run.
 fn shorten(captured: &mut Captured) {
     captured.stdout = captured.stdout.shortened();
     captured.stderr = captured.stderr.shortened();

@@ -1,4 +1,4 @@
-//! The reports tools leave: where they lie, and how they are taken once nothing is alive that could change them (E12).
+//! Finds and reads the reports of tools, after all processes have ended that could change them (E12).
 
 use std::path::{Path, PathBuf};
 
@@ -6,10 +6,10 @@ use crate::evidence::{Artifact, ArtifactRefusal, OutputDirectory, read_artifact}
 use crate::model::ToolReport;
 use crate::tools::ReportRequest;
 
-/// A report a tool wrote is taken up to this size.
+/// The largest report that is read.
 const REPORT_CAP: u64 = 64 * 1024 * 1024;
 
-/// Returns where a report lies that the command names itself.
+/// Returns the path of a report that the command itself names.
 pub(super) fn own_report(request: &ReportRequest, directory: &Path) -> Option<PathBuf> {
     match request {
         ReportRequest::Own { path } => Some(directory.join(path)),
@@ -17,7 +17,7 @@ pub(super) fn own_report(request: &ReportRequest, directory: &Path) -> Option<Pa
     }
 }
 
-/// Takes the report that was asked for.
+/// Reads the requested report.
 pub(super) fn take_report(request: &ReportRequest, output: &OutputDirectory, directory: &Path) -> ToolReport {
     match request {
         ReportRequest::None => ToolReport::NotRequested,
@@ -43,7 +43,7 @@ fn as_report(taken: Result<Artifact, ArtifactRefusal>) -> ToolReport {
     }
 }
 
-/// Takes a report that lies in the project.
+/// Reads a report inside of the project.
 pub(super) fn take_project_report(root: &Path, path: &Path) -> ToolReport {
     as_report(read_artifact(root, path, REPORT_CAP))
 }

@@ -1,10 +1,10 @@
-//! Checks that an earlier verdict stands for: what they depend on, and telling that nothing was started.
+//! Checks with a reused result: their inputs, and the message that nothing was started.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
 use crate::model::Action;
-use crate::project::RunError;
+use crate::project::ProjectError;
 use crate::project::{Certainty, Survey, pinned};
 use crate::report::{ActionDisposition, ActionResult, ReusedAction};
 use crate::run::perform::Performer;
@@ -13,10 +13,10 @@ use crate::spec::check_digest;
 use crate::tree::TreeIndex;
 
 impl Performer<'_, '_> {
-    /// Waits for a survey whose outcome decides what is carried out, and works out what the checks depend on.
+    /// Waits for the survey, and computes the inputs of the checks, on which it depends what is carried out.
     ///
-    /// Checks whose inputs are not known in full are left out of it.
-    pub(crate) fn reusable_inputs(&mut self, survey: Survey, index: &TreeIndex) -> Result<ReusableInputs, RunError> {
+    /// Checks whose inputs are not completely known are left out.
+    pub(crate) fn reusable_inputs(&mut self, survey: Survey, index: &TreeIndex) -> Result<ReusableInputs, ProjectError> {
         let (course, request) = (self.course, self.course.request);
         let surveyed = survey.finish(pinned(index));
         self.workspace.remember_digests(&surveyed.learnt)?;
@@ -38,7 +38,7 @@ impl Performer<'_, '_> {
         Ok(ReusableInputs { surveyed, of_checks })
     }
 
-    /// Returns the earlier verdict that stands for a check in this run; none: it has to be carried out.
+    /// Returns the earlier result that is used for a check; none: the check has to be carried out.
     pub(crate) fn earlier_verdict(&self, check: &Action, known: Option<&ReusableInputs>) -> Option<ReusedAction> {
         let known = known?;
         let request = self.course.request;
@@ -48,7 +48,7 @@ impl Performer<'_, '_> {
         self.workspace.earlier_verdict(request, check, *known.of_checks.get(&check.name)?, known.surveyed.digest)
     }
 
-    /// Reports a check from an earlier verdict, visibly.
+    /// Uses an earlier result for a check, and reports it to the screen.
     pub(crate) fn reuse(&mut self, check: &Action, verdict: ReusedAction) -> ActionResult {
         let reused = ActionResult::new(check.clone(), ActionDisposition::Reused(Box::new(verdict)));
         self.tell(&reused);

@@ -1,5 +1,5 @@
-//! A review under way: what the reviewer is given, what its output amounts to, and whether it is asked once more. The decisions are
-//! `review/`'s; the same argument vector and the same bytes go to both attempts, and each attempt says their digests.
+//! A review in progress: the reviewer's input, the meaning of its output, and whether it is asked again. `review/` makes the
+//! decisions. Both attempts use the same arguments and the same input, and each attempt records their digests.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
@@ -9,7 +9,7 @@ use crate::model::{
     Action, ActionEnd, ActionKind, CategoryCode, Digest, Ended, EvidenceFile, Interpretation, Observed, OnSurvivors, Prompt,
     Review, ReviewAttempt, ReviewSeen, ReviewVerdict, SpawnFailure, ToolReport,
 };
-use crate::project::RunError;
+use crate::project::ProjectError;
 use crate::report::{ActionFiles, excerpt, to_bytes};
 use crate::review::{
     OUTPUT_CAP, ParsedReview, ReviewDecision, ReviewGate, ReviewStep, ReviewerFault, ReviewerOutput, SplitEmphasis, announcement,
@@ -19,19 +19,19 @@ use crate::run::perform::reports::take_project_report;
 use crate::run::perform::{Attempts, Performer};
 use crate::run::review::count_rejections;
 
-/// The review of the action under way.
+/// The review of the current action.
 #[derive(Debug)]
 pub(super) struct ReviewUnderWay {
     settings: Review,
-    /// What both attempts read; why there is nothing to read otherwise.
+    /// The input of both attempts, or why it cannot be read.
     prompt: Result<Vec<u8>, SpawnFailure>,
-    /// None: it is decided.
+    /// The gate that decides about attempts; none: the review is decided.
     gate: Option<ReviewGate>,
     attempts: Vec<ReviewAttempt>,
 }
 
 impl ReviewUnderWay {
-    /// Begins a review where the action is one: its prompt is read here, once.
+    /// Begins a review if the action is one. The prompt is read here once.
     pub(super) fn begin(action: &Action, root: &Path) -> Option<Self> {
         let ActionKind::Review(settings) = &action.kind else { return None };
         let prompt = match &settings.prompt {
@@ -42,28 +42,28 @@ impl ReviewUnderWay {
         Some(Self { settings: settings.clone(), prompt, gate: Some(ReviewGate::First), attempts: Vec::new() })
     }
 
-    /// Returns what the reviewer reads on its standard input.
+    /// Returns the reviewer's standard input.
     pub(super) fn input(&self) -> Result<Vec<u8>, SpawnFailure> {
         self.prompt.clone()
     }
 
-    /// Returns whether the reviewer is to be asked once more.
+    /// Returns whether the reviewer should be asked again.
     pub(super) fn awaits_retry(&self) -> bool {
         matches!(self.gate, Some(ReviewGate::Retry(_)))
     }
 
-    /// Takes an attempt that is over, with what the tools say of its end, and says what it amounts to.
+    /// Adds a finished attempt and returns its interpretation; `said` is the interpretation of how the process ended.
     pub(super) fn note(&mut self, action: &Action, ended: &Ended, said: Interpretation, log: &str) -> (Interpretation, Observed) {
         let (category, verdict, reason) = match (fault(ended), self.gate.take()) {
             (Some(fault), Some(gate)) => self.judge(action, ended, fault, (gate, log)),
-            // It was not started, or we stopped it: nobody has said anything.
+            // The reviewer was not started, or proctor stopped it, so there is no verdict.
             (None, _) | (_, None) => (said.category, ReviewVerdict::Indeterminate, said.reason.clone()),
         };
         let seen = ReviewSeen { verdict, reason: reason.clone(), rejections: 0, attempts: self.attempts.clone() };
         (Interpretation { category, reason, ..said }, Observed::Review(Box::new(seen)))
     }
 
-    /// Returns the category of an attempt, what the reviewer decided, and why.
+    /// Returns an attempt's category, the reviewer's decision, and the reason.
     fn judge(
         &mut self,
         action: &Action,
@@ -101,14 +101,14 @@ impl ReviewUnderWay {
 }
 
 impl Performer<'_, '_> {
-    /// Keeps what a review amounts to, with how often it has rejected by now, and with its first attempt what both were given.
+    /// Stores the result of a review and the number of rejections. The first attempt also stores the common input.
     pub(super) fn keep_review(
         &mut self,
         action: &Action,
         observed: &mut Observed,
         names: &ActionFiles,
         attempts: &Attempts,
-    ) -> Result<Vec<EvidenceFile>, RunError> {
+    ) -> Result<Vec<EvidenceFile>, ProjectError> {
         let Observed::Review(seen) = observed else { return Ok(Vec::new()) };
         count_rejections(seen, self.workspace.rejections_before(self.course.request, &action.name));
         let prompt = attempts.input().ok().flatten().filter(|_| attempts.number() == 1);
@@ -117,7 +117,7 @@ impl Performer<'_, '_> {
         for (name, bytes) in kept {
             let (Some(name), Some(bytes)) = (name, bytes) else { continue };
             let kept = self.directory.write(&name.name, &bytes, name.kind, Some(&action.id));
-            files.push(kept.map_err(RunError::Evidence)?);
+            files.push(kept.map_err(ProjectError::Evidence)?);
         }
         Ok(files)
     }
@@ -139,7 +139,7 @@ fn decided(decision: &ReviewDecision, action: &Action, survivors: usize) -> (Cat
     (category, verdict, reason)
 }
 
-/// Returns what went wrong beside the text; none where the reviewer was not started or was stopped by us.
+/// Returns what went wrong beside the text. The outer none: the reviewer was not started, or proctor stopped it.
 fn fault(ended: &Ended) -> Option<Option<ReviewerFault>> {
     match &ended.end {
         ActionEnd::Exited { code: 0 } => Some(ended.captured.pipes_left_open.then_some(ReviewerFault::Unknown)),
@@ -172,7 +172,7 @@ fn digest_of_words(words: &[String]) -> Digest {
     Digest::of(&bytes)
 }
 
-/// Reads a prompt of the project: one regular file, reached over no link.
+/// Reads a prompt file of the project. It must be a regular file, and its path must contain no links.
 fn read_prompt(root: &Path, path: &str) -> Result<Vec<u8>, SpawnFailure> {
     let why = match take_project_report(root, Path::new(path)) {
         ToolReport::Fresh(bytes) if bytes.len() as u64 <= Prompt::CAP => return Ok(bytes),

@@ -1,4 +1,4 @@
-//! A service while it goes on: its thread, its launcher, how it is stopped.
+//! A running service: its thread, its launcher, and how it is stopped.
 
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
@@ -11,26 +11,26 @@ use crate::model::{Action, ActionEnd, ActionPhase, DurationMs, Ended, PlanNote, 
 use crate::process::{
     Control, ControlHandle, LaunchRequest, LauncherHandle, Sinks, SuperviseError, clock, read_port_strangers, supervise,
 };
-use crate::project::RunError;
+use crate::project::ProjectError;
 use crate::report::ActionFiles;
 use crate::run::carry_out::heeded;
 use crate::run::health::{Health, Look, look_at_port};
 use crate::run::perform::limits_of;
 use crate::sandbox::ChildEnvironment;
 
-/// So long nobody looks whether the run was stopped.
+/// The pause between two looks for a stop request.
 pub(super) const SLICE: Duration = Duration::from_millis(20);
 
-/// How long a look after the checks takes at most, and how long a service that is not there any more gets to end.
+/// The time limit of the last health check after the checks. A service that no longer answers gets the same time to end.
 const LAST_LOOK: Duration = Duration::from_secs(1);
 
-/// Stopping a service takes its `grace`, and this long beside it before it is given up.
+/// After its `grace` and this additional time, a service that does not stop is given up.
 const STOP_MARGIN: Duration = Duration::from_secs(20);
 
-/// What only the end of the checks stops: everything else is asked of the run, which then ends the service itself.
+/// The only reason that stops a service directly. Other stop requests go to the run, which then ends its services.
 const HEEDED: &[StopReason] = &[StopReason::ChecksOver];
 
-/// A service that goes on.
+/// A service from its start to its end, with its thread and its files.
 pub(crate) struct RunningService {
     pub(super) scene: Scene,
     control: ControlHandle,
@@ -43,36 +43,36 @@ pub(crate) struct RunningService {
     pub(super) notes: Vec<PlanNote>,
 }
 
-/// What a service is started with, and what is kept of it.
+/// The files and settings that a service was started with.
 pub(super) struct Scene {
     pub(super) action: Action,
     pub(super) service: Service,
     pub(super) names: ActionFiles,
     pub(super) environment: ChildEnvironment,
-    /// What it was started with; none: it was not started.
+    /// The program; none: it was not started.
     pub(super) program: Option<PathBuf>,
     pub(super) waited: Option<DurationMs>,
 }
 
 impl RunningService {
-    /// Starts a service through a launcher of its own: the run's own launcher is asked for one action at a time.
+    /// Starts a service with its own launcher, because the run's launcher handles one action at a time.
     pub(super) fn spawn(
         scene: Scene,
         request: LaunchRequest,
         sinks: Sinks,
         executable: &Path,
         run: &Control,
-    ) -> Result<Self, RunError> {
-        let mut launcher = LauncherHandle::execute(executable).map_err(RunError::Launcher)?;
+    ) -> Result<Self, ProjectError> {
+        let mut launcher = LauncherHandle::execute(executable).map_err(ProjectError::Launcher)?;
         let process = launcher.process_id();
-        let failed = |source| RunError::ServiceThread { action: scene.action.name.clone(), source };
+        let failed = |source| ProjectError::ServiceThread { action: scene.action.name.clone(), source };
         let (own, control) = Control::new().map_err(|source| failed(std::io::Error::other(source)))?;
         let (alarm, limits) = (run.handle(), limits_of(&scene.action, scene.action.timeout));
         let sandbox = request.isolation.sandbox.clone();
         let (tell, ended) = channel();
         let supervising = move || {
             let outcome = supervise(&mut launcher, &request, &limits, sinks, &own, HEEDED);
-            // Nothing of it is alive when its end is told: the launcher takes everything with it.
+            // When the end is reported, no process of the service may be left. Dropping the launcher ends all of them.
             drop(launcher);
             let was_asked = outcome.as_ref().is_ok_and(|ended| matches!(ended.end, ActionEnd::Stopped { .. }));
             let _nobody_waits = tell.send(outcome);
@@ -94,7 +94,7 @@ impl RunningService {
         })
     }
 
-    /// Notes whoever listens on its port and is none of its processes: a container's proxy, for example.
+    /// Records processes that listen on its port but do not belong to it, such as a container's proxy.
     pub(super) fn note_strangers(&mut self) {
         let Some(port) = self.scene.service.ready.port() else { return };
         let strangers = read_port_strangers(port, self.launcher);
@@ -108,7 +108,7 @@ impl RunningService {
         self.notes.push(PlanNote { subject: self.scene.action.name.clone(), message });
     }
 
-    /// Returns whether it has ended, waiting for that.
+    /// Waits for the end of the service and returns whether it has ended.
     pub(super) fn has_ended(&mut self, wait: Duration) -> bool {
         if self.outcome.is_none() {
             match self.ended.recv_timeout(wait) {
@@ -120,8 +120,8 @@ impl RunningService {
         true
     }
 
-    /// Takes a last look at where it was ready. One that is not there any more is ending: the check that was its end may be heard of
-    /// before its own, and stopping it now would hide that it ended by itself.
+    /// Checks the service once more after the checks. A service that no longer answers is probably ending: the checks may learn
+    /// of it before this thread does. Stopping it now would hide that it ended by itself.
     pub(super) fn take_last_look(&mut self) {
         let ready = &self.scene.service.ready;
         let look = Look { timeout: LAST_LOOK, is_stopped: &|| false };
@@ -131,8 +131,8 @@ impl RunningService {
         }
     }
 
-    /// Stops it, if it goes on, and returns how it ended. A person who asks again has it killed at once.
-    pub(super) fn stop(&mut self, run: &Control) -> Result<Ended, RunError> {
+    /// Stops the service if it is running, and returns how it ended. A second stop request from a person kills it.
+    pub(super) fn stop(&mut self, run: &Control) -> Result<Ended, ProjectError> {
         let (begun, action) = (clock::monotonic(), &self.scene.action);
         let (bound, name) = (action.grace + STOP_MARGIN, action.name.clone());
         let mut may_insist = run.requested().is_none();
@@ -146,20 +146,20 @@ impl RunningService {
                 self.control.stop(StopReason::ChecksOver);
             }
             if clock::monotonic().since(begun) > bound {
-                return Err(RunError::ServiceStuck { action: name });
+                return Err(ProjectError::ServiceStuck { action: name });
             }
         }
-        // It tells of its end after it has handed it over: nothing may be told after this.
+        // The thread sends its message after it handed over the result. Waiting for it ensures that no message comes later.
         if let Some(thread) = self.thread.take() {
-            thread.join().map_err(|_panicked| RunError::ServiceStuck { action: name.clone() })?;
+            thread.join().map_err(|_panicked| ProjectError::ServiceStuck { action: name.clone() })?;
         }
         let outcome = self.outcome.take().expect("it has ended");
-        outcome.map_err(|source| RunError::Supervise { action: name, source })
+        outcome.map_err(|source| ProjectError::Supervise { action: name, source })
     }
 }
 
 impl Drop for RunningService {
-    /// Where the run failed nobody has stopped it: it is killed, and its launcher ends with this process at the latest.
+    /// Without a regular stop the run has failed. The service is killed, and its launcher ends together with this process.
     fn drop(&mut self) {
         self.control.stop(StopReason::ChecksOver);
         self.control.stop(StopReason::ChecksOver);

@@ -1,10 +1,10 @@
-//! Services: prerequisites that go on while the checks run. Each has a launcher and a thread of its own, which supervises it.
+//! Services: prerequisites that keep running during the checks. Each has its own launcher and a thread that supervises it.
 //!
-//! It takes its turn in the machine-wide queue for its start and gives it back when it is ready: whoever waits for a slot waits for
-//! actions that end. It ends when the checks are over, before the clean-up, so that every end that was not asked for is one that
-//! came too early: it is told to the run's control, which stops the check under way.
+//! A service takes a turn in the machine-wide queue for its start only, because the queue relies on actions that end. It is
+//! stopped after the checks and before the cleanup. So an end that nobody asked for always comes too early: the run's control is
+//! told, and the current check is stopped.
 
-use crate::project::RunError;
+use crate::project::ProjectError;
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::time::Duration;
@@ -25,23 +25,23 @@ use crate::run::perform::{Allowed, Attempts, Performer, limits_of, not_started};
 use crate::run::queue::{Answer, Turn};
 use crate::tools::{self, ServiceInput, ServiceLife};
 
-/// How long a look at a port before the start takes at most; on this machine a connection is accepted or refused at once.
+/// The time limit for checking a port before the start. On this machine a connection is accepted or refused at once.
 const FIRST_LOOK: Duration = Duration::from_millis(500);
 
-/// How much a command that looks at a service may print.
+/// The largest output of a readiness command.
 const LOOK_OUTPUT: u64 = 1024 * 1024;
 
-/// What came of starting a service.
+/// The result of starting a service.
 pub(crate) enum Started {
-    /// It is ready and goes on.
+    /// The service is ready and running.
     Ready(Box<RunningService>),
-    /// It is over, or was not started.
+    /// The service has ended, or was not started.
     Over(Box<ActionResult>),
 }
 
 impl Performer<'_, '_> {
-    /// Starts a service when its turn has come, and returns when it is ready or over.
-    pub(crate) fn start_service(&mut self, action: &Action, service: &Service) -> Result<Started, RunError> {
+    /// Waits for a turn and starts a service. Returns when it is ready or has ended.
+    pub(crate) fn start_service(&mut self, action: &Action, service: &Service) -> Result<Started, ProjectError> {
         let Answer { turn, waited } = self.next_turn(action)?;
         let _slot = match turn {
             Turn::Given(slot) => slot,
@@ -50,7 +50,7 @@ impl Performer<'_, '_> {
             }
         };
         (self.show)(Progress::ActionStarted(Box::new(action.clone())));
-        let output = OutputDirectory::create(self.lock, &self.course.run_id, &action.id).map_err(RunError::Evidence)?;
+        let output = OutputDirectory::create(self.lock, &self.course.run_id, &action.id).map_err(ProjectError::Evidence)?;
         let environment = self.environment(action, output.path());
         let names = ActionFiles::of(action);
         let left = self.allowed(action).timeout;
@@ -82,16 +82,16 @@ impl Performer<'_, '_> {
         Ok(Started::Ready(Box::new(running)))
     }
 
-    /// Stops services that were ready, the last one first, and returns them in the order of their start. All are stopped, also when
-    /// one of them cannot be: the first fault is returned at the end.
-    pub(crate) fn end_services(&mut self, running: Vec<RunningService>) -> Result<Vec<ActionResult>, RunError> {
+    /// Stops the services in reverse order of their start, and returns their results in the order of their start. All are stopped
+    /// even if one fails to stop; the first failure is returned at the end.
+    pub(crate) fn end_services(&mut self, running: Vec<RunningService>) -> Result<Vec<ActionResult>, ProjectError> {
         let mut running = running;
         running.iter_mut().for_each(RunningService::take_last_look);
         let ended: Vec<_> = running.into_iter().rev().map(|one| self.end_service(one, &ServiceLife::Ready)).collect();
         ended.into_iter().rev().collect()
     }
 
-    fn end_service(&mut self, mut running: RunningService, life: &ServiceLife) -> Result<ActionResult, RunError> {
+    fn end_service(&mut self, mut running: RunningService, life: &ServiceLife) -> Result<ActionResult, ProjectError> {
         let ended = running.stop(self.course.request.control)?;
         let (notes, sandbox) = (std::mem::take(&mut running.notes), running.sandbox.take());
         let ready_after = running.ready_after;
@@ -99,23 +99,23 @@ impl Performer<'_, '_> {
             .map(|performed| ActionResult { notes: [notes, performed.notes].concat(), ..performed })
     }
 
-    fn service_over(&mut self, scene: Scene, ended: Ended, life: &ServiceLife) -> Result<ActionResult, RunError> {
+    fn service_over(&mut self, scene: Scene, ended: Ended, life: &ServiceLife) -> Result<ActionResult, ProjectError> {
         self.judge_service(&scene, ended, life, None, None)
     }
 
-    fn sinks_of(&self, scene: &Scene) -> Result<Sinks, RunError> {
-        let create = |name: &str| self.directory.create_file(name).map_err(RunError::Evidence);
+    fn sinks_of(&self, scene: &Scene) -> Result<Sinks, ProjectError> {
+        let create = |name: &str| self.directory.create_file(name).map_err(ProjectError::Evidence);
         Ok(Sinks { log: create(&scene.names.log.name)?, frames: create(&scene.names.frames.name)? })
     }
 
-    /// Looks at a service until it is ready, over, or late.
-    fn await_ready(&mut self, running: &mut RunningService, output: &OutputDirectory) -> Result<ServiceLife, RunError> {
+    /// Checks a service until it is ready, has ended, or runs out of time.
+    fn await_ready(&mut self, running: &mut RunningService, output: &OutputDirectory) -> Result<ServiceLife, ProjectError> {
         let (begun, service) = (clock::monotonic(), running.scene.service.clone());
         let mut last = None;
         loop {
             let left = service.timeout.saturating_sub(clock::monotonic().since(begun));
             let health = self.look_at(&running.scene, service.attempt_timeout.min(left), output)?;
-            // Whoever answered, it was not the service, if that has ended.
+            // If the service has ended, the answer came from another process.
             if running.has_ended(Duration::ZERO) {
                 return Ok(ServiceLife::EndedBefore);
             }
@@ -124,7 +124,7 @@ impl Performer<'_, '_> {
             }
             match (health, &last) {
                 (Health::Healthy, _) => return Ok(ServiceLife::Ready),
-                // A look that was cut short by the end of the time says less than the one before it.
+                // A check that the time limit cut short says less than the check before it.
                 (Health::Unhealthy(_), Some(_)) if left < service.attempt_timeout && is_late(begun, &service) => {}
                 (Health::Unhealthy(why), _) => last = Some(why),
             }
@@ -141,13 +141,14 @@ impl Performer<'_, '_> {
         }
     }
 
-    /// Returns why the start of a service is to be given up. That a service has ended is found out by looking at that service.
+    /// Returns why the start of a service should be abandoned. The end of a service is noticed separately, by its own health
+    /// check.
     fn stop_request(&self) -> Option<StopReason> {
         let is_heeded = |reason: &StopReason| heeded(ActionPhase::Prerequisite).contains(reason);
         self.course.request.control.requested().filter(is_heeded)
     }
 
-    fn look_at(&mut self, scene: &Scene, timeout: Duration, output: &OutputDirectory) -> Result<Health, RunError> {
+    fn look_at(&mut self, scene: &Scene, timeout: Duration, output: &OutputDirectory) -> Result<Health, ProjectError> {
         let ready = &scene.service.ready;
         let is_stopped = || self.stop_request().is_some();
         let look = Look { timeout, is_stopped: &is_stopped };
@@ -158,32 +159,32 @@ impl Performer<'_, '_> {
         }
     }
 
-    /// Carries out the command that says whether a service is ready, where and as the service itself runs. What it prints is shown
-    /// when the service is never ready, and not kept.
+    /// Runs the readiness command, isolated like the service and in the same directory. Its output is shown if the service never
+    /// becomes ready, and is not stored.
     fn look_by_command(
         &mut self,
         scene: &Scene,
         command: &CommandLine,
         timeout: Duration,
         output: &OutputDirectory,
-    ) -> Result<Health, RunError> {
+    ) -> Result<Health, ProjectError> {
         let name = &scene.action.name;
         let request =
             match self.launch_request(&scene.action, (command.argv.clone(), &Attempts::default()), &scene.environment, output)? {
                 Ok(request) => request,
-                Err(failure) => return Ok(Health::Unhealthy(format!("`{}` cannot be started: {failure:?}", command.display))),
+                Err(failure) => return Ok(Health::Unhealthy(format!("`{}` cannot be started: {failure}", command.display))),
             };
         let nothing = || File::options().write(true).open("/dev/null");
-        let lost = |source| RunError::Descriptor { action: name.clone(), source };
+        let lost = |source| ProjectError::Descriptor { action: name.clone(), source };
         let sinks = Sinks { log: nothing().map_err(lost)?, frames: nothing().map_err(lost)? };
         let limits = ActionLimits { idle: None, output: Some(LOOK_OUTPUT), timeout, ..limits_of(&scene.action, timeout) };
         let control = self.course.request.control;
         let heeded = heeded(scene.action.phase);
         match supervise(self.workspace.launcher()?, &request, &limits, sinks, control, heeded) {
             Ok(ended) => Ok(tools::health_of_command(command, &ended).map_or(Health::Healthy, Health::Unhealthy)),
-            // Nothing was started, and the next look is taken through a new one.
+            // The command was not started. The next check starts a new launcher.
             Err(SuperviseError::LauncherGone) => Ok(Health::Unhealthy("the launcher was gone".to_owned())),
-            Err(source) => Err(RunError::Supervise { action: name.clone(), source }),
+            Err(source) => Err(ProjectError::Supervise { action: name.clone(), source }),
         }
     }
 
@@ -194,11 +195,11 @@ impl Performer<'_, '_> {
         life: &ServiceLife,
         ready_after: Option<DurationMs>,
         sandbox: Option<&Sandbox>,
-    ) -> Result<ActionResult, RunError> {
+    ) -> Result<ActionResult, ProjectError> {
         let Scene { action, service, names, environment, program, waited } = scene;
         let captured = &ended.captured;
         let port = service.ready.port().or_else(|| tools::port_in_use(&captured.stdout, &captured.stderr));
-        // It is over: whoever holds its port now is another one.
+        // The service has ended, so another process holds its port now.
         let holders = port.filter(|_| ended.end.is_of_its_own()).map(|port| (port, read_port_holders(port)));
         let interpretation = tools::interpret_service(&ServiceInput {
             action: tools::Input {
@@ -238,7 +239,7 @@ impl Performer<'_, '_> {
         let disposition = ActionDisposition::Executed(Box::new(executed));
         let over =
             ActionResult { files, environment_names, notes, waited: *waited, ..ActionResult::new(action.clone(), disposition) };
-        // That it was ready was told when it was.
+        // A ready service was reported when it became ready.
         if code != CategoryCode::Served {
             self.tell(&over);
         }
@@ -246,7 +247,7 @@ impl Performer<'_, '_> {
     }
 }
 
-/// Returns how a service was seen that was not to be had, or not to the end; nothing where it was stopped because the run was.
+/// Returns the observations of a service that failed; none if it was stopped because the run was stopped.
 fn observed(service: &Service, life: &ServiceLife, ended: &Ended, port: Option<u16>) -> Observed {
     let target = match &service.ready {
         ReadyCheck::Url(url) => url.as_str().to_owned(),
@@ -267,7 +268,7 @@ fn observed(service: &Service, life: &ServiceLife, ended: &Ended, port: Option<u
         ActionEnd::NotStarted(SpawnFailure::PortHeld { port, holders }) => {
             Some(PortSeen { port: *port, holders: holders.clone() })
         }
-        // It is over: whoever listens now is another one.
+        // The service has ended, so another process listens now.
         ActionEnd::Exited { .. }
         | ActionEnd::Signalled { .. }
         | ActionEnd::TimedOut { .. }
@@ -286,7 +287,7 @@ fn is_late(begun: Monotonic, service: &Service) -> bool {
     clock::monotonic().since(begun) >= service.timeout
 }
 
-/// Returns why a service may not be started: somebody listens where it is expected, and would answer in its place.
+/// Returns why a service may not be started: another process listens at its address and would answer instead.
 fn held_port(service: &Service) -> Option<SpawnFailure> {
     let port = service.ready.port()?;
     let holders = read_port_holders(port);

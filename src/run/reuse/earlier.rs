@@ -1,4 +1,4 @@
-//! Finds the earlier verdict that stands for a check, and sees to it that its evidence is what it was.
+//! Finds the earlier result for a check, and verifies that its evidence is unchanged.
 
 use crate::evidence;
 use crate::model::{Action, Digest, EvidenceFile};
@@ -10,7 +10,7 @@ use crate::run::reuse::{Wanted, entry_to_reuse, judgement_of};
 use crate::store::IndexedRun;
 
 impl Workspace {
-    /// Returns the newest verdict on a check with these inputs; none where there is none, or where anything about it is in doubt.
+    /// Returns the newest result of a check with these inputs; none: there is none, or something about it is doubtful.
     pub(crate) fn earlier_verdict(
         &self,
         request: &RunRequest<'_>,

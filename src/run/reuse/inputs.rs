@@ -1,4 +1,4 @@
-//! What a check depends on, as one digest: its settings, the files it names or the whole tree, environment, variables, sandbox.
+//! The inputs of a check as one digest: its settings, its files or the whole tree, environment, variables, sandbox.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -13,59 +13,62 @@ use crate::project::{Surveyed, is_pinned};
 use crate::report::GENERATED_BY;
 use crate::tree::TreeIndex;
 
-/// The first part of every digest of inputs: another way of making it has another name.
+/// The first part of every digest of inputs. When the way of computing it changes, this name changes too.
 const FORMAT: &[u8] = b"proctor-inputs-v2";
 
-/// What a check depends on.
+/// Everything that the result of a check may depend on.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct CheckInputs<'a> {
-    /// The digest of the check as resolved, and of the plan's prerequisites.
+    /// The digest of the check with all defaults filled in, and of the plan's prerequisites.
     pub(crate) check: Digest,
-    /// The digest of what it depends on of the tree.
+    /// The part of the tree that it depends on.
     pub(crate) tree: RelevantTree,
     /// The digest of tools, lock files and installed packages.
     pub(crate) environment: Digest,
-    /// The variables its command is given.
+    /// The environment variables of its command.
     pub(crate) variables: &'a BTreeMap<OsString, OsString>,
-    /// How it is kept apart, which decides what it sees.
+    /// The sandbox settings, which decide what it can see.
     pub(crate) sandbox: &'a SandboxSettings,
-    /// The strongest level that is tried.
+    /// The strongest isolation level that is tried.
     pub(crate) strongest_isolation: IsolationLevel,
 }
 
-/// What a check depends on of the tree.
+/// The part of a tree that a check depends on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum RelevantTree {
-    /// All of it.
     Whole(TreeDigest),
-    /// The files its `paths` name, and those that pin and configure the tools; the digest over their names and contents.
+    /// The files that its `paths` name, and those that pin and configure tools; the digest covers their names and contents.
     Files(Digest),
 }
 
-/// What is known of the inputs of a run's checks, by name, and of the environment they are part of.
+/// The inputs of a run's checks, by name, and the environment.
 pub(crate) struct ReusableInputs {
-    /// The environment as it was before the first check.
+    /// The environment before the first check.
     pub(crate) surveyed: Surveyed,
-    /// The digests, of those checks alone whose verdicts may be reused, in this run or a later one.
+    /// The digests for the checks whose results may be reused, in this run or a later one.
     pub(crate) of_checks: BTreeMap<String, (Digest, RelevantTree)>,
 }
 
-/// Names the variable that is another one for every action: where it may put artifacts.
+/// The variable with the directory for artifacts, whose value differs for every action.
 const OWN_OUTPUT: &str = "PROCTOR_OUT";
 
 impl CheckInputs<'_> {
-    /// Returns the one digest: where it is equal, a check has been given the same.
+    /// Returns the digest of all inputs. Equal digests mean that the check got the same inputs.
     ///
-    /// Not covered: files that belong to no tree, packages outside of the project's own environments, the network, the time.
+    /// Not covered: files outside of the tree, packages outside of the project's own environments, the network, the time.
     pub(crate) fn digest(&self) -> Digest {
+        self.digest_for(GENERATED_BY)
+    }
+
+    fn digest_for(&self, generated_by: &str) -> Digest {
         let mut hasher = Sha256::new();
         let (kind, tree): (&[u8], _) = match self.tree {
             RelevantTree::Whole(TreeDigest(digest)) => (b"whole", digest),
             RelevantTree::Files(digest) => (b"files", digest),
         };
         let sandbox = sandbox_identity(self.sandbox, self.strongest_isolation);
-        // Another version may read the same output otherwise.
-        for bytes in [FORMAT, GENERATED_BY.as_bytes(), kind, sandbox.as_bytes()] {
+        // Another version of proctor may interpret the same output differently.
+        for bytes in [FORMAT, generated_by.as_bytes(), kind, sandbox.as_bytes()] {
             part(&mut hasher, bytes);
         }
         for digest in [self.check, tree, self.environment] {
@@ -79,7 +82,7 @@ impl CheckInputs<'_> {
     }
 }
 
-/// Returns what a check with these `paths` depends on of a tree; none where that is not known, or where `paths` name nothing.
+/// Returns the part of a tree that a check with these `paths` depends on; none: it is not known, or `paths` match no file.
 pub(crate) fn relevant_tree(index: &TreeIndex, paths: &[String]) -> Option<RelevantTree> {
     if index.issues().iter().any(|issue| issue.kind == TreeIssueKind::Unreadable) {
         return None;
@@ -100,11 +103,11 @@ pub(crate) fn relevant_tree(index: &TreeIndex, paths: &[String]) -> Option<Relev
         }
         is_any_named |= is_named;
     }
-    // A check that depends on nothing would never be carried out again.
+    // A check without any input files would never be carried out again.
     is_any_named.then(|| RelevantTree::Files(Digest::from_hasher(hasher)))
 }
 
-/// Returns the sandbox in its written form. A field that is added there must be added here: it does not compile without.
+/// Returns the digest of the sandbox settings. All fields are listed, so a new field does not compile until it is added here.
 fn sandbox_identity(settings: &SandboxSettings, strongest: IsolationLevel) -> Digest {
     let SandboxSettings { mode, writable, sockets, visible, home, memory, processes } = settings;
     let mode: &[u8] = match mode {
@@ -134,7 +137,7 @@ fn sandbox_identity(settings: &SandboxSettings, strongest: IsolationLevel) -> Di
         .digest()
 }
 
-/// The kinds as they are hashed: a rename of the enum changes none of them.
+/// Returns the word that is hashed for a kind. It stays the same when the enum is renamed.
 fn kind_word(kind: EntryKind) -> &'static [u8] {
     match kind {
         EntryKind::Directory => b"directory",

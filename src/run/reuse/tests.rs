@@ -1,4 +1,4 @@
-//! When an earlier verdict stands for a check, row by row.
+//! Tests when an earlier result is used for a check, row by row.
 
 use super::*;
 use crate::model::{AgentAction, CategoryCode, Classification, DebtGeneration, DurationMs, OverallStatus, ResultType};
@@ -6,7 +6,7 @@ use crate::report::{ActionDisposition, ActionOutcomeV2, ActionResult, SkipReason
 
 const CHECK: (&str, &str) = ("STEP.1", "check");
 
-/// What is done to an entry that could be reused.
+/// A change to an entry that could otherwise be reused.
 type Change = fn(&mut ActionResultV2);
 
 fn environment() -> Digest {
@@ -17,7 +17,7 @@ fn tree() -> TreeDigest {
     TreeDigest(Digest::of(b"tree"))
 }
 
-/// An entry as a run writes it that has carried the check out.
+/// Returns an entry as written by a run that carried out the check.
 fn carried_out() -> ActionResultV2 {
     let action = crate::project::testing::action(crate::model::ActionPhase::Step);
     let skipped = action_result(&ActionResult::new(action, ActionDisposition::Skipped(SkipReason::Stopped)));
@@ -39,7 +39,7 @@ fn carried_out() -> ActionResultV2 {
     }
 }
 
-/// A report as a run writes it, with one check.
+/// Returns a report as written by a run with one check.
 fn report() -> ExecutionReportV2 {
     let text = include_str!("../../report/golden/execution-report.json");
     let mut report = crate::report::parse(text.as_bytes()).expect("the golden report is ours");

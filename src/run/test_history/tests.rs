@@ -1,4 +1,4 @@
-//! What is found in earlier runs, and how far back it is looked for.
+//! Tests what is found in earlier runs, and how far back they are read.
 
 use std::cell::Cell;
 
@@ -41,7 +41,7 @@ fn c06_a_run_that_cannot_be_read_excuses_no_declared_test() {
     let runs = [passed(4, &["b"]), unread(3), unread(2), passed(1, &["b"])];
     let why = format!("the tests of {} cannot be read as they were sealed", run(3));
     assert_eq!(passed_before(vec!["a"], || runs.clone().into_iter()), PassedBefore::Unknown(why));
-    // What is known says more than what is not.
+    // A known pass is reported even if another test is unknown.
     assert_eq!(passed_before(vec!["a", "b"], || runs.clone().into_iter()), known(&[("b", 4)]));
     assert_eq!(passed_before(vec!["b"], || runs.into_iter()), known(&[("b", 4)]), "it was found before that");
 }
@@ -74,7 +74,7 @@ fn c07_what_vanished_is_what_passed_in_the_newest_run_that_can_be_read() {
     assert_eq!(tests(&[unread(4)], &["a"]), None);
 }
 
-/// The report of a run with tests, two of whose attempts are kept.
+/// Returns the report of a run with tests and two recorded attempts.
 fn report() -> ExecutionReportV2 {
     let mut report = parse(include_bytes!("../../report/golden/execution-report.json")).expect("the golden report is ours");
     let first = report.evidence_files.iter().find(|file| file.name == "STEP.1-test-results.json").expect("pytest ran").clone();
@@ -101,7 +101,7 @@ fn an_action_has_a_record_of_each_attempt_and_the_last_is_the_first_to_be_read()
         let records = TestRecords::of(&report, "pytest").expect("it ran");
         assert_eq!(records.run, &report.authenticity.execution_id);
         assert_eq!(names(&records), ["STEP.1-attempt-2-test-results.json", "STEP.1-test-results.json"]);
-        // The report's own order is another.
+        // The report's own order differs from the order of attempts.
         report.evidence_files.reverse();
     }
     assert_eq!(TestRecords::of(&report, "eslint"), None, "it has no tests");

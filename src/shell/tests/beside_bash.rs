@@ -1,8 +1,8 @@
-//! Real bash beside what is said of a script.
+//! Compares the reader's judgement of generated scripts with real bash.
 //!
-//! In bash the command that decides is a function that writes down that it ran, and fails. Where bash then ends with 0, the script hides
-//! a failure, and the reader must have said so. With `false` as that command and nothing else that is unknown, both must agree, but for
-//! scripts with functions, of which the reader may refuse more.
+//! In bash the deciding command is a function that records its call and fails. If bash then ends with 0, the script hides a
+//! failure, and the reader must have found it. With `false` as the deciding command and no other unknown command, both must
+//! agree. Scripts with functions are an exception, because the reader may refuse more of them.
 
 use std::fmt::Write as _;
 use std::io::{Read as _, Write as _};
@@ -13,12 +13,12 @@ use proptest::test_runner::RngSeed;
 use crate::shell::tests::reads;
 use crate::shell::{hidden_failure, quote_word};
 
-/// The same scripts every time: what is found by chance belongs into the tables, not into the next run of somebody else.
+/// A fixed seed, so that every run tests the same scripts. A failure found with another seed belongs in the tables.
 const SEED: RngSeed = RngSeed::Fixed(19);
-/// So many scripts are given to one bash.
+/// The number of scripts that one bash process runs.
 const AT_ONCE: usize = 40;
 
-/// Reads scripts that end with NUL and prints for each its status and whether the command that decides ran.
+/// Reads scripts that end with NUL, and prints for each its status and whether the deciding command ran.
 const DRIVER: &str = r#"
 while IFS= read -r -d '' script; do
     ran=$( { (
@@ -32,7 +32,7 @@ done
 "#;
 
 fn script(decider: &'static str) -> impl Strategy<Value = String> {
-    // Beside a command that looks, `false` does not decide.
+    // Beside a command that tests something, `false` is no deciding command.
     let asks = if decider == "false" { "case $? in (0) ;; (*) exit 1;; esac" } else { "[ $? -eq 0 ]" };
     let leaf = prop_oneof![
         4 => Just(decider.to_owned()),
@@ -70,11 +70,11 @@ fn script(decider: &'static str) -> impl Strategy<Value = String> {
         ]
     });
     let lists = proptest::collection::vec(parts, 1..4);
-    // `rc` is known from the beginning, in bash as for the reader.
+    // `rc` has a known value from the beginning, for bash and for the reader.
     lists.prop_map(|parts| format!("rc=1; {}", parts.join("; ")))
 }
 
-/// Returns how each script ends in bash, and whether the command that decides ran in it.
+/// Returns for each script whether it ends with 0 in bash, and whether the deciding command ran.
 #[expect(clippy::disallowed_methods, reason = "a test beside the real shell")]
 fn in_bash(scripts: &[String]) -> Vec<(bool, bool)> {
     let mut input = String::new();
@@ -114,7 +114,7 @@ proptest! {
         for (script, (is_success, has_run)) in scripts.iter().zip(ends) {
             let is_hidden = hidden_failure(&reads(script)).is_some();
             let hides = is_success && has_run;
-            // A command in a function is judged for every call: more is refused there than what this one run of bash shows.
+            // A command in a function is judged for all calls, so the reader refuses more than one run of bash can show.
             let agrees = is_hidden == hides || (script.contains("f() {") && is_hidden);
             prop_assert!(agrees, "bash: {} {}; said {}: {}", is_success, has_run, is_hidden, script);
         }

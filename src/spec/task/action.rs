@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::config::ActionDefaults;
-use crate::model::{Action, ActionKind, ActionPhase, ActionType, CommandLine, EvidenceCapture, Tool};
+use crate::model::{Action, ActionDefaults, ActionKind, ActionPhase, ActionType, CommandLine, EvidenceCapture, Tool};
 use crate::spec::action::plain_action;
 use crate::spec::recognised::recognised;
 use crate::spec::review::review;
@@ -154,15 +153,7 @@ impl Resolver<'_> {
     }
 
     fn directory(&self, raw: &RawAction) -> String {
-        match &raw.parameters {
-            RawParameters::TerminalCommand(command) => self.path(&command.working_directory),
-            RawParameters::CustomScript(_)
-            | RawParameters::FileValidation(_)
-            | RawParameters::HttpRequest(_)
-            | RawParameters::DockerCommand(_)
-            | RawParameters::DatabaseQuery(_)
-            | RawParameters::McpBrowserCommand(_) => String::new(),
-        }
+        raw.parameters.command().map(|command| self.path(&command.working_directory)).unwrap_or_default()
     }
 
     fn variables(&self, raw: &RawAction) -> BTreeMap<String, String> {

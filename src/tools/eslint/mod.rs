@@ -11,10 +11,10 @@ mod stylish;
 
 use crate::model::{CategoryCode, DiagnosticSummary, FindingLevel, Interpretation};
 use crate::tools::gathered::Gathered;
-use crate::tools::interpret::{Exited, signal_through_wrapper};
+use crate::tools::interpret::Exited;
+use crate::tools::launch_failure;
 use crate::tools::launchers::locate;
 use crate::tools::prepare::option_value;
-use crate::tools::{launch_failure, signals};
 pub(super) use call::{max_warnings, script_max_warnings};
 pub(super) use discover::find;
 pub(super) use prepare::ask;
@@ -55,13 +55,8 @@ pub(super) fn interpret(exited: &Exited<'_>) -> Interpretation {
         Ok(output) => output,
         Err(interpretation) => return *interpretation,
     };
-    if output.diagnostics.is_empty()
-        && let Some(failure) = launch_failure::find(exited)
-    {
-        return failure;
-    }
-    if let Some(signal) = signals::of_exit_code(exited.code) {
-        return signal_through_wrapper(exited.code, signal);
+    if let Some(interpretation) = launch_failure::find_or_signal(exited, output.diagnostics.is_empty()) {
+        return interpretation;
     }
     let counted = output.counted();
     // What ESLint states wins over what was read, so that a message of an unforeseen form is never lost from the counts.

@@ -13,10 +13,10 @@ mod ruff;
 
 use crate::model::{CategoryCode, DiagnosticSummary, FindingLevel, Interpretation};
 use crate::tools::gathered::Gathered;
-use crate::tools::interpret::{Exited, signal_through_wrapper};
+use crate::tools::interpret::Exited;
+use crate::tools::launch_failure;
 use crate::tools::launchers::locate;
 use crate::tools::prepare::option_value;
-use crate::tools::{launch_failure, signals};
 pub(super) use discover::{find_mypy, find_ruff};
 pub(super) use mypy_strictness::{UNTYPED, strictness};
 pub(super) use prettier::prettier_checks;
@@ -39,13 +39,8 @@ pub(super) fn interpret(exited: &Exited<'_>) -> Interpretation {
         Ok(output) => output,
         Err(interpretation) => return *interpretation,
     };
-    if output.diagnostics.is_empty()
-        && let Some(failure) = launch_failure::find(exited)
-    {
-        return failure;
-    }
-    if let Some(signal) = signals::of_exit_code(exited.code) {
-        return signal_through_wrapper(exited.code, signal);
+    if let Some(interpretation) = launch_failure::find_or_signal(exited, output.diagnostics.is_empty()) {
+        return interpretation;
     }
     let errors = output.diagnostics.count(FindingLevel::Error);
     let warnings = output.diagnostics.count(FindingLevel::Warning);

@@ -9,9 +9,9 @@ mod strictness;
 
 use crate::model::{CategoryCode, Diagnostic, FindingLevel, Interpretation};
 use crate::tools::gathered::Gathered;
-use crate::tools::interpret::{Exited, signal_through_wrapper};
+use crate::tools::interpret::Exited;
+use crate::tools::launch_failure;
 use crate::tools::places::Place;
-use crate::tools::{launch_failure, signals};
 pub(super) use discover::find;
 pub(super) use strictness::strictness;
 
@@ -35,13 +35,8 @@ pub(super) fn diagnostics(text: &str, place: Place<'_>) -> Vec<Diagnostic> {
 /// Judges a tsc run that ended by itself.
 pub(super) fn interpret(exited: &Exited<'_>) -> Interpretation {
     let parsed = output::parse(&exited.stdout, exited.place);
-    if parsed.diagnostics.is_empty()
-        && let Some(failure) = launch_failure::find(exited)
-    {
-        return failure;
-    }
-    if let Some(signal) = signals::of_exit_code(exited.code) {
-        return signal_through_wrapper(exited.code, signal);
+    if let Some(interpretation) = launch_failure::find_or_signal(exited, parsed.diagnostics.is_empty()) {
+        return interpretation;
     }
     let (category, reason) = decide(exited, &parsed.diagnostics);
     let counts_override = if exited.stdout_is_complete { None } else { parsed.counts() };

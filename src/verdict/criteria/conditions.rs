@@ -1,22 +1,22 @@
-//! What a condition comes to for the task: unknown is "not met" for success and "triggered" for failure (C67).
+//! Evaluates a task's conditions. An unknown success condition is not met, and an unknown failure condition is triggered (C67).
 
 use crate::condition::{Condition, ConditionTruth, Evaluation, Reference, evaluate};
 use crate::model::{ActualValue, ConditionValue, JudgedCondition, ResultType, TaskCondition};
 use crate::verdict::criteria::seen::{SeenAction, SeenRun};
 
-/// What a condition stands for.
+/// The role of a condition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Role {
-    /// It must be met.
+    /// The condition must be met.
     Success,
-    /// It must not be triggered.
+    /// The condition must not be triggered.
     Failure,
 }
 
-/// A text in a report is cut to so many characters: all of it is in the action's log.
+/// The most characters of a text that a report shows. The action's log has the whole text.
 const SHOWN_CHARACTERS: usize = 200;
 
-/// Judges a condition. One that cannot be read is unknown: whoever read the specification has refused it already.
+/// Evaluates a condition. One that cannot be parsed is unknown; the specification's reader would have refused it.
 pub(super) fn judge_condition(condition: &TaskCondition, role: Role, actions: &[SeenAction<'_>]) -> JudgedCondition {
     let run = SeenRun(actions);
     let judged =
@@ -34,7 +34,7 @@ pub(super) fn judge_condition(condition: &TaskCondition, role: Role, actions: &[
     judged(decided, evaluation.actual.into_iter().map(shortened).collect(), evaluation.unknown, reason)
 }
 
-/// Returns why a condition counts against the task: what is not known, else what became of the actions it speaks of.
+/// Returns why a condition counts against the task: the unknown values, otherwise the results of the actions in it.
 fn reason(condition: &Condition, evaluation: &Evaluation, run: &SeenRun<'_>) -> String {
     let references = condition.references();
     if evaluation.truth == ConditionTruth::Unknown && evaluation.unknown.is_empty() {
@@ -69,7 +69,7 @@ fn why_unknown(action: Option<&SeenAction<'_>>, reference: &Reference) -> String
     }
 }
 
-/// Returns why a text is not known whose stream was not kept whole; none where it was, or something else is asked.
+/// Returns why a text is unknown because its stream was not stored completely; none: it was, or the reference is no text.
 fn why_cut(action: &SeenAction<'_>, reference: &Reference) -> Option<String> {
     let stream = match reference.field.as_str() {
         "stdout" => action.stdout?,

@@ -1,4 +1,4 @@
-//! Whether the tests that were declared to fail did, all of them and no others (C06).
+//! Decides whether exactly the tests failed that were declared to fail (C06).
 
 use std::collections::BTreeSet;
 
@@ -6,7 +6,7 @@ use crate::model::{ActionPhase, Blocking, ExpectedFailure, JudgedFailure, ToolCl
 use crate::verdict::criteria::seen::SeenAction;
 use crate::verdict::red::listed;
 
-/// Judges a declared failure over all TEST steps of a run. A step that fails in another way blocks, and is not judged again here.
+/// Evaluates a declared failure over all TEST steps of a run. A step that failed in another way blocks already.
 pub(in crate::verdict) fn judge_failure(expected: &ExpectedFailure, actions: &[SeenAction<'_>]) -> JudgedFailure {
     let steps = || actions.iter().filter(|action| action.phase == ActionPhase::Step && action.class == ToolClass::Test);
     let failures = steps().filter_map(|step| step.tests).flat_map(|tests| &tests.failures);
@@ -20,7 +20,7 @@ pub(in crate::verdict) fn judge_failure(expected: &ExpectedFailure, actions: &[S
     } else if failed.is_empty() {
         Some("The tests were expected to fail, and none did".to_owned())
     } else if expected.tests.is_empty() {
-        // Which tests fail was not said: that some do is all that can be shown.
+        // No tests were declared by name, so it is enough that some tests fail.
         None
     } else if let Some(step) = failed_otherwise {
         Some(format!("{} did not fail as declared: {}", step.id, step.reason.unwrap_or("nobody knows why")))

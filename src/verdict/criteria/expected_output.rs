@@ -1,15 +1,15 @@
-//! What a task expects of its output as a whole. The format does not say of which action, so this does:
+//! The expectations of a task on its output. The format does not say which action they refer to, so this is the rule:
 //!
-//! * each text of `stdoutContains` must stand in the standard output of one step that was carried out;
-//! * `stderrEmpty` asks that no step which was carried out printed anything on standard error, and that there is one;
-//! * `exitCode` is that of the last TEST step, else of the last step.
+//! * each text of `stdoutContains` must occur in the standard output of at least one step that was carried out;
+//! * `stderrEmpty` requires that at least one step was carried out and none of them wrote to standard error;
+//! * `exitCode` is the exit code of the last TEST step, otherwise of the last step.
 //!
-//! What was not seen is not met: a run without steps meets none of them.
+//! What was not seen is not met: a run without steps meets no expectation.
 
-use crate::model::{ActionPhase, ExpectedOutput, JudgedExpectation, ToolClass};
+use crate::model::{ActionPhase, ExpectedOutput, JudgedExpectation, ToolClass, quoted_text};
 use crate::verdict::criteria::seen::{SeenAction, text_of};
 
-/// Judges what was expected, in the order above.
+/// Evaluates the expectations, in the order above.
 pub(super) fn judge_output(expected: &ExpectedOutput, actions: &[SeenAction<'_>]) -> Vec<JudgedExpectation> {
     let steps: Vec<_> = actions.iter().filter(|action| action.phase == ActionPhase::Step).collect();
     let mut judged: Vec<_> = expected.stdout_contains.iter().map(|text| judge_text(text, &steps)).collect();
@@ -38,7 +38,7 @@ fn judge_text(text: &str, steps: &[&SeenAction<'_>]) -> JudgedExpectation {
     } else {
         Some("No step printed it".to_owned())
     };
-    judge(format!("standard output contains {text:?}"), objection)
+    judge(format!("standard output contains {}", quoted_text(text)), objection)
 }
 
 fn judge_stderr(steps: &[&SeenAction<'_>]) -> JudgedExpectation {

@@ -1,6 +1,6 @@
-//! A task's own criteria: they decide the verdict and whether it may be ticked off, never what an action is (C04; R5).
+//! A task's own criteria. They decide the verdict and the completion of the task, but never the result of an action (C04; R5).
 //!
-//! Owns what conditions, expected output, pass rate and required evidence come to. `conditions` has the values conditions ask for.
+//! This folder evaluates conditions, expected output, pass rate and required evidence. `condition/` parses the conditions.
 
 mod conditions;
 mod expected_failure;
@@ -19,14 +19,15 @@ use crate::verdict::wording::counted;
 
 pub use seen::{SeenAction, SeenAnswer, SeenFile};
 
-/// Evidence that is of another kind too: the log of a test run is what its command printed, byte for byte. Nothing else is (C68).
+/// Files that count as evidence of a second kind too: the log of a test run is also the terminal output of its command (C68).
 const ALSO: [(EvidenceKind, EvidenceKind); 1] = [(EvidenceKind::TestExecutionLog, EvidenceKind::TerminalOutput)];
 
-/// Judges a task's criteria and lets them decide `verdict`, where there is one (E17).
+/// Evaluates a task's criteria, and updates `verdict` if the run has one (E17).
 ///
-/// The verdict stays PASSED only if nothing blocks, every success condition is met, no failure condition is triggered, the expected
-/// output was seen, and tests that were declared to fail did. The task may be ticked off only if, besides, the pass-rate rule holds, no required evidence is missing,
-/// and a test was executed where there is a TEST step. A step passes that is SUCCESS or has findings the policy allows (C34).
+/// The verdict stays PASSED only if nothing blocks, every success condition is met, no failure condition is triggered, the
+/// expected output was seen, and the tests that were declared to fail did. The task is complete only if, in addition, the pass
+/// rate is reached, all required evidence exists, and at least one test was executed if there is a TEST step. A step passes if it
+/// is SUCCESS or has findings that the policy allows (C34).
 pub fn judge_criteria(
     verdict: &mut RunVerdict,
     criteria: &TaskCriteria,
@@ -79,8 +80,8 @@ fn decide_result(verdict: &mut RunVerdict, result: OverallResult, evaluation: &C
     verdict.completion_status = CompletionStatus::Incomplete;
 }
 
-/// Returns what of the criteria fails the verdict, in words. What is asked of a step that failed as declared is asked of the
-/// implementation, which is still to come: it is shown, and keeps the task from being complete.
+/// Returns in words which criteria make the verdict FAILED. Conditions on a step that failed as declared concern the
+/// implementation, which does not exist yet: they are shown and keep the task incomplete, but do not fail the verdict.
 fn objections(evaluation: &CriteriaEvaluation, actions: &[SeenAction<'_>]) -> Vec<String> {
     let declared: Vec<_> = actions.iter().filter(|action| action.is_expected_failure).collect();
     let counts = |judged: &&JudgedCondition| !declared.iter().any(|action| speaks_of(judged, action));
@@ -105,13 +106,13 @@ fn objections(evaluation: &CriteriaEvaluation, actions: &[SeenAction<'_>]) -> Ve
     against
 }
 
-/// Returns whether a condition speaks of a value of an action.
+/// Returns whether a condition refers to a value of an action.
 fn speaks_of(judged: &JudgedCondition, action: &SeenAction<'_>) -> bool {
     let mut references = judged.actual.iter().map(|actual| &actual.reference).chain(&judged.unknown);
     references.any(|reference| reference.strip_prefix(action.id.as_str()).is_some_and(|rest| rest.starts_with(['.', '['])))
 }
 
-/// `4 of 6 success conditions`
+/// Returns a count in words, such as `4 of 6 success conditions`.
 fn share(part: u64, whole: usize, noun: &str) -> String {
     format!("{part} of {}", counted(whole as u64, noun))
 }
@@ -131,7 +132,7 @@ fn decide_completion(verdict: &mut RunVerdict, evaluation: &CriteriaEvaluation, 
     if against.is_empty() {
         return;
     }
-    // A verdict that says what is wrong says it first; one that is PASSED has nothing to say here.
+    // A verdict that is not complete for other reasons names those first. A PASSED verdict has none.
     let own = (verdict.completion_status == CompletionStatus::Incomplete).then(|| verdict.completion_reason.clone());
     verdict.completion_reason = capitalised(&own.into_iter().chain(against).collect::<Vec<_>>().join("; "));
     verdict.completion_status = CompletionStatus::Incomplete;
@@ -143,7 +144,7 @@ fn decide_completion(verdict: &mut RunVerdict, evaluation: &CriteriaEvaluation, 
     }
 }
 
-/// Returns why too few steps pass. Without steps none does.
+/// Returns why too few steps pass; none: enough steps pass. Without steps the rate is not reached.
 fn pass_rate_objection(criteria: &TaskCriteria, actions: &[SeenAction<'_>]) -> Option<String> {
     let steps: Vec<_> = actions.iter().filter(|action| action.phase == ActionPhase::Step).collect();
     let passed = steps.iter().filter(|step| step.passes()).count() as u64;
@@ -156,7 +157,7 @@ fn pass_rate_objection(criteria: &TaskCriteria, actions: &[SeenAction<'_>]) -> O
     too_few.then(|| format!("{passed} of {} pass, and {} % must", counted(all, "step"), spoken_per_cent(least)))
 }
 
-/// Returns hundredths of a per cent as people say them: `60`, `62.5`.
+/// Returns hundredths of a per cent in the form for people: `60`, `62.5`.
 fn spoken_per_cent(basis_points: u64) -> String {
     let text = format!("{}.{:02}", basis_points / 100, basis_points % 100);
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
@@ -168,7 +169,7 @@ fn capitalised(text: &str) -> String {
 }
 
 impl SeenAction<'_> {
-    /// Returns whether a step passes: it was carried out, nothing in it blocks, and it is no declared failure.
+    /// Returns whether a step passes: it was carried out, it does not block, and it is no declared failure.
     fn passes(&self) -> bool {
         self.status.is_some() && self.blocking == Blocking::Allowed && !self.is_expected_failure
     }

@@ -1,4 +1,4 @@
-//! What was seen of a run's actions, as conditions ask for it.
+//! The observations of a run's actions, in the form that conditions refer to.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -10,72 +10,66 @@ use crate::model::{
     ActionId, ActionPhase, ActionType, Blocking, DiagnosticSummary, DurationMs, ResultType, StreamExcerpt, TestResults, ToolClass,
 };
 
-/// What was seen of one action. What was not seen is none, and a condition on it is unknown.
+/// The observations of one action. A missing observation is none, and makes a condition on it unknown.
 #[derive(Debug, Clone)]
 pub struct SeenAction<'a> {
-    /// The action.
     pub id: &'a ActionId,
-    /// Its type.
     pub action_type: ActionType,
-    /// The phase it belongs to.
     pub phase: ActionPhase,
-    /// What its outcome means.
     pub class: ToolClass,
-    /// What it is; SUCCESS for a prerequisite that is unchanged since it was; none where it was not carried out.
+    /// The result; SUCCESS for an unchanged prerequisite; none: it was not carried out.
     pub status: Option<ResultType>,
-    /// Why it is that, in words for people.
+    /// The reason of the result, in words for people.
     pub reason: Option<&'a str>,
-    /// Whether it blocks.
+    /// Whether the result blocks.
     pub blocking: Blocking,
-    /// Whether it failed as it was declared to (C06).
+    /// Whether it failed as declared (C06).
     pub is_expected_failure: bool,
-    /// The exit code of a process that ended by itself.
+    /// The exit code of a process that exited by itself.
     pub exit_code: Option<i32>,
-    /// How long it took.
     pub duration: Option<DurationMs>,
-    /// What its process printed on standard output.
+    /// The standard output of its process.
     pub stdout: Option<&'a StreamExcerpt>,
-    /// What its process printed on standard error.
+    /// The standard error of its process.
     pub stderr: Option<&'a StreamExcerpt>,
-    /// What its tool found, as the policy left it.
+    /// The findings of its tool, after the policy was applied.
     pub findings: Option<&'a DiagnosticSummary>,
-    /// What its test report says.
+    /// The results in its test report.
     pub tests: Option<&'a TestResults>,
-    /// What was seen of the file it looked at.
+    /// The observations of the checked file.
     pub file: Option<SeenFile>,
-    /// The answer it got.
+    /// The answer to its request.
     pub answer: Option<SeenAnswer>,
 }
 
-/// What was seen of a file.
+/// The observations of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SeenFile {
-    /// Whether it is there.
+    /// Whether the file exists.
     pub exists: bool,
-    /// Its size in bytes, where it is there.
+    /// The size in bytes, if the file exists.
     pub size: Option<u64>,
-    /// Whether it is JSON, where that was looked at.
+    /// Whether the content is JSON, if that was checked.
     pub is_valid_json: Option<bool>,
-    /// Whether its content is what was expected, where that was looked at.
+    /// Whether the content is as expected, if that was checked.
     pub pattern_matches: Option<bool>,
 }
 
-/// An answer to a request.
+/// The answer to a request, as conditions refer to it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SeenAnswer {
-    /// Its status.
+    /// The status code.
     pub status: u16,
-    /// Its headers by lower-case name.
+    /// The headers by lower-case name.
     pub headers: BTreeMap<String, String>,
-    /// Its body: JSON where it is, else a text; none where it was not kept whole.
+    /// The body as JSON, otherwise as text; none: it was not stored completely.
     pub body: Option<Value>,
 }
 
-/// What was seen of a run.
+/// The observations of a run.
 pub(super) struct SeenRun<'a>(pub(super) &'a [SeenAction<'a>]);
 
 impl SeenRun<'_> {
-    /// Returns an action by its id.
     pub(super) fn action(&self, id: &ActionId) -> Option<&SeenAction<'_>> {
         self.0.iter().find(|action| action.id == id)
     }
@@ -109,12 +103,12 @@ impl SeenAction<'_> {
             Field::Size => count(self.file?.size?),
             Field::IsValidJson => self.file?.is_valid_json.map(FieldValue::Boolean),
             Field::PatternMatches => self.file?.pattern_matches.map(FieldValue::Boolean),
-            // Actions that have these are not carried out (E8).
+            // Only actions of types that are not carried out have these fields (E8).
             Field::Count | Field::Initialized => None,
         }
     }
 
-    /// Returns the exit code; where there is no process, 0 for SUCCESS and 1 for anything else (C66).
+    /// Returns the exit code. For an action without a process it is 0 for SUCCESS and 1 otherwise (C66).
     pub(super) fn exit_code(&self) -> Option<i32> {
         match self.action_type {
             ActionType::FileValidation | ActionType::HttpRequest => {
@@ -130,7 +124,7 @@ impl SeenAction<'_> {
     }
 }
 
-/// Returns a stream as text. Where it was cut, bytes of a character that the cut divides belong to neither part.
+/// Returns a stream as text. If a cut splits a character, its bytes are dropped from both parts.
 pub(super) fn text_of(stream: &StreamExcerpt) -> OutputText<'_> {
     if stream.tail.is_empty() && stream.is_complete() {
         return OutputText { parts: vec![String::from_utf8_lossy(&stream.head)], complete: true };
@@ -146,7 +140,7 @@ pub(super) fn text_of(stream: &StreamExcerpt) -> OutputText<'_> {
     OutputText { parts, complete: false }
 }
 
-/// Returns how many bytes at the end begin a character that does not end there.
+/// Returns how many bytes at the end belong to an incomplete character.
 fn divided_at_end(bytes: &[u8]) -> usize {
     let Some(back) = bytes.iter().rev().take(3).position(|byte| *byte >= 0b1100_0000) else { return 0 };
     let lead = bytes[bytes.len() - 1 - back];

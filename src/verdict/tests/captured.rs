@@ -1,5 +1,5 @@
-//! What captured outputs of real tools amount to, from the first byte to the debt: rows C01–C14, C28, C51, C69 and R1 of the
-//! decisions on seed 004.
+//! Judges captured output of real tools, from the first byte to the debt: rows C01–C14, C28, C51, C69 and R1 of the decisions on
+//! seed 004.
 
 use serde_json::{Value, json};
 
@@ -17,7 +17,7 @@ fn outcome(path: &str) -> ActionJudgement {
     of(tool, &exited(code), &interpretation)
 }
 
-/// The same, with runs before it.
+/// Judges a captured output, given what earlier runs show.
 fn outcome_after(history: &TestHistory, path: &str) -> ActionJudgement {
     let (tool, code, interpretation) = captured(path);
     judge_after(history, &step(tool), &exited(code), &interpretation)
@@ -31,12 +31,12 @@ fn step(tool: Tool) -> Action {
     Action { policy: tool.default_strategy().map(policy), ..action(tool, ActionPhase::Step) }
 }
 
-/// Returns what a table of this file compares: type, code, and category of the debt.
+/// Returns the values that the tables in this file compare: type, code, and category of the debt.
 fn seen(outcome: &ActionJudgement) -> (ResultType, CategoryCode, Option<DebtCategory>) {
     (outcome.classification.category, outcome.classification.code, outcome.debt.category)
 }
 
-/// Fails unless each output amounts to this, and blocks.
+/// Fails unless each output has this judgement and blocks.
 #[track_caller]
 fn assert_blocks(rows: &[(&str, ResultType, CategoryCode, Option<DebtCategory>)]) {
     for (path, result, code, debt) in rows {
@@ -75,7 +75,7 @@ fn c03_c20_warnings_alone_are_a_validation_failure_that_does_not_block_and_is_de
     assert_eq!((outcome.debt.should_generate, outcome.debt.severity), (true, Some(Severity::Medium)));
 }
 
-/// As E4 amends it: an error while tests are collected is the tests' own failure, and a usage error is no debt.
+/// As amended by E4: an error during collection is a failure of the tests, and a usage error is no debt.
 #[test]
 fn c07_only_tests_that_ran_and_failed_say_so() {
     use CategoryCode as C;
@@ -101,7 +101,7 @@ fn c07_only_tests_that_ran_and_failed_say_so() {
     assert_eq!(seen(&killed), (ExecutionError, C::Signalled, Some(IntegrationFailure)));
 }
 
-/// Whoever deletes a test does not make its failure an error of the command, which is no debt.
+/// Deleting a failing test must not turn its failure into a usage error, which would be no debt.
 #[test]
 fn c07_tests_that_were_there_and_vanished_are_missing_tests() {
     use CategoryCode as C;
@@ -111,7 +111,7 @@ fn c07_tests_that_were_there_and_vanished_are_missing_tests() {
     for (path, code, before) in [
         ("pytest/9.2.0/unknown-option.txt", C::TestsMissing, C::UsageError),
         ("pytest/9.2.0/no-tests.txt", C::NoTestsCollected, C::NoTestsCollected),
-        // What says something of tests that ran, or of a tool that could not, stays what it is.
+        // A category about tests that ran, or about a tool that could not run, does not change.
         ("pytest/9.2.0/fail.txt", C::TestsFailed, C::TestsFailed),
         ("pytest/9.2.0/syntax-error.txt", C::CollectionError, C::CollectionError),
         ("pytest/9.2.0/internal-error.txt", C::InternalError, C::InternalError),
@@ -130,7 +130,7 @@ fn c07_tests_that_were_there_and_vanished_are_missing_tests() {
     }
 }
 
-/// As E4 amends it: a usage error is an EXECUTION_ERROR whose cure is the specification, and no debt.
+/// As amended by E4: a usage error is an EXECUTION_ERROR that is fixed in the specification, and no debt.
 #[test]
 fn c11_c46_a_usage_error_is_no_debt_and_a_crash_is() {
     for path in [
@@ -262,7 +262,7 @@ fn c51_what_can_be_fixed_by_itself_is_what_the_tool_says() {
     assert_eq!(summary.fixable, Some(1));
 }
 
-/// The keys a finding has, for every tool the same, with the types they have where they are there.
+/// The findings of every tool have the same keys, with the same types.
 #[test]
 fn c69_findings_of_all_tools_have_one_shape() {
     for path in [
@@ -292,7 +292,7 @@ fn c69_findings_of_all_tools_have_one_shape() {
     }
 }
 
-/// The order of table R1: a limit, a start that failed and a signal decide before any report, and the phase comes last.
+/// The order of table R1: limits, failed starts and signals decide before any report, and the phase comes last.
 #[test]
 fn r1_the_first_row_that_matches_decides() {
     use CategoryCode as C;

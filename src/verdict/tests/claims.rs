@@ -1,4 +1,4 @@
-//! Claims that the end of an action contradicts, and what is said of files that were looked at.
+//! Tests claims that the end of an action contradicts, and results of file checks.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! When a task is complete: the rate of steps, the evidence that is required, and everything together (C34, C63, C68, R5).
+//! Tests when a task is complete: the pass rate, the required evidence, and all criteria together (C34, C63, C68, R5).
 
 use crate::model::{
     Blocking, CompletionStatus, Counts, EvidenceKind, ExpectedOutput, OverallResult, PartialReason, ResultType, TaskCriteria,
@@ -7,7 +7,7 @@ use crate::model::{
 use crate::verdict::tests::seen::{Seen, command, conditions, criteria, judged, judged_with, passed, tested};
 use crate::verdict::{RunFlow, RunVerdict, judge_run};
 
-/// Half-up rounding and "0 steps → null" are `rates_are_rounded_half_up_to_one_decimal`'s and `judge_run`'s.
+/// Rounding and "0 steps → null" are tested by `rates_are_rounded_half_up_to_one_decimal` and with `judge_run`.
 #[test]
 fn c63_the_rate_is_of_steps_alone() {
     let half = [
@@ -67,7 +67,7 @@ fn c68_evidence_is_of_a_kind_or_it_is_not() {
     assert_eq!(evaluation.missing_evidence, [EvidenceKind::TestExecutionLog], "a command's output is no test's");
 }
 
-/// Each part of the rule keeps a task from being ticked off by itself.
+/// Each part of the rule alone is enough to keep a task incomplete.
 #[test]
 fn r5_a_task_is_complete_only_if_everything_holds() {
     let seen = || [tested("STEP.1", 3, 0)];

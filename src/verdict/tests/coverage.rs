@@ -1,4 +1,4 @@
-//! Seed 004's last table, "Error Handling Coverage": classification, debt and agent's action of each of its rows.
+//! Tests each row of seed 004's last table, "Error Handling Coverage": classification, debt and the agent's action.
 
 use crate::model::{ActionJudgement, ActionKind, ActionPhase, BlockOn, CategoryCode, HttpRequest, Phase, ResultType, Tool};
 use crate::verdict::tests::{action, exited, findings, judge, judge_in, plain, policy, tests, timed_out, with_policy};
@@ -15,7 +15,7 @@ fn every_row_of_the_last_table_has_its_type_its_debt_and_its_action() {
     let step = |tool| action(tool, ActionPhase::Step);
     let failed = tests(CategoryCode::TestsFailed, 1, 1);
     for (row, outcome, result, debt, agent) in [
-        // R6: without declared failing tests a RED is debt; what to do is what the table says.
+        // Without declared tests a RED is debt (R6). The action is that of the table.
         ("TDD Red Phase", judge_in(&step(Tool::Pytest), &exited(1), &failed, Phase::Red, true), R::TestFailure, true, "CONTINUE"),
         ("Test Failure", judge(&step(Tool::Pytest), &exited(1), &failed), R::TestFailure, true, "IMPLEMENT_FIX"),
         (
@@ -47,7 +47,7 @@ fn every_row_of_the_last_table_has_its_type_its_debt_and_its_action() {
             true,
             "OPTIMIZE_OR_RAISE_TIMEOUT",
         ),
-        // E4, C10: what the specification gets wrong and only the tool can see; what the reader sees is never run.
+        // Specification errors that only the tool can notice (E4, C10). Errors that the reader notices never lead to a run.
         (
             "Spec Error",
             judge(&step(Tool::Pytest), &exited(4), &plain(CategoryCode::UsageError)),

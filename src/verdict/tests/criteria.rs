@@ -1,4 +1,4 @@
-//! Seed 004's conditions and expected output, row by row of the decisions (C04, C06, C65–C67).
+//! Tests seed 004's conditions and expected output, row by row of the decisions (C04, C06, C65–C67).
 
 use std::collections::BTreeMap;
 
@@ -55,7 +55,7 @@ fn a_task_without_a_success_condition_is_never_done() {
     assert_eq!(verdict.reason, "There is no success condition, so nothing shows that the task is done");
 }
 
-/// Seed 004's example: every condition of it, in the run it describes.
+/// Seed 004's example with all of its conditions, in the run that it describes.
 #[test]
 fn c65_every_condition_is_listed_with_its_value_and_its_reason() {
     let types = Seen { reason: "TypeScript found 1 error", ..command("STEP.3", ResultType::ValidationFailure, 2) };
@@ -207,7 +207,7 @@ fn a_long_value_is_shown_by_its_beginning() {
     assert_eq!(evaluation.success[0].actual, [actual]);
 }
 
-/// What is asked of a step that fails as declared is still to come; what is asked of the others is asked now.
+/// Conditions on a step that fails as declared are not due yet. Conditions on other steps are.
 #[test]
 fn c06_a_declared_failure_excuses_no_condition_on_another_step() {
     let seen = [command("STEP.1", ResultType::TestFailure, 1), command("STEP.2", ResultType::Success, 0)];

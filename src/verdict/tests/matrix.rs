@@ -1,5 +1,5 @@
-//! Each row of seed 004's "Classification Matrix" under its name, with the row of the decisions that amends it, and claims that
-//! are not believed (E3).
+//! Tests each row of seed 004's "Classification Matrix" under its name, with the decision that amends it, and claims that are not
+//! believed (E3).
 
 use crate::model::{
     Action, ActionEnd, ActionJudgement, ActionKind, ActionPhase, BlockOn, Blocking, CategoryCode, DebtCategory,
@@ -26,7 +26,7 @@ fn step(tool: Tool) -> Action {
     action(tool, ActionPhase::Step)
 }
 
-/// One row of seed 004's "Classification Matrix": result type, policy, whether it blocks, and category of the debt.
+/// A row of the matrix: result type, policy, whether it blocks, and category of the debt.
 struct Cells {
     result: ResultType,
     policy: Option<&'static str>,
@@ -36,7 +36,7 @@ struct Cells {
 
 const NO_POLICY: Option<&str> = None;
 
-/// Fails unless an outcome is what its row of the matrix says.
+/// Fails unless an outcome agrees with its row of the matrix.
 #[track_caller]
 fn assert_row(outcome: &ActionJudgement, expected: &Cells) {
     let told = &outcome.classification;
@@ -54,7 +54,7 @@ fn prerequisite(code: CategoryCode, kind: ActionKind) -> ActionJudgement {
     judge(&Action { kind, ..action(Tool::Generic, ActionPhase::Prerequisite) }, &exited(1), &plain(code))
 }
 
-/// C06, R6: a RED that declared no failing tests is marked as one and still blocks and is debt; the row of the seed holds for
+/// C06, R6: a RED without declared failing tests is marked as RED, but still blocks and is debt. The seed's row applies to
 /// declared ones.
 #[test]
 fn matrix_tdd_red_phase() {
@@ -64,7 +64,7 @@ fn matrix_tdd_red_phase() {
     assert_eq!(outcome.classification.tests_ran, Some(true));
 }
 
-/// C42: the category is the cause (BUSINESS_LOGIC_ERROR); FEATURE or BUG_FIX is the item's `workType`.
+/// C42: the category names the cause (BUSINESS_LOGIC_ERROR); the item's `workType` is FEATURE or BUG_FIX.
 #[test]
 fn matrix_actual_test_failure() {
     let outcome = judge(&step(Tool::Pytest), &exited(1), &tests(CategoryCode::TestsFailed, 1, 1));
@@ -114,7 +114,7 @@ fn matrix_prettier_issues() {
     assert_row(&outcome, &Cells { result: ResultType::ValidationFailure, policy, blocking: Blocking::Allowed, debt });
 }
 
-/// C13: 127 is only what a shell says of it.
+/// C13: the exit code 127 has this meaning only from a shell.
 #[test]
 fn matrix_tool_not_found() {
     for end in [not_found(), exited(127)] {
@@ -124,7 +124,7 @@ fn matrix_tool_not_found() {
     }
 }
 
-/// C11, E4: SPECIFICATION_ERROR is no category of debt. A command the tool refuses is no debt, one that crashes is.
+/// C11, E4: SPECIFICATION_ERROR is no category of debt. A refused command line is no debt, a crash is.
 #[test]
 fn matrix_invalid_command() {
     for (code, debt) in [(CategoryCode::UsageError, None), (CategoryCode::UnexpectedExit, Some(DebtCategory::IntegrationFailure))]
@@ -134,7 +134,7 @@ fn matrix_invalid_command() {
     }
 }
 
-/// C09: in a step, the same is an EXECUTION_ERROR.
+/// C09: in a step, the same failure is an EXECUTION_ERROR.
 #[test]
 fn matrix_server_down() {
     let outcome = prerequisite(CategoryCode::NoAnswer, ActionKind::HttpRequest(Box::new(HttpRequest::get("http://localhost/"))));
@@ -150,7 +150,7 @@ fn matrix_timeout() {
     assert_row(&outcome, &Cells { result: ResultType::Timeout, policy: NO_POLICY, blocking: Blocking::Blocks, debt });
 }
 
-/// C16: a step that looks for a file is a VALIDATION_FAILURE where it is missing.
+/// C16: a missing file in a step is a VALIDATION_FAILURE.
 #[test]
 fn matrix_missing_file() {
     let look = FileValidation { path: "QuoteService.ts".to_owned(), check: FileCheck::Exists };
@@ -160,7 +160,7 @@ fn matrix_missing_file() {
     assert_eq!(outcome.classification.prerequisite_type.as_deref(), Some("FILE_EXISTS"));
 }
 
-/// C10, C62: nothing is run; what is wrong is counted apart, and the run is a SPECIFICATION_ERROR without debt.
+/// C10, C62: nothing is run, the invalid action is counted separately, and the run is a SPECIFICATION_ERROR without debt.
 #[test]
 fn matrix_invalid_parameters() {
     let verdict = judge_run(&[(ActionPhase::Step, Some(&judge_invalid(Vec::new())))], &RunFlow::Finished);
@@ -169,7 +169,7 @@ fn matrix_invalid_parameters() {
     assert_eq!(verdict.overall_result, Some(OverallResult::Failed), "it blocks");
 }
 
-/// E4: what pytest's other exit codes and reports amount to.
+/// E4: the meaning of pytest's other exit codes and reports.
 #[test]
 fn what_the_matrix_leaves_open_is_decided() {
     use CategoryCode as C;

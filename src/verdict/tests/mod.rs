@@ -31,7 +31,7 @@ fn action(tool: Tool, phase: ActionPhase) -> Action {
     Action { command_is_ours: true, command, timeout: Duration::from_secs(10), grace, ..testing::action(tool, phase) }
 }
 
-/// A prerequisite that goes on while the checks run.
+/// A prerequisite that keeps running during the checks.
 pub(in crate::verdict) fn service() -> Action {
     let service = Service {
         ready: ReadyCheck::Port(1),
@@ -76,7 +76,7 @@ fn judge_in(
     judge_with(&TestHistory::default(), action, end, interpretation, (phase, cycle_started))
 }
 
-/// Judges an action of which earlier runs show something.
+/// Judges an action, given what earlier runs show.
 fn judge_after(history: &TestHistory, action: &Action, end: &ActionEnd, interpretation: &Interpretation) -> ActionJudgement {
     judge_with(history, action, end, interpretation, (Phase::Green, false))
 }
@@ -99,7 +99,7 @@ fn plain(category: CategoryCode) -> Interpretation {
     Interpretation::plain(category, "what was seen")
 }
 
-/// A test report with these counts; every failure is named.
+/// A test report with these counts and a name for every failure.
 fn tests(category: CategoryCode, passed: u64, failed: u64) -> Interpretation {
     let failures = (0..failed)
         .map(|number| TestFailure {

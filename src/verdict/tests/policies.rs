@@ -1,4 +1,4 @@
-//! Table R3 and the order of C24.
+//! Tests table R3 and the order of C24.
 
 use crate::model::{
     ActionJudgement, ActionPhase, BlockOn, Blocking, CategoryCode, DebtCategory, DiagnosticSummary, FindingLevel, Fix,
@@ -134,7 +134,7 @@ fn a_policy_holds_for_findings_that_are_counted_and_not_kept() {
     fixable.diagnostics.iter_mut().for_each(|diagnostic| diagnostic.fixable = Some(true));
     fixable.unlisted.files = 4;
     fixable.unlisted.by_rule.values_mut().for_each(|count| count.fixable = 10);
-    // What is promoted is added to errors of the same rule that are there already.
+    // Promoted findings are added to existing errors of the same rule.
     fixable.unlisted.by_rule.insert((FindingLevel::Error, Some("w".to_owned())), UnlistedCount { findings: 1, fixable: 1 });
     let strict = ToolPolicy { error_on_rules: vec!["w".to_owned()], ..policy(BlockOn::ErrorsOnly) };
     let summary = judge(&with_policy(Tool::Eslint, strict), &exited(1), &fixable).summary.expect("findings have one");

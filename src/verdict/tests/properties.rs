@@ -1,4 +1,4 @@
-//! What holds for every outcome and every run.
+//! Properties of every outcome and every run.
 
 use proptest::collection::vec;
 use proptest::option;

@@ -1,4 +1,4 @@
-//! Declared failures (C06, R6): what counts as one, what does not, and what a run with one amounts to.
+//! Tests declared failures (C06, R6): which failures count as declared, and the verdict of a run with one.
 
 use crate::model::{
     ActionEnd, ActionJudgement, ActionPhase, ActionType, Blocking, CategoryCode, CommandExit, CompletionStatus,
@@ -17,7 +17,7 @@ fn declared(names: &[usize]) -> ExpectedFailure {
     ExpectedFailure { tests: names.iter().map(|number| format!("tests.test_quote.test_{number}")).collect() }
 }
 
-/// Judges a run of one step, and the declaration with it.
+/// Judges a run of one step together with the declaration.
 fn run(
     expected: &ExpectedFailure,
     end: &ActionEnd,
@@ -26,7 +26,7 @@ fn run(
     run_after(&TestHistory::default(), expected, end, interpretation)
 }
 
-/// The same, with runs before it.
+/// Judges a run of one step, given what earlier runs show.
 fn run_after(
     history: &TestHistory,
     expected: &ExpectedFailure,
@@ -91,7 +91,7 @@ fn c06_tests_that_fail_as_declared_are_a_red_without_debt() {
     assert_eq!((judged.met, judged.failed.len(), judged.reason), (true, 2, None));
     assert_eq!((verdict.overall_status, verdict.overall_result), (OverallStatus::PartialSuccess, Some(OverallResult::Passed)));
     assert_eq!(verdict.partial_reason, Some(PartialReason::ExpectedRed));
-    // What the conditions ask of these tests is still to come: it is shown, and the task is not complete.
+    // The conditions on these tests are not due yet: they are shown, and the task is not complete.
     assert_eq!(verdict.completion_status, CompletionStatus::Incomplete);
     assert!(!evaluation.success[0].decided && evaluation.success[1].decided && evaluation.failure[0].decided);
     assert_eq!(verdict.reason, "1 step ran and nothing blocks; 1 of them fails as declared; 1 of 2 success conditions met");
@@ -200,7 +200,7 @@ fn c06_only_tests_that_ran_as_a_step_can_fail_as_declared() {
     }
 }
 
-/// A prerequisite is to hold whatever was declared: it keeps the steps from running, and its debt.
+/// A prerequisite must succeed whatever was declared: its failure still keeps the steps from running and is debt.
 #[test]
 fn c06_a_prerequisite_does_not_fail_as_declared() {
     let (expected, history) = (declared(&[0]), TestHistory::default());

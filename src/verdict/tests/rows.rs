@@ -1,4 +1,4 @@
-//! Rows of the decisions on seed 004 that are about one judgement: C02, C05, C09, C15, C16, C25–C27, C31, C44 and C64.
+//! Tests decisions on seed 004 about a single judgement: C02, C05, C09, C15, C16, C25–C27, C31, C44 and C64.
 
 use crate::model::{
     ActionEnd, ActionJudgement, ActionKind, ActionPhase, BlockOn, Blocking, CategoryCode, CompletionStatus, DebtCategory,
@@ -7,7 +7,7 @@ use crate::model::{
 };
 use crate::verdict::tests::{action, exited, findings, judge, judge_in, plain, policy, tests, with_policy};
 
-/// Judges a look at a file.
+/// Judges the check of a file.
 fn of_file(phase: ActionPhase, code: CategoryCode) -> ActionJudgement {
     let mut look = action(Tool::Generic, phase);
     look.kind = ActionKind::FileValidation(FileValidation { path: "a.txt".to_owned(), check: FileCheck::Exists });
@@ -21,7 +21,7 @@ fn of_request(phase: ActionPhase, code: CategoryCode) -> ActionJudgement {
     judge(&request, &exited(i32::from(code != CategoryCode::AnswerValid)), &plain(code))
 }
 
-/// Findings that somebody read out of a generic command's output do not change what its exit code says.
+/// Findings in a generic command's output do not change the meaning of its exit code.
 #[test]
 fn c02_what_a_generic_command_prints_changes_nothing() {
     let words = Interpretation { category: CategoryCode::ExpectedExit, ..findings(3, 5) };
@@ -137,7 +137,7 @@ fn c31_no_severity_is_no_word_and_the_schema_has_four() {
     assert!(serde_json::from_str::<Severity>("\"NONE\"").is_err());
 }
 
-/// A status is read where it is one: of an answer. A test that only speaks of 404 fails for a reason of its own.
+/// A status is read only from an answer. A test whose message mentions 404 fails for its own reason.
 #[test]
 fn c44_a_status_code_is_never_read_out_of_words() {
     let mut spoken = tests(CategoryCode::TestsFailed, 3, 1);

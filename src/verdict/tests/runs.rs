@@ -1,4 +1,4 @@
-//! What a run and a command amount to.
+//! Tests the judgement of runs and the exit codes of commands.
 
 use crate::model::{
     ActionJudgement, ActionPhase, BlockOn, Blocking, CategoryCode, CommandExit, CompletionStatus, ExitCodeSource, NextNode,
@@ -108,7 +108,7 @@ fn a_failed_prerequisite_aborts_the_run() {
     assert_eq!(verdict.results[&ResultType::PrerequisiteFailure], 1);
 }
 
-/// Where nothing had to be skipped the steps ran, and the run is a failed one none the less.
+/// If no step was skipped the steps did run, but the run has failed nevertheless.
 #[test]
 fn a_failed_prerequisite_fails_a_run_whose_steps_went_on() {
     let (broken, passed) = (broken_prerequisite(), passed());
@@ -202,7 +202,7 @@ fn a_valid_red_proceeds_when_nothing_else_blocks() {
     );
     let missing = route(NextNode::N4, RouteKind::CollectionErrorPolicy);
     assert_eq!(command_exit(&steps(&[uncollected()]), Some(&missing), CycleStanding::InCycle), CommandExit::Proceed);
-    // The policy is about tests that cannot be collected yet, and lets nothing else through.
+    // The policy concerns only tests that cannot be collected yet, and excuses no other failure.
     for other in [failed(), broken_prerequisite()] {
         assert_eq!(command_exit(&steps(&[other]), Some(&missing), CycleStanding::InCycle), CommandExit::CodeNeedsWork);
     }

@@ -1,4 +1,4 @@
-//! The four numbered scenarios of seed 004 and its "Detailed Error Structures".
+//! Tests the four numbered scenarios of seed 004 and its "Detailed Error Structures".
 
 use std::time::Duration;
 
@@ -148,7 +148,7 @@ fn a_limit_of_output_is_told_with_its_own_value_and_its_own_way_out() {
     }
 }
 
-/// Where less of the run's time was left than the action may take, that is told of a time-out alone.
+/// The run's own time limit is mentioned only if the action ended by a time-out.
 #[test]
 fn the_time_of_the_run_is_told_only_where_it_was_over() {
     let mut action = action(Tool::Generic, ActionPhase::Step);

@@ -1,4 +1,4 @@
-//! What tests of conditions and of completion say was seen, and judging it.
+//! Sample observations for tests of conditions and of completion.
 
 use crate::model::{
     ActionId, ActionPhase, ActionType, Blocking, CompletionStatus, Counts, CriteriaEvaluation, DiagnosticSummary, DurationMs,
@@ -7,7 +7,7 @@ use crate::model::{
 };
 use crate::verdict::{RunFlow, RunVerdict, SeenAction, SeenAnswer, SeenFile, judge_criteria, judge_run};
 
-/// What a test says was seen; `seen` borrows from it.
+/// The observations of a test; `seen` borrows from it.
 pub(super) struct Seen {
     pub(super) id: ActionId,
     pub(super) action_type: ActionType,
@@ -98,7 +98,7 @@ pub(super) fn conditions(texts: &[&str]) -> Vec<TaskCondition> {
     texts.iter().map(condition).collect()
 }
 
-/// Criteria that any run meets whose first step ends with 0.
+/// Criteria that are met by any run whose first step exits with 0.
 pub(super) fn criteria() -> TaskCriteria {
     TaskCriteria {
         success: conditions(&["STEP.1.exitCode === 0"]),
@@ -140,7 +140,7 @@ pub(super) fn judged_with(
     (verdict, evaluation)
 }
 
-/// Returns whether one success condition is met, and one failure condition of the same text triggered.
+/// Returns whether one success condition is met, and whether a failure condition with the same text is triggered.
 pub(super) fn one(text: &str, seen: &[Seen]) -> (bool, bool) {
     let criteria = TaskCriteria { success: conditions(&[text]), failure: conditions(&[text]), ..criteria() };
     let (_, evaluation) = judged(&criteria, seen);

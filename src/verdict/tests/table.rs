@@ -1,4 +1,4 @@
-//! The table of what each category code amounts to, as people read it: a word that changes shows here.
+//! Compares the table of category codes, as people read it, with a stored copy, so that every changed word shows.
 
 use insta::assert_snapshot;
 

@@ -1,11 +1,13 @@
-//! The workflow's runner with a fake host whose calls can fail: whichever call fails, the workflow ends alike and files one issue.
+//! Tests the workflow's runner with a fake host whose calls can fail. Whichever call fails, the workflow has the same ending and
+//! files one issue.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::rc::Rc;
 
-use crate::evidence::{GitLocation, Store};
+use crate::evidence::GitLocation;
+use crate::evidence::testing::new_store;
 use crate::governance::{Slug, WorkflowEnding, WorkflowLimits};
 use crate::model::{ActionEnd, Captured, Digest, DurationMs, Ended, GovernanceRecord, ProjectId, StreamExcerpt, Timestamp};
 use crate::workflow::{
@@ -56,18 +58,7 @@ impl WorkflowHost for FakeHost {
         };
         self.count(what)?;
         let stdout = StreamExcerpt { total: text.len() as u64, head: text.as_bytes().to_vec(), tail: Vec::new() };
-        let nothing = Digest::of(b"");
-        let captured = Captured {
-            log_bytes: 0,
-            log_digest: nothing,
-            frames_bytes: 0,
-            frames_digest: nothing,
-            log_tail: Vec::new(),
-            stdout,
-            stderr: StreamExcerpt::default(),
-            last_output: None,
-            pipes_left_open: false,
-        };
+        let captured = Captured { stdout, ..Captured::nothing() };
         let now = Timestamp::from_millis(0);
         let end = ActionEnd::Exited { code: 0 };
         Ok(Ended {
@@ -146,10 +137,9 @@ struct Scene {
 
 impl Scene {
     fn new() -> Self {
-        let directory = tempfile::tempdir().unwrap();
+        let (store, directory) = new_store();
         let root = directory.path().join("project");
         std::fs::create_dir_all(root.join(".git")).unwrap();
-        let store = Store::open(&directory.path().join("state")).unwrap();
         let git = GitLocation { work_tree: root.clone(), common_directory: root.join(".git") };
         let model = |name: &str| ModelCommand { name: name.to_owned(), command: vec![name.to_owned()] };
         let settings = WorkflowSettings {

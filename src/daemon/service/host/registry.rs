@@ -2,15 +2,17 @@
 
 use std::path::PathBuf;
 
-use crate::api::{AddedV1, ErrorKindV1, ErrorV1, HeardEventV1, HeardV1, ProjectV1, ProjectsV1};
+use crate::api::{AddedV1, ErrorKindV1, ErrorV1, EventV1, HeardEventV1, HeardV1, ProjectV1, ProjectsV1};
+use crate::daemon::engine::Moment;
 use crate::daemon::service::answering::of_run;
-use crate::daemon::service::call::Reply;
-use crate::daemon::service::host::{Arrival, Service, not_served};
-use crate::daemon::service::opening::Purpose;
+use crate::daemon::service::call::{Call, Reply};
+use crate::daemon::service::host::Service;
+use crate::daemon::service::host::calls::not_served;
+use crate::daemon::service::opening::{Purpose, chain};
 use crate::daemon::service::served::Served;
 use crate::ignore::{Explanation, Verdict};
 use crate::model::{Asker, ProjectId, Serving, TreePath};
-use crate::project::{Scope, record_serving};
+use crate::project::{ProjectError, Scope, record_serving};
 use crate::watch::Account;
 
 impl Service {
@@ -26,7 +28,7 @@ impl Service {
         Ok(ProjectsV1 { projects })
     }
 
-    pub(super) fn add(&mut self, root: &str, asker: Asker, reply: Reply<AddedV1>) {
+    pub(super) fn add(&mut self, now: Moment, root: &str, asker: Asker, reply: Reply<AddedV1>) {
         let wrong = |message: String, hint: &str| Err(ErrorV1::new(ErrorKindV1::BadRequest, message, hint));
         let path = PathBuf::from(root);
         let answer = match path.canonicalize() {
@@ -45,15 +47,14 @@ impl Service {
                     let message = format!("`{}` is being added already", root.display());
                     let _gone = reply.send(Err(ErrorV1::new(ErrorKindV1::TooMany, message, "ask again in a moment")));
                 }
-                None => self.seat(None, root, Purpose::Added(asker), Some(reply)),
+                None => self.seat(now, None, root, Purpose::Added(asker), Some(reply)),
             },
         }
     }
 
-    pub(super) fn remove(&mut self, project: &ProjectId, asker: Asker, reply: Reply<ProjectV1>) {
+    pub(super) fn remove(&mut self, now: Moment, project: &ProjectId, asker: Asker, reply: Reply<ProjectV1>) {
         match self.seat_of(project) {
             Some(seat) => {
-                let now = self.now();
                 self.removals.insert(seat, (asker, reply));
                 let why = ErrorV1::new(ErrorKindV1::NotFound, format!("{project} was removed"), "add it again");
                 self.with(seat, |served, _| served.end(now, &why));
@@ -67,13 +68,26 @@ impl Service {
         let Some(id) = served.id.clone() else { return };
         let scope = Scope { project: id.clone(), root: served.root.clone(), asker };
         let project = ProjectV1::new(id, &served.root, Serving::NotServed);
-        let (state_root, wait, send) = (self.shared.state_root.clone(), self.shared.files.lock_wait, self.send.clone());
+        let (state_root, wait, send_call) = (self.shared.state_root.clone(), self.shared.files.lock_wait, self.send_call.clone());
         let record = move || {
             let recorded = record_serving(&state_root, &scope, Serving::NotServed, wait);
-            let _gone = send.send(Arrival::Removed(Box::new(project), recorded, reply));
+            let _gone = send_call.blocking_send(Call::RemovalRecorded { project: Box::new(project), recorded, reply });
         };
         // Without a thread the reply is dropped, and whoever asked is told that it failed.
         let _refused = std::thread::Builder::new().name("removal".to_owned()).spawn(record);
+    }
+
+    /// Tells whoever removed a project, and subscribers, what came of it.
+    pub(super) fn tell_removal(&mut self, project: ProjectV1, recorded: Result<(), ProjectError>, reply: Reply<ProjectV1>) {
+        let answer = match recorded {
+            Ok(()) => {
+                (self.say)(&format!("{}: left alone from here on", project.id));
+                self.subscribers.tell(&EventV1::Removed { project: project.id.clone() });
+                Ok(project)
+            }
+            Err(error) => Err(ErrorV1::new(ErrorKindV1::OwnFault, chain(&error), error.hint().unwrap_or_default())),
+        };
+        let _gone = reply.send(answer);
     }
 
     /// Answers what was heard of a path, on a thread of its own: the watcher answers when it has come to the question.

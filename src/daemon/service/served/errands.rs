@@ -42,7 +42,7 @@ impl Served {
             return;
         }
         if let Some(call) = self.errands.pop_front() {
-            open.worker.send_on(call.errand.clone());
+            open.scheduler.send_on(call.errand.clone());
             open.errand = Some(call);
         }
     }

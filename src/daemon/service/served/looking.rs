@@ -17,8 +17,8 @@ use crate::daemon::service::served::{LOOK_AGAIN, Served, Stage};
 use crate::daemon::service::waiters::{Need, Planned};
 use crate::daemon::worker::{ClosedReason, Ticket};
 use crate::model::{Activity, Approval, Freshness, ProjectStanding, SyncId, TaskId, WaitStep, WatchHint};
-use crate::project::{Archive, RunError};
-use crate::watch::{Watcher, WatcherHandle};
+use crate::project::{Archive, ProjectError};
+use crate::watch::WatcherHandle;
 
 /// So many wait for one project.
 const MOST_WAITERS: usize = 64;
@@ -45,7 +45,7 @@ impl Served {
     }
 
     /// Takes in what a look has found.
-    pub(super) fn looked(&mut self, now: Moment, ticket: Ticket, looked: Result<ProjectStanding, RunError>) -> Vec<Word> {
+    pub(super) fn looked(&mut self, now: Moment, ticket: Ticket, looked: Result<ProjectStanding, ProjectError>) -> Vec<Word> {
         let Stage::Open(open) = &mut self.stage else { return Vec::new() };
         open.looking = open.looking.filter(|under_way| *under_way != ticket);
         let is_first = open.first.take_if(|first| *first == ticket).is_some();
@@ -61,7 +61,8 @@ impl Served {
         let planned = open.planned;
         let step = |task: &TaskId| standing.of(task).map_or(WaitStep::Answer, |task| wait_step(&task.freshness, planned));
         // What has a fresh verdict already is not run at the start.
-        let (to_run, not_to_run): (Vec<_>, Vec<_>) = open.watched.iter().cloned().partition(|task| step(task) == WaitStep::Run);
+        let (to_run, not_to_run): (Vec<_>, Vec<_>) =
+            open.scheduler.watched_tasks().iter().cloned().partition(|task| step(task) == WaitStep::Run);
         let outcome = self.waiters.looked(ticket, step, planned);
         let problems = standing.problems.iter().chain(&open.polling).cloned().collect();
         let standing = ProjectStanding { problems, ..standing };
@@ -75,10 +76,7 @@ impl Served {
             return Vec::new();
         }
         match (outcome.need, is_first && !to_run.is_empty()) {
-            (_, true) => {
-                let effects = open.engine.begin_without(&not_to_run);
-                self.perform(now, effects)
-            }
+            (_, true) => self.schedule(now, |scheduler| scheduler.begin_without(&not_to_run)),
             (Need::Run(task), false) => self.handle(now, Event::Awaited(task)),
             (Need::Nothing | Need::LookLater, false) => Vec::new(),
         }
@@ -96,12 +94,12 @@ impl Served {
         let ticket = Ticket(open.tickets);
         open.looking = Some(ticket);
         self.waiters.begin_look(ticket);
-        match (care, &open.watcher) {
-            (Care::Events, Some(watcher)) if open.heard.is_enough() => {
-                watcher.handle().sync(SyncId(ticket.0));
+        match care {
+            Care::Events if open.heard.is_enough() => {
+                open.scheduler.watcher().sync(SyncId(ticket.0));
                 open.syncing = Some((now.plus(SYNCING), wanted));
             }
-            (Care::Events | Care::Whole, _) => open.worker.look(ticket, wanted, open.heard.take(Care::Whole)),
+            Care::Events | Care::Whole => open.scheduler.look(ticket, wanted, open.heard.take(Care::Whole)),
         }
     }
 
@@ -129,7 +127,7 @@ impl Served {
     pub(super) fn look_now(&mut self, care: Care) {
         let Stage::Open(open) = &mut self.stage else { return };
         if let (Some(ticket), Some((_, wanted))) = (open.looking, open.syncing.take()) {
-            open.worker.look(ticket, wanted, open.heard.take(care));
+            open.scheduler.look(ticket, wanted, open.heard.take(care));
         }
     }
 
@@ -164,7 +162,7 @@ impl Served {
     /// Returns a way to ask its watcher.
     pub(in crate::daemon::service) fn watcher(&self) -> Option<WatcherHandle> {
         match &self.stage {
-            Stage::Open(open) => open.watcher.as_ref().map(Watcher::handle),
+            Stage::Open(open) => Some(open.scheduler.watcher()),
             Stage::Opening(_) | Stage::Closed { .. } | Stage::Left => None,
         }
     }
@@ -172,7 +170,7 @@ impl Served {
     /// Returns how it stands as far as that is known without a look at the tree: never fresh.
     pub(super) fn unlooked(&self, archive: &mut Archive, wanted: &[TaskId]) -> ProjectStanding {
         let (watched, activity) = match &self.stage {
-            Stage::Open(open) => (open.watched.as_slice(), open.activity),
+            Stage::Open(open) => (open.scheduler.watched_tasks(), open.activity),
             Stage::Opening(_) | Stage::Closed { .. } | Stage::Left => (&[][..], Activity::Idle),
         };
         let wanted = [watched, wanted].concat();

@@ -25,7 +25,7 @@ const HEAD: usize = 32;
 /// A delta may refer to an object that is a delta in another pack. A chain through more packs than this is taken to be
 /// circular.
 const DEEPEST: u32 = 32;
-/// The longest list of repositories to borrow objects from that is read, in bytes.
+/// The largest file that lists other repositories to borrow objects from, in bytes.
 const LONGEST_LIST: u64 = 64 * 1024;
 
 /// Every directory with objects of a repository; its own is the first.

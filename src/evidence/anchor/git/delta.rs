@@ -47,7 +47,7 @@ fn read_length(bytes: &[u8]) -> Option<(usize, &[u8])> {
     None
 }
 
-/// Reads a number of which only the marked bytes are stored, lowest first; the others are zero.
+/// Reads a number whose zero bytes may be left out, lowest byte first; `marks` says which bytes are stored.
 fn read_marked(marks: u8, bytes: usize, rest: &mut &[u8]) -> Option<usize> {
     let mut number = 0;
     for position in (0..bytes).filter(|position| marks >> position & 1 == 1) {

@@ -12,10 +12,10 @@ use crate::evidence::anchor::git::repository::Repository;
 use crate::evidence::{LedgerLog, SignedCheckpoint};
 use crate::model::{ProjectId, Timestamp};
 
-/// How the references of all projects begin; the project's id follows.
+/// The prefix of the references of all projects; the project's id follows.
 const REFERENCES: &str = "refs/notes/proctor/";
-/// If there are many notes, git puts them into directories named by the first digits of the commit, two for each level. So
-/// there are at most 20 levels.
+/// The most directory levels of a notes tree. With many notes, git puts them into directories named by two digits of the commit
+/// for each level, so there are at most 20.
 const DEEPEST: usize = 20;
 
 /// Where a checkpoint was written.
@@ -77,7 +77,7 @@ pub fn write_git_anchor(
 struct Notes {
     /// The entries of the top directory. A new note is added to them.
     top: Vec<GitTreeEntry>,
-    /// Every note by the commit it annotates, at whatever level of the tree it is.
+    /// Every note, by the commit that it annotates, at any level of the tree.
     by_commit: BTreeMap<ObjectId, ObjectId>,
 }
 

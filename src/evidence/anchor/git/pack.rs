@@ -13,7 +13,7 @@ use crate::evidence::anchor::git::object::{GitObject, ID_BYTES, ObjectId, Object
 
 /// The largest object that is read, in bytes. The notes of a million commits are smaller.
 pub(super) const LARGEST_OBJECT: usize = 64 << 20;
-/// How an index of version 2 begins. Git stopped writing version 1 before 2008.
+/// The first bytes of an index of version 2. Git stopped writing version 1 before 2008.
 const INDEX_START: [u8; 8] = [0xff, b't', b'O', b'c', 0, 0, 0, 2];
 const COUNTS: u64 = 8;
 const NAMES: u64 = COUNTS + 256 * 4;

@@ -41,8 +41,8 @@ impl Repository {
     }
 }
 
-/// Returns which unsupported format a repository has. The key is refused in any section of the file, because sections are not
-/// parsed.
+/// Returns the unsupported format of a repository, if it has one. The key is refused in any section of the file, because sections
+/// are not parsed.
 fn foreign_format(config: &str) -> Option<&'static str> {
     let keys = config.lines().filter_map(|line| line.split_once('=')).map(|(key, value)| (key.trim(), value.trim()));
     let known_format = |(key, value): (&str, &str)| {

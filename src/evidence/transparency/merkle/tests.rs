@@ -1,4 +1,4 @@
-//! The tree compared with the definitions of RFC 6962, section 2.1, which are written down here as they stand there.
+//! Compares the tree with the definitions of RFC 6962, section 2.1, which are repeated here as reference code.
 
 use proptest::prelude::*;
 

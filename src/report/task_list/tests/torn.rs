@@ -1,4 +1,4 @@
-//! What becomes of a block that lost a marking line: proctor's own lines are known again, and a person's stay.
+//! Tests blocks that lost a marking line: proctor's own lines are recognised, and a person's lines are kept.
 
 use proptest::prelude::{ProptestConfig, any, prop_assert, prop_assert_eq, proptest};
 use proptest::sample::select;
@@ -12,7 +12,7 @@ const END: &str = "<!-- proctor:end tasks -->\n";
 const OPEN: &str = "- [ ] **T2**";
 const TICKED: &str = "- [x] **T2**";
 
-/// Lines that a person wrote: tasks that proctor knows nothing of, words about ones it knows, and what looks like proctor's.
+/// Lines of a person: unknown tasks, remarks about known tasks, and lines that look like proctor's.
 const OWN: [&[&str]; 7] = [
     &[],
     &["my words"],
@@ -23,12 +23,12 @@ const OWN: [&[&str]; 7] = [
     &["### Medium", "- [ ] **DEBT-mine**: pay Bob", "### Low"],
 ];
 
-/// Returns the sentence that stands first in each block.
+/// Returns the first sentence of each block.
 fn sentence() -> String {
     build_task_lists(&[], None).tasks.swap_remove(0)
 }
 
-/// Returns the blocks with that sentence, as they really are.
+/// Returns the blocks with that sentence, as proctor writes them.
 fn real_lists() -> TaskLists {
     let with_sentence = |lines: Vec<String>| std::iter::once(sentence()).chain(lines).collect();
     let TaskLists { tasks, debt } = lists();
@@ -40,7 +40,7 @@ fn written(text: &str) -> (String, Digest) {
     (upkeep.text.expect("the blocks are not in it"), upkeep.digest)
 }
 
-/// Returns what is decided about this text, and checks that it settles the file.
+/// Returns the mended text and the violations, and checks that the result is stable.
 #[track_caller]
 fn mended(found: &str, last: Digest) -> (String, Vec<ViolationRecord>) {
     let Upkeep { text, violations, .. } = plan_upkeep(PATH, Some(found), &real_lists(), Some(last));
@@ -147,7 +147,7 @@ fn an_entry_of_a_task_that_is_gone_is_taken_out_of_a_torn_block_and_recorded() {
         assert_eq!(text, whole);
         assert_eq!(kinds(&violations), [(Kind::MarkersRemoved, "tasks"), (Kind::TaskContentMismatch, "T9")]);
         assert_eq!(violations[1].found, old.trim_end());
-        // A note that proctor does not write makes it a person's.
+        // A line that proctor does not write turns the entry into a person's.
         let noted = found.replace("  - Tests: 1/2 passed", "  mine");
         assert!(mended(&noted, digest).0.contains("- [ ] **T9**: nine\n  - Status: INCOMPLETE: 2 results block\n  mine\n"));
     }
@@ -166,8 +166,8 @@ fn what_is_dropped_is_recorded_up_to_the_bound_of_a_record() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(512))]
 
-    /// Whichever marking lines are lost: every line of a person above, between and below the blocks is still there, in its order, and
-    /// a tick is found as long as a marking line or the first sentence of its block is left.
+    /// With any marking line missing, a person's lines above, between and below the blocks are kept in order. A tick is found as
+    /// long as a marking line or the first sentence of its block is left.
     #[test]
     fn a_persons_own_entries_survive_any_torn_marker(
         above in select(&OWN[..]),

@@ -1,4 +1,4 @@
-//! What changes a check's inputs, and what does not.
+//! Tests which changes alter a check's inputs.
 
 use std::path::Path;
 
@@ -98,4 +98,31 @@ fn everything_a_check_is_given_changes_the_digest_but_its_own_output_directory()
     for other in others {
         assert_ne!(base.digest(), other.digest(), "{other:?}");
     }
+}
+
+#[test]
+fn the_digest_of_inputs_is_the_one_that_earlier_versions_stored() {
+    let sandbox = SandboxSettings {
+        mode: SandboxMode::Require,
+        writable: vec!["/data".to_owned()],
+        sockets: vec!["docker".to_owned()],
+        visible: vec!["/opt".to_owned()],
+        home: HomeAccess::Overlay,
+        memory: Some(crate::model::ByteSize(1 << 30)),
+        processes: Some(64),
+    };
+    let variables = BTreeMap::from([(OsString::from("PATH"), OsString::from("/bin"))]);
+    let inputs = CheckInputs {
+        check: Digest::of(b"check"),
+        tree: RelevantTree::Files(Digest::of(b"tree")),
+        environment: Digest::of(b"environment"),
+        variables: &variables,
+        sandbox: &sandbox,
+        strongest_isolation: IsolationLevel::Landlock,
+    };
+    assert_eq!(
+        sandbox_identity(&sandbox, IsolationLevel::Landlock).hex(),
+        "e0b9f196ff1d1c0b4c9d0e8c9545f2dcc5f42349fa1a420432da1a373799a930"
+    );
+    assert_eq!(inputs.digest_for("proctor 1.0.0").hex(), "ada7efab4f71440da73311181816f26582a9fc8256b03ba9bab62beace5e2478");
 }

@@ -183,15 +183,8 @@ pub(super) fn argv_elsewhere(subject: &Subject<'_>) -> Vec<Problem> {
     let mut findings = Vec::new();
     for action in subject.actions() {
         let Some(added) = &action.raw.proctor else { continue };
-        let (shell, is_command) = match &action.raw.parameters {
-            RawParameters::TerminalCommand(command) => (command.shell, true),
-            RawParameters::FileValidation(_)
-            | RawParameters::HttpRequest(_)
-            | RawParameters::CustomScript(_)
-            | RawParameters::DockerCommand(_)
-            | RawParameters::DatabaseQuery(_)
-            | RawParameters::McpBrowserCommand(_) => (None, false),
-        };
+        let command = action.raw.parameters.command();
+        let (shell, is_command) = (command.and_then(|command| command.shell), command.is_some());
         let action_type = action.raw.parameters.action_type();
         for (key, is_said) in [("argv", added.argv.is_some()), ("tool", added.tool.is_some())] {
             if is_said && !is_command {

@@ -7,7 +7,7 @@ use crate::condition::{Condition, ConditionContext, ConditionTruth, Field, Field
 use crate::model::{ActionId, ActionType, Problem, ToolClass};
 use crate::spec::specification::lint::commands::class_of;
 use crate::spec::specification::lint::subject::{Subject, Task};
-use crate::spec::specification::raw::{RawCondition, RawParameters};
+use crate::spec::specification::raw::RawCondition;
 
 /// The exit code of a test tool after failed tests.
 const TESTS_FAILED: f64 = 1.0;
@@ -127,17 +127,9 @@ fn types_of(task: Task<'_>) -> BTreeMap<ActionId, ActionType> {
 }
 
 fn test_actions(task: Task<'_>) -> BTreeSet<ActionId> {
-    let tests = task.actions().filter_map(|action| match &action.raw.parameters {
-        RawParameters::TerminalCommand(command) if class_of(&action, command) == ToolClass::Test => {
-            ActionId::try_from(action.raw.action_id.as_str()).ok()
-        }
-        RawParameters::TerminalCommand(_)
-        | RawParameters::FileValidation(_)
-        | RawParameters::HttpRequest(_)
-        | RawParameters::CustomScript(_)
-        | RawParameters::DockerCommand(_)
-        | RawParameters::DatabaseQuery(_)
-        | RawParameters::McpBrowserCommand(_) => None,
-    });
+    let tests = task
+        .actions()
+        .filter(|action| action.raw.parameters.command().is_some_and(|command| class_of(action, command) == ToolClass::Test));
+    let tests = tests.filter_map(|action| ActionId::try_from(action.raw.action_id.as_str()).ok());
     tests.collect()
 }

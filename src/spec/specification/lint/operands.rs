@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::model::Problem;
 use crate::spec::specification::lint::subject::{Action, Subject};
-use crate::spec::specification::raw::{RawFileValidationParameters, RawHttpRequestParameters, RawParameters, RawValidationType};
+use crate::spec::specification::raw::{RawFileValidationParameters, RawHttpRequestParameters, RawValidationType};
 use crate::spec::specification::shape::{PatternProblem, pattern_problem, schema_problem};
 
 /// The operands of each kind of file validation. At least one must be present, unless the list is empty.
@@ -121,25 +121,9 @@ fn said(file: &RawFileValidationParameters) -> Vec<&'static str> {
 }
 
 fn files<'s>(subject: &Subject<'s>) -> impl Iterator<Item = (Action<'s>, &'s RawFileValidationParameters)> {
-    subject.actions().filter_map(|action| match &action.raw.parameters {
-        RawParameters::FileValidation(file) => Some((action, file)),
-        RawParameters::TerminalCommand(_)
-        | RawParameters::HttpRequest(_)
-        | RawParameters::CustomScript(_)
-        | RawParameters::DockerCommand(_)
-        | RawParameters::DatabaseQuery(_)
-        | RawParameters::McpBrowserCommand(_) => None,
-    })
+    subject.actions().filter_map(|action| action.raw.parameters.file().map(|parameters| (action, parameters)))
 }
 
 fn requests<'s>(subject: &Subject<'s>) -> impl Iterator<Item = (Action<'s>, &'s RawHttpRequestParameters)> {
-    subject.actions().filter_map(|action| match &action.raw.parameters {
-        RawParameters::HttpRequest(request) => Some((action, request)),
-        RawParameters::TerminalCommand(_)
-        | RawParameters::FileValidation(_)
-        | RawParameters::CustomScript(_)
-        | RawParameters::DockerCommand(_)
-        | RawParameters::DatabaseQuery(_)
-        | RawParameters::McpBrowserCommand(_) => None,
-    })
+    subject.actions().filter_map(|action| action.raw.parameters.request().map(|parameters| (action, parameters)))
 }

@@ -2,7 +2,6 @@
 
 use crate::model::{ActionPhase, ActionType, JudgedBy, Problem};
 use crate::spec::specification::lint::subject::{Action, Subject};
-use crate::spec::specification::raw::RawParameters;
 
 /// Reports reviews that are not steps with a command.
 pub(super) fn elsewhere(subject: &Subject<'_>) -> Vec<Problem> {
@@ -19,15 +18,8 @@ pub(super) fn elsewhere(subject: &Subject<'_>) -> Vec<Problem> {
 /// Reports settings on reviews that only other actions can have.
 pub(super) fn otherwise(subject: &Subject<'_>) -> Vec<Problem> {
     let findings = reviews(subject).flat_map(|action| {
-        let has_codes = match &action.raw.parameters {
-            RawParameters::TerminalCommand(command) => command.expected_exit_codes.as_deref().is_some_and(|codes| codes != [0]),
-            RawParameters::FileValidation(_)
-            | RawParameters::HttpRequest(_)
-            | RawParameters::CustomScript(_)
-            | RawParameters::DockerCommand(_)
-            | RawParameters::DatabaseQuery(_)
-            | RawParameters::McpBrowserCommand(_) => false,
-        };
+        let codes = action.raw.parameters.command().and_then(|command| command.expected_exit_codes.as_deref());
+        let has_codes = codes.is_some_and(|codes| codes != [0]);
         let is_other =
             action.raw.proctor.as_ref().and_then(|added| added.tool).is_some_and(|tool| tool.judged_by() != JudgedBy::Grammar);
         let fields = [

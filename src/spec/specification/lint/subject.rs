@@ -5,7 +5,7 @@ use std::path::Path;
 use serde_json::Value;
 
 use crate::model::{ActionPhase, Problem};
-use crate::spec::specification::raw::{RawAction, RawParameters, RawSpecification, RawTask, RawTerminalCommandParameters};
+use crate::spec::specification::raw::{RawAction, RawSpecification, RawTask, RawTerminalCommandParameters};
 use crate::spec::specification::scan::member;
 
 /// A specification and the project to which it belongs.
@@ -51,15 +51,7 @@ impl<'s> Subject<'s> {
 
     /// Returns the actions that run a command, with their parameters.
     pub(super) fn commands(&self) -> impl Iterator<Item = (Action<'s>, &'s RawTerminalCommandParameters)> {
-        self.actions().filter_map(|action| match &action.raw.parameters {
-            RawParameters::TerminalCommand(parameters) => Some((action, parameters)),
-            RawParameters::FileValidation(_)
-            | RawParameters::HttpRequest(_)
-            | RawParameters::CustomScript(_)
-            | RawParameters::DockerCommand(_)
-            | RawParameters::DatabaseQuery(_)
-            | RawParameters::McpBrowserCommand(_) => None,
-        })
+        self.actions().filter_map(|action| action.raw.parameters.command().map(|parameters| (action, parameters)))
     }
 }
 

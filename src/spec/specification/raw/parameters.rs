@@ -312,6 +312,45 @@ pub enum RawBrowserAction {
 }
 
 impl RawParameters {
+    /// Returns the parameters of a command, or `None` if the action has another type.
+    pub(in crate::spec) fn command(&self) -> Option<&RawTerminalCommandParameters> {
+        match self {
+            Self::TerminalCommand(parameters) => Some(parameters),
+            Self::FileValidation(_)
+            | Self::HttpRequest(_)
+            | Self::CustomScript(_)
+            | Self::DockerCommand(_)
+            | Self::DatabaseQuery(_)
+            | Self::McpBrowserCommand(_) => None,
+        }
+    }
+
+    /// Returns the parameters of a file validation, or `None` if the action has another type.
+    pub(in crate::spec) fn file(&self) -> Option<&RawFileValidationParameters> {
+        match self {
+            Self::FileValidation(parameters) => Some(parameters),
+            Self::TerminalCommand(_)
+            | Self::HttpRequest(_)
+            | Self::CustomScript(_)
+            | Self::DockerCommand(_)
+            | Self::DatabaseQuery(_)
+            | Self::McpBrowserCommand(_) => None,
+        }
+    }
+
+    /// Returns the parameters of a request, or `None` if the action has another type.
+    pub(in crate::spec) fn request(&self) -> Option<&RawHttpRequestParameters> {
+        match self {
+            Self::HttpRequest(parameters) => Some(parameters),
+            Self::TerminalCommand(_)
+            | Self::FileValidation(_)
+            | Self::CustomScript(_)
+            | Self::DockerCommand(_)
+            | Self::DatabaseQuery(_)
+            | Self::McpBrowserCommand(_) => None,
+        }
+    }
+
     /// Parses the parameters of an action of the given type.
     pub(super) fn of_type(action_type: ActionType, parameters: Value) -> Result<Self, serde_json::Error> {
         match action_type {

@@ -1,0 +1,71 @@
+//! Runs whose tree moved: when their repetition begins, and which hints are only their echo. The rule itself is
+//! [`Repetitions`](crate::model::Repetitions). Pure.
+
+use std::collections::BTreeSet;
+
+use crate::daemon::effect::{Effect, Notice, Selection, Standing};
+use crate::daemon::engine::stage::Look;
+use crate::daemon::engine::{Engine, Moment};
+use crate::model::{AfterMovedRun, OnDisk, TaskId, TreePath, TriggerKind, WatchHint};
+
+/// A repetition that waits for quiet. A hint in between comes from outside and cancels it: nothing of ours is running.
+#[derive(Debug)]
+pub(super) struct WaitingRepetition {
+    pub(super) task: TaskId,
+    paths: BTreeSet<TreePath>,
+    pub(super) due: Moment,
+    /// Until then hints of `paths` are late ones of the run itself.
+    late_until: Moment,
+}
+
+impl Engine {
+    /// Takes in the end of a run whose tree moved: it is repeated, or the tree is called unstable.
+    pub(super) fn on_moved(&mut self, now: Moment, paths: BTreeSet<TreePath>, on_disk: OnDisk) -> Vec<Effect> {
+        self.of_current().last_tree = None;
+        if self.was_saved_besides(&paths) {
+            self.repetitions.reset();
+            return self.after_run(now, Standing::NoVerdict);
+        }
+        // What moved during the run is answered by the repetition, or by giving up.
+        self.burst = None;
+        match self.repetitions.follow_moved_run(&paths, on_disk) {
+            AfterMovedRun::Unstable => {
+                self.repetitions.reset();
+                let mut effects = vec![Effect::Show(Notice::Unstable { paths })];
+                effects.extend(self.after_run(now, Standing::NoVerdict));
+                effects
+            }
+            AfterMovedRun::Repeat { made_before } => {
+                let due = now.plus(self.settings.longest_burst * 2_u32.pow(made_before));
+                let late_until = now.plus(self.settings.quiet);
+                let task = self.current.clone();
+                self.repetition = Some(WaitingRepetition { task, paths: paths.clone(), due, late_until });
+                vec![Effect::Show(Notice::Repeating { paths }), Effect::WakeAt(due)]
+            }
+        }
+    }
+
+    /// Returns whether more was saved during the run than what moved in it: the next run is then that of a save.
+    fn was_saved_besides(&self, moved: &BTreeSet<TreePath>) -> bool {
+        self.burst.as_ref().is_some_and(|burst| burst.is_incomplete() || !burst.paths().is_subset(moved))
+    }
+
+    /// Begins the repetition that waits, if it is time for it.
+    pub(super) fn begin_repetition(&mut self, now: Moment) -> Option<Effect> {
+        let WaitingRepetition { task, paths, .. } = self.repetition.take_if(|repetition| repetition.due <= now)?;
+        self.repetitions.begin(paths.clone());
+        Some(self.start(task, Look::Request, TriggerKind::Moved, paths, Selection::All, None))
+    }
+
+    /// Returns whether a hint is a late one of a run that has just ended, whose repetition waits.
+    pub(super) fn is_late_echo(&self, now: Moment, hint: &WatchHint) -> bool {
+        match (&self.repetition, hint) {
+            (
+                Some(repetition),
+                WatchHint::Saved(path) | WatchHint::Created(path) | WatchHint::Writing(path) | WatchHint::Removed(path),
+            ) => now <= repetition.late_until && repetition.paths.contains(path),
+            (Some(_), WatchHint::LookAgain(_) | WatchHint::Polling(_) | WatchHint::RootVanished | WatchHint::Synced(_))
+            | (None, _) => false,
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! The one loop around engines, for a watch in the foreground and for the service alike: wait for whatever arrives first, make one
+//! event of it, hand it to the host. Its `select!` only builds events (house style S1); what they mean is decided in `engine.rs`, and
+//! `project_scheduler.rs` carries that out.
+
+use std::io;
+use std::ops::ControlFlow;
+use std::time::Duration;
+
+use tokio::runtime::{Builder, Runtime};
+use tokio::sync::mpsc::Receiver;
+
+use crate::daemon::arrivals::{Arrivals, ProjectArrival, ProjectSeat};
+use crate::daemon::engine::Moment;
+use crate::daemon::event::OsSignal;
+use crate::daemon::os_signals::Signals;
+use crate::process::clock;
+
+/// What has happened.
+#[derive(Debug)]
+pub(super) enum LoopEvent<Call> {
+    /// A signal of the operating system.
+    Signal(OsSignal),
+    /// The threads of a project tell something.
+    Project(ProjectSeat, ProjectArrival),
+    /// A person or a program asks for something.
+    Call(Call),
+    /// The moment the host wanted to be woken at has come.
+    Woken,
+}
+
+/// What takes in the events of a loop.
+pub(super) trait EventHost {
+    /// What people and programs ask of it.
+    type Call;
+    /// What it ends with.
+    type Outcome;
+
+    /// Does what is due before the loop waits; returns when to wake it if nothing else happens.
+    fn before_wait(&mut self, now: Moment) -> Option<Moment>;
+
+    /// Takes in what has happened; a break ends the loop.
+    fn handle(&mut self, now: Moment, event: LoopEvent<Self::Call>) -> ControlFlow<Self::Outcome>;
+}
+
+/// Where events come from, the most urgent first.
+pub(super) struct EventSources<Call> {
+    pub(super) signals: Signals,
+    pub(super) arrivals: Arrivals,
+    /// Closed means that nobody asks any more.
+    pub(super) calls: Receiver<Call>,
+    pub(super) clock: LoopClock,
+}
+
+/// Counts the milliseconds since a loop was prepared.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct LoopClock {
+    origin: clock::Monotonic,
+}
+
+/// Builds what a loop runs on: the current thread.
+pub(super) fn new_runtime() -> io::Result<Runtime> {
+    Builder::new_current_thread().enable_io().enable_time().build()
+}
+
+/// Hands the host one event after the other until it breaks off.
+pub(super) async fn run_event_loop<Host: EventHost>(host: &mut Host, sources: &mut EventSources<Host::Call>) -> Host::Outcome {
+    loop {
+        let wake_at = host.before_wait(sources.clock.now());
+        let event = sources.next(wake_at).await;
+        if let ControlFlow::Break(outcome) = host.handle(sources.clock.now(), event) {
+            return outcome;
+        }
+    }
+}
+
+impl<Call> EventSources<Call> {
+    async fn next(&mut self, wake_at: Option<Moment>) -> LoopEvent<Call> {
+        let pause = wake_at.map(|moment| Duration::from_millis(moment.0.saturating_sub(self.clock.now().0)));
+        tokio::select! {
+            biased;
+            signal = self.signals.next() => LoopEvent::Signal(signal),
+            (seat, arrival) = self.arrivals.next() => LoopEvent::Project(seat, arrival),
+            Some(call) = self.calls.recv() => LoopEvent::Call(call),
+            () = tokio::time::sleep(pause.unwrap_or_default()), if pause.is_some() => LoopEvent::Woken,
+        }
+    }
+}
+
+impl LoopClock {
+    /// Begins to count.
+    pub(super) fn start() -> Self {
+        Self { origin: clock::monotonic() }
+    }
+
+    /// Returns the moment it is now.
+    pub(super) fn now(self) -> Moment {
+        Moment(u64::try_from(clock::monotonic().since(self.origin).as_millis()).unwrap_or(u64::MAX))
+    }
+}

@@ -1,0 +1,154 @@
+//! A watch in the foreground: one project, a screen, keys. Decides nothing.
+
+use std::io;
+use std::ops::ControlFlow;
+use std::path::Path;
+
+use tokio::sync::mpsc::Receiver;
+
+use crate::daemon::arrivals::{ProjectArrival, ProjectSeat, open_arrivals};
+use crate::daemon::effect::Notice;
+use crate::daemon::engine::{EngineSettings, Moment};
+use crate::daemon::event::{Event, Key};
+use crate::daemon::event_loop::{EventHost, EventSources, LoopClock, LoopEvent, new_runtime, run_event_loop};
+use crate::daemon::os_signals::{HangUp, Signals};
+use crate::daemon::project_scheduler::{HostEffect, ProjectScheduler};
+use crate::daemon::worker::{Over, Reload, Worker, WorkerReport};
+use crate::ignore::Matcher;
+use crate::model::CommandExit;
+use crate::process::ControlError;
+use crate::project::{Progress, Scope, Workspace};
+use crate::watch::{Pace, WatchError, Watcher};
+
+/// What a person sees of a watch.
+pub trait Screen {
+    /// Shows what a run says of itself.
+    fn progress(&mut self, progress: &Progress);
+    /// Shows what came of a run.
+    fn over(&mut self, over: &Over);
+    /// Shows a notice between runs.
+    fn notice(&mut self, notice: &Notice);
+    /// Clears it.
+    fn clear(&mut self);
+}
+
+/// Says why a watch in the foreground could not begin or go on.
+#[derive(Debug, thiserror::Error)]
+pub enum ForegroundError {
+    /// The watches could not be placed.
+    #[error("failed to watch the project")]
+    Watch(#[source] WatchError),
+    /// Signals could not be taken over.
+    #[error("failed to take over signals")]
+    Signals(#[source] io::Error),
+    /// The event loop could not be built.
+    #[error("failed to start the event loop")]
+    Runtime(#[source] io::Error),
+    /// The controls of a run could not be made.
+    #[error("failed to prepare a run")]
+    Control(#[source] ControlError),
+}
+
+/// What a watch in the foreground is begun with.
+pub struct ForegroundBeginning {
+    /// What runs need.
+    pub workspace: Workspace,
+    /// The project.
+    pub scope: Scope,
+    /// Reads plan and settings before every run.
+    pub reload: Reload,
+    /// The settings of `[watch]`.
+    pub settings: EngineSettings,
+    /// What belongs to the tree.
+    pub matcher: Matcher,
+    /// How often the watcher looks at what it is not told.
+    pub pace: Pace,
+    /// Where keys come from; a sender that is dropped means that there are none.
+    pub keys: Receiver<Key>,
+    /// What SIGHUP means.
+    pub hang_up: HangUp,
+}
+
+/// Watches a project and shows its runs until it is told to end; returns the exit code.
+///
+/// # Errors
+/// When it could not begin, or a run could not be prepared.
+pub fn watch_in_foreground<S: Screen>(
+    beginning: ForegroundBeginning,
+    root: &Path,
+    screen: &mut S,
+) -> Result<CommandExit, ForegroundError> {
+    let ForegroundBeginning { workspace, scope, reload, settings, matcher, pace, keys, hang_up } = beginning;
+    let (door, arrivals) = open_arrivals();
+    let sender = door.sender(ProjectSeat(0));
+    let watcher = Watcher::start(root, matcher, &pace, sender.hints()).map_err(ForegroundError::Watch)?;
+    let worker = Worker::start(workspace, reload, scope, sender.reports()).map_err(ForegroundError::Runtime)?;
+    let scheduler = ProjectScheduler::new(root.to_owned(), settings, worker, watcher, sender);
+    new_runtime().map_err(ForegroundError::Runtime)?.block_on(async {
+        let signals = Signals::take_over(hang_up).map_err(ForegroundError::Signals)?;
+        // Dropped after the host: the worker's last report must still have somebody who listens.
+        let mut sources = EventSources { signals, arrivals, calls: keys, clock: LoopClock::start() };
+        let mut foreground = Foreground { scheduler, screen };
+        let first = foreground.scheduler.begin();
+        match foreground.perform(first) {
+            ControlFlow::Break(outcome) => outcome,
+            ControlFlow::Continue(()) => run_event_loop(&mut foreground, &mut sources).await,
+        }
+    })
+}
+
+struct Foreground<'screen, S: Screen> {
+    scheduler: ProjectScheduler,
+    screen: &'screen mut S,
+}
+
+impl<S: Screen> EventHost for Foreground<'_, S> {
+    type Call = Key;
+    type Outcome = Result<CommandExit, ForegroundError>;
+
+    fn before_wait(&mut self, _now: Moment) -> Option<Moment> {
+        self.scheduler.wake_at()
+    }
+
+    fn handle(&mut self, now: Moment, event: LoopEvent<Key>) -> ControlFlow<Self::Outcome> {
+        let effects = match event {
+            LoopEvent::Signal(signal) => self.scheduler.handle(now, Event::Signal(signal)),
+            LoopEvent::Project(_, ProjectArrival::Hints(hints)) => self.scheduler.handle(now, Event::Hints(hints)),
+            LoopEvent::Project(_, ProjectArrival::Report(report)) => {
+                self.show(&report);
+                self.scheduler.take_report(now, *report)
+            }
+            LoopEvent::Call(key) => self.scheduler.handle(now, Event::Key(key)),
+            LoopEvent::Woken => self.scheduler.wake(now),
+        };
+        self.perform(effects)
+    }
+}
+
+impl<S: Screen> Foreground<'_, S> {
+    fn show(&mut self, report: &WorkerReport) {
+        match report {
+            WorkerReport::Progress(progress) => self.screen.progress(progress),
+            WorkerReport::Over(over) => self.screen.over(over),
+            WorkerReport::Rules(..)
+            | WorkerReport::Settings(_)
+            | WorkerReport::Looked(..)
+            | WorkerReport::Errand(_)
+            | WorkerReport::Opened(_)
+            | WorkerReport::Closed(_) => {}
+        }
+    }
+
+    fn perform(&mut self, effects: Vec<HostEffect>) -> ControlFlow<Result<CommandExit, ForegroundError>> {
+        for effect in effects {
+            match effect {
+                HostEffect::Show(notice) => self.screen.notice(&notice),
+                HostEffect::ClearScreen => self.screen.clear(),
+                HostEffect::Quit(exit) => return ControlFlow::Break(Ok(exit)),
+                HostEffect::NotOrdered(error) => return ControlFlow::Break(Err(ForegroundError::Control(error))),
+                HostEffect::Ordered { .. } | HostEffect::Rearmed | HostEffect::NotRearmed => {}
+            }
+        }
+        ControlFlow::Continue(())
+    }
+}

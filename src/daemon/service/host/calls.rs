@@ -1,0 +1,82 @@
+//! What the control socket asks of the service: each call goes to the project it is for, and has its answer or a refusal.
+
+use crate::api::{CycleV1, ErrorKindV1, ErrorV1};
+use crate::daemon::effect::Selection;
+use crate::daemon::engine::Moment;
+use crate::daemon::service::answering::of_run;
+use crate::daemon::service::call::Call;
+use crate::daemon::service::host::{Course, Service};
+use crate::daemon::service::open::RunCall;
+use crate::model::{ProjectId, TaskId};
+
+impl Service {
+    pub(super) fn called(&mut self, now: Moment, call: Call) {
+        let is_ending = matches!(self.course, Course::Ending(_));
+        match call {
+            Call::RemovalRecorded { project, recorded, reply } => self.tell_removal(*project, recorded, reply),
+            late if is_ending => refuse_call(late, stopping()),
+            Call::Projects(reply) => {
+                let _gone = reply.send(self.projects());
+            }
+            Call::Add { root, asker, reply } => self.add(now, &root, asker, reply),
+            Call::Remove { project, asker, reply } => self.remove(now, &project, asker, reply),
+            Call::Run { project, request, reply } => match self.seat_of(&project) {
+                Some(seat) => {
+                    let selection = if request.checks.is_empty() { Selection::All } else { Selection::Named(request.checks) };
+                    let task = request.task.unwrap_or_else(TaskId::default_task);
+                    let call = RunCall { task, selection, reply, tries: 0 };
+                    self.with(seat, |served, archive| served.request(now, call, archive));
+                }
+                None => drop(reply.send(Err(not_served(&project)))),
+            },
+            Call::Verdict { project, task, question, timeout, reply } => match self.seat_of(&project) {
+                Some(seat) => {
+                    let deadline = now.plus(timeout);
+                    self.with(seat, |served, archive| served.ask(now, (task, question), deadline, reply, archive));
+                }
+                None => drop(reply.send(Err(not_served(&project)))),
+            },
+            Call::Errand { project, call } => match self.seat_of(&project) {
+                Some(seat) => self.with(seat, |served, archive| served.send_on_errand(now, call, archive)),
+                None => drop(call.reply.send(Err(not_served(&project)))),
+            },
+            Call::Cycle { project, task, reply } => {
+                let state = match self.seat_of(&project) {
+                    Some(_) => self.archive.cycle(&project, &task).map_err(|error| of_run(&error)),
+                    None => Err(not_served(&project)),
+                };
+                let _gone = reply.send(state.map(|state| CycleV1 { task, state }));
+            }
+            Call::Heard { project, path, reply } => self.heard(&project, path, reply),
+            Call::Subscribe(reply) => {
+                let refused = ErrorV1::new(ErrorKindV1::TooMany, "as many read events as may", "close one of them");
+                let _gone = reply.send(self.subscribers.add().ok_or(refused));
+            }
+        }
+    }
+}
+
+fn refuse_call(call: Call, why: ErrorV1) {
+    match call {
+        Call::Projects(reply) => drop(reply.send(Err(why))),
+        Call::Add { reply, .. } => drop(reply.send(Err(why))),
+        Call::Remove { reply, .. } | Call::RemovalRecorded { reply, .. } => drop(reply.send(Err(why))),
+        Call::Run { reply, .. } => drop(reply.send(Err(why))),
+        Call::Verdict { reply, .. } => drop(reply.send(Err(why))),
+        Call::Errand { call, .. } => drop(call.reply.send(Err(why))),
+        Call::Cycle { reply, .. } => drop(reply.send(Err(why))),
+        Call::Heard { reply, .. } => drop(reply.send(Err(why))),
+        Call::Subscribe(reply) => drop(reply.send(Err(why))),
+    }
+}
+
+/// Returns the error of a service that ends.
+pub(super) fn stopping() -> ErrorV1 {
+    ErrorV1::new(ErrorKindV1::Stopping, "the service is stopping", "ask again when it is up, or run the checks without it")
+}
+
+/// Returns the error of a project that the service does not watch.
+pub(super) fn not_served(project: &ProjectId) -> ErrorV1 {
+    let hint = "`proctor list` shows the projects with their ids, `proctor add` adds one";
+    ErrorV1::new(ErrorKindV1::NotFound, format!("the service does not watch a project `{project}`"), hint)
+}

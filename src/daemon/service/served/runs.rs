@@ -1,0 +1,126 @@
+//! The runs of a served project: what the worker tells of them, and who asked for them.
+
+use crate::api::{EventV1, RunOutcomeV1};
+use crate::daemon::engine::Moment;
+use crate::daemon::event::Event;
+use crate::daemon::service::answering::{of_closed, refuse, too_many};
+use crate::daemon::service::open::{RunCall, Word};
+use crate::daemon::service::outcome::{Told, told};
+use crate::daemon::service::served::{Served, Stage};
+use crate::daemon::service::waiters::Planned;
+use crate::daemon::worker::{Over, WorkerReport};
+use crate::model::Activity;
+use crate::project::{Archive, Carried, Progress};
+
+/// How often a run that somebody asked for is begun again because a save stopped it.
+const MOST_TRIES: u32 = 3;
+/// So many runs of one project are asked for.
+const MOST_RUNS: usize = 16;
+
+impl Served {
+    /// Notes that somebody wants a run.
+    pub(in crate::daemon::service) fn request(&mut self, now: Moment, call: RunCall, archive: &mut Archive) -> Vec<Word> {
+        if self.runs.len() >= MOST_RUNS {
+            refuse(call.reply, too_many("asked for runs of this project"));
+            return Vec::new();
+        }
+        if let Stage::Closed { why, .. } = &self.stage {
+            refuse(call.reply, of_closed(why));
+            return Vec::new();
+        }
+        self.runs.push_back(call);
+        self.go_on(now, archive)
+    }
+
+    /// Takes in what a run tells of itself.
+    pub(super) fn progressed(&mut self, now: Moment, progress: Progress) -> Vec<Word> {
+        let (Stage::Open(open), Some(project)) = (&mut self.stage, self.id.clone()) else { return Vec::new() };
+        open.activity = activity_of(&progress);
+        let word = match &progress {
+            Progress::Begun { .. } => {
+                Word::Tell(EventV1::RunStarted { project, task: open.running.clone(), trigger: open.trigger })
+            }
+            Progress::ActionStarted(action) => {
+                Word::Tell(EventV1::ActionStarted { project, action_id: action.id.clone(), name: action.name.clone() })
+            }
+            Progress::ActionEnded(result) => Word::Tell(EventV1::ActionEnded {
+                project,
+                action_id: result.action_id.clone(),
+                name: result.name.clone(),
+                status: result.status,
+            }),
+            Progress::Note(note) => Word::Say(format!("{project}: {note}")),
+            Progress::ServiceReady { .. }
+            | Progress::WaitingForLock { .. }
+            | Progress::WaitingForSlot { .. }
+            | Progress::Recovered { .. } => return Vec::new(),
+        };
+        let mut words = vec![word];
+        words.extend(self.schedule(now, |scheduler| scheduler.take_report(now, WorkerReport::Progress(progress))));
+        words
+    }
+
+    /// Takes in the end of a run.
+    pub(super) fn over(&mut self, now: Moment, over: Box<Over>) -> Vec<Word> {
+        let Stage::Open(open) = &mut self.stage else { return Vec::new() };
+        open.activity = Activity::Idle;
+        let Some(project) = self.id.clone() else { return Vec::new() };
+        let told = told(project, &over);
+        let mut words = match &over.carried {
+            // It had not begun, and nobody was told that it had.
+            Ok(Carried::Withdrawn) => Vec::new(),
+            Ok(_) | Err(_) => vec![Word::Tell(told.event()), Word::Say(told.line())],
+        };
+        words.extend(self.schedule(now, |scheduler| scheduler.take_report(now, WorkerReport::Over(over))));
+        self.settle_run(told);
+        if let Stage::Open(open) = &self.stage
+            && open.activity == Activity::Idle
+            && open.planned == Planned::Nothing
+        {
+            self.waiters.unblock();
+        }
+        words
+    }
+
+    /// Answers whoever asked for the run that is over, unless it has to be made again.
+    fn settle_run(&mut self, told: Told) {
+        let Stage::Open(open) = &mut self.stage else { return };
+        let Some(mut call) = open.current.take_if(|call| call.task == told.answer.task) else { return };
+        match (told.answer.outcome, open.planned) {
+            (RunOutcomeV1::Moved, Planned::Repetition) => open.current = Some(call),
+            (RunOutcomeV1::Superseded, _) if call.tries < MOST_TRIES => {
+                call.tries += 1;
+                self.runs.push_front(call);
+            }
+            _ => {
+                let _gone = call.reply.send(Ok(told.answer));
+            }
+        }
+    }
+
+    /// Begins the next run that somebody asked for, where nothing runs.
+    pub(super) fn next_run(&mut self, now: Moment) -> Vec<Word> {
+        self.runs.retain(|call| !call.reply.is_closed());
+        let Stage::Open(open) = &mut self.stage else { return Vec::new() };
+        if open.current.is_some() {
+            // It waits for a repetition.
+            return Vec::new();
+        }
+        let Some(call) = self.runs.pop_front() else { return Vec::new() };
+        let (task, selection) = (call.task.clone(), call.selection.clone());
+        open.current = Some(call);
+        self.handle(now, Event::Requested(task, selection))
+    }
+}
+
+fn activity_of(progress: &Progress) -> Activity {
+    match progress {
+        Progress::WaitingForLock { .. } | Progress::WaitingForSlot { .. } => Activity::Queued,
+        Progress::Begun { .. }
+        | Progress::ActionStarted(_)
+        | Progress::ServiceReady { .. }
+        | Progress::ActionEnded(_)
+        | Progress::Recovered { .. }
+        | Progress::Note(_) => Activity::Running,
+    }
+}
