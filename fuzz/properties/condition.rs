@@ -88,14 +88,12 @@ impl ConditionContext for Seen {
         let seed =
             action.as_str().bytes().fold(self.seed.rotate_left(field as u32), |seed, byte| seed.rotate_left(7) ^ u64::from(byte));
         Some(match row.kind {
-            ValueKind::Boolean => FieldValue::Boolean(seed.is_multiple_of(2)),
+            ValueKind::Boolean => FieldValue::from(seed.is_multiple_of(2)),
             ValueKind::Integer(least, most) => {
                 let span = most - least;
-                FieldValue::Number(
-                    (least + if seed.is_multiple_of(3) { seed % 4 % (span + 1) } else { seed % (span + 1) }) as f64,
-                )
+                FieldValue::from((least + if seed.is_multiple_of(3) { seed % 4 % (span + 1) } else { seed % (span + 1) }) as f64)
             }
-            ValueKind::Text => FieldValue::Text(OutputText::whole(&self.text)),
+            ValueKind::Text => FieldValue::Output(OutputText::whole(&self.text)),
             ValueKind::Json => FieldValue::Json(&self.body),
             ValueKind::Texts => FieldValue::Texts(&self.headers),
         })

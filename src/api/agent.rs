@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::api::run::RunAnswerV1;
-use crate::model::{CommandExit, CompletionStatus, RunId, SpecificationChange, TaskId};
+use crate::model::{CommandExit, Completion, CompletionStatus, RunId, SpecificationChange, TaskId};
 
 /// The body of `POST /v1/projects/{id}/requests`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -73,20 +73,6 @@ pub enum AgentAnswerV1 {
     },
 }
 
-/// The computed completion status of a task, before it is compared with the status that the agent claims.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ComputedStatusV1 {
-    pub task_id: TaskId,
-    pub computed_status: CompletionStatus,
-    pub reasons: Vec<String>,
-    /// Actions that did not succeed, and debt items.
-    pub open: Vec<String>,
-    /// The run whose report the status was computed from.
-    pub run_id: Option<RunId>,
-    /// The exit code for the run's verdict.
-    pub exit: CommandExit,
-}
-
 impl AgentRequestV1 {
     pub fn task_id(&self) -> &TaskId {
         match self {
@@ -99,8 +85,8 @@ impl AgentRequestV1 {
 
 impl AgentAnswerV1 {
     /// Returns the answer about a task's completion. The claim is accepted only if it equals the computed status.
-    pub fn of_completion(asked: CompletionStatus, computed: ComputedStatusV1) -> Self {
-        let ComputedStatusV1 { task_id, computed_status, reasons, open, run_id, exit } = computed;
+    pub fn of_completion(asked: CompletionStatus, completion: Completion) -> Self {
+        let Completion { task: task_id, status: computed_status, reasons, open, run_id, exit } = completion;
         let accepted = asked == computed_status;
         let exit = match (accepted, exit) {
             (true, _) => CommandExit::Proceed,
@@ -150,11 +136,11 @@ mod tests {
             assert_eq!(serde_json::to_string(&request).unwrap(), text);
             assert_eq!(serde_json::from_str::<AgentRequestV1>(text).unwrap(), request);
         }
-        let asked = |computed_status, exit| {
+        let asked = |status, exit| {
             let (reasons, open) = (Vec::new(), Vec::new());
-            let task_id = TaskId::default_task();
-            let computed = ComputedStatusV1 { task_id, computed_status, reasons, open, run_id: None, exit };
-            AgentAnswerV1::of_completion(CompletionStatus::Complete, computed).exit_code()
+            let task = TaskId::default_task();
+            let completion = Completion { task, status, reasons, open, run_id: None, exit };
+            AgentAnswerV1::of_completion(CompletionStatus::Complete, completion).exit_code()
         };
         assert_eq!(asked(CompletionStatus::Complete, CommandExit::Proceed), 0);
         assert_eq!(asked(CompletionStatus::Incomplete, CommandExit::Proceed), 1, "a valid RED is not complete");

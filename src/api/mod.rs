@@ -16,8 +16,8 @@ mod routes;
 mod run;
 mod status;
 
-pub use agent::{AgentAnswerV1, AgentRequestV1, ComputedStatusV1};
-pub use cycle::{CycleRequestV1, CycleV1};
+pub use agent::{AgentAnswerV1, AgentRequestV1};
+pub use cycle::CycleV1;
 pub use error::{ErrorDocumentV1, ErrorKindV1, ErrorV1};
 pub use event::{EndReasonV1, EventV1};
 pub use heard::{HeardEventV1, HeardV1};

@@ -19,7 +19,7 @@ const APPARMOR_PROFILE: &str = include_str!("../../systemd/apparmor/proctor");
 const PROFILE_PATHS: &str = "@{proctor} = ";
 
 /// The facts from which the findings are made.
-pub(crate) struct Facts {
+pub(crate) struct DoctorFacts {
     /// The levels of isolation that were tried.
     pub(crate) examination: Examination,
     /// The cgroup controllers available to actions, or why there are no cgroups.
@@ -32,13 +32,13 @@ pub(crate) struct Facts {
     /// The facts about limits, file systems, clocks, space and tools.
     pub(crate) around: MachineFacts,
     /// The state of the service; `None` if it is not installed.
-    pub(crate) service: Option<installation::advice::Facts>,
+    pub(crate) service: Option<installation::advice::InstallationFacts>,
 }
 
 /// The document that `--json` prints (`proctor-doctor-v1`).
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Findings {
+pub(crate) struct Findings<'a> {
     schema: &'static str,
     /// The level of isolation that actions get; null if actions cannot be started.
     level: Option<IsolationLevel>,
@@ -51,7 +51,7 @@ pub(crate) struct Findings {
     private: Vec<String>,
     writable: Vec<String>,
     remedies: Vec<Remedy>,
-    machine: MachineV1,
+    machine: MachineV1<'a>,
     /// Null if the service is not installed.
     service: Option<ServiceV1>,
     findings: Vec<Finding>,
@@ -95,7 +95,7 @@ struct Remedy {
 struct Rule {
     problem: &'static str,
     /// Returns the command if the facts show this obstacle.
-    mend: fn(&Facts) -> Option<String>,
+    mend: fn(&DoctorFacts) -> Option<String>,
 }
 
 /// The known obstacles, the most important first.
@@ -165,16 +165,16 @@ fn sysctl(setting: &str) -> String {
     format!("echo {setting} | sudo tee /etc/sysctl.d/60-proctor.conf && sudo sysctl --system")
 }
 
-fn obstacle(facts: &Facts, level: IsolationLevel) -> Option<&str> {
+fn obstacle(facts: &DoctorFacts, level: IsolationLevel) -> Option<&str> {
     facts.examination.levels.iter().find(|found| found.level == level)?.obstacle.as_deref()
 }
 
-fn lacks_namespaces(facts: &Facts) -> bool {
+fn lacks_namespaces(facts: &DoctorFacts) -> bool {
     obstacle(facts, IsolationLevel::Namespace).is_some()
 }
 
-impl Findings {
-    pub(crate) fn of(facts: &Facts) -> Self {
+impl<'a> Findings<'a> {
+    pub(crate) fn of(facts: &'a DoctorFacts) -> Self {
         let has = |name: &str| facts.controllers.as_ref().is_ok_and(|names| names.iter().any(|one| one == name));
         let places = |wanted: fn(&Place) -> bool| {
             facts.examination.places.iter().filter(|place| wanted(place)).map(|place| place.path.display().to_string()).collect()
@@ -208,9 +208,9 @@ impl Findings {
                 .collect(),
             machine: doctor_machine::document(&facts.around),
             service: facts.service.as_ref().map(|service| ServiceV1 {
-                active: service.units.as_ref().is_ok_and(|units| units.service.is_active()),
-                lingers: service.lingers,
-                systemd: service.systemd,
+                active: service.manager.units.as_ref().is_ok_and(|units| units.service.is_active()),
+                lingers: service.manager.lingers,
+                systemd: service.manager.systemd,
             }),
             findings: [
                 doctor_machine::findings(&facts.around),
@@ -320,13 +320,13 @@ mod tests {
     use super::*;
     use crate::project::{InotifyLimits, LevelFound, Machine};
 
-    fn facts(obstacles: [Option<&str>; 3], switches: KernelSwitches) -> Facts {
+    fn facts(obstacles: [Option<&str>; 3], switches: KernelSwitches) -> DoctorFacts {
         let levels = IsolationLevel::ALL.into_iter().zip(obstacles);
         let levels: Vec<_> =
             levels.map(|(level, obstacle)| LevelFound { level, obstacle: obstacle.map(str::to_owned) }).collect();
         let level =
             levels.iter().find(|found| found.obstacle.is_none()).map_or(IsolationLevel::ProcessGroup, |found| found.level);
-        Facts {
+        DoctorFacts {
             examination: Examination { level: Some(level), levels, places: Vec::new(), store: "/state/proctor".into() },
             controllers: Ok(vec!["memory".to_owned(), "pids".to_owned()]),
             has_scopes: true,
@@ -341,7 +341,7 @@ mod tests {
         Machine { open_files: None, inotify: InotifyLimits::default(), store_file_system: None, store_space: None }
     }
 
-    fn commands(facts: &Facts) -> Vec<String> {
+    fn commands(facts: &DoctorFacts) -> Vec<String> {
         Findings::of(facts).remedies.into_iter().map(|remedy| remedy.command).collect()
     }
 
@@ -369,9 +369,9 @@ mod tests {
         let mended =
             of([None, None, no], KernelSwitches { security_modules: Some("capability,yama".to_owned()), ..none.clone() });
         assert_eq!(mended, ["lsm=landlock,capability,yama"]);
-        let undelegated = Facts { controllers: Err("no cgroup".to_owned()), ..facts([None, no, None], none.clone()) };
+        let undelegated = DoctorFacts { controllers: Err("no cgroup".to_owned()), ..facts([None, no, None], none.clone()) };
         assert!(commands(&undelegated)[0].starts_with("systemd-run --user --scope"));
-        let bare = Facts { controllers: Ok(vec!["cpu".to_owned()]), ..facts([None, None, None], none) };
+        let bare = DoctorFacts { controllers: Ok(vec!["cpu".to_owned()]), ..facts([None, None, None], none) };
         assert!(commands(&bare)[0].contains("Delegate=cpu memory pids"));
     }
 
@@ -379,7 +379,7 @@ mod tests {
     fn the_exit_code_says_whether_namespaces_are_reached_or_not_wanted() {
         let weaker = facts([Some("no"), Some("no"), None], KernelSwitches::default());
         assert_eq!(Findings::of(&weaker).exit(), CommandExit::CodeNeedsWork);
-        let off = Facts { mode: SandboxMode::Off, ..weaker };
+        let off = DoctorFacts { mode: SandboxMode::Off, ..weaker };
         assert_eq!(Findings::of(&off).exit(), CommandExit::Proceed);
     }
 

@@ -3,10 +3,11 @@
 
 use std::path::PathBuf;
 
-use serde::Serialize;
+use serde::ser::SerializeStruct as _;
+use serde::{Serialize, Serializer};
 
 use crate::cli::installation::advice::Finding;
-use crate::model::{SpawnFailure, Tool};
+use crate::model::SpawnFailure;
 use crate::project::{FileSystemType, Machine, ProjectFound, ToolFound};
 use crate::watch::find_eventless;
 
@@ -62,12 +63,12 @@ pub(crate) struct MachineFacts {
 /// This part of the document that `--json` prints.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct MachineV1 {
+pub(crate) struct MachineV1<'a> {
     open_files: Option<u64>,
     open_files_at_most: Option<u64>,
     inotify: InotifyV1,
     store: StoreV1,
-    projects: Vec<ProjectV1>,
+    projects: Vec<ProjectV1<'a>>,
 }
 
 #[derive(Debug, Serialize)]
@@ -89,26 +90,39 @@ struct StoreV1 {
     free_files: Option<u64>,
 }
 
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-struct ProjectV1 {
-    /// `None` if the project is not registered.
-    id: Option<String>,
-    root: String,
-    file_system: Option<String>,
-    directories: Option<u64>,
-    tools: Vec<ToolV1>,
+#[derive(Debug)]
+struct ProjectV1<'a>(&'a ProjectFound);
+
+impl Serialize for ProjectV1<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Self(project) = self;
+        let mut fields = serializer.serialize_struct("ProjectV1", 5)?;
+        // None: it is not registered.
+        fields.serialize_field("id", &project.id)?;
+        fields.serialize_field("root", &project.root.display().to_string())?;
+        fields.serialize_field("fileSystem", &project.file_system.map(|kind| classify_file_system(kind).name))?;
+        fields.serialize_field("directories", &project.directories)?;
+        fields.serialize_field("tools", &project.tools.iter().map(ToolV1).collect::<Vec<_>>())?;
+        fields.end()
+    }
 }
 
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-struct ToolV1 {
-    action: String,
-    tool: Tool,
-    program: Option<String>,
-    version: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    obstacle: Option<String>,
+#[derive(Debug)]
+struct ToolV1<'a>(&'a ToolFound);
+
+impl Serialize for ToolV1<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Self(ToolFound { action, tool, program, version }) = self;
+        let mut fields = serializer.serialize_struct("ToolV1", 4 + usize::from(program.is_err()))?;
+        fields.serialize_field("action", action)?;
+        fields.serialize_field("tool", tool)?;
+        fields.serialize_field("program", &program.as_ref().ok().map(|path| path.display().to_string()))?;
+        fields.serialize_field("version", version)?;
+        if let Err(failure) = program {
+            fields.serialize_field("obstacle", &explain_missing(failure).0)?;
+        }
+        fields.end()
+    }
 }
 
 /// A rule returns problems, each with advice.
@@ -128,18 +142,18 @@ const RULES: &[Rule] = &[
     |facts| {
         let (needed, inotify) = (watches_needed(facts), facts.machine.inotify);
         // Watches of other programs count towards the same limit, and a build creates directories.
-        let wanted = needed.saturating_add(inotify.watches_used).saturating_mul(5) / 4;
-        once(inotify.watches.filter(|limit| *limit < wanted), |limit| {
+        let wanted = needed.saturating_add(inotify.watches.used).saturating_mul(5) / 4;
+        once(inotify.watches.limit.filter(|limit| *limit < wanted), |limit| {
             let problem =
-                format!("{limit} watches are allowed, {} are in use, and the projects need {needed}", inotify.watches_used);
+                format!("{limit} watches are allowed, {} are in use, and the projects need {needed}", inotify.watches.used);
             (problem, sysctl("fs.inotify.max_user_watches", USUAL_WATCHES.max(wanted)))
         })
     },
     |facts| {
         let inotify = facts.machine.inotify;
-        let wanted = inotify.instances_used.saturating_add(count(facts.projects.len()));
-        once(inotify.instances.filter(|limit| *limit < wanted), |limit| {
-            let problem = format!("{limit} inotify instances are allowed, and {} are in use", inotify.instances_used);
+        let wanted = inotify.instances.used.saturating_add(count(facts.projects.len()));
+        once(inotify.instances.limit.filter(|limit| *limit < wanted), |limit| {
+            let problem = format!("{limit} inotify instances are allowed, and {} are in use", inotify.instances.used);
             (problem, sysctl("fs.inotify.max_user_instances", USUAL_INSTANCES.max(wanted)))
         })
     },
@@ -243,7 +257,7 @@ pub(crate) fn findings(facts: &MachineFacts) -> Vec<Finding> {
 }
 
 /// Returns this part of the document that `--json` prints.
-pub(crate) fn document(facts: &MachineFacts) -> MachineV1 {
+pub(crate) fn document(facts: &MachineFacts) -> MachineV1<'_> {
     let machine = &facts.machine;
     let kind_name = |kind: Option<FileSystemType>| kind.map(|kind| classify_file_system(kind).name);
     let inotify = machine.inotify;
@@ -251,11 +265,11 @@ pub(crate) fn document(facts: &MachineFacts) -> MachineV1 {
         open_files: machine.open_files.map(|limit| limit.0),
         open_files_at_most: machine.open_files.map(|limit| limit.1),
         inotify: InotifyV1 {
-            watches: inotify.watches,
-            watches_used: inotify.watches_used,
+            watches: inotify.watches.limit,
+            watches_used: inotify.watches.used,
             watches_needed: watches_needed(facts),
-            instances: inotify.instances,
-            instances_used: inotify.instances_used,
+            instances: inotify.instances.limit,
+            instances_used: inotify.instances.used,
             queue: inotify.queue,
         },
         store: StoreV1 {
@@ -263,7 +277,7 @@ pub(crate) fn document(facts: &MachineFacts) -> MachineV1 {
             free_bytes: machine.store_space.map(|space| space.bytes),
             free_files: machine.store_space.and_then(|space| space.files),
         },
-        projects: facts.projects.iter().map(|project| to_project(project, kind_name(project.file_system))).collect(),
+        projects: facts.projects.iter().map(ProjectV1).collect(),
     }
 }
 
@@ -278,8 +292,8 @@ pub(crate) fn lines(facts: &MachineFacts) -> Vec<String> {
         format!(
             "watches: {} needed, {} in use by others, {} allowed; queue of {}",
             watches_needed(facts),
-            inotify.watches_used,
-            number(inotify.watches),
+            inotify.watches.used,
+            number(inotify.watches.limit),
             number(inotify.queue)
         ),
         format!("evidence lies on: {}{space}", store.unwrap_or_else(|| "unknown".to_owned())),
@@ -294,23 +308,6 @@ pub(crate) fn lines(facts: &MachineFacts) -> Vec<String> {
         }
     }
     lines
-}
-
-fn to_project(project: &ProjectFound, file_system: Option<String>) -> ProjectV1 {
-    let tool = |tool: &ToolFound| ToolV1 {
-        action: tool.action.clone(),
-        tool: tool.tool,
-        program: tool.program.as_ref().ok().map(|path| path.display().to_string()),
-        version: tool.version.clone(),
-        obstacle: tool.program.as_ref().err().map(|failure| explain_missing(failure).0),
-    };
-    ProjectV1 {
-        id: project.id.as_ref().map(ToString::to_string),
-        root: project.root.display().to_string(),
-        file_system,
-        directories: project.directories,
-        tools: project.tools.iter().map(tool).collect(),
-    }
 }
 
 fn explain_missing(failure: &SpawnFailure) -> (String, String) {
@@ -371,8 +368,8 @@ fn classify_file_system(FileSystemType(magic): FileSystemType) -> FileSystem {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::ProjectId;
-    use crate::project::{InotifyLimits, Space};
+    use crate::model::{ProjectId, Tool};
+    use crate::project::{InotifyLimits, KernelLimit, Space};
 
     fn project() -> ProjectFound {
         let found = ToolFound {
@@ -393,8 +390,8 @@ mod tests {
     }
 
     fn well() -> MachineFacts {
-        let inotify =
-            InotifyLimits { watches: Some(8192), instances: Some(128), queue: Some(16_384), watches_used: 10, instances_used: 2 };
+        let limit = |limit, used| KernelLimit { limit: Some(limit), used };
+        let inotify = InotifyLimits { watches: limit(8192, 10), instances: limit(128, 2), queue: Some(16_384) };
         let machine = Machine {
             open_files: Some((1024, 4096)),
             inotify,
@@ -434,8 +431,8 @@ mod tests {
     fn every_row_is_found_by_itself_and_says_what_to_do() {
         let rows: Vec<(MachineFacts, &str)> = vec![
             (with_machine(|machine| machine.open_files = Some((256, 4096))), "ulimit -n 1024"),
-            (with_machine(|machine| machine.inotify.watches = Some(100)), "fs.inotify.max_user_watches=524288"),
-            (with_machine(|machine| machine.inotify.instances = Some(2)), "fs.inotify.max_user_instances=512"),
+            (with_machine(|machine| machine.inotify.watches.limit = Some(100)), "fs.inotify.max_user_watches=524288"),
+            (with_machine(|machine| machine.inotify.instances.limit = Some(2)), "fs.inotify.max_user_instances=512"),
             (with_machine(|machine| machine.inotify.queue = Some(1024)), "fs.inotify.max_queued_events=16384"),
             (with_project(|project| project.file_system = None), "proctor remove shop-0123abcd"),
             (with_project(|project| project.file_system = Some(FileSystemType(0x6969))), "a local disk"),

@@ -22,6 +22,16 @@ use crate::model::CompletionStatus;
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct StatusOptions {
+    #[command(flatten)]
+    pub(crate) scope: StatusScope,
+    /// Print one JSON document, as `GET /v1/status` of the control socket answers
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+// What `proctor status` is about. A doc comment here would become the command's help.
+#[derive(Debug, Args)]
+pub(crate) struct StatusScope {
     /// The project's directory
     #[arg(default_value = ".", value_name = "DIR")]
     pub(crate) directory: PathBuf,
@@ -31,9 +41,6 @@ pub(crate) struct StatusOptions {
     /// Every registered project
     #[arg(long, conflicts_with = "directory")]
     pub(crate) all: bool,
-    /// Print one JSON document, as `GET /v1/status` of the control socket answers
-    #[arg(long)]
-    pub(crate) json: bool,
 }
 
 /// Wait until there is a verdict for the tree as it is now

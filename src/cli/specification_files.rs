@@ -15,7 +15,7 @@ use crate::spec::specification::SPECIFICATION_SUFFIX;
 use crate::tree::TreeIndex;
 
 /// The result of looking for a task's plan.
-pub(crate) enum Found {
+pub(crate) enum FoundPlan {
     Planned(Box<Loaded>),
     /// The task's specification has errors.
     Wrong(Box<WrongSpecification>),
@@ -37,7 +37,7 @@ pub(crate) fn load(environment: &Environment, directory: &Path, task: Option<&st
 }
 
 /// Finds the plan of a task, or of the project's own checks if no task is named.
-pub(crate) fn find(environment: &Environment, directory: &Path, task: Option<&str>) -> Result<Found, CommandError> {
+pub(crate) fn find(environment: &Environment, directory: &Path, task: Option<&str>) -> Result<FoundPlan, CommandError> {
     let root = setup::project_root(environment, directory)?;
     find_in(&root, &task.map_or_else(|| Ok(TaskId::default_task()), read_task)?)
 }
@@ -47,26 +47,26 @@ pub(crate) fn reload(root: &Path, task: &TaskId) -> Result<Loaded, CommandError>
     found(find_in(root, task)?)
 }
 
-fn found(found: Found) -> Result<Loaded, CommandError> {
+fn found(found: FoundPlan) -> Result<Loaded, CommandError> {
     match found {
-        Found::Planned(loaded) => Ok(*loaded),
-        Found::Wrong(wrong) => Err(wrong.error),
+        FoundPlan::Planned(loaded) => Ok(*loaded),
+        FoundPlan::Wrong(wrong) => Err(wrong.error),
     }
 }
 
-fn find_in(root: &Path, task: &TaskId) -> Result<Found, CommandError> {
+fn find_in(root: &Path, task: &TaskId) -> Result<FoundPlan, CommandError> {
     if *task == TaskId::default_task() {
-        return setup::reload(root).map(|loaded| Found::Planned(Box::new(loaded)));
+        return setup::reload(root).map(|loaded| FoundPlan::Planned(Box::new(loaded)));
     }
     let (configuration, _) = setup::configuration(root)?;
     let mut specifications = Specifications::default();
     specifications.update(root, &scan(root, &configuration)?);
     let root = root.to_owned();
     match specifications.plan(&configuration, task) {
-        Ok(plan) => Ok(Found::Planned(Box::new(Loaded { root, configuration, plan }))),
+        Ok(plan) => Ok(FoundPlan::Planned(Box::new(Loaded { root, configuration, plan }))),
         Err(error @ TaskError::Wrong { .. }) => {
             let error = of_task(&error);
-            Ok(Found::Wrong(Box::new(WrongSpecification { root, configuration, task: task.clone(), error })))
+            Ok(FoundPlan::Wrong(Box::new(WrongSpecification { root, configuration, task: task.clone(), error })))
         }
         Err(error @ (TaskError::Unknown { .. } | TaskError::Twice { .. } | TaskError::Approval { .. })) => Err(of_task(&error)),
     }

@@ -7,8 +7,8 @@
 
 use crate::evidence::{self, Store};
 use crate::model::{
-    CommandExit, CompletionStatus, Digest, Freshness, LastVerdict, LedgerBody, LedgerLine, OverallResult, PauseRecord, ProjectId,
-    ProjectStanding, ResultType, RetestRecord, RunId, TaskId, TaskStanding, TreeDigest,
+    CommandExit, Completion, CompletionStatus, Digest, Freshness, LastVerdict, LedgerBody, LedgerLine, OverallResult,
+    PauseRecord, ProjectId, ProjectStanding, ResultType, RetestRecord, RunId, TaskId, TaskStanding, TreeDigest,
 };
 use crate::project::Archive;
 use crate::project::Described;
@@ -21,23 +21,7 @@ use crate::report::{ActionResultV2, ExecutionReportV2};
 use crate::store;
 use crate::tree::TreeHints;
 
-/// The state of a task for the current tree.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Completion {
-    pub task: TaskId,
-    /// COMPLETE only if the sealed report of a run says so, and the run is a verdict for this tree and this plan.
-    pub status: CompletionStatus,
-    /// The reasons for the status.
-    pub reasons: Vec<String>,
-    /// What is still open according to the report: actions that did not succeed, and debt items.
-    pub open: Vec<String>,
-    /// The run with this report; none: no run is a verdict for this tree.
-    pub run_id: Option<RunId>,
-    /// The exit code of a command that reports this state.
-    pub exit: CommandExit,
-}
-
-/// A retest that was granted and recorded in the ledger.
+/// A retest that was granted; a line of the ledger says so.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct GrantedRetest {
     /// How many retests were granted since the budget was last full, including this one.

@@ -22,7 +22,7 @@ use crate::project::{Scope, Settings};
 use crate::run::not_started;
 use crate::sandbox::SandboxRequest;
 use crate::sandbox::isolation;
-use crate::sandbox::{ChildEnvironment, EnvironmentSettings};
+use crate::sandbox::{ChildEnvironment, EnvironmentAdditions};
 
 /// The command-line programs of trackers. They are hidden from models in every directory of the search path.
 const TRACKERS: &[&str] = &["gh", "hub", "glab", "tea", "jira"];
@@ -157,7 +157,7 @@ impl Workspace {
     }
 
     fn model_environment(&self, request: &ModelRequest<'_>, scratch: &Scratch) -> ChildEnvironment {
-        let settings = EnvironmentSettings { pass: request.pass_environment.to_vec(), from_file: Vec::new() };
+        let settings = EnvironmentAdditions { pass: request.pass_environment.to_vec(), from_file: Vec::new() };
         let mut environment = ChildEnvironment::build(self.ambient(), &settings, request.action, &scratch.output());
         // An empty directory for the tracker's configuration. Where files cannot be hidden, its command line at least finds no
         // account.

@@ -8,6 +8,6 @@ mod agent;
 mod consultation;
 mod proposal;
 
-pub use agent::{Completion, GrantedRetest};
+pub use agent::GrantedRetest;
 pub use consultation::{ModelRequest, OwnToolRequest};
 pub use proposal::{Proposal, ReviewedSpecification, review_specification};

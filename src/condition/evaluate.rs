@@ -26,13 +26,25 @@ pub trait ConditionContext {
 /// The value that a field of a condition has after a run, as far as the evidence kept it.
 #[derive(Debug, Clone)]
 pub enum FieldValue<'a> {
-    Boolean(bool),
-    Number(f64),
-    /// A text, or the kept parts of it.
-    Text(OutputText<'a>),
+    /// A value that is known as it is.
+    Scalar(ConditionValue),
+    /// What was printed, or the kept parts of it.
+    Output(OutputText<'a>),
     Json(&'a Value),
     /// Texts by lower-case name.
     Texts(&'a BTreeMap<String, String>),
+}
+
+impl From<bool> for FieldValue<'_> {
+    fn from(value: bool) -> Self {
+        Self::Scalar(ConditionValue::Boolean(value))
+    }
+}
+
+impl From<f64> for FieldValue<'_> {
+    fn from(number: f64) -> Self {
+        Self::Scalar(ConditionValue::Number(number))
+    }
 }
 
 /// A text of which possibly only parts were kept.
@@ -163,14 +175,19 @@ fn look_up(reference: &Reference, context: &dyn ConditionContext) -> KnownValue 
     let Some(row) = meaning_of(&reference.field) else { return KnownValue::Nothing };
     let Some(value) = context.field(&reference.action, row.field) else { return KnownValue::Nothing };
     match value {
-        FieldValue::Boolean(value) if is_whole(reference) => KnownValue::Value(ConditionValue::Boolean(value != row.negated)),
-        FieldValue::Number(number) if is_whole(reference) && number.is_finite() => {
-            KnownValue::Value(ConditionValue::Number(number))
-        }
-        FieldValue::Text(text) if reference.path.is_empty() => ask_text(&text, reference.accessor.as_ref()),
+        FieldValue::Scalar(value) if is_whole(reference) => scalar(value, row.negated),
+        FieldValue::Output(text) if reference.path.is_empty() => ask_text(&text, reference.accessor.as_ref()),
         FieldValue::Json(value) => ask_json(value, reference),
         FieldValue::Texts(texts) => ask_texts(texts, reference),
-        FieldValue::Boolean(_) | FieldValue::Number(_) | FieldValue::Text(_) => KnownValue::Nothing,
+        FieldValue::Scalar(_) | FieldValue::Output(_) => KnownValue::Nothing,
+    }
+}
+
+fn scalar(value: ConditionValue, negated: bool) -> KnownValue {
+    match value {
+        ConditionValue::Boolean(value) => KnownValue::Value(ConditionValue::Boolean(value != negated)),
+        ConditionValue::Number(number) if !number.is_finite() => KnownValue::Nothing,
+        ConditionValue::Number(_) | ConditionValue::Text(_) | ConditionValue::Null => KnownValue::Value(value),
     }
 }
 

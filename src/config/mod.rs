@@ -31,6 +31,6 @@ pub use policy::strategy_word;
 pub use read::read;
 pub use settings::{
     ActionSettings, ApprovalSettings, Check, Configuration, EnvironmentSettings, EvidenceSettings, GovernSettings, HomeAccess,
-    ModelSettings, PolicyOverride, PolicySettings, Prerequisite, QueueSettings, RunSettings, SandboxMode, SandboxSettings,
-    TaskSettings, WatchSettings, WatchedTasks,
+    ModelSettings, PolicyOverride, PolicySettings, Prerequisite, QueueSettings, RuleOverride, RunSettings, SandboxMode,
+    SandboxSettings, TaskSettings, WarningOverride, WatchSettings, WatchedTasks,
 };

@@ -1,9 +1,9 @@
 //! Reads `[policy]` and the `policy` of one check.
 
 use crate::config::section::{Document, Section};
-use crate::config::settings::{PolicyOverride, PolicySettings};
+use crate::config::settings::{PolicyOverride, PolicySettings, RuleOverride, WarningOverride};
 use crate::config::values::{boolean, choice, count, filled_text, list};
-use crate::model::{BlockOn, PolicyOptions, Tool, ToolClass};
+use crate::model::{BlockOn, PolicyCategory, PolicyOptions, Tool, ToolClass};
 
 /// The words for the strategies of seed 004.
 const STRATEGIES: &[(&str, BlockOn)] = &[
@@ -23,10 +23,10 @@ pub fn strategy_word(block_on: BlockOn) -> &'static str {
 pub(super) fn read_policy(top: &Section<'_>, document: &mut Document<'_>) -> PolicySettings {
     let section = top.table(document, "policy");
     let judged = Tool::ALL.into_iter().filter(|tool| tool.class() == ToolClass::Validation);
+    let categories = [PolicyCategory::Linting, PolicyCategory::TypeChecking, PolicyCategory::Compilation];
+    let strategy = |category: PolicyCategory| Some((category, section.optional(document, category.key(), choice(STRATEGIES))?));
     PolicySettings {
-        linting: section.optional(document, "linting", choice(STRATEGIES)),
-        type_checking: section.optional(document, "type_checking", choice(STRATEGIES)),
-        compilation: section.optional(document, "compilation", choice(STRATEGIES)),
+        categories: categories.into_iter().filter_map(strategy).collect(),
         tools: judged.map(|tool| (tool, read_tool(tool, &section, document))).collect(),
     }
 }
@@ -45,10 +45,14 @@ pub(super) fn read_override(section: &Section<'_>, document: &mut Document<'_>) 
     const RULES: &str = "[\"no-console\"]";
     let rules = || list(filled_text("\"no-console\""), RULES);
     PolicyOverride {
-        treat_warnings_as_errors: section.optional(document, "treat_warnings_as_errors", boolean),
-        max_warnings: section.optional(document, "max_warnings", count(0..=u32::MAX, "10")),
-        ignored_rules: section.optional(document, "ignored_rules", rules()),
-        error_on_rules: section.optional(document, "error_on_rules", rules()),
+        warnings: WarningOverride {
+            as_errors: section.optional(document, "treat_warnings_as_errors", boolean),
+            at_most: section.optional(document, "max_warnings", count(0..=u32::MAX, "10")),
+        },
+        rules: RuleOverride {
+            ignored: section.optional(document, "ignored_rules", rules()),
+            as_errors: section.optional(document, "error_on_rules", rules()),
+        },
         ..read_plain(section, document)
     }
 }

@@ -282,13 +282,9 @@ pub enum HomeAccess {
 /// `[policy]`: when the findings of tools block, for categories and for single tools.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PolicySettings {
-    /// The strategy for linters without a strategy of their own (C23).
-    pub linting: Option<Placed<BlockOn>>,
-    /// The strategy for type checkers without a strategy of their own (C23).
-    pub type_checking: Option<Placed<BlockOn>>,
-    /// The strategy for compilers and builds without a strategy of their own (C23).
-    pub compilation: Option<Placed<BlockOn>>,
-    /// `[policy.eslint]` and the like, for every tool that has a policy.
+    /// The strategies of categories, for tools that do not say their own (C23).
+    pub categories: BTreeMap<PolicyCategory, Placed<BlockOn>>,
+    /// `[policy.eslint]` and its like, for every tool that a policy judges.
     pub tools: BTreeMap<Tool, PolicyOverride>,
 }
 
@@ -300,11 +296,7 @@ impl PolicySettings {
 
     /// Returns the strategy for a category; `None` if it is not written.
     pub fn of_category(&self, category: PolicyCategory) -> Option<&Placed<BlockOn>> {
-        match category {
-            PolicyCategory::Linting => self.linting.as_ref(),
-            PolicyCategory::TypeChecking => self.type_checking.as_ref(),
-            PolicyCategory::Compilation => self.compilation.as_ref(),
-        }
+        self.categories.get(&category)
     }
 }
 
@@ -315,12 +307,28 @@ pub struct PolicyOverride {
     /// Whether the tool's findings count. `false` is the same as `block_on = "never"` (C22).
     pub enabled: Option<Placed<bool>>,
     pub block_on: Option<Placed<BlockOn>>,
-    pub treat_warnings_as_errors: Option<Placed<bool>>,
-    /// The number of warnings that do not block; one more does.
-    pub max_warnings: Option<Placed<u32>>,
-    /// Rules whose findings are ignored.
-    pub ignored_rules: Option<Placed<Vec<String>>>,
-    pub error_on_rules: Option<Placed<Vec<String>>>,
+    /// What is said about warnings; only linters have them.
+    pub warnings: WarningOverride,
+    /// What is said about single rules; only linters have them.
+    pub rules: RuleOverride,
+}
+
+/// What is said about a linter's warnings.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct WarningOverride {
+    /// Whether they count as errors (`treat_warnings_as_errors`).
+    pub as_errors: Option<Placed<bool>>,
+    /// More of them than this block (`max_warnings`).
+    pub at_most: Option<Placed<u32>>,
+}
+
+/// What is said about single rules of a linter.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct RuleOverride {
+    /// Rules whose findings are dropped (`ignored_rules`).
+    pub ignored: Option<Placed<Vec<String>>>,
+    /// Rules whose findings count as errors (`error_on_rules`).
+    pub as_errors: Option<Placed<Vec<String>>>,
 }
 
 impl Configuration {
@@ -335,10 +343,10 @@ impl PolicyOverride {
     /// Returns the keys that are written here but work only for linters with named rules.
     pub fn linter_keys(&self) -> Vec<&'static str> {
         let rows = [
-            ("treat_warnings_as_errors", self.treat_warnings_as_errors.as_ref().is_some_and(Placed::is_written)),
-            ("max_warnings", self.max_warnings.as_ref().is_some_and(Placed::is_written)),
-            ("ignored_rules", self.ignored_rules.as_ref().is_some_and(Placed::is_written)),
-            ("error_on_rules", self.error_on_rules.as_ref().is_some_and(Placed::is_written)),
+            ("treat_warnings_as_errors", self.warnings.as_errors.as_ref().is_some_and(Placed::is_written)),
+            ("max_warnings", self.warnings.at_most.as_ref().is_some_and(Placed::is_written)),
+            ("ignored_rules", self.rules.ignored.as_ref().is_some_and(Placed::is_written)),
+            ("error_on_rules", self.rules.as_errors.as_ref().is_some_and(Placed::is_written)),
         ];
         rows.into_iter().filter(|(_, written)| *written).map(|(key, _)| key).collect()
     }

@@ -8,7 +8,8 @@ use proptest::prelude::{Just, Strategy, any, prop, prop_oneof, proptest};
 use crate::config::keys::TABLES;
 use crate::config::{ActionSettings, Configuration, HomeAccess, Placed, SandboxMode, SandboxSettings, default_text, read};
 use crate::model::{
-    BlockOn, ByteSize, CheckOrder, CollectionErrorPolicy, OnChange, OnProtectedChange, OnSurvivors, Reuse, RoutingSettings, Tool,
+    BlockOn, ByteSize, CheckOrder, CollectionErrorPolicy, OnChange, OnProtectedChange, OnSurvivors, PolicyCategory, Reuse,
+    RoutingSettings, Tool,
 };
 
 fn problems(text: &str) -> String {
@@ -403,7 +404,7 @@ fn everything_that_can_be_said_is_understood() {
     assert_eq!(read.watch.longest_burst, Duration::from_secs(2), "a burst lasts at least as long as its quiet");
     assert_eq!((read.watch.git_wait, read.watch.sweep), (Duration::ZERO, None), "zero is never");
     assert_eq!((read.queue.max_parallel, read.queue.wait), (Some(2), Duration::from_secs(90)));
-    assert_eq!(read.policy.linting.as_ref().map(|placed| placed.value), Some(BlockOn::WarnOnly));
+    assert_eq!(read.policy.of_category(PolicyCategory::Linting).map(|placed| placed.value), Some(BlockOn::WarnOnly));
     assert_eq!(read.approval.terms.protect, ["tests/**", "conftest.py"]);
     assert_eq!(read.approval.terms.on_protected_change, OnProtectedChange::HumanReview);
     assert!(read.approval.terms.require_signature);

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::daemon::engine::Moment;
 use crate::model::{CommandExit, GitOperation, PollReason, StopReason, TaskId, TreeDigest, TreePath, Trigger, WatchProblem};
+use crate::project::Selection;
 use crate::tree::TreeHints;
 
 /// What is to be done.
@@ -39,20 +40,6 @@ pub struct Order {
     pub hints: TreeHints,
     /// Whether events may have been lost since the last run (`lostEvents` in the report).
     pub lost_events: bool,
-}
-
-/// Which checks a run carries out.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Selection {
-    /// Every check of the plan.
-    All,
-    /// The checks of these names.
-    Named(Vec<String>),
-    /// The checks that what changed since the last verdict triggers, and these, which did not succeed then.
-    Triggered {
-        /// The checks that did not succeed.
-        failed: Vec<String>,
-    },
 }
 
 /// What a person is told between runs.

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use crate::daemon::burst::Burst;
-use crate::daemon::effect::{Effect, Notice, Order, Selection, Standing};
+use crate::daemon::effect::{Effect, Notice, Order, Standing};
 use crate::daemon::engine::hold::{Held, Hold};
 use crate::daemon::engine::moved::WaitingRepetition;
 use crate::daemon::engine::round::{Known, Round, Which};
@@ -15,6 +15,7 @@ use crate::daemon::event::{Event, Finished};
 use crate::model::{
     CommandExit, OnChange, Repetitions, StopReason, TaskId, TreeDigest, TreePath, Trigger, TriggerKind, WatchHint, WatchProblem,
 };
+use crate::project::Selection;
 
 mod asked;
 mod hold;

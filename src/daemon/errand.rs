@@ -2,11 +2,11 @@
 //!
 //! The worker carries it out, so that a project the service watches has one writer. Nothing is decided here: `run/` does.
 
-use crate::collaboration::{Completion, GrantedRetest, Proposal, ReviewedSpecification, review_specification};
+use crate::collaboration::{GrantedRetest, Proposal, ReviewedSpecification, review_specification};
 use crate::config::Configuration;
 use crate::daemon::worker::Unplanned;
-use crate::model::{Asker, Plan, TaskId, TddState};
-use crate::project::{Attendance, CycleChange, Described, ProjectError, Scope, Settings, Workspace};
+use crate::model::{Asker, Completion, CycleRequest, Plan, TaskId, TddState};
+use crate::project::{Attendance, Described, ProjectError, Scope, Settings, Workspace};
 
 /// Something to be done.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,7 +23,7 @@ pub struct Errand {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ErrandKind {
     /// Change the task's cycle.
-    Cycle(CycleChange),
+    Cycle(CycleRequest),
     /// Compute what the task amounts to.
     Completion,
     /// Grant another run.
@@ -38,13 +38,13 @@ pub enum ErrandKind {
 #[derive(Debug)]
 pub enum ErrandDone {
     /// The task's state from here on.
-    Cycle(Box<TddState>),
+    Changed(Box<TddState>),
     /// What the task amounts to.
-    Completion(Completion),
+    Computed(Completion),
     /// The run may be made.
-    Retest(GrantedRetest),
+    Granted(GrantedRetest),
     /// What is wrong with the configuration.
-    Problems(Vec<String>),
+    Reread(Vec<String>),
     /// What is wrong with the specification, or with a proposed one, and what that would change.
     Reviewed(ReviewedSpecification),
 }
@@ -88,20 +88,20 @@ impl Errand {
         let (plan, settings, configuration) = match reloaded {
             Ok(reloaded) => reloaded,
             Err(Unplanned::Unknown(lines)) => return Err(ErrandTrouble::NoSuchTask(lines)),
-            Err(Unplanned::Wrong(lines)) if self.what == ErrandKind::Problems => return Ok(ErrandDone::Problems(lines)),
+            Err(Unplanned::Wrong(lines)) if self.what == ErrandKind::Problems => return Ok(ErrandDone::Reread(lines)),
             Err(Unplanned::Wrong(lines)) => return Err(ErrandTrouble::Configuration(lines)),
         };
         let scope = Scope { asker: self.asker.clone(), ..scope.clone() };
         let described = Described { plan: &plan, settings: &settings, configuration: &configuration };
         let done = match &self.what {
-            ErrandKind::Cycle(change) => {
+            ErrandKind::Cycle(request) => {
                 let attendance = attendance(&self.asker);
-                let changed = workspace.change_cycle(&scope, &settings, &self.task, change, attendance);
-                changed.map(|state| ErrandDone::Cycle(Box::new(state)))
+                let changed = workspace.change_cycle(&scope, &settings, request, attendance);
+                changed.map(|state| ErrandDone::Changed(Box::new(state)))
             }
-            ErrandKind::Completion => workspace.completion(&scope, described, &self.task).map(ErrandDone::Completion),
-            ErrandKind::Retest => workspace.grant_retest(&scope, described).map(ErrandDone::Retest),
-            ErrandKind::Review(_) | ErrandKind::Problems => Ok(ErrandDone::Problems(Vec::new())),
+            ErrandKind::Completion => workspace.completion(&scope, described, &self.task).map(ErrandDone::Computed),
+            ErrandKind::Retest => workspace.grant_retest(&scope, described).map(ErrandDone::Granted),
+            ErrandKind::Review(_) | ErrandKind::Problems => Ok(ErrandDone::Reread(Vec::new())),
         };
         done.map_err(ErrandTrouble::Run)
     }

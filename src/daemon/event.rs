@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use crate::daemon::effect::Selection;
 use crate::daemon::engine::EngineSettings;
 use crate::model::{GitOperation, OnDisk, TaskId, TreeDigest, TreePath, WatchHint};
+use crate::project::Selection;
 
 /// Something that arrived.
 #[derive(Debug, Clone, PartialEq, Eq)]

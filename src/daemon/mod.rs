@@ -24,14 +24,14 @@ mod service;
 mod worker;
 
 pub use control::{ControlSocket, ControlSocketError};
-pub use effect::{Effect, Notice, Order, Selection, Standing};
+pub use effect::{Effect, Notice, Order, Standing};
 pub use engine::{Engine, EngineSettings, Moment};
 pub use errand::{Errand, ErrandDone, ErrandKind, ErrandTrouble};
 pub use event::{Event, Finished, Key, OsSignal};
 pub use foreground::{ForegroundBeginning, ForegroundError, Screen, watch_in_foreground};
 pub use notify_desktop::notify_desktop;
 pub use os_signals::HangUp;
-pub use service::{ProjectFiles, ReadProject, Service, ServiceError, ServiceManager, ServiceSettings};
+pub use service::{OpeningSettings, ProjectReader, ReadProject, ServiceError, ServiceHost, ServiceManager, ServiceSettings};
 pub use worker::{
     Closed, ClosedReason, Opened, Opener, Over, Reload, Reloaded, Report, Ticket, Trouble, Worker, WorkerReport, watched_tasks,
 };

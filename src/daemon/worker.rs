@@ -6,7 +6,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{self, JoinHandle};
 
 use crate::config::Configuration;
-use crate::daemon::effect::{Order, Selection};
+use crate::daemon::effect::Order;
 use crate::daemon::engine::EngineSettings;
 use crate::daemon::errand::{Errand, ErrandDone, ErrandKind, ErrandTrouble};
 use crate::daemon::event::Finished;
@@ -14,7 +14,7 @@ use crate::ignore::{Matcher, MatcherSettings};
 use crate::model::{OnDisk, Plan, ProjectStanding, StopReason, TaskId, TreePath};
 use crate::process::{Control, ControlHandle};
 use crate::project::{
-    Carried, Checks, Described, Progress, ProjectError, RunRequest, Scope, Settings, TaskError, Undescribed, Workspace,
+    Carried, Described, Progress, ProjectError, RunRequest, Scope, Selection, Settings, TaskError, Undescribed, Workspace,
 };
 use crate::tree::TreeHints;
 use crate::watch::{Pace, Watcher};
@@ -111,7 +111,7 @@ pub enum Trouble {
 #[derive(Debug)]
 pub struct Reloaded {
     /// What is to be run for the task `default`; lines for people where that has no plan.
-    pub plan: Result<Plan, Vec<String>>,
+    pub default_plan: Result<Plan, Vec<String>>,
     /// How.
     pub settings: Settings,
     /// What the plans of other tasks are made with.
@@ -281,7 +281,7 @@ impl Bench {
         hints: &TreeHints,
     ) -> Result<Result<Plan, Unplanned>, ProjectError> {
         if *task == TaskId::default_task() {
-            let plan = std::mem::replace(&mut reloaded.plan, Err(Vec::new()));
+            let plan = std::mem::replace(&mut reloaded.default_plan, Err(Vec::new()));
             return Ok(plan.map_err(Unplanned::Wrong));
         }
         let by = (&reloaded.settings, &reloaded.configuration);
@@ -303,8 +303,10 @@ impl Bench {
             self.tell_new_rules(&settings, pace);
         }
         let described = match &reloaded {
-            Ok(Reloaded { plan: Ok(plan), settings, configuration, .. }) => Ok(Described { plan, settings, configuration }),
-            Ok(Reloaded { plan: Err(problems), settings, configuration, .. }) => {
+            Ok(Reloaded { default_plan: Ok(plan), settings, configuration, .. }) => {
+                Ok(Described { plan, settings, configuration })
+            }
+            Ok(Reloaded { default_plan: Err(problems), settings, configuration, .. }) => {
                 Err(Undescribed { problems, readable: Some((settings, configuration)) })
             }
             Err(problems) => Err(Undescribed { problems, readable: None }),
@@ -329,11 +331,7 @@ impl Bench {
         };
         self.tell_tasks(&reloaded, &order.hints);
         let settings = reloaded.settings;
-        let checks = match &order.selection {
-            Selection::All => Checks::All,
-            Selection::Named(names) => Checks::Named(names.clone()),
-            Selection::Triggered { failed } => Checks::Triggered { failed: failed.clone() },
-        };
+        let checks = order.selection.clone();
         let request = RunRequest {
             plan: &plan,
             settings: &settings,

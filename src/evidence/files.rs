@@ -28,19 +28,26 @@ pub(super) fn read_no_follow(path: &Path) -> Result<Vec<u8>, EvidenceError> {
     Ok(bytes)
 }
 
+/// By which a file's content is recognised.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SizeAndDigest {
+    pub bytes: u64,
+    pub sha256: Digest,
+}
+
 /// Computes size and SHA-256 of a file without holding it in memory.
-pub(super) fn hash_file(path: &Path) -> Result<(u64, Digest), EvidenceError> {
+pub(super) fn hash_file(path: &Path) -> Result<SizeAndDigest, EvidenceError> {
     hash_reader(&mut open_no_follow(path)?).map_err(failed(FileOperation::Read, path))
 }
 
 /// Computes size and SHA-256 of everything that a reader yields.
-pub(super) fn hash_reader(reader: &mut dyn Read) -> io::Result<(u64, Digest)> {
-    let (mut hasher, mut total) = (Sha256::new(), 0_u64);
+pub(super) fn hash_reader(reader: &mut dyn Read) -> io::Result<SizeAndDigest> {
+    let (mut hasher, mut bytes) = (Sha256::new(), 0_u64);
     read_chunks(reader, &mut |piece| {
         hasher.update(piece);
-        total += piece.len() as u64;
+        bytes += piece.len() as u64;
     })?;
-    Ok((total, Digest::from_hasher(hasher)))
+    Ok(SizeAndDigest { bytes, sha256: Digest::from_hasher(hasher) })
 }
 
 /// Reads to the end and passes each chunk to `take`. Chunks are small, so that a chunk is still in the processor's cache when

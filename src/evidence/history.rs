@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use crate::evidence::archive::{hash_stored_file, read_stored_file, stream_stored_file};
 use crate::evidence::error::failed;
-use crate::evidence::files::{if_exists, list_directory};
+use crate::evidence::files::{SizeAndDigest, if_exists, list_directory};
 use crate::evidence::names::{REPORT_NAME, check_component};
 use crate::evidence::{EvidenceError, FileOperation, Store};
 use crate::model::{EvidenceFile, ProjectId, RunId, TaskId};
@@ -79,7 +79,8 @@ pub fn stream_file(
 pub fn is_intact(store: &Store, project: &ProjectId, task: &TaskId, run_id: &RunId, file: &EvidenceFile) -> bool {
     let directory = store.run_directory(project, task, run_id);
     check_component(&file.name).is_ok()
-        && hash_stored_file(&directory, &file.name).is_ok_and(|found| found == (file.bytes, file.sha256))
+        && hash_stored_file(&directory, &file.name)
+            .is_ok_and(|found| found == SizeAndDigest { bytes: file.bytes, sha256: file.sha256 })
 }
 
 /// Returns every project that has a ledger, sorted by id.

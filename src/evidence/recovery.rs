@@ -5,21 +5,20 @@ use std::path::Path;
 
 use crate::evidence::archive::finish_interrupted_archiving;
 use crate::evidence::changes::{remove_directory, rename, seal_files};
-use crate::evidence::files::{hash_file, if_exists, list_directory, read_no_follow};
+use crate::evidence::files::{SizeAndDigest, hash_file, if_exists, list_directory, read_no_follow};
 use crate::evidence::lock::LeftBehind;
 use crate::evidence::names::{RECOVERED_PREFIX, START_RECORD_NAME, is_written_while_sealing, last_component};
 use crate::evidence::output::remove_leftover_outputs;
 use crate::evidence::seal::{ForeignEntries, join, regular_files, seal_synced};
 use crate::evidence::{EvidenceError, Ledger, OpenRun, ProjectLock, SealInput, list_runs, publish_latest, read_lines};
-use crate::model::{Asker, Digest, ProjectId, RunId, RunLine, TaskId, Timestamp};
+use crate::model::{Asker, ProjectId, RunId, RunLine, TaskId, Timestamp};
 
 /// A file that was found in the directory of an unsealed run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InterruptedFile {
     /// Its present name; bytes that are not UTF-8 are replaced.
     pub name: String,
-    pub bytes: u64,
-    pub sha256: Digest,
+    pub content: SizeAndDigest,
 }
 
 /// A run that was begun and not sealed: the facts from which its report is built.
@@ -138,9 +137,9 @@ fn seal_interrupted(
     let mut digests = BTreeMap::new();
     let mut files = Vec::new();
     for (name, path) in names.into_iter().zip(&paths) {
-        let (bytes, sha256) = hash_file(path)?;
-        files.push(InterruptedFile { name: last_component(path), bytes, sha256 });
-        digests.insert(name, sha256);
+        let content = hash_file(path)?;
+        files.push(InterruptedFile { name: last_component(path), content });
+        digests.insert(name, content.sha256);
     }
     let interrupted = InterruptedRun {
         project: lock.project().clone(),

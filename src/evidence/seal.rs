@@ -142,7 +142,7 @@ pub(super) fn seal_synced(
 /// Returns the two signature files of a run by name (S4): the SSH signature of the report, and the signed in-toto statements.
 fn signatures(input: &SealInput, files: &BTreeMap<Vec<u8>, Digest>, signer: &Signer) -> [(String, Vec<u8>); 2] {
     let SealInput { report, record, attested } = input;
-    let statements = RunStatements { record, attested, report: Digest::of(report), files };
+    let statements = RunStatements { record, attested, report_digest: Digest::of(report), files };
     let envelopes = statements.to_payloads().map(|payload| Envelope::sign(&payload, signer).to_line());
     [(SIGNATURE_NAME.to_owned(), sign_for_ssh(report, signer)), (statements_name(&record.run_id), envelopes.concat())]
 }
@@ -173,7 +173,7 @@ fn complete_digests(
     for name in names {
         let digest = match known.remove(&name) {
             Some(digest) => digest,
-            None => hash_file(&join(directory, &name))?.1,
+            None => hash_file(&join(directory, &name))?.sha256,
         };
         digests.insert(name, digest);
     }

@@ -37,8 +37,8 @@ impl MatcherSettings {
 /// Decides whether paths belong to the tree. Cheap to clone; contains no absolute path.
 #[derive(Debug, Clone)]
 pub struct Matcher {
-    ignore: PatternList,
-    include: IncludeList,
+    ignore_patterns: PatternList,
+    include_patterns: IncludeList,
     evidence_link: Option<String>,
     task_list: Option<String>,
     rules: HashMap<Vec<u8>, Arc<DirectoryRules>>,
@@ -47,11 +47,11 @@ pub struct Matcher {
 /// What decided about a path; turned into an [`IgnoreRule`] only when somebody asks for it.
 enum DecisionReason<'rules> {
     AlwaysOut(&'static AlwaysOut),
-    EvidenceLink(&'rules str),
-    TaskList(&'rules str),
-    Ignore(&'rules Glob),
+    /// A path that is out as a whole: the evidence link or the task list.
+    Path(RuleSource, &'rules str),
+    /// A pattern of a rules file; none: of `watch.ignore`.
+    Pattern(&'rules PatternList, &'rules Glob, Option<(&'rules DirectoryRules, RulesFile)>),
     Include,
-    File(&'rules DirectoryRules, RulesFile, &'rules Glob),
 }
 
 /// The way from the root down to a path, as far as a walk would go.
@@ -69,15 +69,15 @@ struct Descent {
 impl Matcher {
     /// Makes a matcher without rules files. The error names every pattern that cannot be used.
     pub fn new(settings: &MatcherSettings) -> Result<Self, Vec<IgnorePatternProblem>> {
-        let (ignore, mut problems) = compile_setting(&PatternSource::Ignore, &settings.ignore);
-        let (include, more) = IncludeList::compile(&settings.include);
+        let (ignore_patterns, mut problems) = compile_setting(&PatternSource::Ignore, &settings.ignore);
+        let (include_patterns, more) = IncludeList::compile(&settings.include);
         problems.extend(more);
         if !problems.is_empty() {
             return Err(problems);
         }
         let evidence_link = settings.evidence_link.clone().filter(|name| !name.is_empty());
         let task_list = settings.task_list.clone();
-        Ok(Self { ignore, include, evidence_link, task_list, rules: HashMap::new() })
+        Ok(Self { ignore_patterns, include_patterns, evidence_link, task_list, rules: HashMap::new() })
     }
 
     /// Sets the text of a rules file; setting the same text again costs nothing. Returns the lines that cannot be used.
@@ -201,12 +201,12 @@ impl Matcher {
             return (TreeMembership::Out, Some(DecisionReason::AlwaysOut(row)));
         }
         if let Some(link) = self.evidence_link.as_deref().filter(|link| link.as_bytes() == path) {
-            return (TreeMembership::Out, Some(DecisionReason::EvidenceLink(link)));
+            return (TreeMembership::Out, Some(DecisionReason::Path(RuleSource::EvidenceLink, link)));
         }
         // The task list shows verdicts. If it belonged to the tree, writing a verdict into it would change the tree digest and
         // make that verdict stale.
         if let Some(list) = self.task_list.as_deref().filter(|list| list.as_bytes() == path && !is_directory) {
-            return (TreeMembership::Out, Some(DecisionReason::TaskList(list)));
+            return (TreeMembership::Out, Some(DecisionReason::Path(RuleSource::TaskList, list)));
         }
         let (is_excluded, reason) = match scope.ground {
             SurroundingTree::Leading => (true, None),
@@ -214,9 +214,9 @@ impl Matcher {
         };
         if !is_excluded {
             (TreeMembership::In, reason)
-        } else if self.include.puts_back(scope.ground, path, is_directory) {
+        } else if self.include_patterns.puts_back(scope.ground, path, is_directory) {
             (TreeMembership::PutBack, Some(DecisionReason::Include))
-        } else if is_directory && self.include.leads_below(path) {
+        } else if is_directory && self.include_patterns.leads_below(path) {
             (TreeMembership::Leads, reason)
         } else {
             (TreeMembership::Out, reason)
@@ -230,17 +230,19 @@ impl Matcher {
         path: &[u8],
         is_directory: bool,
     ) -> (bool, Option<DecisionReason<'rules>>) {
-        if let Some(DecidingPattern::Excluded(glob)) = self.ignore.hit(path, is_directory) {
-            return (true, Some(DecisionReason::Ignore(glob)));
+        if let Some(DecidingPattern::Excluded(glob)) = self.ignore_patterns.hit(path, is_directory) {
+            return (true, Some(DecisionReason::Pattern(&self.ignore_patterns, glob, None)));
         }
         for rules in scope.rules.iter().rev() {
             let prefix = rules.directory.as_bytes().len();
             let relative = &path[if prefix == 0 { 0 } else { prefix + 1 }..];
             for file in RulesFile::ALL {
-                match rules.text(file).and_then(|text| text.patterns.hit(relative, is_directory)) {
+                let Some(text) = rules.text(file) else { continue };
+                let by = |glob| Some(DecisionReason::Pattern(&text.patterns, glob, Some((rules, file))));
+                match text.patterns.hit(relative, is_directory) {
                     None => {}
-                    Some(DecidingPattern::Excluded(glob)) => return (true, Some(DecisionReason::File(rules, file, glob))),
-                    Some(DecidingPattern::Kept(glob)) => return (false, Some(DecisionReason::File(rules, file, glob))),
+                    Some(DecidingPattern::Excluded(glob)) => return (true, by(glob)),
+                    Some(DecidingPattern::Kept(glob)) => return (false, by(glob)),
                 }
             }
         }
@@ -269,26 +271,20 @@ impl Matcher {
             DecisionReason::AlwaysOut(row) => {
                 IgnoreRule { source: RuleSource::AlwaysOut(row.reason), line: None, pattern: row.name.glob() }
             }
-            DecisionReason::TaskList(list) => {
-                IgnoreRule { source: RuleSource::TaskList, line: None, pattern: (*list).to_owned() }
+            DecisionReason::Path(source, path) => IgnoreRule { source: source.clone(), line: None, pattern: (*path).to_owned() },
+            DecisionReason::Pattern(list, glob, file) => {
+                let source = file
+                    .map_or(RuleSource::Ignore, |(rules, file)| RuleSource::File { directory: rules.directory.clone(), file });
+                written(source, list, glob)
             }
-            DecisionReason::EvidenceLink(link) => {
-                IgnoreRule { source: RuleSource::EvidenceLink, line: None, pattern: (*link).to_owned() }
-            }
-            DecisionReason::Ignore(glob) => written(RuleSource::Ignore, &self.ignore, glob),
-            DecisionReason::Include => match self.include.patterns.hit(path, is_directory) {
+            DecisionReason::Include => match self.include_patterns.patterns.hit(path, is_directory) {
                 Some(DecidingPattern::Excluded(glob) | DecidingPattern::Kept(glob)) => {
-                    written(RuleSource::Include, &self.include.patterns, glob)
+                    written(RuleSource::Include, &self.include_patterns.patterns, glob)
                 }
                 None => {
                     IgnoreRule { source: RuleSource::Include, line: None, pattern: String::from_utf8_lossy(path).into_owned() }
                 }
             },
-            DecisionReason::File(rules, file, glob) => {
-                let source = RuleSource::File { directory: rules.directory.clone(), file: *file };
-                let text = rules.text(*file).expect("the pattern was found in this file");
-                written(source, &text.patterns, glob)
-            }
         }
     }
 }

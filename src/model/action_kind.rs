@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::model::{ActionType, Digest, Review};
 
@@ -96,9 +96,10 @@ pub struct HttpRequest {
     pub method: HttpMethod,
     pub headers: BTreeMap<String, String>,
     pub body: Option<HttpBody>,
-    /// The status codes that count as correct; empty: any from 200 to 299.
-    pub expected_status: Vec<u16>,
-    /// The checks on the body of the answer.
+    /// The statuses that are right; none: any from 200 to 299.
+    #[serde(rename = "expectedStatus")]
+    pub expected_statuses: Vec<u16>,
+    /// What is asked of the answer's body.
     pub validate: ResponseChecks,
     /// Whether a redirect is followed. If not, the redirect itself is the answer that is checked.
     pub follow_redirects: bool,
@@ -116,12 +117,14 @@ pub enum HttpBody {
     Json(Value),
 }
 
-/// The checks on the body of an answer. All checks that are set must hold; the status is checked separately.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
-#[serde(rename_all = "camelCase")]
+/// What an answer's body must be.
+// All that is named must hold. The descriptions are those of the published schema.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "RawValidateResponse"))]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ResponseChecks {
     /// The body must be a JSON document that satisfies this schema.
-    pub json_schema: Option<Value>,
+    pub json_schema: Option<Map<String, Value>>,
     /// The body must contain this text.
     pub contains_text: Option<String>,
     /// The body must match this regular expression.
@@ -208,7 +211,7 @@ impl HttpRequest {
             method: HttpMethod::Get,
             headers: BTreeMap::new(),
             body: None,
-            expected_status: Vec::new(),
+            expected_statuses: Vec::new(),
             validate: ResponseChecks::default(),
             follow_redirects: true,
             validate_ssl: true,

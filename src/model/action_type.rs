@@ -4,7 +4,22 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// The type of an action. proctor carries out the first five; an action of any other type is a specification error (E8).
+use crate::model::{ActionId, ActionPhase};
+
+/// What can be said of an action before its parameters are understood.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ActionOutline {
+    pub phase: ActionPhase,
+    /// Its id, or the one that its place gives it.
+    pub id: ActionId,
+    pub action_type: ActionType,
+    /// What it says of itself; empty where it does not.
+    pub description: String,
+    /// The command, request or file it is about; empty where that is not there.
+    pub subject: String,
+}
+
+/// An action's type. proctor carries out the first five; an action of one of the others is a specification error (E8).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum ActionType {

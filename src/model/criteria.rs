@@ -191,8 +191,9 @@ pub struct CriteriaEvaluation {
     pub expected_failure: Option<JudgedFailure>,
 }
 
-/// The evaluation of a declared failure.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// What became of a declared failure.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct JudgedFailure {
     /// The declared tests, as written in the specification.
     pub declared: Vec<String>,
@@ -200,7 +201,8 @@ pub struct JudgedFailure {
     pub failed: Vec<String>,
     /// Whether all declared tests failed and no other test did.
     pub met: bool,
-    /// Why it is not met.
+    /// Why not.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
 
@@ -228,13 +230,15 @@ pub struct ActualValue {
     pub value: Option<ConditionValue>,
 }
 
-/// An expectation on the output, and whether it was met.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// Something that was expected of the output, and whether it was seen.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct JudgedExpectation {
     /// The expectation in words.
     pub expectation: String,
     pub met: bool,
-    /// Why it is not met.
+    /// Why not.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
 

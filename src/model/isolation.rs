@@ -37,10 +37,16 @@ pub enum KilledBy {
 /// How an action was isolated.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Kept {
-    pub level: IsolationLevel,
+    pub reached: ReachedLevel,
     /// How remaining processes were ended; none: none remained.
     pub killed_by: Option<KilledBy>,
-    /// Why each stronger level was not available, one sentence each.
+}
+
+/// The isolation level that was reached.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReachedLevel {
+    pub level: IsolationLevel,
+    /// Why each stronger level could not be had, one sentence each.
     pub obstacles: Vec<String>,
 }
 

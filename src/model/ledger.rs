@@ -171,7 +171,18 @@ pub enum Serving {
     NotServed,
 }
 
-/// The registration of a project, which ties its id to a directory.
+/// What a project's root is recognised by.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RootIdentity {
+    /// Its absolute path, decoded lossily.
+    pub path: String,
+    pub device: u64,
+    pub inode: u64,
+    /// The git common directory of the root, if there is one.
+    pub git_common_directory: Option<String>,
+}
+
+/// The registration of a project.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RegistrationRecord {

@@ -7,7 +7,9 @@
 mod action_kind;
 mod action_type;
 mod approval;
+mod completion;
 mod criteria;
+mod cycle;
 mod debt;
 mod digest;
 mod errno;
@@ -51,15 +53,17 @@ mod watch;
 pub use action_kind::{
     ActionKind, EvidenceCapture, FileCheck, FileValidation, HttpBody, HttpMethod, HttpRequest, ResponseChecks, Script,
 };
-pub use action_type::ActionType;
+pub use action_type::{ActionOutline, ActionType};
 pub use approval::{
     ActionTerms, ApprovalReason, ApprovalRecord, ApprovalWay, FOUND_IN_PROJECT, HeldApproval, PlanTerms, Unapproved,
     approve_command, plan_subject,
 };
+pub use completion::Completion;
 pub use criteria::{
     ActualValue, ConditionValue, CriteriaEvaluation, ExpectedFailure, ExpectedOutput, JudgedCondition, JudgedExpectation,
     JudgedFailure, NoScalarError, TaskCondition, TaskCriteria,
 };
+pub use cycle::CycleRequest;
 pub use debt::{DebtDestination, DebtOrigin, DebtRouting, DebtSettings, InventoryStatus, LikelyFailure, WorkType};
 pub use digest::{Digest, DigestError};
 pub use errno::errno_name;
@@ -76,14 +80,14 @@ pub use freshness::{
 pub use governance::GovernanceRecord;
 pub use identity::IdentityWriter;
 pub use ids::{ActionId, DebtId, IdError, ProjectId, RunId, Sequence, TaskId};
-pub use isolation::{Access, IsolationLevel, Kept, KilledBy, Place, Sandbox};
+pub use isolation::{Access, IsolationLevel, Kept, KilledBy, Place, ReachedLevel, Sandbox};
 pub use ledger::{
     ApprovingLine, Asker, LEDGER_SCHEMA, LedgerBody, LedgerLine, OverrideRecord, PhaseRecord, RegistrationRecord, RetestRecord,
-    RunLine, RunRecord, Serving, ServingRecord, SupersededRecord,
+    RootIdentity, RunLine, RunRecord, Serving, ServingRecord, SupersededRecord,
 };
 pub use name_rule::NameRule;
 pub use observation::{
-    Answer, ConnectionFault, Diagnosis, Exchange, ExchangeOutcome, FileLook, FileSeen, FoundFile, HealthResult, HealthSeen,
+    ConnectionFault, Diagnosis, Exchange, ExchangeOutcome, FileLook, FileSeen, FoundFile, HealthResult, HealthSeen, HttpAnswer,
     Observed, PortSeen, ServiceSeen,
 };
 pub use outcome::{

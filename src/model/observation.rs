@@ -68,7 +68,7 @@ pub struct Exchange {
 /// The answer to a request, or the reason why there is none.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ExchangeOutcome {
-    Answered(Answer),
+    Answered(HttpAnswer),
     /// No answer came; the fault says why.
     Unanswered(ConnectionFault),
     /// The request cannot be sent as written; the text says why.
@@ -81,7 +81,7 @@ pub enum ExchangeOutcome {
 
 /// The answer to a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Answer {
+pub struct HttpAnswer {
     pub status: u16,
     /// The headers; several headers of the same name are joined with a comma.
     pub headers: BTreeMap<String, String>,
@@ -167,14 +167,14 @@ pub struct ServiceSeen {
     pub port: Option<PortSeen>,
 }
 
-impl Answer {
+impl HttpAnswer {
     /// The most bytes of a body that are read, judged and stored.
     pub const BODY_CAP: usize = 4 * 1024 * 1024;
 }
 
 impl Exchange {
     /// Returns the answer, if one came.
-    pub fn answer(&self) -> Option<&Answer> {
+    pub fn answer(&self) -> Option<&HttpAnswer> {
         match &self.outcome {
             ExchangeOutcome::Answered(answer) => Some(answer),
             ExchangeOutcome::Unanswered(_)

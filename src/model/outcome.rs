@@ -26,16 +26,17 @@ pub enum ResultType {
 
 /// The severity of a result or of a debt item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(inline, description = "A severity."))]
 #[serde(rename_all = "UPPERCASE")]
 pub enum Severity {
     /// It can wait.
-    Low,
+    Critical = 4,
     /// It should be looked at.
-    Medium,
+    High = 3,
     /// It must be fixed.
-    High,
+    Medium = 2,
     /// It must be fixed before anything else.
-    Critical,
+    Low = 1,
 }
 
 /// Whether a result decides the verdict (E7). Whether the run continues after it is a separate setting.

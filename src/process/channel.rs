@@ -57,6 +57,17 @@ pub(super) enum ReceiveStatus {
     Closed,
 }
 
+/// Why a launcher or a keeper cannot go on. Nobody reads this error: the other side sees the socket close.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum ServingError {
+    #[error("cannot make this process what it must be")]
+    Prepare(#[source] io::Error),
+    #[error("cannot talk to the process that gives the orders")]
+    Channel(#[from] ChannelError),
+    #[error("cannot wait for something to happen")]
+    Wait(#[source] io::Error),
+}
+
 /// Why a message could not be exchanged with the launcher or a keeper.
 #[derive(Debug, thiserror::Error)]
 pub enum ChannelError {

@@ -5,32 +5,31 @@ use crate::model::StreamExcerpt;
 /// Collects a stream's excerpt while the stream goes on. It holds at most the head's cap and twice the tail's cap.
 #[derive(Debug, Default)]
 pub(super) struct ExcerptBuilder {
-    total: u64,
-    head: Vec<u8>,
-    tail: Vec<u8>,
+    /// Its tail has up to twice the cap; [`ExcerptBuilder::finish`] cuts it.
+    excerpt: StreamExcerpt,
 }
 
 impl ExcerptBuilder {
     /// Adds the stream's next bytes.
     pub(super) fn push(&mut self, bytes: &[u8]) {
-        self.total += bytes.len() as u64;
-        let room = StreamExcerpt::HEAD_CAP - self.head.len();
+        self.excerpt.total += bytes.len() as u64;
+        let room = StreamExcerpt::HEAD_CAP - self.excerpt.head.len();
         let (to_head, to_tail) = bytes.split_at(room.min(bytes.len()));
-        self.head.extend_from_slice(to_head);
+        self.excerpt.head.extend_from_slice(to_head);
         let kept = &to_tail[to_tail.len().saturating_sub(StreamExcerpt::TAIL_CAP)..];
         if kept.len() == StreamExcerpt::TAIL_CAP {
-            self.tail.clear();
+            self.excerpt.tail.clear();
         }
-        if self.tail.len() + kept.len() > 2 * StreamExcerpt::TAIL_CAP {
-            self.tail.drain(..self.tail.len().saturating_sub(StreamExcerpt::TAIL_CAP));
+        if self.excerpt.tail.len() + kept.len() > 2 * StreamExcerpt::TAIL_CAP {
+            self.excerpt.tail.drain(..self.excerpt.tail.len().saturating_sub(StreamExcerpt::TAIL_CAP));
         }
-        self.tail.extend_from_slice(kept);
+        self.excerpt.tail.extend_from_slice(kept);
     }
 
     /// Returns the excerpt of the whole stream.
     pub(super) fn finish(mut self) -> StreamExcerpt {
-        self.tail.drain(..self.tail.len().saturating_sub(StreamExcerpt::TAIL_CAP));
-        StreamExcerpt { total: self.total, head: self.head, tail: self.tail }
+        self.excerpt.tail.drain(..self.excerpt.tail.len().saturating_sub(StreamExcerpt::TAIL_CAP));
+        self.excerpt
     }
 }
 
@@ -51,7 +50,7 @@ mod tests {
                 let mut builder = ExcerptBuilder::default();
                 for part in bytes.chunks(piece) {
                     builder.push(part);
-                    assert!(builder.tail.len() <= 2 * tail);
+                    assert!(builder.excerpt.tail.len() <= 2 * tail);
                 }
                 let excerpt = builder.finish();
                 let cut = length.min(head);

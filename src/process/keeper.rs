@@ -18,7 +18,7 @@ use nix::unistd::{Pid, setsid};
 
 use crate::model::{IsolationLevel, SpawnFailure, StopStage, Survivor};
 use crate::process::cgroup::Cgroup;
-use crate::process::channel::{Channel, ChannelError, ReceiveStatus};
+use crate::process::channel::{Channel, ChannelError, ReceiveStatus, ServingError};
 use crate::process::child::{spawn_child, spawn_confined};
 use crate::process::confine::{confine_by_landlock, confine_in_namespaces, landlock_obstacle, renounce_capabilities};
 use crate::process::group::{ProcessGroup, kill_descendants};
@@ -31,16 +31,22 @@ use crate::process::system_calls::{Children, Reaping, close_all_but, reap_ended_
 /// being named.
 const LOOKS: usize = 50;
 
-/// What a keeper is given when it is forked.
-pub(super) struct KeeperSetup<'a> {
+/// How a keeper isolates its action.
+#[derive(Clone, Copy)]
+pub(super) struct KeeperIsolation<'a> {
     /// The isolation level of its action.
     pub(super) level: IsolationLevel,
-    /// The user and group of the launcher, as the launcher's namespace names them.
-    pub(super) identity: UserAndGroup,
     /// The isolation of the action. For a parked keeper, that of an action that will probably be alike.
     pub(super) isolation: &'a Isolation,
     /// The action's cgroup, if it has one: all its processes are born in it.
     pub(super) group: Option<&'a Cgroup>,
+}
+
+/// What a keeper is given when it is forked.
+pub(super) struct KeeperSetup<'a> {
+    pub(super) isolation: KeeperIsolation<'a>,
+    /// The user and group of the launcher, as the launcher's namespace names them.
+    pub(super) identity: UserAndGroup,
     pub(super) socket: UnixStream,
     /// The action to start; `None` for a parked keeper, which is sent the action later.
     pub(super) start: Option<(&'a Start, Vec<OwnedFd>)>,
@@ -66,19 +72,6 @@ enum ActionState {
     Over,
 }
 
-/// Why a keeper cannot go on. Nobody reads this error: the launcher sees the socket close.
-#[derive(Debug, thiserror::Error)]
-enum KeeperError {
-    #[error("cannot make the keeper's process what it must be")]
-    Prepare(#[source] io::Error),
-    #[error("cannot talk to the launcher")]
-    Channel(#[from] ChannelError),
-    #[error("cannot wait for something to happen")]
-    Wait(#[source] io::Error),
-    #[error("the launcher is gone")]
-    Abandoned,
-}
-
 /// Runs a keeper in the process that was forked for it, and returns the process's exit code.
 pub(super) fn run_keeper(commission: KeeperSetup<'_>) -> u8 {
     match serve(commission) {
@@ -87,11 +80,11 @@ pub(super) fn run_keeper(commission: KeeperSetup<'_>) -> u8 {
     }
 }
 
-fn serve(commission: KeeperSetup<'_>) -> Result<(), KeeperError> {
-    let KeeperSetup { level, identity, isolation, group, socket, start } = commission;
+fn serve(commission: KeeperSetup<'_>) -> Result<(), ServingError> {
+    let KeeperSetup { isolation: KeeperIsolation { level, isolation, group }, identity, socket, start } = commission;
     let descriptors = start.iter().flat_map(|(_, descriptors)| descriptors).map(|descriptor| descriptor.as_raw_fd());
     close_all_but(&[0, 1, 2].into_iter().chain([socket.as_raw_fd()]).chain(descriptors).collect::<Vec<_>>());
-    let mut keeper = Keeper::prepare(level, socket).map_err(KeeperError::Prepare)?;
+    let mut keeper = Keeper::prepare(level, socket).map_err(ServingError::Prepare)?;
     if let Some(Err(error)) = group.map(Cgroup::enter) {
         let why = format!("cannot enter the cgroup of an action: {error}");
         return Ok(keeper.send_event(&KeeperEvent::Unready(Obstacle::Level(why)))?);
@@ -112,7 +105,7 @@ fn serve(commission: KeeperSetup<'_>) -> Result<(), KeeperError> {
     // If the launcher was killed meanwhile, it cannot be told about the leader; the leader is killed all the same.
     let started = match start {
         Some((start, descriptors)) => keeper.start(start, descriptors),
-        None => keeper.send_event(&KeeperEvent::Ready).map_err(KeeperError::Channel),
+        None => keeper.send_event(&KeeperEvent::Ready).map_err(ServingError::Channel),
     };
     let outcome = started.and_then(|()| keeper.follow());
     if outcome.is_err() && level != IsolationLevel::Namespace {
@@ -145,7 +138,7 @@ impl Keeper {
         self.channel.send(event, &[])
     }
 
-    fn follow(&mut self) -> Result<(), KeeperError> {
+    fn follow(&mut self) -> Result<(), ServingError> {
         // The leader may already have ended while it was started, before SIGCHLD was watched.
         let mut has_news = true;
         loop {
@@ -159,7 +152,7 @@ impl Keeper {
                 [PollFd::new(self.channel.as_fd(), PollFlags::POLLIN), PollFd::new(self.children.as_fd(), PollFlags::POLLIN)];
             match poll(&mut watched, PollTimeout::NONE) {
                 Ok(_) | Err(Errno::EINTR) => {}
-                Err(errno) => return Err(KeeperError::Wait(errno.into())),
+                Err(errno) => return Err(ServingError::Wait(errno.into())),
             }
             let has_requests = watched[0].any().unwrap_or(true);
             // The signal's content does not matter: every check looks at all children.
@@ -173,7 +166,7 @@ impl Keeper {
         }
     }
 
-    fn take_requests(&mut self) -> Result<(), KeeperError> {
+    fn take_requests(&mut self) -> Result<(), ServingError> {
         let arrival = self.channel.receive()?;
         while let Some((request, descriptors)) = self.channel.next_message::<KeeperRequest>()? {
             match request {
@@ -182,13 +175,13 @@ impl Keeper {
             }
         }
         match arrival {
-            ReceiveStatus::Closed => Err(KeeperError::Abandoned),
+            ReceiveStatus::Closed => Err(ChannelError::Closed.into()),
             ReceiveStatus::Bytes | ReceiveStatus::Nothing => Ok(()),
         }
     }
 
     /// Starts the action that this keeper was parked for, unless a path of its sandbox was replaced since.
-    fn start_if_current(&mut self, start: &Start, descriptors: Vec<OwnedFd>) -> Result<(), KeeperError> {
+    fn start_if_current(&mut self, start: &Start, descriptors: Vec<OwnedFd>) -> Result<(), ServingError> {
         if self.staged.as_ref().is_some_and(|staged| !staged.is_current()) {
             self.stand = ActionState::Over;
             return Ok(self.send_event(&KeeperEvent::Unready(Obstacle::Stale))?);
@@ -196,7 +189,7 @@ impl Keeper {
         self.start(start, descriptors)
     }
 
-    fn start(&mut self, start: &Start, descriptors: Vec<OwnedFd>) -> Result<(), KeeperError> {
+    fn start(&mut self, start: &Start, descriptors: Vec<OwnedFd>) -> Result<(), ServingError> {
         // A signal that is blocked here would stay blocked in every child. If a child ends before the mask is back, the next
         // check sees it.
         let mask = SigSet::thread_get_mask().and_then(|mask| SigSet::empty().thread_set_mask().map(|()| mask));
@@ -257,7 +250,7 @@ impl Keeper {
     }
 
     /// Checks whether the leader or all processes have ended, and reaps orphans that became children of this process.
-    fn check_children(&mut self) -> Result<(), KeeperError> {
+    fn check_children(&mut self) -> Result<(), ServingError> {
         match self.stand {
             ActionState::Waiting | ActionState::Told | ActionState::Over => {}
             ActionState::Running(group) => {

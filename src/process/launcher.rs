@@ -23,9 +23,9 @@ use signal_hook::low_level::pipe;
 
 use crate::model::{CommandExit, IsolationLevel, SpawnFailure, StopStage};
 use crate::process::cgroup::{Cgroup, Delegation};
-use crate::process::channel::{Channel, ChannelError, ReceiveStatus};
+use crate::process::channel::{Channel, ReceiveStatus, ServingError};
 use crate::process::group::{await_end, kill_child, kill_descendants};
-use crate::process::keeper::{KeeperSetup, run_keeper};
+use crate::process::keeper::{KeeperIsolation, KeeperSetup, run_keeper};
 use crate::process::level::{LevelRefusal, Levels};
 use crate::process::open_action::{KeeperHandle, OpenAction};
 use crate::process::process_table::read_own_children;
@@ -84,23 +84,12 @@ struct Launcher {
     released: Vec<Pid>,
 }
 
-/// Why the launcher cannot go on. Nobody reads this error: the supervisor sees the socket close.
-#[derive(Debug, thiserror::Error)]
-enum ServeError {
-    #[error("cannot make the launcher's process what it must be")]
-    Prepare(#[source] io::Error),
-    #[error("cannot talk to the supervisor")]
-    Channel(#[from] ChannelError),
-    #[error("cannot wait for something to happen")]
-    Wait(#[source] io::Error),
-}
-
 /// Runs the launcher on the socket that is this process's standard input, until the supervisor is gone.
 ///
 /// `main` calls only this function when the first argument is [`crate::process::LAUNCHER_ARGUMENT`]. The exit code is 0 after an
 /// orderly end and 70 (`CommandExit::OwnFault`) otherwise; it only helps debugging.
 pub fn launcher_main() -> ExitCode {
-    let socket = io::stdin().as_fd().try_clone_to_owned().map_err(ServeError::Prepare);
+    let socket = io::stdin().as_fd().try_clone_to_owned().map_err(ServingError::Prepare);
     ExitCode::from(socket.map_or(CommandExit::OwnFault.code(), |socket| run_launcher(getppid(), socket)))
 }
 
@@ -116,17 +105,17 @@ pub(super) fn run_launcher(supervisor: Pid, socket: OwnedFd) -> u8 {
 
 impl Launcher {
     /// Sets up this process as a launcher, before any keeper is forked.
-    fn prepare(supervisor: Pid, socket: OwnedFd) -> Result<Self, ServeError> {
-        let (wake, waker) = io::pipe().map_err(ServeError::Prepare)?;
+    fn prepare(supervisor: Pid, socket: OwnedFd) -> Result<Self, ServingError> {
+        let (wake, waker) = io::pipe().map_err(ServingError::Prepare)?;
         for number in WAKING {
-            let waker = waker.try_clone().map_err(ServeError::Prepare)?;
-            pipe::register(number, waker).map_err(ServeError::Prepare)?;
+            let waker = waker.try_clone().map_err(ServingError::Prepare)?;
+            pipe::register(number, waker).map_err(ServingError::Prepare)?;
         }
         let nothing = Arc::new(AtomicBool::new(false));
         for number in CAUGHT {
-            flag::register(number, Arc::clone(&nothing)).map_err(ServeError::Prepare)?;
+            flag::register(number, Arc::clone(&nothing)).map_err(ServingError::Prepare)?;
         }
-        detach_from_supervisor(supervisor).map_err(ServeError::Prepare)?;
+        detach_from_supervisor(supervisor).map_err(ServingError::Prepare)?;
         Ok(Self {
             channel: Channel::new(UnixStream::from(socket)),
             wake: wake.into(),
@@ -141,7 +130,7 @@ impl Launcher {
         })
     }
 
-    fn serve(&mut self) -> Result<(), ServeError> {
+    fn serve(&mut self) -> Result<(), ServingError> {
         loop {
             let Ready { requests, woken, keepers } = self.wait()?;
             if woken {
@@ -160,7 +149,7 @@ impl Launcher {
         }
     }
 
-    fn wait(&self) -> Result<Ready, ServeError> {
+    fn wait(&self) -> Result<Ready, ServingError> {
         let keepers: Vec<ActionNumber> =
             self.open.iter().filter(|(_, action)| action.may_send_events()).map(|(number, _)| *number).collect();
         let mut watched =
@@ -169,7 +158,7 @@ impl Launcher {
         watched.extend(descriptors.map(|descriptor| PollFd::new(descriptor, PollFlags::POLLIN)));
         match poll(&mut watched, PollTimeout::NONE) {
             Ok(_) | Err(nix::errno::Errno::EINTR) => {}
-            Err(errno) => return Err(ServeError::Wait(errno.into())),
+            Err(errno) => return Err(ServingError::Wait(errno.into())),
         }
         let is_ready = |watched: &PollFd<'_>| watched.any().unwrap_or(true);
         let (requests, woken) = (is_ready(&watched[0]), is_ready(&watched[1]));
@@ -183,7 +172,7 @@ impl Launcher {
         let _woken = read(&self.wake, &mut bytes);
     }
 
-    fn take_requests(&mut self) -> Result<ReceiveStatus, ServeError> {
+    fn take_requests(&mut self) -> Result<ReceiveStatus, ServingError> {
         let arrival = self.channel.receive()?;
         while let Some((request, descriptors)) = self.channel.next_message::<LauncherRequest>()? {
             match request {
@@ -202,7 +191,7 @@ impl Launcher {
     }
 
     /// Starts an action at the strongest isolation level that works.
-    fn start(&mut self, start: &Start, descriptors: Vec<OwnedFd>) -> Result<(), ServeError> {
+    fn start(&mut self, start: &Start, descriptors: Vec<OwnedFd>) -> Result<(), ServingError> {
         let number = start.number;
         if let Some(action) = self.start_parked(start, &descriptors) {
             self.open.insert(number, action);
@@ -241,10 +230,9 @@ impl Launcher {
         if let (IsolationLevel::Cgroup, Err(why)) = (level, &group) {
             return Err(Obstacle::Level(why.clone()));
         }
-        let order =
-            KeeperOrder { level, isolation: &start.isolation, group: group.as_ref().ok(), start: Some((start, descriptors)) };
+        let isolation = KeeperIsolation { level, isolation: &start.isolation, group: group.as_ref().ok() };
         let mut keeper = self
-            .fork_keeper(order)
+            .fork_keeper(isolation, Some((start, descriptors)))
             .map_err(|error| Obstacle::Level(format!("cannot make a process in namespaces of its own: {error}")))?;
         match keeper.await_start() {
             Ok(()) => Ok(OpenAction::new(keeper, group.ok())),
@@ -324,13 +312,14 @@ impl Launcher {
         if level != IsolationLevel::Namespace {
             return;
         }
-        if let Ok(keeper) = self.fork_keeper(KeeperOrder { level, isolation: &isolation, group: None, start: None }) {
+        if let Ok(keeper) = self.fork_keeper(KeeperIsolation { level, isolation: &isolation, group: None }, None) {
             self.parked = Some(Parked { keeper, isolation });
         }
     }
 
-    fn fork_keeper(&mut self, order: KeeperOrder<'_>) -> io::Result<KeeperHandle> {
-        let KeeperOrder { level, isolation, group, start } = order;
+    /// Forks a keeper, and has it start an action with these descriptors; without one it is parked.
+    fn fork_keeper(&mut self, isolation: KeeperIsolation<'_>, start: Option<(&Start, &[OwnedFd])>) -> io::Result<KeeperHandle> {
+        let level = isolation.level;
         let (ours, theirs) = UnixStream::pair()?;
         let forked = match level {
             IsolationLevel::Namespace => fork_into_namespaces()?,
@@ -346,7 +335,7 @@ impl Launcher {
                 WAKING.into_iter().for_each(catch_silently);
                 let owned = |descriptors: &[OwnedFd]| descriptors.iter().map(OwnedFd::try_clone).collect::<io::Result<Vec<_>>>();
                 let start = start.and_then(|(start, descriptors)| Some((start, owned(descriptors).ok()?)));
-                end_forked(run_keeper(KeeperSetup { level, identity: self.identity, isolation, group, socket: theirs, start }))
+                end_forked(run_keeper(KeeperSetup { isolation, identity: self.identity, socket: theirs, start }))
             }
         }
     }
@@ -376,7 +365,7 @@ impl Launcher {
     }
 
     /// Receives what a keeper has sent.
-    fn receive_keeper_events(&mut self, number: ActionNumber) -> Result<(), ServeError> {
+    fn receive_keeper_events(&mut self, number: ActionNumber) -> Result<(), ServingError> {
         let Some(action) = self.open.get_mut(&number) else {
             return Ok(());
         };
@@ -389,7 +378,7 @@ impl Launcher {
     }
 
     /// Handles keepers that have ended. At the namespace level their action has ended with them; at the others it is killed here.
-    fn check_keepers(&mut self) -> Result<(), ServeError> {
+    fn check_keepers(&mut self) -> Result<(), ServingError> {
         self.reap_released();
         let numbers: Vec<ActionNumber> = self.open.keys().copied().collect();
         for number in numbers {
@@ -443,14 +432,6 @@ impl Launcher {
 struct Parked {
     keeper: KeeperHandle,
     isolation: Isolation,
-}
-
-struct KeeperOrder<'a> {
-    level: IsolationLevel,
-    isolation: &'a Isolation,
-    group: Option<&'a Cgroup>,
-    /// The action and its descriptors; `None`: the keeper is parked.
-    start: Option<(&'a Start, &'a [OwnedFd])>,
 }
 
 struct Ready {

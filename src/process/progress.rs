@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use crate::model::{
-    ActionEnd, ActionLimits, GroupUsage, IsolationLevel, Kept, LimitKind, SpawnFailure, StopReason, StopStage, Survivor, Usage,
+    ActionEnd, ActionLimits, GroupUsage, Kept, LimitKind, ReachedLevel, SpawnFailure, StopReason, StopStage, Survivor, Usage,
 };
 use crate::process::clock::Monotonic;
 use crate::process::control::stronger;
@@ -71,7 +71,7 @@ pub(super) struct ActionProgress<'limits> {
     over: Option<Monotonic>,
     last_output: Option<Monotonic>,
     survivors: Vec<Survivor>,
-    kept: Option<(IsolationLevel, Vec<String>)>,
+    reached: Option<ReachedLevel>,
     group: Option<GroupUsage>,
 }
 
@@ -87,7 +87,7 @@ impl<'limits> ActionProgress<'limits> {
             over: None,
             last_output: None,
             survivors: Vec::new(),
-            kept: None,
+            reached: None,
             group: None,
         }
     }
@@ -95,7 +95,7 @@ impl<'limits> ActionProgress<'limits> {
     /// Notes an event from the launcher.
     pub(super) fn note_event(&mut self, now: Monotonic, event: LauncherEvent) {
         match event {
-            LauncherEvent::Started { level, obstacles, .. } => self.kept = Some((level, obstacles)),
+            LauncherEvent::Started { level, obstacles, .. } => self.reached = Some(ReachedLevel { level, obstacles }),
             LauncherEvent::NotStarted { failure, .. } => {
                 self.leader = Leader::NotStarted(failure);
                 self.over = Some(now);
@@ -223,8 +223,8 @@ impl<'limits> ActionProgress<'limits> {
     /// Returns how the action was isolated; none: it was not started.
     pub(super) fn kept(&self) -> Option<Kept> {
         let was_killed = self.killed.is_some() || !self.survivors.is_empty();
-        let (level, obstacles) = self.kept.clone()?;
-        Some(Kept { level, killed_by: was_killed.then(|| level.killed_by()), obstacles })
+        let reached = self.reached.clone()?;
+        Some(Kept { killed_by: was_killed.then(|| reached.level.killed_by()), reached })
     }
 
     /// Returns the processes that were still running when the leader had ended.

@@ -10,7 +10,7 @@ use crate::model::{
 };
 use crate::project::error::ProjectError;
 use crate::project::mended_index::{Announce, announce_with, open_index};
-use crate::project::registration::{Found, Place};
+use crate::project::registration::{DirectoryOwner, RootDirectory};
 use crate::project::workspace::catch_up;
 use crate::report::{ExecutionReportV2, parse, report_hash};
 use crate::store::{self, IndexedProject, IndexedRun};
@@ -86,12 +86,12 @@ impl Archive {
     ///
     /// When the directory, the ledger or the index cannot be read.
     pub fn find_project(&mut self, root: &Path) -> Result<Option<ProjectId>, ProjectError> {
-        let place = Place::of(root)?;
+        let place = RootDirectory::of(root)?;
         self.catch_up_all()?;
         Ok(match place.find_in(&self.index)? {
-            Found::Known(project) => Some(project),
-            Found::Doubtful(doubt) => Some(doubt.project),
-            Found::Unknown => None,
+            DirectoryOwner::Known(project) => Some(project),
+            DirectoryOwner::Doubtful(doubt) => Some(doubt.project),
+            DirectoryOwner::Unknown => None,
         })
     }
 
@@ -104,7 +104,7 @@ impl Archive {
         let projects = self.index.projects().map_err(ProjectError::Index)?;
         let registered = |project: IndexedProject| {
             let serving = self.index.serving(&project.id).map_err(ProjectError::Index)?;
-            Ok(RegisteredProject { id: project.id, path: project.path, serving })
+            Ok(RegisteredProject { id: project.id, path: project.root.path, serving })
         };
         projects.into_iter().map(registered).collect()
     }

@@ -1,7 +1,7 @@
 //! Changes of a task's TDD cycle by a command. `routing/` decides, and this file writes the ledger (R6, R9).
 
 use crate::evidence::Ledger;
-use crate::model::{LedgerBody, NextNode, OverrideRecord, Phase, PhaseRecord, TaskId, TddState};
+use crate::model::{CycleRequest, LedgerBody, OverrideRecord, PhaseRecord, TddState};
 use crate::process::clock;
 use crate::project::error::ProjectError;
 use crate::project::request::{Scope, Settings};
@@ -17,23 +17,6 @@ pub enum Attendance {
     Nobody,
 }
 
-/// The requested change.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum CycleChange {
-    Start(Phase),
-    /// Sets the phase of a started cycle.
-    SetPhase(Phase),
-    /// Ends the cycle and deletes its history.
-    Reset,
-    /// Decides where a waiting task continues.
-    Resolve {
-        /// The node to continue at.
-        to: NextNode,
-        /// The reason in the person's words.
-        reason: String,
-    },
-}
-
 impl Workspace {
     /// Changes a task's cycle and returns its new state.
     ///
@@ -45,18 +28,18 @@ impl Workspace {
         &mut self,
         scope: &Scope,
         settings: &Settings,
-        task: &TaskId,
-        change: &CycleChange,
+        request: &CycleRequest,
         attendance: Attendance,
     ) -> Result<TddState, ProjectError> {
         let lock = self.lock(scope, settings.lock_wait, &|| None, &mut |_| {})?;
         let mut ledger = self.recovered_ledger(&lock, scope, &mut |_| {})?;
         self.catch_up(&scope.project)?;
+        let task = request.task();
         let before = self.tdd(&scope.project, task)?;
-        if attendance == Attendance::Nobody && needs_a_person(change, &before) {
+        if attendance == Attendance::Nobody && needs_a_person(request, &before) {
             return Err(ProjectError::PersonNeeded { task: task.clone() });
         }
-        let body = body(task, &before, change, settings)?;
+        let body = body(&before, request, settings)?;
         self.append(&mut ledger, scope, body)?;
         self.tdd(&scope.project, task)
     }
@@ -68,21 +51,22 @@ impl Workspace {
 }
 
 /// Returns whether the change needs a person. Only a person may end a pause, whichever command is used (R9).
-fn needs_a_person(change: &CycleChange, before: &TddState) -> bool {
-    match change {
-        CycleChange::Resolve { .. } => true,
-        CycleChange::Reset => before.paused.is_some(),
-        CycleChange::Start(_) | CycleChange::SetPhase(_) => false,
+fn needs_a_person(request: &CycleRequest, before: &TddState) -> bool {
+    match request {
+        CycleRequest::Resolve { .. } => true,
+        CycleRequest::Reset { .. } => before.paused.is_some(),
+        CycleRequest::Start { .. } | CycleRequest::Phase { .. } => false,
     }
 }
 
-fn body(task: &TaskId, before: &TddState, change: &CycleChange, settings: &Settings) -> Result<LedgerBody, ProjectError> {
+fn body(before: &TddState, request: &CycleRequest, settings: &Settings) -> Result<LedgerBody, ProjectError> {
     let state = before.clone();
-    let (verb, tdd) = match change {
-        CycleChange::Start(phase) => ("start", routing::start_cycle(state, Some(*phase)).map_err(ProjectError::Cycle)?),
-        CycleChange::SetPhase(phase) => ("phase", routing::set_phase(state, *phase).map_err(ProjectError::Cycle)?),
-        CycleChange::Reset => ("reset", routing::reset(before)),
-        CycleChange::Resolve { to, reason } => {
+    let task = request.task();
+    let (verb, tdd) = match request {
+        CycleRequest::Start { phase, .. } => ("start", routing::start_cycle(state, Some(*phase)).map_err(ProjectError::Cycle)?),
+        CycleRequest::Phase { phase, .. } => ("phase", routing::set_phase(state, *phase).map_err(ProjectError::Cycle)?),
+        CycleRequest::Reset { .. } => ("reset", routing::reset(before)),
+        CycleRequest::Resolve { to, reason, .. } => {
             let tdd = routing::resolve(state, *to, reason, &settings.routing).map_err(ProjectError::Cycle)?;
             return Ok(LedgerBody::Override(OverrideRecord { task: task.clone(), reason: reason.clone(), tdd }));
         }

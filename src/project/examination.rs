@@ -12,7 +12,7 @@ use crate::model::{Action, ActionEnd, ActionLimits, IsolationLevel, Kept, Place,
 use crate::process::{ALL_REASONS, Control, Isolation, LaunchRequest, LauncherHandle, Sinks, supervise};
 use crate::project::error::ProjectError;
 use crate::sandbox::isolation;
-use crate::sandbox::{ChildEnvironment, EnvironmentSettings};
+use crate::sandbox::{ChildEnvironment, EnvironmentAdditions};
 use crate::sandbox::{SandboxRequest, prepare_sandbox};
 
 /// The levels that may be unavailable. A process group is always available.
@@ -64,7 +64,7 @@ pub struct LevelFound {
 pub fn examine(launcher: &mut LauncherHandle, request: &ExaminationRequest<'_>) -> Result<Examination, ProjectError> {
     let store = Store::open(request.state_root).map_err(ProjectError::Evidence)?;
     let scratch = Scratch(store.root().join(format!("examination-{}", std::process::id())));
-    let environment = ChildEnvironment::build(request.ambient, &EnvironmentSettings::default(), request.action, &scratch.0);
+    let environment = ChildEnvironment::build(request.ambient, &EnvironmentAdditions::default(), request.action, &scratch.0);
     let sandbox = prepare_sandbox(&SandboxRequest {
         project_root: request.project_root,
         home: isolation::home(request.ambient),
@@ -133,7 +133,7 @@ fn start(
 fn conclude(tried: &[(IsolationLevel, Result<Kept, SpawnFailure>)]) -> (Option<IsolationLevel>, Vec<LevelFound>) {
     // The launcher reports the obstacles of all stronger levels in order.
     let mut obstacles: Vec<&String> = Vec::new();
-    for obstacle in tried.iter().filter_map(|(_, kept)| kept.as_ref().ok()).flat_map(|kept| &kept.obstacles) {
+    for obstacle in tried.iter().filter_map(|(_, kept)| kept.as_ref().ok()).flat_map(|kept| &kept.reached.obstacles) {
         if !obstacles.contains(&obstacle) {
             obstacles.push(obstacle);
         }
@@ -142,14 +142,14 @@ fn conclude(tried: &[(IsolationLevel, Result<Kept, SpawnFailure>)]) -> (Option<I
     let found = |(level, kept): &(IsolationLevel, Result<Kept, SpawnFailure>)| LevelFound {
         level: *level,
         obstacle: match kept {
-            Ok(kept) if kept.level == *level => None,
+            Ok(kept) if kept.reached.level == *level => None,
             Ok(_) => Some(obstacles.next().unwrap_or_else(|| "the launcher did not say why".to_owned())),
             Err(SpawnFailure::NotIsolated { why }) => Some(why.clone()),
             Err(failure) => Some(format!("the command could not be started: {failure}")),
         },
     };
     let levels = tried.iter().map(found).collect();
-    let level = tried.first().and_then(|(_, kept)| kept.as_ref().ok()).map(|kept| kept.level);
+    let level = tried.first().and_then(|(_, kept)| kept.as_ref().ok()).map(|kept| kept.reached.level);
     (level, levels)
 }
 
@@ -166,10 +166,12 @@ impl Drop for Scratch {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::ReachedLevel;
     use IsolationLevel::{Cgroup, Landlock, Namespace, ProcessGroup};
 
     fn kept(level: IsolationLevel, obstacles: &[&str]) -> Result<Kept, SpawnFailure> {
-        Ok(Kept { level, killed_by: None, obstacles: obstacles.iter().map(|&text| text.to_owned()).collect() })
+        let obstacles = obstacles.iter().map(|&text| text.to_owned()).collect();
+        Ok(Kept { reached: ReachedLevel { level, obstacles }, killed_by: None })
     }
 
     fn obstacles(levels: &[LevelFound]) -> Vec<Option<&str>> {

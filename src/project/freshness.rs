@@ -16,7 +16,7 @@ use crate::project::approval::unapproved_in;
 use crate::project::archive::Archive;
 use crate::project::error::ProjectError;
 use crate::project::known_trees::look_once;
-use crate::project::registration::{Found, Place};
+use crate::project::registration::{DirectoryOwner, RootDirectory};
 use crate::project::request::{Scope, Settings};
 use crate::project::specifications::{Specifications, TaskError};
 use crate::project::workspace::{Workspace, catch_up};
@@ -149,10 +149,10 @@ impl Archive {
             return Ok((found, approval));
         }
         self.catch_up_all()?;
-        Ok(match Place::of(root)?.find_in(&self.index)? {
-            Found::Known(project) => (Some(project), Approval::Approved),
-            Found::Doubtful(doubt) => (Some(doubt.project), Approval::NotApproved),
-            Found::Unknown => (None, Approval::NotApproved),
+        Ok(match RootDirectory::of(root)?.find_in(&self.index)? {
+            DirectoryOwner::Known(project) => (Some(project), Approval::Approved),
+            DirectoryOwner::Doubtful(doubt) => (Some(doubt.project), Approval::NotApproved),
+            DirectoryOwner::Unknown => (None, Approval::NotApproved),
         })
     }
 }

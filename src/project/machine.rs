@@ -25,15 +25,20 @@ use crate::sandbox::home;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct InotifyLimits {
     /// The most watches of this user; none: the kernel does not tell.
-    pub watches: Option<u64>,
+    pub watches: KernelLimit,
     /// The most inotify instances of this user.
-    pub instances: Option<u64>,
+    pub instances: KernelLimit,
     /// The most queued events of one instance.
     pub queue: Option<u64>,
-    /// The watches in use by this user's readable processes. The service's own processes are not readable.
-    pub watches_used: u64,
-    /// The instances in use by these processes.
-    pub instances_used: u64,
+}
+
+/// A limit that the kernel sets this user.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct KernelLimit {
+    /// How many there may be; none where the kernel does not tell.
+    pub limit: Option<u64>,
+    /// How many the user's processes have that may be looked into; the service's own may not.
+    pub used: u64,
 }
 
 /// The type of a file system, as the number from `statfs(2)`.
@@ -114,11 +119,15 @@ impl InotifyLimits {
         let least = |one: Option<u64>, other: Option<u64>| one.into_iter().chain(other).min();
         let (watches_used, instances_used) = read_inotify_use(&root.join("proc"));
         Self {
-            watches: least(number("proc/sys/fs/inotify/max_user_watches"), number("proc/sys/user/max_inotify_watches")),
-            instances: least(number("proc/sys/fs/inotify/max_user_instances"), number("proc/sys/user/max_inotify_instances")),
+            watches: KernelLimit {
+                limit: least(number("proc/sys/fs/inotify/max_user_watches"), number("proc/sys/user/max_inotify_watches")),
+                used: watches_used,
+            },
+            instances: KernelLimit {
+                limit: least(number("proc/sys/fs/inotify/max_user_instances"), number("proc/sys/user/max_inotify_instances")),
+                used: instances_used,
+            },
             queue: number("proc/sys/fs/inotify/max_queued_events"),
-            watches_used,
-            instances_used,
         }
     }
 }
@@ -241,7 +250,7 @@ mod tests {
             fs::File::create(path).unwrap().write_all(text.as_bytes()).unwrap();
         }
         let limits = InotifyLimits::read_below(root.path());
-        assert_eq!((limits.watches, limits.instances, limits.queue), (Some(100), Some(128), None));
+        assert_eq!((limits.watches.limit, limits.instances.limit, limits.queue), (Some(100), Some(128), None));
     }
 
     #[test]
@@ -262,6 +271,6 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let machine = Machine::read(directory.path());
         assert!(machine.open_files.is_some() && machine.store_file_system.is_some() && machine.store_space.is_some());
-        assert!(machine.inotify.watches.is_some() && machine.inotify.queue.is_some(), "{machine:?}");
+        assert!(machine.inotify.watches.limit.is_some() && machine.inotify.queue.is_some(), "{machine:?}");
     }
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::evidence::{self, ExcludeOutcome, Ledger, LinkOutcome, Store};
-use crate::model::{Asker, LedgerBody, Plan, ProjectId, RegistrationRecord, Serving, ServingRecord};
+use crate::model::{Asker, LedgerBody, Plan, ProjectId, RegistrationRecord, RootIdentity, Serving, ServingRecord};
 use crate::process::clock;
 use crate::project::approval::{terms_of_registration, unapproved_in};
 use crate::project::error::ProjectError;
@@ -63,7 +63,7 @@ impl Workspace {
         asker: &Asker,
         identity: Option<Identity>,
     ) -> Result<Registration, ProjectError> {
-        let place = Place::of(root)?;
+        let place = RootDirectory::of(root)?;
         if let Some(project) = self.known(&place)? {
             return Ok(Registration::Known(self.scope(project, &place, asker, settings)));
         }
@@ -72,16 +72,16 @@ impl Workspace {
         let _registering = lock_within(&self.store, &registrar, settings.lock_wait)?;
         self.catch_up_all()?;
         match (place.find_in(&self.index)?, identity) {
-            (Found::Known(project), _) => Ok(Registration::Known(self.scope(project, &place, asker, settings))),
-            (Found::Unknown, _) | (Found::Doubtful(_), Some(Identity::New)) => {
+            (DirectoryOwner::Known(project), _) => Ok(Registration::Known(self.scope(project, &place, asker, settings))),
+            (DirectoryOwner::Unknown, _) | (DirectoryOwner::Doubtful(_), Some(Identity::New)) => {
                 let name = root.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
                 let project = evidence::mint_project_id(&name).map_err(ProjectError::Evidence)?;
                 self.write_registration(project, &place, plan, settings, asker)
             }
-            (Found::Doubtful(doubt), Some(Identity::Same)) => {
+            (DirectoryOwner::Doubtful(doubt), Some(Identity::Same)) => {
                 self.write_registration(doubt.project, &place, plan, settings, asker)
             }
-            (Found::Doubtful(doubt), None) => Ok(Registration::Doubtful(doubt)),
+            (DirectoryOwner::Doubtful(doubt), None) => Ok(Registration::Doubtful(doubt)),
         }
     }
 
@@ -92,14 +92,14 @@ impl Workspace {
     /// When the directory cannot be read, or a ledger or the index cannot be read.
     pub fn find_registered(&mut self, root: &Path, asker: &Asker) -> Result<Option<Scope>, ProjectError> {
         self.catch_up_all()?;
-        let place = Place::of(root)?;
+        let place = RootDirectory::of(root)?;
         Ok(self.known(&place)?.map(|project| scope_of(project, &place, asker)))
     }
 
-    fn known(&mut self, place: &Place) -> Result<Option<ProjectId>, ProjectError> {
+    fn known(&mut self, place: &RootDirectory) -> Result<Option<ProjectId>, ProjectError> {
         Ok(match place.find_in(&self.index)? {
-            Found::Known(project) => Some(project),
-            Found::Doubtful(_) | Found::Unknown => None,
+            DirectoryOwner::Known(project) => Some(project),
+            DirectoryOwner::Doubtful(_) | DirectoryOwner::Unknown => None,
         })
     }
 
@@ -114,7 +114,7 @@ impl Workspace {
     fn write_registration(
         &mut self,
         project: ProjectId,
-        place: &Place,
+        place: &RootDirectory,
         plan: &Plan,
         settings: &Settings,
         asker: &Asker,
@@ -127,16 +127,16 @@ impl Workspace {
         let is_approved = terms.is_some() || unapproved_in(&self.index, &scope.project, plan, plan_digest)?.is_none();
         let record = RegistrationRecord {
             project_id: scope.project.clone(),
-            path: place.path.clone(),
-            device: place.device,
-            inode: place.inode,
-            git_common_directory: place.git_common_directory.clone(),
+            path: place.identity.path.clone(),
+            device: place.identity.device,
+            inode: place.identity.inode,
+            git_common_directory: place.identity.git_common_directory.clone(),
             plan_digest,
             terms,
         };
         self.append(&mut ledger, &scope, LedgerBody::Registered(record))?;
         drop(ledger);
-        let registered = format!("registered `{}` as {}", place.path, scope.project);
+        let registered = format!("registered `{}` as {}", place.identity.path, scope.project);
         let mut notes = vec![if is_approved {
             format!("{registered}; its plan is approved by that ({}…)", plan_digest.short())
         } else {
@@ -146,7 +146,7 @@ impl Workspace {
         Ok(Registration::New { scope, notes })
     }
 
-    fn scope(&self, project: ProjectId, place: &Place, asker: &Asker, settings: &Settings) -> Scope {
+    fn scope(&self, project: ProjectId, place: &RootDirectory, asker: &Asker, settings: &Settings) -> Scope {
         let scope = scope_of(project, place, asker);
         // This restores a link that was removed, or renamed in the configuration. Anything else at its path is left alone.
         let _said_at_registration = self.link(&scope, settings);
@@ -185,51 +185,50 @@ impl Workspace {
 
 /// The identity of a directory, as the ledger records it.
 #[derive(Debug, Clone)]
-pub(crate) struct Place {
+pub(crate) struct RootDirectory {
     root: PathBuf,
-    path: String,
-    device: u64,
-    inode: u64,
-    git_common_directory: Option<String>,
+    identity: RootIdentity,
 }
 
 /// The project that a directory belongs to.
 #[derive(Debug)]
-pub(crate) enum Found {
+pub(crate) enum DirectoryOwner {
     Known(ProjectId),
     Doubtful(Doubt),
     Unknown,
 }
 
-impl Place {
+impl RootDirectory {
     pub(crate) fn of(root: &Path) -> Result<Self, ProjectError> {
         let metadata = std::fs::metadata(root).map_err(|source| ProjectError::Project { path: root.to_owned(), source })?;
         let git = evidence::git_common_directory(root);
         Ok(Self {
             root: root.to_owned(),
-            path: root.to_string_lossy().into_owned(),
-            device: metadata.dev(),
-            inode: metadata.ino(),
-            git_common_directory: git.map(|path| path.to_string_lossy().into_owned()),
+            identity: RootIdentity {
+                path: root.to_string_lossy().into_owned(),
+                device: metadata.dev(),
+                inode: metadata.ino(),
+                git_common_directory: git.map(|path| path.to_string_lossy().into_owned()),
+            },
         })
     }
 
-    pub(crate) fn find_in(&self, index: &store::StoreIndex) -> Result<Found, ProjectError> {
-        let git = self.git_common_directory.as_deref();
-        let found = index.find_project(&self.path, self.device, self.inode, git).map_err(ProjectError::Index)?;
+    pub(crate) fn find_in(&self, index: &store::StoreIndex) -> Result<DirectoryOwner, ProjectError> {
+        let RootIdentity { path, device, inode, git_common_directory } = &self.identity;
+        let found = index.find_project(path, *device, *inode, git_common_directory.as_deref()).map_err(ProjectError::Index)?;
         Ok(match found {
-            ProjectMatch::Known(project) => Found::Known(project),
-            ProjectMatch::Unknown => Found::Unknown,
+            ProjectMatch::Known(project) => DirectoryOwner::Known(project),
+            ProjectMatch::Unknown => DirectoryOwner::Unknown,
             ProjectMatch::Mismatch(mismatches) => {
                 let certain = mismatches.iter().find(|mismatch| self.only_gained_or_lost_a_repository(mismatch));
                 match (certain, mismatches.first()) {
-                    (Some(mismatch), _) => Found::Known(mismatch.project.id.clone()),
-                    (None, Some(mismatch)) => Found::Doubtful(Doubt {
+                    (Some(mismatch), _) => DirectoryOwner::Known(mismatch.project.id.clone()),
+                    (None, Some(mismatch)) => DirectoryOwner::Doubtful(Doubt {
                         project: mismatch.project.id.clone(),
-                        registered_path: mismatch.project.path.clone(),
+                        registered_path: mismatch.project.root.path.clone(),
                         path: self.root.clone(),
                     }),
-                    (None, None) => Found::Unknown,
+                    (None, None) => DirectoryOwner::Unknown,
                 }
             }
         })
@@ -237,12 +236,12 @@ impl Place {
 
     /// Returns whether only a `.git` was created or removed. Such a directory at the same path is still the same project.
     fn only_gained_or_lost_a_repository(&self, mismatch: &ProjectMismatch) -> bool {
-        let one_has_none = self.git_common_directory.is_none() || mismatch.project.git_common_directory.is_none();
+        let one_has_none = self.identity.git_common_directory.is_none() || mismatch.project.root.git_common_directory.is_none();
         one_has_none && mismatch.differences == [ProjectDifference::GitCommonDirectory]
     }
 }
 
-fn scope_of(project: ProjectId, place: &Place, asker: &Asker) -> Scope {
+fn scope_of(project: ProjectId, place: &RootDirectory, asker: &Asker) -> Scope {
     Scope { project, root: place.root.clone(), asker: asker.clone() }
 }
 

@@ -12,9 +12,9 @@ use crate::model::{
 use crate::process::Control;
 use crate::project::dependency::UnmetDependency;
 use crate::project::error::ProjectError;
-use crate::project::selection::Checks;
+use crate::project::selection::Selection;
 use crate::report::ExecutionReportV2;
-use crate::sandbox::EnvironmentSettings;
+use crate::sandbox::EnvironmentAdditions;
 use crate::tree::TreeHints;
 
 /// A registered project, and who is asking.
@@ -35,7 +35,7 @@ pub struct Settings {
     /// The limits of the router.
     pub routing: RoutingSettings,
     /// The additions to the environment's allow-list.
-    pub environment: EnvironmentSettings,
+    pub environment: EnvironmentAdditions,
     /// The settings for the isolation of actions.
     pub sandbox: SandboxSettings,
     /// The strongest isolation level to try. Only tests set a weaker one than the strongest.
@@ -43,7 +43,7 @@ pub struct Settings {
     /// How long to wait for another writer of the project's evidence.
     pub lock_wait: Duration,
     /// How actions wait for those of other runs.
-    pub queue: QueueSettings,
+    pub queue: QueueLimits,
     /// The order of execution of the checks.
     pub order: CheckOrder,
     /// The name of the link to the evidence in the project; none: no link.
@@ -56,7 +56,7 @@ pub struct Settings {
 
 /// How actions of different runs wait for each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct QueueSettings {
+pub struct QueueLimits {
     /// The most actions at the same time, over all processes that use the store.
     pub max_parallel: u32,
     /// How long an action waits for its turn.
@@ -70,7 +70,7 @@ pub struct RunRequest<'a> {
     pub settings: &'a Settings,
     /// The project.
     pub scope: &'a Scope,
-    pub checks: Checks,
+    pub checks: Selection,
     /// The phase to judge in; none: the task's own.
     pub phase: Option<Phase>,
     /// What started the run.
@@ -93,7 +93,7 @@ impl<'a> RunRequest<'a> {
             plan,
             settings,
             scope,
-            checks: Checks::All,
+            checks: Selection::All,
             phase: None,
             trigger: Trigger { kind, paths: Vec::new() },
             unless_tree: None,

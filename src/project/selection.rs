@@ -8,7 +8,7 @@ use crate::model::{Action, ActionKind, TreePath};
 
 /// The checks that a run should carry out.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Checks {
+pub enum Selection {
     /// All checks of the plan.
     All,
     /// The checks with these names.
@@ -45,11 +45,11 @@ impl Selected {
 
 /// Selects checks; `changed` holds the differences from the tree of the last verdict on this plan; none: there is no such
 /// verdict.
-pub(crate) fn select(checks: &Checks, steps: &[Action], changed: Option<&[TreePath]>) -> Selected {
+pub(crate) fn select(checks: &Selection, steps: &[Action], changed: Option<&[TreePath]>) -> Selected {
     let failed = match checks {
-        Checks::All => return Selected::All,
-        Checks::Named(names) => return Selected::Only(with_reviews(names, steps)),
-        Checks::Triggered { failed } => failed,
+        Selection::All => return Selected::All,
+        Selection::Named(names) => return Selected::Only(with_reviews(names, steps)),
+        Selection::Triggered { failed } => failed,
     };
     let Some(changed) = changed else { return Selected::All };
     let wanted = |step: &&Action| failed.contains(&step.name) || is_triggered(step, changed);
@@ -104,7 +104,7 @@ mod tests {
     fn selected(steps: &[Action], failed: &[&str], changed: &[&str]) -> Selected {
         let failed = failed.iter().map(ToString::to_string).collect();
         let changed: Vec<_> = changed.iter().map(|path| TreePath::try_from(*path).expect("a clean path")).collect();
-        select(&Checks::Triggered { failed }, steps, Some(&changed))
+        select(&Selection::Triggered { failed }, steps, Some(&changed))
     }
 
     fn only(names: &[&str]) -> Selected {
@@ -140,15 +140,15 @@ mod tests {
 
     #[test]
     fn without_a_verdict_to_compare_with_everything_is_run() {
-        assert_eq!(select(&Checks::Triggered { failed: Vec::new() }, &steps(), None), Selected::All);
+        assert_eq!(select(&Selection::Triggered { failed: Vec::new() }, &steps(), None), Selected::All);
     }
 
     #[test]
     fn what_is_asked_for_by_name_is_run() {
-        let named = Checks::Named(vec!["web".to_owned()]);
+        let named = Selection::Named(vec!["web".to_owned()]);
         let changed = [TreePath::try_from("a.py").expect("a clean path")];
         assert_eq!(select(&named, &steps(), Some(&changed)), only(&["web"]));
-        assert_eq!(select(&Checks::All, &steps(), Some(&changed)), Selected::All);
+        assert_eq!(select(&Selection::All, &steps(), Some(&changed)), Selected::All);
         assert!(only(&["web"]).holds("web") && !only(&["web"]).holds("any") && Selected::All.holds("any"));
     }
 }

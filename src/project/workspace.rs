@@ -22,7 +22,7 @@ use crate::project::mended_index::{Announce, announce_with, open_index};
 use crate::project::parking::Parking;
 use crate::project::progress::Progress;
 use crate::project::request::{RunRequest, Scope, Settings};
-use crate::project::selection::Checks;
+use crate::project::selection::Selection;
 use crate::project::specifications::{Specifications, TaskError};
 use crate::project::tool_version::{ToolPlace, read_tool_version};
 use crate::report::{RecoveryFacts, attested, describe_found_file, interrupted_report, parse_run_start, seal_hash, to_bytes};
@@ -329,11 +329,11 @@ impl Workspace {
     pub(crate) fn keep_verdict_tree(&mut self, request: &RunRequest<'_>, plan: Digest, index: &tree::TreeIndex) {
         let is_needed = request.plan.steps.iter().any(|step| !step.paths.is_empty());
         match request.checks {
-            Checks::All | Checks::Triggered { .. } => {
+            Selection::All | Selection::Triggered { .. } => {
                 let kept = || VerdictTree { root: request.scope.root.clone(), plan, index: index.clone() };
                 self.verdict_tree = is_needed.then(kept);
             }
-            Checks::Named(_) => {}
+            Selection::Named(_) => {}
         }
     }
 
@@ -421,7 +421,7 @@ fn seal_input_of_interrupted(run: &InterruptedRun, now: Timestamp) -> SealInput 
     let details = start.as_ref().map(|start| &start.details);
     let tree_digest = details.map(|details| details.tree_digest);
     let plan_digest = details.and_then(|details| details.test_specification.plan_digest);
-    let files = run.files.iter().map(|file| describe_found_file(&file.name, file.bytes, file.sha256)).collect();
+    let files = run.files.iter().map(|file| describe_found_file(&file.name, file.content.bytes, file.content.sha256)).collect();
     let report = seal_hash(interrupted_report(&RecoveryFacts {
         run_id: run.run_id.clone(),
         project_id: run.project.clone(),

@@ -12,8 +12,7 @@ use crate::report::sums::{are_all_met, compute_action_counts, compute_action_res
 use crate::report::{
     ActionDisposition, ActionResult, ActionResultV2, AuthenticityV2, CleanupExecutionV2, CustodyV2, EnvironmentV2,
     ExecutionReportV2, ExecutionSummaryV2, IsolationFacts, IsolationV2, PrerequisiteExecutionV2, ProjectV2, ReusedVerdictV2,
-    RouteFacts, RouteV2, RunFacts, StepExecutionV2, SurvivorV2, TddFacts, TddV2, TestSpecificationV2, TreeFacts, TreeIssueV2,
-    TreeV2,
+    RouteFacts, RouteV2, RunFacts, StepExecutionV2, SurvivorV2, TestSpecificationV2, TreeFacts, TreeIssueV2, TreeV2,
 };
 
 /// The version of the report's format.
@@ -73,7 +72,7 @@ fn build_unredacted(facts: &RunFacts) -> ExecutionReportV2 {
         completion_criteria_evaluation: build_completion(facts),
         technical_debt_generated: None,
         route: facts.route.as_ref().map(build_route),
-        tdd: facts.tdd.as_ref().map(build_tdd),
+        tdd: facts.tdd.clone(),
         tree: Some(build_tree(&facts.tree)),
         isolation: facts.isolation.as_ref().map(|isolation| build_isolation(facts, isolation)),
         environment: Some(build_environment(facts)),
@@ -179,16 +178,6 @@ fn build_route(facts: &RouteFacts) -> RouteV2 {
     }
 }
 
-fn build_tdd(facts: &TddFacts) -> TddV2 {
-    TddV2 {
-        started: facts.started,
-        phase: facts.phase,
-        phase_after: facts.phase_after,
-        attempts: facts.attempts,
-        paused: facts.paused.clone(),
-    }
-}
-
 fn build_tree(facts: &TreeFacts) -> TreeV2 {
     let comparison = facts.comparison.as_ref();
     let moved = comparison.map(|comparison| comparison.moved.as_slice()).unwrap_or_default();
@@ -210,10 +199,10 @@ fn build_isolation(facts: &RunFacts, isolation: &IsolationFacts) -> IsolationV2 
         ActionDisposition::Skipped(_) | ActionDisposition::Reused(_) => Vec::new(),
     });
     IsolationV2 {
-        level: isolation.kept.level,
+        level: isolation.kept.reached.level,
         killed_by: isolation.kept.killed_by,
         survivors: survivors.collect(),
-        obstacles: isolation.kept.obstacles.clone(),
+        obstacles: isolation.kept.reached.obstacles.clone(),
         open_channels: isolation.open_channels.clone(),
     }
 }
@@ -227,5 +216,5 @@ fn build_environment(facts: &RunFacts) -> EnvironmentV2 {
     let mut names = facts.environment.names.clone();
     names.sort();
     names.dedup();
-    EnvironmentV2 { digest: facts.environment.digest, names, components: facts.environment.components.clone() }
+    EnvironmentV2 { names, ..facts.environment.clone() }
 }

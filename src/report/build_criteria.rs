@@ -1,12 +1,10 @@
 //! Builds the two report sections about a task's criteria. All counts are computed from the lists (C65).
 
-use crate::model::{
-    ActualValue, ConditionValue, CriteriaEvaluation, EvidenceKind, JudgedCondition, JudgedExpectation, JudgedFailure,
-};
+use crate::model::{ActualValue, ConditionValue, CriteriaEvaluation, EvidenceKind, JudgedCondition, JudgedExpectation};
 use crate::report::sums::compute_step_pass_rate;
 use crate::report::{
-    ActualValueV2, CompletionV2, ExpectationV2, ExpectedFailureV2, ExpectedOutputV2, FailureConditionV2, FailureConditionsV2,
-    RequiredEvidenceV2, RunFacts, SuccessConditionV2, SuccessConditionsV2, ValidationCriteriaV2,
+    ActualValueV2, CompletionV2, FailureConditionV2, FailureConditionsV2, MetCountsV2, RequiredEvidenceV2, RunFacts,
+    SuccessConditionV2, ValidationCriteriaV2,
 };
 
 /// Returns the section with the verdict and its reasons.
@@ -16,7 +14,7 @@ pub(super) fn build_validation(facts: &RunFacts) -> ValidationCriteriaV2 {
         success_conditions: evaluation.map(|evaluation| build_success(&evaluation.success)),
         failure_conditions: evaluation.map(|evaluation| build_failure(&evaluation.failure)),
         expected_output: evaluation.and_then(|evaluation| build_expected(&evaluation.expected_output)),
-        expected_failure: evaluation.and_then(|evaluation| evaluation.expected_failure.as_ref()).map(build_failure_declared),
+        expected_failure: evaluation.and_then(|evaluation| evaluation.expected_failure.clone()),
         overall_result: facts.overall_result,
         reason: facts.overall_reason.clone(),
     }
@@ -41,10 +39,10 @@ pub(super) fn build_completion(facts: &RunFacts) -> CompletionV2 {
     }
 }
 
-fn build_success(judged: &[JudgedCondition]) -> SuccessConditionsV2 {
+fn build_success(judged: &[JudgedCondition]) -> MetCountsV2<SuccessConditionV2> {
     let met = judged.iter().filter(|judged| judged.decided).count() as u64;
     let total = judged.len() as u64;
-    SuccessConditionsV2 { total, met, failed: total - met, details: judged.iter().map(build_success_condition).collect() }
+    MetCountsV2 { total, met, failed: total - met, details: judged.iter().map(build_success_condition).collect() }
 }
 
 fn build_success_condition(judged: &JudgedCondition) -> SuccessConditionV2 {
@@ -92,24 +90,10 @@ fn build_actual(actual: &[ActualValue]) -> (Option<ConditionValue>, Vec<ActualVa
     }
 }
 
-fn build_expected(judged: &[JudgedExpectation]) -> Option<ExpectedOutputV2> {
+fn build_expected(judged: &[JudgedExpectation]) -> Option<MetCountsV2<JudgedExpectation>> {
     let met = judged.iter().filter(|judged| judged.met).count() as u64;
     let total = judged.len() as u64;
-    let build = |judged: &JudgedExpectation| ExpectationV2 {
-        expectation: judged.expectation.clone(),
-        met: judged.met,
-        reason: judged.reason.clone(),
-    };
-    (total > 0).then(|| ExpectedOutputV2 { total, met, failed: total - met, details: judged.iter().map(build).collect() })
-}
-
-fn build_failure_declared(judged: &JudgedFailure) -> ExpectedFailureV2 {
-    ExpectedFailureV2 {
-        declared: judged.declared.clone(),
-        failed: judged.failed.clone(),
-        met: judged.met,
-        reason: judged.reason.clone(),
-    }
+    (total > 0).then(|| MetCountsV2 { total, met, failed: total - met, details: judged.to_vec() })
 }
 
 fn build_evidence(evaluation: &CriteriaEvaluation) -> RequiredEvidenceV2 {

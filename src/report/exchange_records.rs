@@ -1,8 +1,8 @@
 //! Builds the records of actions that start no process: a checked file, or a request and its answer.
 
 use crate::model::{
-    Action, Answer, ConnectionFault, Digest, DurationMs, Ended, Exchange, ExchangeOutcome, FileLook, FileSeen, FileValidation,
-    HttpRequest, Interpretation, RunId, StreamExcerpt,
+    Action, ConnectionFault, Digest, DurationMs, Ended, Exchange, ExchangeOutcome, FileLook, FileSeen, FileValidation,
+    HttpAnswer, HttpRequest, Interpretation, RunId, StreamExcerpt,
 };
 use crate::report::build::GENERATED_BY;
 use crate::report::build_observed::{health_check, resolution};
@@ -57,7 +57,7 @@ pub fn file_record(facts: LookFacts<'_>, validation: &FileValidation, seen: &Fil
                 .map(text_of),
         },
         judgement: judgement(facts.interpretation),
-        execution: LookV1 { start_time: facts.ended.started, end_time: facts.ended.ended, duration: facts.ended.duration },
+        timing: LookV1 { start_time: facts.ended.started, end_time: facts.ended.ended, duration: facts.ended.duration },
         authenticity: SeenByV1 { captured_by: GENERATED_BY.to_owned(), timestamp: facts.ended.ended },
     }
 }
@@ -105,7 +105,7 @@ fn unanswered(duration: DurationMs) -> ResponseV1 {
     ResponseV1 { success: false, status_code: None, headers: None, body: None, redirected_to: None, error: None, duration }
 }
 
-fn answered(answer: &Answer, duration: DurationMs, body_file: Option<&str>) -> ResponseV1 {
+fn answered(answer: &HttpAnswer, duration: DurationMs, body_file: Option<&str>) -> ResponseV1 {
     ResponseV1 {
         success: true,
         status_code: Some(answer.status),

@@ -7,12 +7,12 @@ use crate::report::ProgramV1;
 use std::collections::BTreeMap;
 
 use crate::model::{
-    Action, ActionId, ActionJudgement, ActionPhase, ActionType, CompletionStatus, CriteriaEvaluation, Digest, DurationMs, Ended,
-    EvidenceFile, NextNode, OverallResult, OverallStatus, PartialReason, PauseRecord, Phase, Plan, PlanNote, ProjectId,
-    RouteEntry, RunId, TaskId, TaskStatus, Timestamp, TreeComparison, TreeDigest, TreeIssue, Trigger,
+    Action, ActionJudgement, ActionOutline, CompletionStatus, CriteriaEvaluation, Digest, DurationMs, Ended, EvidenceFile,
+    NextNode, OverallResult, OverallStatus, PartialReason, Plan, PlanNote, ProjectId, RouteEntry, RunId, TaskId, TaskStatus,
+    Timestamp, TreeComparison, TreeDigest, TreeIssue, Trigger,
 };
 use crate::report::{
-    ActionResult, ConfigurationChangeV2, ContentionV2, EnvironmentComponentV2, RunStartV1, SpecificationErrorV2, TestsModifiedV2,
+    ActionResult, ConfigurationChangeV2, ContentionV2, EnvironmentV2, RunStartV1, SpecificationErrorV2, TddV2, TestsModifiedV2,
 };
 
 /// Everything that the report of a run is built from.
@@ -53,7 +53,7 @@ pub struct RunFacts {
     /// How the run was isolated.
     pub isolation: Option<IsolationFacts>,
     /// The environment of the commands.
-    pub environment: EnvironmentFacts,
+    pub environment: EnvironmentV2,
     /// Configuration files that changed since the last sealed run of the task.
     pub configuration_changed: Vec<ConfigurationChangeV2>,
     /// The comparison of the protected files with the approved ones; none: no files are protected.
@@ -61,7 +61,7 @@ pub struct RunFacts {
     /// Where the task goes next; none: the run was not routed.
     pub route: Option<RouteFacts>,
     /// The task's TDD state; none: the run does not change it.
-    pub tdd: Option<TddFacts>,
+    pub tdd: Option<TddV2>,
     /// The other files of the run, without manifest, ledger and report.
     pub evidence_files: Vec<EvidenceFile>,
     /// The actions that waited for actions of other runs.
@@ -103,15 +103,9 @@ pub struct RefusalFacts {
 /// An action that was not run because its specification is wrong.
 #[derive(Debug, Clone, PartialEq)]
 pub struct InvalidFacts {
-    pub phase: ActionPhase,
-    /// The id in the specification, or one made from the action's position.
-    pub id: ActionId,
-    pub action_type: ActionType,
-    /// The description in the specification.
-    pub description: String,
-    /// The command, request or file of the action.
-    pub subject: String,
-    /// The errors, with positions relative to the action.
+    /// As far as it could be read.
+    pub outline: ActionOutline,
+    /// What is wrong; places are counted from the action.
     pub errors: Vec<SpecificationErrorV2>,
     pub judgement: ActionJudgement,
 }
@@ -148,18 +142,7 @@ pub struct IsolationFacts {
     pub open_channels: Vec<String>,
 }
 
-/// The environment of a run's commands.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct EnvironmentFacts {
-    /// The digest of the whole environment.
-    pub digest: Digest,
-    /// The names of the variables that were passed on.
-    pub names: Vec<String>,
-    /// The other parts that the digest covers.
-    pub components: Vec<EnvironmentComponentV2>,
-}
-
-/// A routing decision.
+/// A route, and what it overrides.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RouteFacts {
     pub entry: RouteEntry,
@@ -167,21 +150,7 @@ pub struct RouteFacts {
     pub override_of: Option<NextNode>,
 }
 
-/// The task's TDD state before and after the run.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TddFacts {
-    pub started: bool,
-    /// The phase in which the run was judged.
-    pub phase: Phase,
-    /// The phase after the run.
-    pub phase_after: Phase,
-    /// The number of attempts in the phase, including this one.
-    pub attempts: u32,
-    /// Why and since when the task waits for a person; none: it does not wait.
-    pub paused: Option<PauseRecord>,
-}
-
-/// Everything that `run.json` is built from.
+/// What `run.json` is made of.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunStartFacts<'a> {
     pub project_id: ProjectId,

@@ -44,8 +44,8 @@ pub use environment::{environment_record, looks_like_a_secret};
 pub use excerpt::{EXCERPT_HEAD, EXCERPT_TAIL, Excerpt, excerpt};
 pub use exchange_records::{EXCHANGE_SCHEMA, FILE_SCHEMA, LookFacts, exchange_record, file_record};
 pub use facts::{
-    ActionRecordFacts, CompletionFacts, EnvironmentFacts, InvalidFacts, IsolationFacts, RecoveryFacts, RefusalFacts, RouteFacts,
-    RunFacts, RunStartFacts, TddFacts, TreeFacts,
+    ActionRecordFacts, CompletionFacts, InvalidFacts, IsolationFacts, RecoveryFacts, RefusalFacts, RouteFacts, RunFacts,
+    RunStartFacts, TreeFacts,
 };
 pub use file_names::{ActionFiles, DEBT_FILE, EXECUTION_REPORT_FILE, LookFiles, NamedFile, RUN_START_FILE, describe_found_file};
 pub use hash::{report_hash, seal_debt_hash, seal_hash};
@@ -64,15 +64,15 @@ pub use wire::{
     ConnectionDiagnosticsV2, ContentionV2, ContextV1, CustodyV2, DebtAuthenticityV1, DebtClassificationV1, DebtDestinationsV2,
     DebtDiagnosticsV1, DebtEvidenceV1, DebtItemV1, DebtRouteV1, DebtSeveritiesV2, DebtTestFailureV1, DiagnosticsRecordV1,
     DiagnosticsV2, DispositionV2, EarlierItemV1, EnvironmentComponentV2, EnvironmentRecordV1, EnvironmentV2, ErrorDetailsV1,
-    ExchangeDiagnosticsV1, ExchangeRecordV1, ExecutionReportV2, ExecutionSummaryV2, ExecutionV1, ExpectationV2,
-    ExpectedFailureV2, ExpectedOutputV2, FailureConditionV2, FailureConditionsV2, FileRecordV1, FileResultV1, HealthCheckV2,
-    HttpTraceV1, ImpactV2, ImplementationGuidanceV1, IsolationV2, JudgementV1, LookV1, OriginalErrorV1, OutputV1, PortCheckV2,
-    PortProcessV2, PrerequisiteExecutionV2, PrerequisiteImpactV2, ProgramV1, ProjectV2, RecordAuthenticityV1, RequestV1,
-    RequiredEvidenceV2, ResponseV1, ReusedV2, ReusedVerdictV2, RouteV2, RoutingSummaryV1, RunStartDetailsV1, RunStartV1,
-    SchemaValidationV2, SeenByV1, ShownV2, SkipReason, SpawnErrorV2, SpecificationErrorV2, SprintCapacityV1, StepExecutionV2,
-    SuccessConditionV2, SuccessConditionsV2, SurvivorV2, TddV2, TechnicalDebtGeneratedV2, TechnicalDebtV1, TestCountsChangeV2,
-    TestCountsV2, TestLocationV1, TestRecordV1, TestResultsRecordV1, TestRunV1, TestSpecificationV2, TestTotalsV2,
-    TestsModifiedV2, TextV2, TreeIssueV2, TreeV2, ValidationCriteriaV2,
+    ExchangeDiagnosticsV1, ExchangeRecordV1, ExecutionReportV2, ExecutionSummaryV2, ExecutionV1, FailureConditionV2,
+    FailureConditionsV2, FileRecordV1, FileResultV1, HealthCheckV2, HttpTraceV1, ImpactV2, ImplementationGuidanceV1, IsolationV2,
+    JudgementV1, LookV1, MetCountsV2, OriginalErrorV1, OutputV1, PortCheckV2, PortProcessV2, PrerequisiteExecutionV2,
+    PrerequisiteImpactV2, ProgramV1, ProjectV2, RecordAuthenticityV1, RequestV1, RequiredEvidenceV2, ResponseV1, ReusedV2,
+    ReusedVerdictV2, RouteV2, RoutingSummaryV1, RunStartDetailsV1, RunStartV1, SchemaValidationV2, SeenByV1, ShownV2, SkipReason,
+    SpawnErrorV2, SpecificationErrorV2, SprintCapacityV1, StepExecutionV2, SuccessConditionV2, SurvivorV2, TddV2,
+    TechnicalDebtGeneratedV2, TechnicalDebtV1, TestCountsChangeV2, TestCountsV2, TestLocationV1, TestRecordV1,
+    TestResultsRecordV1, TestRunV1, TestSpecificationV2, TestTotalsV2, TestsModifiedV2, TextV2, TreeIssueV2, TreeV2,
+    ValidationCriteriaV2,
 };
 
 #[cfg(test)]

@@ -104,7 +104,7 @@ pub fn diagnostics_record(
         action_type: action.kind.action_type(),
         tool: action.tool_name().to_owned(),
         execution: execution(ended),
-        diagnostics: diagnostics.to_vec(),
+        findings: diagnostics.to_vec(),
         summary,
         authenticity: authenticity(ended),
     }

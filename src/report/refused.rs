@@ -28,7 +28,7 @@ pub fn refused_start(facts: &RefusalFacts) -> RunStartDetailsV1 {
 /// position, including those of prerequisites and cleanup (C78). The tree was read only once, because no process could have
 /// changed it.
 pub fn refused_report(facts: &RefusalFacts, run_id: &RunId, ended: Timestamp) -> ExecutionReportV2 {
-    let of = |phase| facts.invalid.iter().filter(|action| action.phase == phase).map(build_invalid).collect();
+    let of = |phase| facts.invalid.iter().filter(|action| action.outline.phase == phase).map(build_invalid).collect();
     let summary = ExecutionSummaryV2 {
         overall_status: OverallStatus::SpecificationError,
         start_time: facts.started,
@@ -64,7 +64,7 @@ pub fn refused_report(facts: &RefusalFacts, run_id: &RunId, ended: Timestamp) ->
 
 /// Returns the counts. No action was run, so none counts as executed (C62).
 fn counts(invalid: &[InvalidFacts]) -> ActionCountsV2 {
-    let in_phase = |phase| invalid.iter().filter(|action| action.phase == phase).count() as u64;
+    let in_phase = |phase| invalid.iter().filter(|action| action.outline.phase == phase).count() as u64;
     ActionCountsV2 {
         total: invalid.len() as u64,
         prerequisites: in_phase(ActionPhase::Prerequisite),
@@ -76,19 +76,19 @@ fn counts(invalid: &[InvalidFacts]) -> ActionCountsV2 {
 
 /// Returns the entry of an action that was not run because its specification is wrong (seed 004, example 6).
 fn build_invalid(facts: &InvalidFacts) -> ActionResultV2 {
-    let errors = facts.errors.clone();
+    let (errors, outline) = (facts.errors.clone(), &facts.outline);
     ActionResultV2 {
-        action_id: facts.id.clone(),
-        name: facts.id.to_string(),
-        action_type: facts.action_type,
+        action_id: outline.id.clone(),
+        name: outline.id.to_string(),
+        action_type: outline.action_type,
         // No tool output was read.
         tool: String::new(),
         disposition: DispositionV2::Invalid,
         skip_reason: None,
         status: Some(facts.judgement.classification.category),
         blocking: Some(true),
-        description: facts.description.clone(),
-        command: facts.subject.clone(),
+        description: outline.description.clone(),
+        command: outline.subject.clone(),
         duration: None,
         evidence: None,
         evidence_files: Vec::new(),

@@ -10,8 +10,8 @@ use crate::model::{
     Classification, CommandLine, CompletionStatus, Counts, Coverage, CoverageTarget, DebtCategory, DebtGeneration, Diagnostic,
     DiagnosticSummary, Digest, DurationMs, Ended, EvidenceFile, EvidenceKind, ExitCodeSource, FindingLevel, Interpretation,
     IsolationLevel, Kept, KilledBy, LimitKind, NextNode, OverallResult, OverallStatus, Phase, Plan, PlanNote, PlanOrigin,
-    PolicyApplied, PolicySource, ProjectId, ProtectedChange, ResultType, RouteDestination, RouteEntry, RouteKind, RunId,
-    Severity, SpawnFailure, StopStage, StreamExcerpt, Survivor, TaskId, TaskStatus, TestCase, TestFailure, TestOutcome,
+    PolicyApplied, PolicySource, ProjectId, ProtectedChange, ReachedLevel, ResultType, RouteDestination, RouteEntry, RouteKind,
+    RunId, Severity, SpawnFailure, StopStage, StreamExcerpt, Survivor, TaskId, TaskStatus, TestCase, TestFailure, TestOutcome,
     TestResults, Timestamp, Tool, ToolClass, TreeComparison, TreeDigest, TreeIssue, TreeIssueKind, TreePath, Trigger,
     TriggerKind, Usage,
 };
@@ -21,12 +21,14 @@ use crate::model::{
 };
 use crate::report::{
     ActionDisposition, ActionFiles, ActionResult, CompletionFacts, ConfigurationChangeV2, ContentionV2, EnvironmentComponentV2,
-    EnvironmentFacts, ExecutedAction, IsolationFacts, ReusedAction, RouteFacts, RunFacts, SkipReason, TddFacts,
-    TestCountsChangeV2, TestCountsV2, TestsModifiedV2, TreeFacts,
+    EnvironmentV2, ExecutedAction, IsolationFacts, ReusedAction, RouteFacts, RunFacts, SkipReason, TddV2, TestCountsChangeV2,
+    TestCountsV2, TestsModifiedV2, TreeFacts,
 };
 
 /// 2026-03-04T09:30:00.120Z.
 pub(super) const BASE: i64 = 1_772_616_600_120;
+
+const NAMESPACE: ReachedLevel = ReachedLevel { level: IsolationLevel::Namespace, obstacles: Vec::new() };
 
 pub(super) fn at(offset: i64) -> Timestamp {
     Timestamp::from_millis(BASE + offset)
@@ -81,7 +83,7 @@ pub(super) fn ended(end: ActionEnd, stdout: &str, stderr: &str) -> Ended {
         },
         survivors: Vec::new(),
         usage: Some(Usage { user: DurationMs(1500), system: DurationMs(90), peak_memory_kib: 51_200 }),
-        kept: Some(Kept { level: IsolationLevel::Namespace, killed_by: None, obstacles: Vec::new() }),
+        kept: Some(Kept { reached: NAMESPACE, killed_by: None }),
     }
 }
 
@@ -352,10 +354,10 @@ pub(super) fn run_of(actions: Vec<ActionResult>) -> RunFacts {
             }],
         },
         isolation: Some(IsolationFacts {
-            kept: Kept { level: IsolationLevel::Namespace, killed_by: Some(KilledBy::PidNamespace), obstacles: Vec::new() },
+            kept: Kept { reached: NAMESPACE, killed_by: Some(KilledBy::PidNamespace) },
             open_channels: vec!["the network".to_owned()],
         }),
-        environment: EnvironmentFacts {
+        environment: EnvironmentV2 {
             digest: Digest::of(b"environment"),
             names: vec!["PATH".to_owned(), "HOME".to_owned()],
             components: vec![EnvironmentComponentV2 { name: "requirements.txt".to_owned(), sha256: Digest::of(b"pytest") }],
@@ -393,7 +395,7 @@ pub(super) fn run_of(actions: Vec<ActionResult>) -> RunFacts {
             },
             override_of: None,
         }),
-        tdd: Some(TddFacts { started: false, phase: Phase::Green, phase_after: Phase::Green, attempts: 0, paused: None }),
+        tdd: Some(TddV2 { started: false, phase: Phase::Green, phase_after: Phase::Green, attempts: 0, paused: None }),
         contended: vec![ContentionV2 { action_id: ActionId::numbered("STEP", 1), waited_ms: DurationMs(4200) }],
         lost_events: vec!["the kernel's queue overflowed".to_owned()],
         notes: Vec::new(),

@@ -39,11 +39,11 @@ pub enum ReviewStep {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReviewDecision {
     /// Only with this decision do the actions after the review start.
-    Approved(DecidingAttempt),
+    Proceed(DecidingAttempt),
     /// The code must be fixed first. The reviewer is not asked again: that needs a new run.
-    Rejected(Rejection, DecidingAttempt),
+    Fix(Rejection, DecidingAttempt),
     /// A person must read the review. No fixes are made because of it.
-    Indeterminate(IndeterminateReason),
+    AskPerson(IndeterminateReason),
 }
 
 /// The attempt that decided a review.
@@ -79,17 +79,17 @@ impl ReviewGate {
         };
         match (reading, self) {
             (ParsedReview::Approved, Self::Retry(MalformedAttempt { kind, holds_rejection: true, .. })) => {
-                ReviewStep::Decided(ReviewDecision::Indeterminate(IndeterminateReason::RejectedBefore { first: kind }))
+                ReviewStep::Decided(ReviewDecision::AskPerson(IndeterminateReason::RejectedBefore { first: kind }))
             }
-            (ParsedReview::Approved, Self::First | Self::Retry(_)) => ReviewStep::Decided(ReviewDecision::Approved(attempt)),
-            (ParsedReview::Rejected(rejection), _) => ReviewStep::Decided(ReviewDecision::Rejected(rejection, attempt)),
+            (ParsedReview::Approved, Self::First | Self::Retry(_)) => ReviewStep::Decided(ReviewDecision::Proceed(attempt)),
+            (ParsedReview::Rejected(rejection), _) => ReviewStep::Decided(ReviewDecision::Fix(rejection, attempt)),
             (ParsedReview::Malformed { kind, holds_rejection }, Self::First) => {
                 ReviewStep::Retry { why: kind, gate: Self::Retry(MalformedAttempt { kind, holds_rejection, digest }) }
             }
             (ParsedReview::Malformed { kind, .. }, Self::Retry(first)) => {
                 let outputs = if first.digest == digest { OutputComparison::Identical } else { OutputComparison::Different };
                 let why = IndeterminateReason::MalformedTwice { first: first.kind, second: kind, outputs };
-                ReviewStep::Decided(ReviewDecision::Indeterminate(why))
+                ReviewStep::Decided(ReviewDecision::AskPerson(why))
             }
         }
     }

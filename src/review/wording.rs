@@ -24,12 +24,12 @@ pub fn retry_warning(why: Malformation) -> String {
 /// Returns the sentence that tells people the decision.
 pub fn announcement(decision: &ReviewDecision) -> String {
     match decision {
-        ReviewDecision::Approved(attempt) => format!("Code review APPROVED{}", attempt_suffix(*attempt)),
-        ReviewDecision::Rejected(Rejection::No, attempt) => format!("Review explicitly rejected{}", attempt_suffix(*attempt)),
-        ReviewDecision::Rejected(Rejection::WithFixes, attempt) => {
+        ReviewDecision::Proceed(attempt) => format!("Code review APPROVED{}", attempt_suffix(*attempt)),
+        ReviewDecision::Fix(Rejection::No, attempt) => format!("Review explicitly rejected{}", attempt_suffix(*attempt)),
+        ReviewDecision::Fix(Rejection::WithFixes, attempt) => {
             format!("Review requires fixes before proceeding{}", attempt_suffix(*attempt))
         }
-        ReviewDecision::Indeterminate(why) => indeterminate(why),
+        ReviewDecision::AskPerson(why) => indeterminate(why),
     }
 }
 

@@ -11,14 +11,14 @@ use crate::model::{
     TreeComparison,
 };
 use crate::process::clock;
-use crate::project::Checks;
 use crate::project::ProjectError;
 use crate::project::ProtectedSeen;
+use crate::project::Selection;
 use crate::project::Workspace;
 use crate::project::{Carried, Scope, Sealed};
 use crate::project::{Surveyed, changed_between};
 use crate::report::{
-    ActionResult, CompletionFacts, ContentionV2, EnvironmentFacts, ExecutionReportV2, RouteFacts, RunFacts, SkipReason, TddFacts,
+    ActionResult, CompletionFacts, ContentionV2, EnvironmentV2, ExecutionReportV2, RouteFacts, RunFacts, SkipReason, TddV2,
     TreeFacts, attested, build, seal_hash, to_bytes,
 };
 use crate::routing;
@@ -288,17 +288,17 @@ fn facts(concluding: &mut Concluding<'_>, decided: &Decided, before: &BTreeMap<S
 /// The report's text when the kernel may have dropped events before the run.
 const LOST_EVENTS: &str = "file events may have been lost before this run; the whole tree was compared";
 
-fn environment(concluding: &Concluding<'_>) -> EnvironmentFacts {
+fn environment(concluding: &Concluding<'_>) -> EnvironmentV2 {
     let names: BTreeSet<_> = concluding.performed.iter().flat_map(|one| one.environment_names.iter().cloned()).collect();
-    EnvironmentFacts {
+    EnvironmentV2 {
         digest: concluding.surveyed.digest,
         names: names.into_iter().collect(),
         components: concluding.surveyed.components.clone(),
     }
 }
 
-fn tdd_facts(course: &Course<'_>, decided: &Decided) -> TddFacts {
-    TddFacts {
+fn tdd_facts(course: &Course<'_>, decided: &Decided) -> TddV2 {
+    TddV2 {
         started: course.tdd.started,
         phase: course.tdd.phase,
         phase_after: decided.tdd.phase,
@@ -371,8 +371,8 @@ fn named_checks(course: &Course<'_>) -> Vec<String> {
     match &request.checks {
         // A typed command is no check of the task and says nothing about its checks.
         _ if request.is_typed() => request.plan.steps.iter().map(|step| step.name.clone()).collect(),
-        Checks::Named(names) => names.clone(),
-        Checks::All | Checks::Triggered { .. } => Vec::new(),
+        Selection::Named(names) => names.clone(),
+        Selection::All | Selection::Triggered { .. } => Vec::new(),
     }
 }
 

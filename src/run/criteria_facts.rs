@@ -123,6 +123,6 @@ fn seen_answer(observed: &Observed) -> Option<SeenAnswer> {
     Some(SeenAnswer {
         status: answer.status,
         headers: answer.headers.iter().map(|(name, value)| (name.to_ascii_lowercase(), value.clone())).collect(),
-        body: answer.is_complete.then(body).flatten(),
+        parsed_body: answer.is_complete.then(body).flatten(),
     })
 }

@@ -17,9 +17,9 @@ use nix::errno::Errno;
 use ureq::http::{HeaderMap, Request, Response, Uri, header};
 use ureq::{Agent, Body, Error};
 
-use crate::model::{Answer, ConnectionFault, ExchangeOutcome, HttpBody, HttpRequest, StopReason, errno_name};
+use crate::model::{ConnectionFault, ExchangeOutcome, HttpAnswer, HttpBody, HttpRequest, StopReason, errno_name};
 use crate::process::clock::{self, Monotonic};
-use crate::run::http_client::redirect::Message;
+use crate::run::http_client::redirect::{redirected, with_body};
 
 /// The pause between two looks for a stop request.
 const SLICE: Duration = Duration::from_millis(20);
@@ -68,7 +68,7 @@ pub(crate) fn send(request: &HttpRequest, patience: &Patience<'_>) -> Sent {
     let work = move || {
         let resolution = resolve(&target);
         let outcome = match &resolution {
-            Ok(addresses) => exchange(&worker, Message::of(message), addresses, &course),
+            Ok(addresses) => exchange(&worker, message, addresses, &course),
             Err(why) => ExchangeOutcome::Unanswered(not_found(&target, why)),
         };
         let _nobody_waits = tell.send(Sent { outcome, resolution: Some(resolution) });
@@ -168,8 +168,8 @@ struct Course {
     timeout: Duration,
 }
 
-fn exchange(agent: &Agent, first: Message, addresses: &[SocketAddr], course: &Course) -> ExchangeOutcome {
-    let asked = first.uri.clone();
+fn exchange(agent: &Agent, first: Request<Vec<u8>>, addresses: &[SocketAddr], course: &Course) -> ExchangeOutcome {
+    let asked = first.uri().clone();
     let (mut message, mut addresses) = (first, addresses.to_vec());
     for followed in 0..=course.hops {
         let response = match ask(agent, &message, course) {
@@ -177,43 +177,43 @@ fn exchange(agent: &Agent, first: Message, addresses: &[SocketAddr], course: &Co
             Err(error) => return failure(error, &addresses),
         };
         let location = response.headers().get(header::LOCATION);
-        let next = if course.hops > 0 { message.redirected(response.status(), location) } else { None };
+        let next = if course.hops > 0 { redirected(&message, response.status(), location) } else { None };
         message = match next {
-            None => return answer(response, Some(&message.uri).filter(|uri| **uri != asked), &addresses),
+            None => return answer(response, Some(message.uri()).filter(|uri| **uri != asked), &addresses),
             Some(Err(why)) => return ExchangeOutcome::Unanswered(unfollowed("REDIRECT", &addresses, why)),
             Some(Ok(_)) if followed == course.hops => break,
             Some(Ok(next)) => next,
         };
         // If another host does not answer, the error must name that host's addresses.
-        addresses = target(&message.uri).ok().and_then(|target| resolve(&target).ok()).unwrap_or_default();
+        addresses = target(message.uri()).ok().and_then(|target| resolve(&target).ok()).unwrap_or_default();
     }
     let why = format!("it was redirected more than {MOST_REDIRECTS} times");
     ExchangeOutcome::Unanswered(unfollowed("TOO_MANY_REDIRECTS", &addresses, why))
 }
 
 /// Sends one message within the remaining time.
-fn ask(agent: &Agent, message: &Message, course: &Course) -> Result<Response<Body>, Error> {
+fn ask(agent: &Agent, message: &Request<Vec<u8>>, course: &Course) -> Result<Response<Body>, Error> {
     let left = course.timeout.saturating_sub(clock::monotonic().since(course.begun));
     // The library would send a length header for an empty body, so the request has no body at all.
-    if message.body.is_empty() {
-        agent.run(agent.configure_request(message.with(())).timeout_global(Some(left)).build())
+    if message.body().is_empty() {
+        agent.run(agent.configure_request(with_body(message, ())).timeout_global(Some(left)).build())
     } else {
-        agent.run(agent.configure_request(message.with(message.body.clone())).timeout_global(Some(left)).build())
+        agent.run(agent.configure_request(with_body(message, message.body().clone())).timeout_global(Some(left)).build())
     }
 }
 
 fn answer(mut response: Response<Body>, redirected_to: Option<&Uri>, addresses: &[SocketAddr]) -> ExchangeOutcome {
     let (status, headers) = (response.status().as_u16(), headers_of(response.headers()));
     let mut body = Vec::new();
-    let cap = Answer::BODY_CAP as u64;
+    let cap = HttpAnswer::BODY_CAP as u64;
     let read = response.body_mut().with_config().limit(u64::MAX).reader().take(cap + 1).read_to_end(&mut body);
     if let Err(error) = read {
         return failure(Error::from(error), addresses);
     }
-    let is_complete = body.len() <= Answer::BODY_CAP;
-    body.truncate(Answer::BODY_CAP);
+    let is_complete = body.len() <= HttpAnswer::BODY_CAP;
+    body.truncate(HttpAnswer::BODY_CAP);
     let redirected_to = redirected_to.map(ToString::to_string);
-    ExchangeOutcome::Answered(Answer { status, headers, body, is_complete, redirected_to })
+    ExchangeOutcome::Answered(HttpAnswer { status, headers, body, is_complete, redirected_to })
 }
 
 /// Returns the fault for a redirect that is not followed.

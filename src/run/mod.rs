@@ -36,4 +36,4 @@ mod test_facts;
 mod test_history;
 
 pub(crate) use perform::not_started;
-pub use refuse::Refusal;
+pub use refuse::RefusedRequest;

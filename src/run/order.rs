@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::evidence;
 use crate::model::{Action, ActionId, CheckOrder, Plan, ResultType};
-use crate::project::Checks;
 use crate::project::RunRequest;
+use crate::project::Selection;
 use crate::project::Workspace;
 use crate::report::parse;
 
@@ -45,8 +45,8 @@ impl Workspace {
     /// If its report cannot be read, the list is empty, and the order stays as it is.
     pub(crate) fn failed_last(&self, request: &RunRequest<'_>) -> Vec<String> {
         let mut failed = match &request.checks {
-            Checks::Triggered { failed } => failed.clone(),
-            Checks::All | Checks::Named(_) => Vec::new(),
+            Selection::Triggered { failed } => failed.clone(),
+            Selection::All | Selection::Named(_) => Vec::new(),
         };
         let (project, task) = (&request.scope.project, &request.plan.task);
         let last = self.index.last_run(project, task).ok().flatten();

@@ -16,10 +16,9 @@ mod running_service;
 mod services;
 
 use crate::project::Progress;
-use crate::project::ProjectError;
-use crate::project::QueueSettings;
 use crate::project::Survey;
 use crate::project::Workspace;
+use crate::project::{ProjectError, QueueLimits};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -32,7 +31,7 @@ use crate::process::{Isolation, LauncherHandle, clock};
 use crate::report::{ActionDisposition, ActionFiles, ActionResult, NamedFile, SkipReason, action_result};
 use crate::run::carry_out::{Course, heeded, skip_reason};
 use crate::run::flow::RunClock;
-use crate::run::queue::{Answer, Turn, take_turn, turn_at_once};
+use crate::run::queue::{AwaitedTurn, Turn, take_turn, turn_at_once};
 use crate::run::records;
 use crate::sandbox::ChildEnvironment;
 use crate::sandbox::FailedAction;
@@ -72,7 +71,7 @@ pub(crate) struct Performer<'w, 'c> {
     course: &'c Course<'c>,
     directory: &'w mut RunDirectory,
     show: &'w mut dyn FnMut(Progress),
-    queue: QueueSettings,
+    queue: QueueLimits,
     clock: RunClock,
     /// The output directory of a finished action. An action whose report is not read from its directory may use it again.
     spare_output: Option<OutputDirectory>,
@@ -127,7 +126,7 @@ impl<'w, 'c> Performer<'w, 'c> {
         if !action.kind.starts_a_process() {
             return self.perform_look(action, attempts);
         }
-        let Answer { turn, waited } = self.next_turn(action)?;
+        let AwaitedTurn { turn, waited } = self.next_turn(action)?;
         let performed = match turn {
             Turn::Given(slot) => self.perform_in(slot, action, attempts)?,
             Turn::Stopped => skipped(action, skip_reason(self.course.request.control)),
@@ -142,7 +141,7 @@ impl<'w, 'c> Performer<'w, 'c> {
     }
 
     /// Waits for a turn, and adds the wait to the run's clock.
-    pub(crate) fn next_turn(&mut self, action: &Action) -> Result<Answer, ProjectError> {
+    pub(crate) fn next_turn(&mut self, action: &Action) -> Result<AwaitedTurn, ProjectError> {
         let answer = self.take_turn(action)?;
         self.clock.note_wait(answer.waited);
         Ok(answer)
@@ -154,7 +153,7 @@ impl<'w, 'c> Performer<'w, 'c> {
     }
 
     /// Waits for a turn. This happens before any preparation, so that no project file is moved out of the way during the wait.
-    fn take_turn(&mut self, action: &Action) -> Result<Answer, ProjectError> {
+    fn take_turn(&mut self, action: &Action) -> Result<AwaitedTurn, ProjectError> {
         let (control, heeded) = (self.course.request.control, heeded(action.phase));
         let stopped = || control.requested().filter(|reason| heeded.contains(reason));
         let answer = take_turn(&self.workspace.store, self.workspace.ambient(), self.queue, &stopped, self.show);

@@ -8,8 +8,7 @@ use crate::evidence::{Slot, SlotQueueState, Store, WaitDecision};
 use crate::model::{DurationMs, StopReason};
 use crate::process::clock;
 use crate::project::Progress;
-use crate::project::ProjectError;
-use crate::project::QueueSettings;
+use crate::project::{ProjectError, QueueLimits};
 
 /// The result of asking for a turn.
 #[derive(Debug)]
@@ -23,7 +22,7 @@ pub(crate) enum Turn {
 
 /// The result, and the waiting time; none: there was no wait.
 #[derive(Debug)]
-pub(crate) struct Answer {
+pub(crate) struct AwaitedTurn {
     pub(crate) turn: Turn,
     pub(crate) waited: Option<DurationMs>,
 }
@@ -32,12 +31,12 @@ pub(crate) struct Answer {
 pub(crate) fn take_turn(
     store: &Store,
     ambient: &BTreeMap<OsString, OsString>,
-    settings: QueueSettings,
+    settings: QueueLimits,
     stopped: &dyn Fn() -> Option<StopReason>,
     show: &mut dyn FnMut(Progress),
-) -> Result<Answer, ProjectError> {
+) -> Result<AwaitedTurn, ProjectError> {
     if is_inside_action(store, ambient) {
-        return Ok(Answer { turn: Turn::Given(None), waited: None });
+        return Ok(AwaitedTurn { turn: Turn::Given(None), waited: None });
     }
     let mut begun = None;
     let mut last = SlotQueueState { taken: 0, ahead: 0 };
@@ -58,14 +57,14 @@ pub(crate) fn take_turn(
         None if stopped().is_some() => Turn::Stopped,
         None => return Err(ProjectError::Queue { under_way: last.taken, wait: settings.wait }),
     };
-    Ok(Answer { turn, waited })
+    Ok(AwaitedTurn { turn, waited })
 }
 
 /// Takes a turn if one is free at once; none: all are taken, or others are waiting for the free ones.
 pub(crate) fn turn_at_once(
     store: &Store,
     ambient: &BTreeMap<OsString, OsString>,
-    settings: QueueSettings,
+    settings: QueueLimits,
 ) -> Result<Option<Turn>, ProjectError> {
     if is_inside_action(store, ambient) {
         return Ok(Some(Turn::Given(None)));
@@ -85,15 +84,15 @@ mod tests {
     use crate::evidence::testing::new_store;
     use std::time::Duration;
 
-    const NO_WAIT: QueueSettings = QueueSettings { max_parallel: 1, wait: Duration::ZERO };
+    const NO_WAIT: QueueLimits = QueueLimits { max_parallel: 1, wait: Duration::ZERO };
     /// Longer than any test, so that only a stop request ends the wait.
-    const LONG: QueueSettings = QueueSettings { max_parallel: 1, wait: Duration::from_secs(3600) };
+    const LONG: QueueLimits = QueueLimits { max_parallel: 1, wait: Duration::from_secs(3600) };
 
     fn take(
         store: &Store,
-        settings: QueueSettings,
+        settings: QueueLimits,
         stopped: Option<StopReason>,
-    ) -> (Result<Answer, ProjectError>, Vec<Progress>) {
+    ) -> (Result<AwaitedTurn, ProjectError>, Vec<Progress>) {
         let mut shown = Vec::new();
         let answer = take_turn(store, &BTreeMap::new(), settings, &|| stopped, &mut |progress| shown.push(progress));
         (answer, shown)
@@ -129,7 +128,7 @@ mod tests {
     #[test]
     fn a_turn_at_once_is_had_or_not_and_leaves_nobody_in_line() {
         let (store, _directory) = new_store();
-        let two = QueueSettings { max_parallel: 2, ..NO_WAIT };
+        let two = QueueLimits { max_parallel: 2, ..NO_WAIT };
         let at_once = || turn_at_once(&store, &BTreeMap::new(), two).expect("the store can be asked");
         let held = (at_once(), at_once());
         assert!(held.0.is_some() && held.1.is_some() && at_once().is_none());

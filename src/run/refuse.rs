@@ -20,7 +20,7 @@ use crate::tree::TreeHints;
 use crate::verdict::{RunFlow, judge_invalid, judge_run};
 
 /// A requested run of a task whose specification has errors.
-pub struct Refusal<'a> {
+pub struct RefusedRequest<'a> {
     pub task: &'a TaskId,
     /// The project.
     pub scope: &'a Scope,
@@ -38,8 +38,12 @@ impl Workspace {
     /// # Errors
     ///
     /// Only failures of proctor itself: the store, a tree that cannot be read.
-    pub fn refuse(&mut self, refusal: &Refusal<'_>, show: &mut dyn FnMut(Progress)) -> Result<Option<Sealed>, ProjectError> {
-        let Refusal { task, scope, settings, configuration, trigger } = refusal;
+    pub fn refuse(
+        &mut self,
+        refusal: &RefusedRequest<'_>,
+        show: &mut dyn FnMut(Progress),
+    ) -> Result<Option<Sealed>, ProjectError> {
+        let RefusedRequest { task, scope, settings, configuration, trigger } = refusal;
         let lock = self.lock(scope, settings.lock_wait, &|| None, show)?;
         let mut ledger = self.recovered_ledger(&lock, scope, show)?;
         self.catch_up(&scope.project)?;
@@ -105,6 +109,5 @@ fn invalid_facts(action: InvalidAction, faults: &[Problem]) -> InvalidFacts {
     let errors = faults.iter().filter(|fault| action.has(&fault.pointer)).map(SpecificationErrorV2::of);
     let errors: Vec<SpecificationErrorV2> = errors.map(|error| error.within(&action.pointer)).collect();
     let judgement = judge_invalid(errors.iter().map(|error| error.message.clone()).collect());
-    let InvalidAction { phase, id, action_type, description, subject, .. } = action;
-    InvalidFacts { phase, id, action_type, description, subject, errors, judgement }
+    InvalidFacts { outline: action.outline, errors, judgement }
 }

@@ -11,8 +11,8 @@ mod earlier;
 mod inputs;
 
 use crate::model::{ActionJudgement, Blocking, Digest, Reuse, TreeDigest, TriggerKind};
-use crate::project::Checks;
 use crate::project::RunRequest;
+use crate::project::Selection;
 use crate::report::{ActionResultV2, DispositionV2, ExecutionReportV2};
 use crate::verdict::is_settled;
 
@@ -50,7 +50,7 @@ pub(crate) struct Wanted<'a> {
 
 /// Why an entry of an earlier report cannot be used for a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum Refusal {
+pub(crate) enum ReuseRefusal {
     #[error("it is no verdict")]
     NoVerdict,
     #[error("it is of another tree")]
@@ -71,8 +71,8 @@ impl Occasion {
         let asked = match (&request.checks, request.phase) {
             // An attempt is counted (R2), so it must show what the tools do now.
             (_, _) if cycle_started => Asked::AnAttempt,
-            (Checks::Named(_), _) | (_, Some(_)) => Asked::SomethingParticular,
-            (Checks::All | Checks::Triggered { .. }, None) => Asked::TheTree,
+            (Selection::Named(_), _) | (_, Some(_)) => Asked::SomethingParticular,
+            (Selection::All | Selection::Triggered { .. }, None) => Asked::TheTree,
         };
         Self { trigger: request.trigger.kind, asked }
     }
@@ -91,26 +91,26 @@ pub(crate) fn is_occasion(setting: Reuse, occasion: Occasion) -> bool {
 }
 
 /// Returns the entry of an earlier report that can be used for a check, or why none can.
-pub(crate) fn entry_to_reuse<'r>(report: &'r ExecutionReportV2, wanted: &Wanted<'_>) -> Result<&'r ActionResultV2, Refusal> {
+pub(crate) fn entry_to_reuse<'r>(report: &'r ExecutionReportV2, wanted: &Wanted<'_>) -> Result<&'r ActionResultV2, ReuseRefusal> {
     if !report.execution_summary.overall_status.counts() {
-        return Err(Refusal::NoVerdict);
+        return Err(ReuseRefusal::NoVerdict);
     }
     let tree = report.tree.as_ref().map(|tree| (tree.before, tree.after));
     if wanted.tree.is_some_and(|wanted| tree != Some((wanted, Some(wanted)))) {
-        return Err(Refusal::OtherTree);
+        return Err(ReuseRefusal::OtherTree);
     }
     if report.environment.as_ref().is_none_or(|environment| environment.digest != wanted.environment) {
-        return Err(Refusal::OtherEnvironment);
+        return Err(ReuseRefusal::OtherEnvironment);
     }
     let is_wanted = |entry: &&ActionResultV2| (entry.action_id.as_str(), entry.name.as_str()) == wanted.check;
-    let entry = report.step_execution.results.iter().find(is_wanted).ok_or(Refusal::NoSuchCheck)?;
+    let entry = report.step_execution.results.iter().find(is_wanted).ok_or(ReuseRefusal::NoSuchCheck)?;
     // An entry that was itself reused is not accepted, because the report must name the run that carried out the check.
     if entry.disposition != DispositionV2::Executed || entry.reused.is_some() {
-        return Err(Refusal::NotCarriedOut);
+        return Err(ReuseRefusal::NotCarriedOut);
     }
     let ended = entry.result.as_ref().is_some_and(|result| result.exit_code.is_some() && result.pipes_left_open != Some(true));
     let settled = entry.classification.as_ref().is_some_and(|classification| is_settled(classification.code));
-    if ended && settled && judgement_of(entry).is_some() { Ok(entry) } else { Err(Refusal::NotSettled) }
+    if ended && settled && judgement_of(entry).is_some() { Ok(entry) } else { Err(ReuseRefusal::NotSettled) }
 }
 
 /// Returns the judgement in an entry of a report. The findings stay in the entry.

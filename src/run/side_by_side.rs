@@ -17,7 +17,7 @@ use crate::report::ActionResult;
 use crate::run::carry_out::{heeded, is_stopped, skip_reason};
 use crate::run::flow::Flow;
 use crate::run::perform::{Attempts, Lane, LaneOrder, LaneOver, Prepared, not_started, skipped};
-use crate::run::queue::{Answer, Turn};
+use crate::run::queue::{AwaitedTurn, Turn};
 use crate::run::schedule::{Needs, Stand, next, places_after};
 use crate::run::steps::{Steps, note};
 
@@ -145,12 +145,12 @@ impl<'s, 'w, 'c> SideBySide<'s, 'w, 'c> {
         self.attempts.entry(place).or_insert_with(|| self.steps.performer.begin_attempts(action));
         let control = self.steps.course.request.control;
         let answer = if is_stopped(self.steps.course, action) {
-            Answer { turn: Turn::Stopped, waited: None }
+            AwaitedTurn { turn: Turn::Stopped, waited: None }
         } else if self.open.is_empty() {
             self.steps.performer.next_turn(action)?
         } else {
             let Some(turn) = self.steps.performer.turn_at_once()? else { return Ok(Tried::NoTurn) };
-            Answer { turn, waited: None }
+            AwaitedTurn { turn, waited: None }
         };
         self.again.remove(&place);
         let waited = answer.waited;

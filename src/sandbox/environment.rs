@@ -47,7 +47,7 @@ const USER_TOOLS: &[&str] = &[".local/bin", ".cargo/bin"];
 
 /// The settings' additions to the allow-list.
 #[derive(Clone, Default, PartialEq, Eq)]
-pub struct EnvironmentSettings {
+pub struct EnvironmentAdditions {
     /// Additional names that are passed on (`pass_environment`).
     pub pass: Vec<String>,
     /// The variables in the settings' `env_file`.
@@ -69,11 +69,11 @@ pub fn passed_on(ambient: &BTreeMap<OsString, OsString>) -> BTreeMap<&OsString, 
     ambient.iter().filter(|(name, _)| is_passed(name)).collect()
 }
 
-impl fmt::Debug for EnvironmentSettings {
+impl fmt::Debug for EnvironmentAdditions {
     /// Prints names only, because values may be secrets.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names: Vec<&str> = self.from_file.iter().map(|(name, _)| name.as_str()).collect();
-        formatter.debug_struct("EnvironmentSettings").field("pass", &self.pass).field("from_file", &names).finish()
+        formatter.debug_struct("EnvironmentAdditions").field("pass", &self.pass).field("from_file", &names).finish()
     }
 }
 
@@ -82,7 +82,7 @@ impl ChildEnvironment {
     /// earlier ones.
     pub fn build(
         ambient: &BTreeMap<OsString, OsString>,
-        settings: &EnvironmentSettings,
+        settings: &EnvironmentAdditions,
         action: &Action,
         output_directory: &Path,
     ) -> Self {
@@ -169,14 +169,14 @@ mod tests {
         pairs.iter().map(|(name, value)| (name.into(), value.into())).collect()
     }
 
-    fn build(pairs: &[(&str, &str)], settings: &EnvironmentSettings, action: &Action) -> ChildEnvironment {
+    fn build(pairs: &[(&str, &str)], settings: &EnvironmentAdditions, action: &Action) -> ChildEnvironment {
         ChildEnvironment::build(&ambient(pairs), settings, action, Path::new("/out"))
     }
 
     #[test]
     fn only_listed_names_get_through_and_ci_is_neither_passed_nor_set() {
         let pairs = [("PATH", "/bin"), ("LC_ALL", "C"), ("CI", "1"), ("PYTEST_ADDOPTS", "-k x"), ("LD_PRELOAD", "evil.so")];
-        let child = build(&pairs, &EnvironmentSettings::default(), &action(ActionPhase::Step));
+        let child = build(&pairs, &EnvironmentAdditions::default(), &action(ActionPhase::Step));
         let names: Vec<_> = child.variables.keys().map(|name| name.to_string_lossy().into_owned()).collect();
         assert_eq!(names, ["COLUMNS", "LC_ALL", "PATH", "PROCTOR_OUT", "PYTHONUNBUFFERED"]);
         assert_eq!(child.dropped.iter().map(String::as_str).collect::<Vec<_>>(), ["CI", "LD_PRELOAD", "PYTEST_ADDOPTS"]);
@@ -185,7 +185,7 @@ mod tests {
     #[test]
     fn prerequisites_get_what_fetching_packages_needs_and_checks_do_not() {
         let pairs = [("https_proxy", "p"), ("PIP_CERT", "c"), ("npm_config_cache", "n")];
-        let settings = EnvironmentSettings::default();
+        let settings = EnvironmentAdditions::default();
         let prerequisite = build(&pairs, &settings, &action(ActionPhase::Prerequisite));
         assert!(prerequisite.dropped.is_empty());
         assert_eq!(build(&pairs, &settings, &action(ActionPhase::Step)).dropped.len(), 3);
@@ -193,7 +193,7 @@ mod tests {
 
     #[test]
     fn the_settings_and_the_action_add_names_and_the_action_wins() {
-        let settings = EnvironmentSettings { pass: vec!["DB".into()], from_file: vec![("A".into(), "file".into())] };
+        let settings = EnvironmentAdditions { pass: vec!["DB".into()], from_file: vec![("A".into(), "file".into())] };
         let mut action = action(ActionPhase::Step);
         action.environment.insert("A".into(), "action".into());
         action.environment.insert("COLUMNS".into(), "80".into());
@@ -204,14 +204,14 @@ mod tests {
 
     #[test]
     fn what_is_printed_of_the_settings_holds_no_value() {
-        let settings = EnvironmentSettings { pass: vec!["DB".into()], from_file: vec![("TOKEN".into(), "hush".into())] };
+        let settings = EnvironmentAdditions { pass: vec!["DB".into()], from_file: vec![("TOKEN".into(), "hush".into())] };
         let printed = format!("{settings:?}");
         assert!(printed.contains("TOKEN") && !printed.contains("hush"), "{printed}");
     }
 
     #[test]
     fn a_dropped_name_in_the_output_of_a_failure_is_pointed_out() {
-        let child = build(&[("DATABASE_URL", "x"), ("DATA", "y")], &EnvironmentSettings::default(), &action(ActionPhase::Step));
+        let child = build(&[("DATABASE_URL", "x"), ("DATA", "y")], &EnvironmentAdditions::default(), &action(ActionPhase::Step));
         assert_eq!(child.missed_in("KeyError: 'DATABASE_URL'"), ["DATABASE_URL"]);
         assert!(child.missed_in("DATABASE_URLS are fine").is_empty());
     }

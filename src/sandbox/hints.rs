@@ -45,7 +45,7 @@ impl FailedAction<'_> {
             return Vec::new();
         };
         let limits = WriteLimits {
-            level: kept.level,
+            level: kept.reached.level,
             sandbox,
             project_root: self.project_root,
             directory: &self.project_root.join(&self.action.directory),

@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::path::Path;
 
 use crate::config::{SandboxMode, SandboxSettings};
-use crate::model::{IsolationLevel, Kept, ResourceLimits};
+use crate::model::{IsolationLevel, Kept, ReachedLevel, ResourceLimits};
 use crate::process::{Isolation, restricts_sockets_and_signals};
 use crate::report::IsolationFacts;
 use crate::sandbox::{SandboxError, SandboxRequest, prepare_sandbox};
@@ -59,16 +59,16 @@ fn resources(settings: &SandboxSettings) -> ResourceLimits {
 pub(crate) fn facts<'a>(kept: impl Iterator<Item = &'a Kept>, settings: &SandboxSettings) -> Option<IsolationFacts> {
     let kept: Vec<&Kept> = kept.collect();
     // The weakest level counts, because one weakly isolated action affects the whole run.
-    let level = kept.iter().map(|kept| kept.level).max()?;
-    let mut obstacles: Vec<String> = kept.iter().flat_map(|kept| kept.obstacles.iter().cloned()).collect();
+    let level = kept.iter().map(|kept| kept.reached.level).max()?;
+    let mut obstacles: Vec<String> = kept.iter().flat_map(|kept| kept.reached.obstacles.iter().cloned()).collect();
     obstacles.sort();
     obstacles.dedup();
     if settings.mode == SandboxMode::Off {
         obstacles.push("`sandbox.mode` is \"off\"".to_owned());
     }
-    let killed_by = kept.iter().filter(|kept| kept.killed_by.is_some()).max_by_key(|kept| kept.level);
+    let killed_by = kept.iter().filter(|kept| kept.killed_by.is_some()).max_by_key(|kept| kept.reached.level);
     Some(IsolationFacts {
-        kept: Kept { level, killed_by: killed_by.and_then(|kept| kept.killed_by), obstacles },
+        kept: Kept { reached: ReachedLevel { level, obstacles }, killed_by: killed_by.and_then(|kept| kept.killed_by) },
         open_channels: open_channels(level, settings),
     })
 }
@@ -93,7 +93,7 @@ mod tests {
 
     fn kept(level: IsolationLevel, killed: bool, obstacle: &str) -> Kept {
         let obstacles = Some(obstacle).filter(|text| !text.is_empty()).map(str::to_owned).into_iter().collect();
-        Kept { level, killed_by: killed.then(|| level.killed_by()), obstacles }
+        Kept { reached: ReachedLevel { level, obstacles }, killed_by: killed.then(|| level.killed_by()) }
     }
 
     fn settings() -> SandboxSettings {
@@ -108,8 +108,8 @@ mod tests {
             kept(IsolationLevel::Landlock, false, "no namespaces"),
         ];
         let facts = facts(actions.iter(), &settings()).expect("something ran");
-        assert_eq!((facts.kept.level, facts.kept.killed_by), (IsolationLevel::Landlock, Some(KilledBy::PidNamespace)));
-        assert_eq!(facts.kept.obstacles, ["no namespaces"]);
+        assert_eq!((facts.kept.reached.level, facts.kept.killed_by), (IsolationLevel::Landlock, Some(KilledBy::PidNamespace)));
+        assert_eq!(facts.kept.reached.obstacles, ["no namespaces"]);
         assert!(super::facts([].iter(), &settings()).is_none());
     }
 

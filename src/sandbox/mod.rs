@@ -26,7 +26,7 @@ use crate::config::SandboxSettings;
 use crate::model::{Action, Sandbox};
 
 pub(crate) use environment::search_path;
-pub use environment::{ChildEnvironment, EnvironmentSettings, passed_on};
+pub use environment::{ChildEnvironment, EnvironmentAdditions, passed_on};
 pub use error::SandboxError;
 pub(crate) use hints::FailedAction;
 pub(crate) use interpreter::interpreter_of;

@@ -18,14 +18,14 @@ pub(super) fn resolve_policy(
     let (own, category) = (settings.of(tool)?, settings.of_category(tool.policy_category()?));
     let nearest = Nearest { check, own };
     let (block_on, source) = block_on(configuration, nearest, category, found);
-    let limit = nearest.written(|said| said.max_warnings.as_ref()).map(|placed| placed.value);
+    let limit = nearest.written(|said| said.warnings.at_most.as_ref()).map(|placed| placed.value);
     Some(ToolPolicy {
         block_on,
         source,
-        treat_warnings_as_errors: nearest.value(|said| said.treat_warnings_as_errors.as_ref()),
+        treat_warnings_as_errors: nearest.value(|said| said.warnings.as_errors.as_ref()),
         max_warnings: limit.or_else(|| found.and_then(|found| found.max_warnings)),
-        ignored_rules: nearest.value(|said| said.ignored_rules.as_ref()),
-        error_on_rules: nearest.value(|said| said.error_on_rules.as_ref()),
+        ignored_rules: nearest.value(|said| said.rules.ignored.as_ref()),
+        error_on_rules: nearest.value(|said| said.rules.as_errors.as_ref()),
     })
 }
 

@@ -32,7 +32,8 @@ const ADD_TIMES: &str = "ALTER TABLE checkpoints ADD COLUMN since INTEGER";
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeptCheckpoint {
     pub slug: String,
-    pub state: String,
+    /// What `workflow/` wrote.
+    pub text: String,
     /// When the workflow entered this state; `None` if an older proctor wrote it.
     pub since: Option<Timestamp>,
 }
@@ -128,7 +129,7 @@ impl Checkpoints {
         let mut statement = self.connection.prepare(statement).map_err(refused)?;
         let kept = |row: &Row<'_>| {
             let since = row.get::<_, Option<i64>>(2)?.map(Timestamp::from_millis);
-            Ok(KeptCheckpoint { slug: row.get(0)?, state: row.get(1)?, since })
+            Ok(KeptCheckpoint { slug: row.get(0)?, text: row.get(1)?, since })
         };
         let rows = statement.query_map(params![project.as_str()], kept).map_err(refused)?;
         rows.collect::<Result<Vec<KeptCheckpoint>, _>>().map_err(refused)
@@ -175,7 +176,7 @@ mod tests {
         let mut checkpoints = Checkpoints::open(&path).unwrap();
         assert_eq!(checkpoints.load(&shop, "notes").unwrap().as_deref(), Some("2"));
         assert_eq!(checkpoints.load(&other, "notes").unwrap(), None);
-        let kept = |slug: &str, state: &str, since| KeptCheckpoint { slug: slug.to_owned(), state: state.to_owned(), since };
+        let kept = |slug: &str, text: &str, since| KeptCheckpoint { slug: slug.to_owned(), text: text.to_owned(), since };
         assert_eq!(checkpoints.list(&shop).unwrap(), [kept("ideas", "3", None), kept("notes", "2", time)]);
         checkpoints.remove(&shop, "notes").unwrap();
         assert_eq!((checkpoints.load(&shop, "notes").unwrap(), checkpoints.list(&shop).unwrap().len()), (None, 1));
@@ -195,7 +196,7 @@ mod tests {
         };
         write("1");
         let mut checkpoints = Checkpoints::open(&path).unwrap();
-        let seen = |checkpoints: &Checkpoints| checkpoints.list(&shop).unwrap().pop().map(|kept| (kept.state, kept.since));
+        let seen = |checkpoints: &Checkpoints| checkpoints.list(&shop).unwrap().pop().map(|kept| (kept.text, kept.since));
         assert_eq!(seen(&checkpoints), Some(("1".to_owned(), None)));
         checkpoints.save(&shop, "notes", ("2", time)).unwrap();
         assert_eq!(seen(&checkpoints), Some(("2".to_owned(), time)));

@@ -2,7 +2,7 @@
 
 use rusqlite::params;
 
-use crate::model::{Digest, ProjectId};
+use crate::model::{Digest, ProjectId, RootIdentity};
 use crate::store::IndexError;
 use crate::store::tables::Tables;
 use crate::store::words::{from_integer, to_integer};
@@ -11,12 +11,7 @@ use crate::store::words::{from_integer, to_integer};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IndexedProject {
     pub id: ProjectId,
-    /// The root's absolute path, decoded lossily.
-    pub path: String,
-    pub device: u64,
-    pub inode: u64,
-    /// The git common directory of the root, if there was one.
-    pub git_common_directory: Option<String>,
+    pub root: RootIdentity,
     /// Digest of the plan that was approved by registering the project.
     pub plan_digest: Digest,
 }
@@ -81,9 +76,9 @@ impl Tables {
         let mut mismatches = Vec::new();
         for project in self.read_projects(statement, params![path, to_integer(device), to_integer(inode)])? {
             let comparisons = [
-                (project.path != path, ProjectDifference::Path),
-                (project.inode != inode, ProjectDifference::Inode),
-                (project.git_common_directory.as_deref() != git_common_directory, ProjectDifference::GitCommonDirectory),
+                (project.root.path != path, ProjectDifference::Path),
+                (project.root.inode != inode, ProjectDifference::Inode),
+                (project.root.git_common_directory.as_deref() != git_common_directory, ProjectDifference::GitCommonDirectory),
             ];
             let differences: Vec<_> =
                 comparisons.into_iter().filter_map(|(differs, difference)| differs.then_some(difference)).collect();
@@ -104,10 +99,7 @@ impl Tables {
         let to_project = |((id, path, git_common_directory, plan_digest), (device, inode))| {
             Ok(IndexedProject {
                 id: self.reader.word("project id", id)?,
-                path,
-                device: from_integer(device),
-                inode: from_integer(inode),
-                git_common_directory,
+                root: RootIdentity { path, device: from_integer(device), inode: from_integer(inode), git_common_directory },
                 plan_digest: self.reader.word("digest", plan_digest)?,
             })
         };
@@ -165,7 +157,7 @@ mod tests {
         let mut test = index();
         test.append("shop-00000001", registration("shop-00000001", "/q/shop", 7, None));
         assert_eq!(test.index.projects().unwrap().len(), 2);
-        assert_eq!(test.index.project(&project("shop-00000001")).unwrap().unwrap().path, "/q/shop");
+        assert_eq!(test.index.project(&project("shop-00000001")).unwrap().unwrap().root.path, "/q/shop");
         let found = test.index.find_project("/q/shop", 1, 7, None).unwrap();
         assert_eq!(found, ProjectMatch::Known(project("shop-00000001")));
     }

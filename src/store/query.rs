@@ -45,25 +45,6 @@ pub struct IndexedRun {
     pub exit: Option<CommandExit>,
 }
 
-/// A row as SQLite returns it, before its values are parsed.
-struct RawRun {
-    sequence: i64,
-    run_id: String,
-    task: String,
-    started: i64,
-    ended: Option<i64>,
-    status: String,
-    result: Option<String>,
-    blocking: u32,
-    tree_digest: Option<String>,
-    environment_digest: Option<String>,
-    plan_digest: Option<String>,
-    report_hash: Option<String>,
-    manifest_hash: Option<String>,
-    route: Option<String>,
-    exit: Option<String>,
-}
-
 impl Tables {
     /// Returns the last runs of a project, or of one of its tasks, newest first.
     pub(super) fn runs(&self, project: &ProjectId, task: Option<&TaskId>, limit: u32) -> Result<Vec<IndexedRun>, IndexError> {
@@ -205,51 +186,32 @@ impl Tables {
     }
 
     fn read_runs(&self, statement: &str, values: impl Params) -> Result<Vec<IndexedRun>, IndexError> {
-        let rows = self.read_rows(statement, values, RawRun::read)?;
-        rows.into_iter().map(|row| self.to_run(row)).collect()
+        self.read_rows(statement, values, |row| Ok(self.to_run(row)))?.into_iter().collect()
     }
 
-    fn to_run(&self, raw: RawRun) -> Result<IndexedRun, IndexError> {
-        let reader = &self.reader;
-        Ok(IndexedRun {
-            sequence: Sequence(from_integer(raw.sequence)),
-            run_id: reader.word("run id", raw.run_id)?,
-            task: reader.word("task id", raw.task)?,
-            started: Timestamp::from_millis(raw.started),
-            ended: raw.ended.map(Timestamp::from_millis),
-            status: reader.word("status", raw.status)?,
-            result: reader.optional_word("verdict", raw.result)?,
-            blocking: raw.blocking,
-            tree_digest: reader.optional_word("digest", raw.tree_digest)?,
-            environment_digest: reader.optional_word("digest", raw.environment_digest)?,
-            plan_digest: reader.optional_word("digest", raw.plan_digest)?,
-            report_hash: reader.optional_word("digest", raw.report_hash)?,
-            manifest_hash: reader.optional_word("digest", raw.manifest_hash)?,
-            route: raw.route.map(|text| reader.json("route", text)).transpose()?,
-            exit: reader.optional_word("exit code", raw.exit)?,
-        })
-    }
-}
-
-impl RawRun {
     /// Reads a row of [`RUN_COLUMNS`].
-    fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
-        Ok(Self {
-            sequence: row.get(0)?,
-            run_id: row.get(1)?,
-            task: row.get(2)?,
-            started: row.get(3)?,
-            ended: row.get(4)?,
-            status: row.get(5)?,
-            result: row.get(6)?,
-            blocking: row.get(7)?,
-            tree_digest: row.get(8)?,
-            environment_digest: row.get(9)?,
-            plan_digest: row.get(10)?,
-            report_hash: row.get(11)?,
-            manifest_hash: row.get(12)?,
-            route: row.get(13)?,
-            exit: row.get(14)?,
+    fn to_run(&self, row: &Row<'_>) -> Result<IndexedRun, IndexError> {
+        let reader = &self.reader;
+        let refused = |source| reader.refused("read", source);
+        let text = |column: usize| row.get::<_, String>(column).map_err(refused);
+        let optional = |column: usize| row.get::<_, Option<String>>(column).map_err(refused);
+        let number = |column: usize| row.get::<_, i64>(column).map_err(refused);
+        Ok(IndexedRun {
+            sequence: Sequence(from_integer(number(0)?)),
+            run_id: reader.word("run id", text(1)?)?,
+            task: reader.word("task id", text(2)?)?,
+            started: Timestamp::from_millis(number(3)?),
+            ended: row.get::<_, Option<i64>>(4).map_err(refused)?.map(Timestamp::from_millis),
+            status: reader.word("status", text(5)?)?,
+            result: reader.optional_word("verdict", optional(6)?)?,
+            blocking: row.get(7).map_err(refused)?,
+            tree_digest: reader.optional_word("digest", optional(8)?)?,
+            environment_digest: reader.optional_word("digest", optional(9)?)?,
+            plan_digest: reader.optional_word("digest", optional(10)?)?,
+            report_hash: reader.optional_word("digest", optional(11)?)?,
+            manifest_hash: reader.optional_word("digest", optional(12)?)?,
+            route: optional(13)?.map(|text| reader.json("route", text)).transpose()?,
+            exit: reader.optional_word("exit code", optional(14)?)?,
         })
     }
 }

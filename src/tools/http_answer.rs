@@ -1,7 +1,9 @@
 //! Judges an HTTP_REQUEST: answered as it must be, answered otherwise, or not at all (C09, C16, C42).
 
+use serde_json::Value;
+
 use crate::model::{
-    Answer, CategoryCode, ConnectionFault, Diagnosis, Exchange, ExchangeOutcome, HealthResult, HttpRequest, Interpretation,
+    CategoryCode, ConnectionFault, Diagnosis, Exchange, ExchangeOutcome, HealthResult, HttpAnswer, HttpRequest, Interpretation,
 };
 use crate::tools::file_validation::{contains, is_match, quoted, sentence};
 use crate::tools::json_schema::{SchemaProblem, check_schema};
@@ -36,7 +38,7 @@ pub fn interpret_exchange(request: &HttpRequest, exchange: &Exchange) -> Interpr
     }
 }
 
-fn judge_answer(request: &HttpRequest, shown: &str, answer: &Answer) -> Interpretation {
+fn judge_answer(request: &HttpRequest, shown: &str, answer: &HttpAnswer) -> Interpretation {
     let status = answer.status;
     if !is_expected(request, status) {
         let code = match status {
@@ -59,11 +61,11 @@ fn judge_answer(request: &HttpRequest, shown: &str, answer: &Answer) -> Interpre
 }
 
 fn is_expected(request: &HttpRequest, status: u16) -> bool {
-    if request.expected_status.is_empty() { (200..300).contains(&status) } else { request.expected_status.contains(&status) }
+    if request.expected_statuses.is_empty() { (200..300).contains(&status) } else { request.expected_statuses.contains(&status) }
 }
 
 fn expected(request: &HttpRequest) -> String {
-    match &request.expected_status[..] {
+    match &request.expected_statuses[..] {
         [] => "200 to 299".to_owned(),
         all => all.iter().map(ToString::to_string).collect::<Vec<_>>().join(" or "),
     }
@@ -75,14 +77,14 @@ enum Wrong {
     Question(String),
 }
 
-fn wrong_body(request: &HttpRequest, answer: &Answer) -> Option<Wrong> {
+fn wrong_body(request: &HttpRequest, answer: &HttpAnswer) -> Option<Wrong> {
     let checks = &request.validate;
     let is_looked_at = checks.json_schema.is_some() || checks.contains_text.is_some() || checks.matches_regex.is_some();
     if is_looked_at && !answer.is_complete {
         return Some(Wrong::Answer(format!("has more than {} bytes, more than are looked through", answer.body.len())));
     }
     if let Some(schema) = &checks.json_schema {
-        match check_schema(schema, &answer.body) {
+        match check_schema(&Value::Object(schema.clone()), &answer.body) {
             Ok(()) => {}
             Err(problem @ SchemaProblem::Schema(_)) => return Some(Wrong::Question(sentence(&problem))),
             Err(problem) => return Some(Wrong::Answer(format!("is not valid: {problem}"))),
@@ -153,7 +155,7 @@ mod tests {
     }
 
     fn answered(status: u16, body: &str) -> Exchange {
-        exchange(ExchangeOutcome::Answered(Answer {
+        exchange(ExchangeOutcome::Answered(HttpAnswer {
             status,
             headers: BTreeMap::new(),
             body: body.as_bytes().to_vec(),
@@ -179,7 +181,7 @@ mod tests {
 
     #[test]
     fn a_status_is_judged_by_what_was_expected() {
-        let not_found = HttpRequest { expected_status: vec![404, 410], ..request() };
+        let not_found = HttpRequest { expected_statuses: vec![404, 410], ..request() };
         for (request, status, expected) in [
             (request(), 200, CategoryCode::AnswerValid),
             (request(), 204, CategoryCode::AnswerValid),
@@ -205,7 +207,7 @@ mod tests {
     #[test]
     fn a_body_must_be_all_that_is_asked_of_it() {
         let checks = ResponseChecks {
-            json_schema: Some(json!({"type": "array"})),
+            json_schema: json!({"type": "array"}).as_object().cloned(),
             contains_text: Some("[".to_owned()),
             matches_regex: Some("\\d+".to_owned()),
         };
@@ -215,7 +217,7 @@ mod tests {
             assert_eq!(code(&request, &answered(200, wrong)), CategoryCode::AnswerInvalid, "{wrong}");
         }
         let ExchangeOutcome::Answered(answer) = answered(200, "[1]").outcome else { panic!("it is an answer") };
-        let cut = exchange(ExchangeOutcome::Answered(Answer { is_complete: false, ..answer }));
+        let cut = exchange(ExchangeOutcome::Answered(HttpAnswer { is_complete: false, ..answer }));
         assert_eq!(code(&request, &cut), CategoryCode::AnswerInvalid, "what was not seen whole is no success");
         let wrong = HttpRequest {
             validate: ResponseChecks { matches_regex: Some("(".to_owned()), ..ResponseChecks::default() },

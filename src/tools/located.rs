@@ -8,7 +8,7 @@ pub(super) struct Located<'t> {
     /// The file, as it is printed.
     pub(super) file: &'t str,
     /// Line, from 1; 0 where the tool means the whole file.
-    pub(super) line: u64,
+    pub(super) printed_line: u64,
     /// Column, where one is printed; from 0 or from 1, as the tool counts.
     pub(super) column: Option<u64>,
     /// Last line and column, where they are printed.
@@ -25,7 +25,7 @@ impl Located<'_> {
 
     /// Returns the line, where it is one.
     pub(super) fn line(&self) -> Option<u64> {
-        (self.line > 0).then_some(self.line)
+        (self.printed_line > 0).then_some(self.printed_line)
     }
 }
 
@@ -37,7 +37,7 @@ pub(super) fn located(text: &str) -> Option<Located<'_>> {
         let (numbers, rest) = numbers(&text[at + 1..])?;
         let (line, column) = (*numbers.first()?, numbers.get(1).copied());
         let end = numbers.get(2).zip(numbers.get(3)).map(|(line, column)| (*line, *column));
-        (!file.is_empty()).then_some(Located { file, line, column, end, rest })
+        (!file.is_empty()).then_some(Located { file, printed_line: line, column, end, rest })
     })
 }
 
@@ -46,7 +46,7 @@ pub(super) fn arrow(text: &str) -> Option<Located<'_>> {
     let rest = text.trim_start().strip_prefix("--> ")?;
     let (rest, column) = rest.trim_end().rsplit_once(':')?;
     let (file, line) = rest.rsplit_once(':')?;
-    let found = Located { file, line: number(line)?, column: Some(number(column)?), end: None, rest: "" };
+    let found = Located { file, printed_line: number(line)?, column: Some(number(column)?), end: None, rest: "" };
     (!file.is_empty()).then_some(found)
 }
 
@@ -82,7 +82,7 @@ mod tests {
             ("a.py:1:2:3:4: note: x", "a.py", 1, Some(2), Some((3, 4)), "note: x"),
             ("a:b c.c:7:9: warning: 5:6: y", "a:b c.c", 7, Some(9), None, "warning: 5:6: y"),
         ] {
-            assert_eq!(located(text), Some(Located { file, line, column, end, rest }), "{text}");
+            assert_eq!(located(text), Some(Located { file, printed_line: line, column, end, rest }), "{text}");
         }
         for text in ["", ":1: x", "a.py", "a.py: error", "a.py:+1: x", "a.py:x: y", "make: *** [all] Error 1"] {
             assert_eq!(located(text), None, "{text}");
@@ -92,7 +92,7 @@ mod tests {
     #[test]
     fn arrows_are_read() {
         let found = arrow("  --> src/main.rs:2:5").expect("an arrow");
-        assert_eq!((found.file, found.line, found.column), ("src/main.rs", 2, Some(5)));
+        assert_eq!((found.file, found.printed_line, found.column), ("src/main.rs", 2, Some(5)));
         assert_eq!((arrow("--> x"), arrow("a --> b:1:2"), arrow("--> :1:2")), (None, None, None));
     }
 

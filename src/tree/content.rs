@@ -66,7 +66,7 @@ pub(super) fn read_rules(directory: BorrowedFd<'_>, name: &CStr) -> io::Result<V
 
 /// Returns whether the owner may execute a regular file, as the kind of leaf it is.
 pub(super) fn file_kind(stat: &FileStat) -> LeafKind {
-    if stat.st_mode & 0o100 == 0 { LeafKind::File } else { LeafKind::Executable }
+    LeafKind::File { is_executable: stat.st_mode & 0o100 != 0 }
 }
 
 /// Returns the bits of a mode that say what an entry is, such as `S_IFREG`.

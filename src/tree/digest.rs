@@ -2,40 +2,30 @@
 
 use sha2::{Digest as _, Sha256};
 
-use crate::model::Digest;
+use crate::model::{Digest, EntryKind};
 
 /// The name of the format, with which the hashed text of every directory begins.
 const TAG: &[u8] = b"proctor-tree-v1\n";
 
-/// The kind of an entry as one byte of the tree digest (docs/reference/tree-digest.md).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum EntryLetter {
-    File,
-    /// A regular file that its owner may execute.
-    Executable,
-    Link,
-    Directory,
-    /// Anything that could not be read; zeros take the place of its digest.
-    Unreadable,
-}
-
 /// One entry of a directory, as the directory's digest takes it in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DigestedEntry<'name> {
-    pub letter: EntryLetter,
+    pub kind: EntryKind,
     /// The digest of its content; `None` if it could not be read.
     pub digest: Option<Digest>,
     pub name: &'name [u8],
 }
 
-impl EntryLetter {
-    fn byte(self) -> u8 {
-        match self {
-            Self::File => b'f',
-            Self::Executable => b'x',
-            Self::Link => b'l',
-            Self::Directory => b'd',
-            Self::Unreadable => b'u',
+impl DigestedEntry<'_> {
+    /// Returns the letter that stands for the entry in the hashed text (docs/reference/tree-digest.md).
+    fn letter(&self) -> u8 {
+        match (self.digest, self.kind) {
+            // Whatever it is; zeros take the place of its digest.
+            (None, _) => b'u',
+            (Some(_), EntryKind::File) => b'f',
+            (Some(_), EntryKind::Executable) => b'x',
+            (Some(_), EntryKind::Link) => b'l',
+            (Some(_), EntryKind::Directory) => b'd',
         }
     }
 }
@@ -46,7 +36,7 @@ pub fn compute_directory_digest<'name>(entries: impl Iterator<Item = DigestedEnt
     hasher.update(TAG);
     for entry in entries {
         let mut head = [b'0'; 67];
-        head[0] = entry.letter.byte();
+        head[0] = entry.letter();
         head[1] = b' ';
         head[66] = b' ';
         if let Some(digest) = entry.digest {
@@ -79,20 +69,20 @@ mod tests {
         assert_eq!(empty, Digest::of(b"proctor-tree-v1\n"));
         assert_eq!(empty.hex(), "9d97a939ca808fcaf25f33209fc9f3d03d81bdf0f3dadfd360c2f156ac8fe52b");
         // printf 'proctor-tree-v1\nf <sha256 of "hello\n"> a\0u 000…0 b\0' | sha256sum
-        let file = DigestedEntry { letter: EntryLetter::File, digest: Some(Digest::of(b"hello\n")), name: b"a" };
-        let unreadable = DigestedEntry { letter: EntryLetter::Unreadable, digest: None, name: b"b" };
+        let file = DigestedEntry { kind: EntryKind::File, digest: Some(Digest::of(b"hello\n")), name: b"a" };
+        let unreadable = DigestedEntry { kind: EntryKind::File, digest: None, name: b"b" };
         let both = compute_directory_digest([file, unreadable].into_iter());
         assert_eq!(both.hex(), "3c87d429f6ab0a20e2e75047b88c52b40f331c554c6c3b29fe3d5232d646831e");
     }
 
     #[test]
     fn every_part_of_an_entry_counts() {
-        let one = DigestedEntry { letter: EntryLetter::File, digest: Some(Digest::of(b"x")), name: b"a" };
+        let one = DigestedEntry { kind: EntryKind::File, digest: Some(Digest::of(b"x")), name: b"a" };
         let changed = [
-            DigestedEntry { letter: EntryLetter::Executable, ..one },
-            DigestedEntry { letter: EntryLetter::Link, ..one },
-            DigestedEntry { letter: EntryLetter::Directory, ..one },
-            DigestedEntry { letter: EntryLetter::Unreadable, digest: None, ..one },
+            DigestedEntry { kind: EntryKind::Executable, ..one },
+            DigestedEntry { kind: EntryKind::Link, ..one },
+            DigestedEntry { kind: EntryKind::Directory, ..one },
+            DigestedEntry { digest: None, ..one },
             DigestedEntry { digest: Some(Digest::of(b"y")), ..one },
             DigestedEntry { name: b"b", ..one },
         ];

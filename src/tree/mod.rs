@@ -56,7 +56,7 @@ mod tests;
 mod walk;
 
 pub use compare::compare;
-pub use digest::{DigestedEntry, EntryLetter, compute_directory_digest};
+pub use digest::{DigestedEntry, compute_directory_digest};
 pub use error::TreeError;
 pub use hints::TreeHints;
 pub use index::{TreeEntry, TreeIndex};

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::ignore::{DirectoryRules, RulesFile};
 use crate::model::{Digest, EntryKind, TreeIssueKind};
-use crate::tree::digest::{DigestedEntry, EntryLetter, compute_directory_digest};
+use crate::tree::digest::{DigestedEntry, compute_directory_digest};
 use crate::tree::stamp::{EntryStamp, Trust};
 
 /// A directory of the index: its entries that belong to the tree, sorted by the names' bytes. It never changes.
@@ -51,8 +51,10 @@ pub(super) struct Leaf {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum LeafKind {
-    File,
-    Executable,
+    File {
+        /// Whether its owner may execute it.
+        is_executable: bool,
+    },
     Link,
 }
 
@@ -110,12 +112,7 @@ fn find<'nodes>(nodes: &'nodes [Node], name: &[u8]) -> Option<&'nodes Node> {
 impl Node {
     /// Returns the entry as its directory's digest contains it; `None` if it is left out.
     fn digested(&self) -> Option<DigestedEntry<'_>> {
-        let (letter, digest) = match &self.content {
-            Content::Leaf(leaf) => (leaf.kind.letter(), Some(leaf.digest)),
-            Content::Directory(directory) => (EntryLetter::Directory, Some(directory.digest?)),
-            Content::Unreadable(..) => (EntryLetter::Unreadable, None),
-        };
-        Some(DigestedEntry { letter, digest, name: &self.name })
+        self.entry().map(|(kind, digest)| DigestedEntry { kind, digest, name: &self.name })
     }
 
     fn is(&self, other: &Self) -> bool {
@@ -182,18 +179,10 @@ impl Content {
 }
 
 impl LeafKind {
-    fn letter(self) -> EntryLetter {
-        match self {
-            Self::File => EntryLetter::File,
-            Self::Executable => EntryLetter::Executable,
-            Self::Link => EntryLetter::Link,
-        }
-    }
-
     pub(super) fn entry_kind(self) -> EntryKind {
         match self {
-            Self::File => EntryKind::File,
-            Self::Executable => EntryKind::Executable,
+            Self::File { is_executable: false } => EntryKind::File,
+            Self::File { is_executable: true } => EntryKind::Executable,
             Self::Link => EntryKind::Link,
         }
     }

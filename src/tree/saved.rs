@@ -31,11 +31,11 @@ const MAX_DEPTH: usize = 257;
 
 /// The letters of files and links with a settled or a racy stamp.
 const LEAVES: [(u8, LeafKind, Trust); 6] = [
-    (b'f', LeafKind::File, Trust::Settled),
-    (b'x', LeafKind::Executable, Trust::Settled),
+    (b'f', LeafKind::File { is_executable: false }, Trust::Settled),
+    (b'x', LeafKind::File { is_executable: true }, Trust::Settled),
     (b'l', LeafKind::Link, Trust::Settled),
-    (b'F', LeafKind::File, Trust::Racy),
-    (b'X', LeafKind::Executable, Trust::Racy),
+    (b'F', LeafKind::File { is_executable: false }, Trust::Racy),
+    (b'X', LeafKind::File { is_executable: true }, Trust::Racy),
     (b'L', LeafKind::Link, Trust::Racy),
 ];
 
@@ -250,8 +250,10 @@ mod tests {
         let rows = LEAVES.iter().enumerate();
         let mut nodes: Vec<Node> =
             rows.map(|(number, (_, kind, trust))| leaf(format!("a{number}\n").as_bytes(), *kind, *trust)).collect();
-        nodes
-            .push(Node { name: b"b".as_slice().into(), content: directory(vec![leaf(b"\xff", LeafKind::File, Trust::Settled)]) });
+        nodes.push(Node {
+            name: b"b".as_slice().into(),
+            content: directory(vec![leaf(b"\xff", LeafKind::File { is_executable: false }, Trust::Settled)]),
+        });
         nodes.push(Node { name: b"c".as_slice().into(), content: directory(Vec::new()) });
         nodes.push(Node { name: b"d".as_slice().into(), content: Content::Unreadable(EntryKind::Directory, None) });
         nodes.push(Node { name: b"e".as_slice().into(), content: Content::Unreadable(EntryKind::Link, Some(stamp(3))) });
@@ -269,9 +271,12 @@ mod tests {
     #[test]
     fn what_a_start_would_have_to_read_is_counted() {
         let index = |names: &[&[u8]], trust| {
-            let below = names.iter().map(|name| leaf(name, LeafKind::File, trust)).collect();
+            let below = names.iter().map(|name| leaf(name, LeafKind::File { is_executable: false }, trust)).collect();
             let below = Content::Directory(Arc::new(Directory::new(below, None, Vec::new())));
-            let nodes = vec![leaf(b"a", LeafKind::File, Trust::Settled), Node { name: b"b".as_slice().into(), content: below }];
+            let nodes = vec![
+                leaf(b"a", LeafKind::File { is_executable: false }, Trust::Settled),
+                Node { name: b"b".as_slice().into(), content: below },
+            ];
             TreeIndex { root: "/p".into(), top: Arc::new(Directory::new(nodes, None, Vec::new())) }
         };
         let now = index(&[b"1", b"2", b"3"], Trust::Settled);

@@ -24,7 +24,7 @@ pub enum RunFlow {
 }
 
 /// Counts of actions (C60, C62): executed + skipped + invalid = total.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ActionCounts {
     pub total: u32,
     /// The actions that were carried out.
@@ -33,12 +33,8 @@ pub struct ActionCounts {
     pub skipped: u32,
     /// The actions whose specification is wrong.
     pub invalid: u32,
-    /// The prerequisites with any result.
-    pub prerequisites: u32,
-    /// The steps with any result.
-    pub steps: u32,
-    /// The cleanup actions with any result.
-    pub cleanup: u32,
+    /// By phase, whatever became of them.
+    pub by_phase: BTreeMap<ActionPhase, u32>,
 }
 
 /// The judgement of a run.
@@ -118,21 +114,24 @@ pub fn judge_run(actions: &[(ActionPhase, Option<&ActionJudgement>)], flow: &Run
         blocking: tally.blocking,
         blocking_red: tally.blocking_red,
         blocking_collection: tally.blocking_collection,
-        pass_rate_tenths: rate_in_tenths(tally.steps_succeeded, tally.actions.steps),
+        pass_rate_tenths: rate_in_tenths(tally.steps_succeeded, tally.actions.in_phase(ActionPhase::Step)),
         actions: tally.actions,
         skipped_steps: tally.steps_skipped,
         results: by_type,
     }
 }
 
+impl ActionCounts {
+    /// Returns how many actions of a phase there are.
+    pub fn in_phase(&self, phase: ActionPhase) -> u32 {
+        self.by_phase.get(&phase).copied().unwrap_or_default()
+    }
+}
+
 impl Tally {
     fn count(&mut self, phase: ActionPhase, judgement: Option<&ActionJudgement>, by_type: &mut BTreeMap<ResultType, u32>) {
         self.actions.total += 1;
-        match phase {
-            ActionPhase::Prerequisite => self.actions.prerequisites += 1,
-            ActionPhase::Step => self.actions.steps += 1,
-            ActionPhase::Cleanup => self.actions.cleanup += 1,
-        }
+        *self.actions.by_phase.entry(phase).or_default() += 1;
         let Some(judgement) = judgement else {
             self.actions.skipped += 1;
             self.steps_skipped += u32::from(phase == ActionPhase::Step);

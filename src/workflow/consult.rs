@@ -35,8 +35,8 @@ impl WorkflowRunner<'_> {
 
     fn consultation_record(&self, role: ModelRole, prompt: &str, ended: &Ended) -> ConsultationRecord {
         let (word, settings, pinned) = match role {
-            ModelRole::Drafter => ("drafter", &self.settings.drafter, ISSUE_TEMPLATE),
-            ModelRole::Reviewer => ("reviewer", &self.settings.reviewer, REVIEW_PROMPT),
+            ModelRole::Drafter => ("drafter", &self.settings.models.drafter, ISSUE_TEMPLATE),
+            ModelRole::Reviewer => ("reviewer", &self.settings.models.reviewer, REVIEW_PROMPT),
         };
         let captured = &ended.captured;
         let whole = |stream: &crate::model::StreamExcerpt| Digest::of(&[&stream.head[..], &stream.tail].concat());
@@ -45,8 +45,8 @@ impl WorkflowRunner<'_> {
             command: settings.command.clone(),
             end: describe(&ended.end),
             exit_code: ended.end.exit_code(),
-            isolation: ended.kept.as_ref().map(|kept| kept.level),
-            obstacles: ended.kept.as_ref().map(|kept| kept.obstacles.clone()).unwrap_or_default(),
+            isolation: ended.kept.as_ref().map(|kept| kept.reached.level),
+            obstacles: ended.kept.as_ref().map(|kept| kept.reached.obstacles.clone()).unwrap_or_default(),
             survivors: u32::try_from(ended.survivors.len()).unwrap_or(u32::MAX),
             prompt_sha256: Digest::of(prompt.as_bytes()),
             pinned_sha256: Digest::of(pinned.text.as_bytes()),
@@ -61,8 +61,8 @@ impl WorkflowRunner<'_> {
 
     fn explain(&self, role: ModelRole, why: &str, ended: &Ended) -> String {
         let name = match role {
-            ModelRole::Drafter => &self.settings.drafter.name,
-            ModelRole::Reviewer => &self.settings.reviewer.name,
+            ModelRole::Drafter => &self.settings.models.drafter.name,
+            ModelRole::Reviewer => &self.settings.models.reviewer.name,
         };
         // Without its control characters the text cannot move the cursor or overwrite lines of the terminal at which the person decides.
         let is_shown = |one: &char| !one.is_control() || *one == '\n';

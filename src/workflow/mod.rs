@@ -23,7 +23,7 @@ mod waiting;
 pub use error::WorkflowError;
 pub use interfaces::{Consultation, EditorFailure, ModelRole, Person, ToolEnd, ToolRequest, WorkflowHost};
 pub use runner::{PointObserver, WorkflowBeginning, WorkflowRunner};
-pub use settings::{ModelCommand, WorkflowProject, WorkflowSettings};
+pub use settings::{ModelCommand, WorkflowModels, WorkflowProject, WorkflowSettings};
 pub use waiting::{WaitingWorkflow, list_waiting_workflows};
 
 #[cfg(test)]

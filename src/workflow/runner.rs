@@ -104,8 +104,8 @@ impl<'a> WorkflowRunner<'a> {
             slug,
             brief_name: name,
             model_names: ModelNames {
-                drafter: self.settings.drafter.name.clone(),
-                reviewer: self.settings.reviewer.name.clone(),
+                drafter: self.settings.models.drafter.name.clone(),
+                reviewer: self.settings.models.reviewer.name.clone(),
             },
             repo: self.settings.repo_override.clone().or_else(|| self.settings.repo.clone()),
             limits: self.settings.limits,

@@ -21,6 +21,12 @@ pub struct WorkflowSettings {
     /// The directory of the trails, relative to the project.
     pub trail: String,
     pub limits: WorkflowLimits,
+    pub models: WorkflowModels,
+}
+
+/// The models of a workflow.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WorkflowModels {
     pub drafter: ModelCommand,
     pub reviewer: ModelCommand,
 }

@@ -30,7 +30,7 @@ pub fn list_waiting_workflows(store: &Store, project: &ProjectId) -> Result<Vec<
     let checkpoints = Checkpoints::open(&file).map_err(WorkflowError::Checkpoint)?;
     let kept = checkpoints.list(project).map_err(WorkflowError::Checkpoint)?;
     let waiting = kept.into_iter().map(|one| {
-        let state = WorkflowCheckpoint::parse(&one.state).ok().map(|checkpoint| checkpoint.state);
+        let state = WorkflowCheckpoint::parse(&one.text).ok().map(|checkpoint| checkpoint.state);
         WaitingWorkflow { slug: one.slug, since: one.since, state }
     });
     Ok(waiting.collect())

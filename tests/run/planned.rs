@@ -11,9 +11,9 @@ use proctor::model::{
     TriggerKind,
 };
 use proctor::process::{Control, ControlHandle, LauncherHandle};
-use proctor::project::{Carried, Checks, Progress, QueueSettings, Registration, RunRequest, Scope, Settings, Workspace};
+use proctor::project::{Carried, Progress, QueueLimits, Registration, RunRequest, Scope, Selection, Settings, Workspace};
 use proctor::report::to_bytes;
-use proctor::sandbox::EnvironmentSettings;
+use proctor::sandbox::EnvironmentAdditions;
 use proctor::spec::{self, DiskFiles};
 use proctor::tree::TreeHints;
 use serde_json::Value;
@@ -66,11 +66,11 @@ fn carry_out_under(project: &Project, control: &Control, shape: impl FnOnce(&mut
     let settings = Settings {
         matcher: MatcherSettings::default(),
         routing: RoutingSettings::default(),
-        environment: EnvironmentSettings::default(),
+        environment: EnvironmentAdditions::default(),
         sandbox: configuration.sandbox.clone(),
         strongest_isolation: IsolationLevel::Namespace,
         lock_wait: configuration.evidence.lock_wait,
-        queue: QueueSettings { max_parallel: 4, wait: configuration.queue.wait },
+        queue: QueueLimits { max_parallel: 4, wait: configuration.queue.wait },
         order: configuration.run.order,
         link: None,
         task_list: None,
@@ -91,7 +91,7 @@ fn carry_out_under(project: &Project, control: &Control, shape: impl FnOnce(&mut
         plan: &plan,
         settings: &settings,
         scope: &scope,
-        checks: Checks::All,
+        checks: Selection::All,
         phase: None,
         trigger: Trigger { kind: TriggerKind::Request, paths: Vec::new() },
         unless_tree: None,

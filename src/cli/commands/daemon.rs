@@ -14,7 +14,8 @@ use crate::cli::service_arguments::DaemonOptions;
 use crate::cli::setup;
 use crate::config::Configuration;
 use crate::daemon::{
-    ControlSocket, ControlSocketError, ProjectFiles, Reloaded, Service, ServiceError, ServiceManager, ServiceSettings,
+    ControlSocket, ControlSocketError, OpeningSettings, ProjectReader, Reloaded, ServiceError, ServiceHost, ServiceManager,
+    ServiceSettings,
 };
 use crate::model::CommandExit;
 use crate::process::take_passed_socket;
@@ -36,12 +37,14 @@ pub(crate) fn execute(_options: &DaemonOptions, environment: &Environment) -> Re
     }
     let watchdog = environment.variable("WATCHDOG_USEC").and_then(|text| text.to_str()?.parse().ok());
     let settings = ServiceSettings {
-        state_root: environment.state_root().to_owned(),
-        executable: environment.executable().to_owned(),
-        ambient: environment.variables().clone(),
-        observer: environment.observer(),
-        files: files(),
-        asker: environment.asker(),
+        opening: OpeningSettings {
+            state_root: environment.state_root().to_owned(),
+            executable: environment.executable().to_owned(),
+            ambient: environment.variables().clone(),
+            observer: environment.observer(),
+            files: files(),
+            asker: environment.asker(),
+        },
         socket,
         manager: ServiceManager::new(environment.variable("NOTIFY_SOCKET"), watchdog.map(Duration::from_micros)),
         say: Box::new(|line| {
@@ -49,13 +52,13 @@ pub(crate) fn execute(_options: &DaemonOptions, environment: &Environment) -> Re
             render::note(line);
         }),
     };
-    Service::run(settings).map_err(|error| of_service(&error))
+    ServiceHost::run(settings).map_err(|error| of_service(&error))
 }
 
-fn files() -> ProjectFiles {
+fn files() -> ProjectReader {
     let defaults = Configuration::default();
     let rules = opening::matcher_settings(&defaults);
-    ProjectFiles {
+    ProjectReader {
         read: Arc::new(read),
         defaults: (rules, engine_settings(&defaults.watch), pace(&defaults.watch)),
         lock_wait: defaults.evidence.lock_wait,
@@ -66,7 +69,7 @@ fn read(root: &Path) -> Result<Reloaded, Vec<String>> {
     let (configuration, plan) = setup::describe(root).map_err(|error| error.lines())?;
     let settings = opening::settings_of(root, &configuration).map_err(|error| error.lines())?;
     let (engine, pace) = (engine_settings(&configuration.watch), pace(&configuration.watch));
-    Ok(Reloaded { plan: plan.map_err(|error| error.lines()), settings, configuration, engine, pace })
+    Ok(Reloaded { default_plan: plan.map_err(|error| error.lines()), settings, configuration, engine, pace })
 }
 
 fn of_socket(error: &ControlSocketError) -> CommandError {

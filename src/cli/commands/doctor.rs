@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::cli::arguments::DoctorOptions;
 use crate::cli::commands::opening;
-use crate::cli::doctor_findings::{Facts, Findings, apparmor_profile};
+use crate::cli::doctor_findings::{DoctorFacts, Findings, apparmor_profile};
 use crate::cli::doctor_machine::MachineFacts;
 use crate::cli::environment::Environment;
 use crate::cli::error::CommandError;
@@ -42,7 +42,7 @@ pub(crate) fn execute(options: &DoctorOptions, environment: &Environment) -> Res
         control: &control,
     };
     let examination = examine(&mut launcher, &request).map_err(|error| super::of_run(&error))?;
-    let findings = Findings::of(&Facts {
+    let facts = DoctorFacts {
         examination,
         controllers: limits_offered(),
         has_scopes: restricts_sockets_and_signals(),
@@ -50,7 +50,8 @@ pub(crate) fn execute(options: &DoctorOptions, environment: &Environment) -> Res
         mode: configuration.sandbox.mode,
         around: look_around(environment, &root)?,
         service: super::service::installed(environment),
-    });
+    };
+    let findings = Findings::of(&facts);
     if options.json {
         render::bytes(&findings.document());
     } else {

@@ -22,8 +22,8 @@ use crate::process::Control;
 use crate::project::{Progress, ProjectError, Scope, Settings, Workspace};
 use crate::spec;
 use crate::workflow::{
-    Consultation, ModelCommand, ModelRole, ToolEnd, ToolRequest, WorkflowBeginning, WorkflowError, WorkflowHost, WorkflowProject,
-    WorkflowRunner, WorkflowSettings,
+    Consultation, ModelCommand, ModelRole, ToolEnd, ToolRequest, WorkflowBeginning, WorkflowError, WorkflowHost, WorkflowModels,
+    WorkflowProject, WorkflowRunner, WorkflowSettings,
 };
 
 /// Variables that make the tracker's command-line tool ask nothing and print only the result.
@@ -44,9 +44,9 @@ pub(crate) fn execute(options: &GovernOptions, environment: &Environment) -> Res
             "the trail of a workflow is committed, and models get a copy of the last commit: `git init`, then commit something",
         )
     })?;
-    let actions = [&settings.drafter, &settings.reviewer].map(|model| model_action(model, &configuration, &root));
+    let actions = [&settings.models.drafter, &settings.models.reviewer].map(|model| model_action(model, &configuration, &root));
     let [drafter, reviewer] = actions;
-    let loaded = Loaded { root: root.clone(), plan: plan(&settings.drafter, &configuration, &root)?, configuration };
+    let loaded = Loaded { root: root.clone(), plan: plan(&settings.models.drafter, &configuration, &root)?, configuration };
     let Opening { workspace, scope, settings: run_settings, .. } = opening::open(environment, launcher, &loaded, None)?;
     let store = Store::open(environment.state_root()).map_err(|error| CommandError::of(CommandExit::OwnFault, &error))?;
     let place = WorkflowProject { store, id: scope.project.clone(), root, git };
@@ -119,8 +119,7 @@ fn workflow_settings(govern: &GovernSettings, repo: Option<String>) -> Result<Wo
         repo_override: repo,
         trail: govern.trail.clone(),
         limits: WorkflowLimits { iterations: govern.max_iterations, attempts: govern.max_attempts },
-        drafter: model("drafter", &govern.drafter)?,
-        reviewer: model("reviewer", &govern.reviewer)?,
+        models: WorkflowModels { drafter: model("drafter", &govern.drafter)?, reviewer: model("reviewer", &govern.reviewer)? },
     })
 }
 

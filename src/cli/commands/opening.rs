@@ -16,9 +16,9 @@ use crate::ignore::{Matcher, MatcherSettings};
 use crate::model::{CommandExit, ProjectId};
 use crate::process::LauncherHandle;
 use crate::project::{
-    Archive, Doubt, Identity, ProjectError, QueueSettings, Registration, Scope, Settings, Workspace, new_matcher,
+    Archive, Doubt, Identity, ProjectError, QueueLimits, Registration, Scope, Settings, Workspace, new_matcher,
 };
-use crate::sandbox::EnvironmentSettings;
+use crate::sandbox::EnvironmentAdditions;
 
 /// What a run needs in addition to its plan.
 pub(crate) struct Opening {
@@ -131,11 +131,11 @@ pub(crate) fn settings_of(root: &Path, configuration: &Configuration) -> Result<
     let settings = Settings {
         matcher: matcher_settings(configuration),
         routing: configuration.routing.clone(),
-        environment: EnvironmentSettings { pass: configuration.environment.pass_environment.clone(), from_file },
+        environment: EnvironmentAdditions { pass: configuration.environment.pass_environment.clone(), from_file },
         sandbox: configuration.sandbox.clone(),
         strongest_isolation: environment::strongest_isolation(),
         lock_wait: configuration.evidence.lock_wait,
-        queue: QueueSettings {
+        queue: QueueLimits {
             max_parallel: configuration.queue.max_parallel.unwrap_or_else(environment::processors),
             wait: configuration.queue.wait,
         },

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use serde::Serialize;
+use serde::ser::SerializeStruct as _;
+use serde::{Serialize, Serializer};
 
 use crate::cli::environment::Environment;
 use crate::cli::error::CommandError;
@@ -10,10 +11,7 @@ use crate::cli::render;
 use crate::cli::specification_arguments::PlanOptions;
 use crate::cli::specification_files;
 use crate::config::duration_text;
-use crate::model::{
-    Action, ActionId, ActionPhase, ActionType, CommandExit, CommandLine, JudgedBy, OnSurvivors, Plan, PlanNote, PlanOrigin,
-    Reuse, TaskId, Tool, ToolClass, ToolPolicy,
-};
+use crate::model::{Action, CommandExit, JudgedBy, Plan, PlanNote, PlanOrigin, TaskId};
 
 /// The document that `--json` prints.
 #[derive(Debug, Serialize)]
@@ -27,35 +25,42 @@ struct PlanV1<'p> {
     notes: &'p [PlanNote],
 }
 
-/// One action. The values of its own variables are not shown, because they may be secrets.
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-struct ActionV1<'p> {
-    id: &'p ActionId,
-    phase: ActionPhase,
-    r#type: ActionType,
-    name: &'p str,
-    description: &'p str,
-    tool: Tool,
-    class: ToolClass,
-    command: &'p CommandLine,
-    directory: String,
-    environment: Vec<&'p str>,
-    timeout_ms: u64,
-    idle_timeout_ms: Option<u64>,
-    max_output_bytes: Option<u64>,
-    grace_ms: u64,
-    paths: &'p [String],
-    expected_exit_codes: &'p [i32],
-    policy: Option<&'p ToolPolicy>,
-    reuse: Reuse,
-    is_service: bool,
-    retry_attempts: u8,
-    continue_on_failure: bool,
-    after: &'p [ActionId],
-    on_survivors: OnSurvivors,
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    control: bool,
+/// One action. Values of its own variables are not shown: they may be secrets.
+#[derive(Debug)]
+struct ActionV1<'p>(&'p Action);
+
+impl Serialize for ActionV1<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Self(action) = self;
+        let mut fields = serializer.serialize_struct("ActionV1", 23 + usize::from(action.control))?;
+        fields.serialize_field("id", &action.id)?;
+        fields.serialize_field("phase", &action.phase)?;
+        fields.serialize_field("type", &action.kind.action_type())?;
+        fields.serialize_field("name", &action.name)?;
+        fields.serialize_field("description", &action.description)?;
+        fields.serialize_field("tool", &action.tool)?;
+        fields.serialize_field("class", &action.class)?;
+        fields.serialize_field("command", &action.command)?;
+        fields.serialize_field("directory", &action.directory.display().to_string())?;
+        fields.serialize_field("environment", &action.environment.keys().collect::<Vec<_>>())?;
+        fields.serialize_field("timeoutMs", &millis(action.timeout))?;
+        fields.serialize_field("idleTimeoutMs", &action.idle_timeout.map(millis))?;
+        fields.serialize_field("maxOutputBytes", &action.max_output.map(|size| size.0))?;
+        fields.serialize_field("graceMs", &millis(action.grace))?;
+        fields.serialize_field("paths", &action.paths)?;
+        fields.serialize_field("expectedExitCodes", &action.expected_exit_codes)?;
+        fields.serialize_field("policy", &action.policy)?;
+        fields.serialize_field("reuse", &action.reuse)?;
+        fields.serialize_field("isService", &action.service.is_some())?;
+        fields.serialize_field("retryAttempts", &action.retry_attempts)?;
+        fields.serialize_field("continueOnFailure", &action.continue_on_failure)?;
+        fields.serialize_field("after", &action.after)?;
+        fields.serialize_field("onSurvivors", &action.on_survivors)?;
+        if action.control {
+            fields.serialize_field("control", &true)?;
+        }
+        fields.end()
+    }
 }
 
 pub(crate) fn execute(options: &PlanOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
@@ -111,39 +116,8 @@ impl<'p> PlanV1<'p> {
             task: &plan.task,
             project: &plan.project_name,
             origin: &plan.origin,
-            actions: plan.actions().map(ActionV1::of).collect(),
+            actions: plan.actions().map(ActionV1).collect(),
             notes: &plan.notes,
-        }
-    }
-}
-
-impl<'p> ActionV1<'p> {
-    fn of(action: &'p Action) -> Self {
-        Self {
-            id: &action.id,
-            phase: action.phase,
-            r#type: action.kind.action_type(),
-            name: &action.name,
-            description: &action.description,
-            tool: action.tool,
-            class: action.class,
-            command: &action.command,
-            directory: action.directory.display().to_string(),
-            environment: action.environment.keys().map(String::as_str).collect(),
-            timeout_ms: millis(action.timeout),
-            idle_timeout_ms: action.idle_timeout.map(millis),
-            max_output_bytes: action.max_output.map(|size| size.0),
-            grace_ms: millis(action.grace),
-            paths: &action.paths,
-            expected_exit_codes: &action.expected_exit_codes,
-            policy: action.policy.as_ref(),
-            reuse: action.reuse,
-            is_service: action.service.is_some(),
-            retry_attempts: action.retry_attempts,
-            continue_on_failure: action.continue_on_failure,
-            after: &action.after,
-            on_survivors: action.on_survivors,
-            control: action.control,
         }
     }
 }

@@ -12,7 +12,7 @@ use crate::cli::show_progress::ProgressScreen;
 use crate::cli::specification_files::WrongSpecification;
 use crate::model::{CommandExit, Trigger, TriggerKind};
 use crate::process::LauncherHandle;
-use crate::run::Refusal;
+use crate::run::RefusedRequest;
 
 /// Seals the refusal and shows the errors.
 ///
@@ -30,7 +30,7 @@ pub(super) fn refuse(
     let scope = workspace.find_registered(&root, &environment.asker()).map_err(|error| super::of_run(&error))?;
     let Some(scope) = scope else { return Err(error) };
     let trigger = Trigger { kind: TriggerKind::Request, paths: Vec::new() };
-    let refusal = Refusal { task: &task, scope: &scope, settings: &settings, configuration: &configuration, trigger };
+    let refusal = RefusedRequest { task: &task, scope: &scope, settings: &settings, configuration: &configuration, trigger };
     let mut progress = ProgressScreen::new(opening::style(environment), audience(options.json));
     let sealed = workspace.refuse(&refusal, &mut |step| progress.show(&step)).map_err(|error| super::of_run(&error))?;
     let Some(sealed) = sealed else { return Err(error) };

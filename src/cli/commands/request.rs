@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use crate::api::{AgentAnswerV1, AgentRequestV1, ComputedStatusV1, MethodV1};
+use crate::api::{AgentAnswerV1, AgentRequestV1, MethodV1};
 use crate::cli::arguments::RunOptions;
 use crate::cli::commands::opening::{self, Opening};
 use crate::cli::commands::{hand_over, run, status};
@@ -17,7 +17,7 @@ use crate::cli::service_arguments::{RequestOptions, RequestVerb};
 use crate::cli::setup;
 use crate::cli::specification_files::{self, unreadable};
 use crate::client::ClientError;
-use crate::collaboration::{Completion, Proposal, review_specification};
+use crate::collaboration::{Proposal, review_specification};
 use crate::model::{CommandExit, Freshness, ProjectStanding, TaskId};
 use crate::project::{Described, read_text};
 
@@ -103,10 +103,8 @@ fn answer_here(
             let standing = status::stand(&mut archive, root, std::slice::from_ref(&task_id))?.with_first(&task_id);
             refuse_unknown(root, &task_id, &standing)?;
             let completion = archive.completion(&standing, &task_id).map_err(|error| super::of_run(&error))?;
-            let Completion { status: computed_status, reasons, open, run_id, exit, .. } = completion;
-            tracing::info!("REQUEST_STATUS_UPDATE {status:?} for {task_id}: computed {computed_status:?}");
-            let computed = ComputedStatusV1 { task_id, computed_status, reasons, open, run_id, exit };
-            return Ok(show(options, &AgentAnswerV1::of_completion(status, computed)));
+            tracing::info!("REQUEST_STATUS_UPDATE {status:?} for {task_id}: computed {:?}", completion.status);
+            return Ok(show(options, &AgentAnswerV1::of_completion(status, completion)));
         }
         AgentRequestV1::FixSpecification { task_id, .. } => {
             let errors = specification_files::reload(root, &task_id).and_then(|loaded| opening::settings(&loaded).map(drop));

@@ -12,7 +12,7 @@ use crate::cli::render;
 use crate::cli::screen;
 use crate::cli::setup::Loaded;
 use crate::cli::show_progress::{Audience, ProgressScreen};
-use crate::cli::specification_files::{self, Found};
+use crate::cli::specification_files::{self, FoundPlan};
 use crate::cli::style::Style;
 use crate::cli::terminal;
 use crate::model::{
@@ -20,13 +20,13 @@ use crate::model::{
     TriggerKind, Unapproved,
 };
 use crate::process::{Control, signal_controls};
-use crate::project::{Carried, Checks, RunRequest, Sealed, Settings, UnmetDependency};
+use crate::project::{Carried, RunRequest, Sealed, Selection, Settings, UnmetDependency};
 
 pub(crate) fn execute(options: &RunOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
     let launcher = opening::start_launcher(environment)?;
     let loaded = match specification_files::find(environment, &options.directory, options.task.as_deref())? {
-        Found::Planned(loaded) => *loaded,
-        Found::Wrong(wrong) => return refuse(options, environment, launcher, *wrong),
+        FoundPlan::Planned(loaded) => *loaded,
+        FoundPlan::Wrong(wrong) => return refuse(options, environment, launcher, *wrong),
     };
     check_names(&loaded, &options.checks)?;
     if let Some(exit) = hand_over(options, environment, &loaded)? {
@@ -140,9 +140,9 @@ fn check_names(loaded: &Loaded, checks: &[String]) -> Result<(), CommandError> {
     }
 }
 
-fn selection(loaded: &Loaded, names: &[String]) -> Checks {
+fn selection(loaded: &Loaded, names: &[String]) -> Selection {
     let named = names.iter().filter_map(|name| name_of(loaded, name));
-    if names.is_empty() { Checks::All } else { Checks::Named(named.collect()) }
+    if names.is_empty() { Selection::All } else { Selection::Named(named.collect()) }
 }
 
 /// Returns the name of a check. Steps of a specification may also be called by their ids, since their names are whole sentences.

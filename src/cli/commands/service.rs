@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::cli::environment::Environment;
 use crate::cli::error::CommandError;
-use crate::cli::installation::advice::{Facts, Finding, findings, missing_directories};
+use crate::cli::installation::advice::{Finding, InstallationFacts, ManagerFacts, findings, missing_directories};
 use crate::cli::installation::disk;
 use crate::cli::installation::manager::{self, ManagerError, UnitState, UnitStates};
 use crate::cli::installation::unit_file::{Ownership, SERVICE, SOCKET, UNIT_FILES, UnitFile, carried, classify};
@@ -30,7 +30,7 @@ struct Placed {
 /// The state of the installation.
 struct Installation {
     placed: [Placed; 2],
-    facts: Facts,
+    facts: InstallationFacts,
 }
 
 /// The document that `--json` prints (`proctor-service-v1`).
@@ -71,7 +71,7 @@ pub(crate) fn execute(options: &ServiceOptions, environment: &Environment) -> Re
     let now = if changed.is_empty() { before } else { look(environment)? };
     let is_removed = matches!(options.verb, ServiceVerb::Uninstall { .. });
     let found = if is_removed { Vec::new() } else { findings(&now.facts) };
-    let runs = now.facts.units.as_ref().is_ok_and(|units| units.service.is_active() && units.service.is_enabled());
+    let runs = now.facts.manager.units.as_ref().is_ok_and(|units| units.service.is_active() && units.service.is_enabled());
     if options.json {
         render::document(&document(&now, changed, found));
     } else {
@@ -82,7 +82,7 @@ pub(crate) fn execute(options: &ServiceOptions, environment: &Environment) -> Re
 }
 
 /// Returns the state of the service for `proctor doctor`; `None` if `proctor service install` was never used.
-pub(crate) fn installed(environment: &Environment) -> Option<Facts> {
+pub(crate) fn installed(environment: &Environment) -> Option<InstallationFacts> {
     let directory = disk::unit_directory(environment.variables())?;
     // The service manager is asked only if the user's own unit file exists. A unit file from a package is not proctor's to
     // examine.
@@ -110,14 +110,16 @@ fn look(environment: &Environment) -> Result<Installation, CommandError> {
     let placed = [place(socket)?, place(service)?];
     let shell = variables.get("PATH").map_or("", String::as_str);
     let own = manager::search_path().ok().flatten();
-    let facts = Facts {
+    let facts = InstallationFacts {
         program,
         service_file: placed[1].path.clone(),
         ownership: [placed[1].ownership, placed[0].ownership],
-        units: manager::states().map_err(|error| said(&error)),
-        has_runtime_directory: environment.has("XDG_RUNTIME_DIR"),
-        systemd: manager::version().ok().flatten(),
-        lingers: disk::user_name().is_some_and(|user| disk::lingers(&user)),
+        manager: ManagerFacts {
+            units: manager::states().map_err(|error| said(&error)),
+            has_runtime_directory: environment.has("XDG_RUNTIME_DIR"),
+            systemd: manager::version().ok().flatten(),
+            lingers: disk::user_name().is_some_and(|user| disk::lingers(&user)),
+        },
         missing_on_path: own.map(|own| missing_directories(shell, &own)).unwrap_or_default(),
         left_out,
         projects: served_projects(environment),
@@ -200,7 +202,7 @@ fn uninstall(before: &Installation, force: bool) -> Result<Vec<String>, CommandE
 }
 
 fn reachable(before: &Installation) -> Result<&UnitStates, CommandError> {
-    before.facts.units.as_ref().map_err(|_| {
+    before.facts.manager.units.as_ref().map_err(|_| {
         let finding = findings(&before.facts).into_iter().next();
         let finding = finding.expect("a manager that cannot be reached is the first row of the table");
         CommandError::new(CommandExit::Usage, finding.problem)
@@ -239,9 +241,9 @@ fn document(now: &Installation, changed: Vec<String>, findings: Vec<Finding>) ->
         changed,
         program: facts.program.display().to_string(),
         units: units.collect(),
-        systemd: facts.systemd,
-        manager_reachable: facts.units.is_ok(),
-        lingers: facts.lingers,
+        systemd: facts.manager.systemd,
+        manager_reachable: facts.manager.units.is_ok(),
+        lingers: facts.manager.lingers,
         projects: facts.projects,
         missing_on_path: &facts.missing_on_path,
         findings,
@@ -278,8 +280,8 @@ fn lines(now: &Installation, changed: &[String], findings: &[Finding], is_remove
     if !facts.missing_on_path.is_empty() {
         lines.push(format!("search path: the shell's; services lack by themselves {}", facts.missing_on_path.join(", ")));
     }
-    let version = facts.systemd.map_or_else(|| "unknown".to_owned(), |version| version.to_string());
-    let stays = if facts.lingers { "goes on when you log out" } else { "ends when you log out" };
+    let version = facts.manager.systemd.map_or_else(|| "unknown".to_owned(), |version| version.to_string());
+    let stays = if facts.manager.lingers { "goes on when you log out" } else { "ends when you log out" };
     lines.push(format!("systemd {version} · the service {stays} · watches {} projects", facts.projects));
     for finding in findings {
         lines.push(format!("{}:", finding.problem));
@@ -288,8 +290,8 @@ fn lines(now: &Installation, changed: &[String], findings: &[Finding], is_remove
     lines
 }
 
-fn state_of(facts: &Facts, unit: UnitFile) -> UnitState {
-    let units = facts.units.as_ref().ok();
+fn state_of(facts: &InstallationFacts, unit: UnitFile) -> UnitState {
+    let units = facts.manager.units.as_ref().ok();
     units.map(|units| if unit == SERVICE { units.service.clone() } else { units.socket.clone() }).unwrap_or_default()
 }
 

@@ -18,13 +18,13 @@ use crate::model::{CommandExit, ProjectStanding, Serving, TaskId};
 use crate::project::{Archive, Described, Undescribed};
 
 pub(crate) fn execute(options: &StatusOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
-    let wanted = if options.all { None } else { Some(setup::project_root(environment, &options.directory)?) };
+    let wanted = if options.scope.all { None } else { Some(setup::project_root(environment, &options.scope.directory)?) };
     let mut status = of_service(environment).unwrap_or(StatusV1 { service: None, projects: Vec::new() });
     let roots = match wanted {
         Some(root) => vec![root],
         None => registered_roots(environment)?,
     };
-    let task = options.task.as_deref().map(specification_files::read_task).transpose()?;
+    let task = options.scope.task.as_deref().map(specification_files::read_task).transpose()?;
     let mut answered = std::mem::take(&mut status.projects);
     for root in roots {
         let shown = root.display().to_string();

@@ -4,7 +4,7 @@
 
 use std::path::Path;
 
-use crate::api::{CycleRequestV1, CycleV1, MethodV1};
+use crate::api::{CycleV1, MethodV1};
 use crate::cli::arguments::{TddOptions, TddVerb};
 use crate::cli::commands::opening::{self, Opening};
 use crate::cli::environment::Environment;
@@ -17,52 +17,42 @@ use crate::cli::specification_files;
 use crate::cli::terminal;
 use crate::client::ClientError;
 use crate::config::Configuration;
-use crate::model::{CommandExit, TaskId, TddState};
-use crate::project::{Attendance, CycleChange, ProjectError};
+use crate::model::{CommandExit, CycleRequest, TaskId, TddState};
+use crate::project::{Attendance, ProjectError};
 
 pub(crate) fn execute(options: &TddOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
-    let (task, change) = match &options.verb {
+    let request = match &options.verb {
         TddVerb::Show { task, json } => return show(options, environment, task, *json),
-        TddVerb::Start { task, phase } => (task, CycleChange::Start(*phase)),
-        TddVerb::Phase { phase, task } => (task, CycleChange::SetPhase(*phase)),
-        TddVerb::Reset { task } => (task, CycleChange::Reset),
-        TddVerb::Resolve { task, to, reason } => (task, CycleChange::Resolve { to: *to, reason: reason.clone() }),
+        TddVerb::Start { task, phase } => CycleRequest::Start { task: read_task(task)?, phase: *phase },
+        TddVerb::Phase { phase, task } => CycleRequest::Phase { task: read_task(task)?, phase: *phase },
+        TddVerb::Reset { task } => CycleRequest::Reset { task: read_task(task)? },
+        TddVerb::Resolve { task, to, reason } => {
+            CycleRequest::Resolve { task: read_task(task)?, to: *to, reason: reason.clone() }
+        }
     };
-    let task = read_task(task)?;
+    let task = request.task();
     let attendance = if terminal::is_input_terminal() { Attendance::Person } else { Attendance::Nobody };
-    if attendance == Attendance::Nobody && matches!(change, CycleChange::Resolve { .. }) {
+    if attendance == Attendance::Nobody && matches!(request, CycleRequest::Resolve { .. }) {
         // Only a person may do this, in whatever state the task is. It is checked here, because the service does not know whether
         // a person is at the terminal.
-        return Err(super::of_run(&ProjectError::PersonNeeded { task }));
+        return Err(super::of_run(&ProjectError::PersonNeeded { task: task.clone() }));
     }
     let root = setup::project_root(environment, &options.project)?;
-    let state = match hand_over(environment, &root, &task, &change)? {
+    let state = match hand_over(environment, &root, &request)? {
         Some(state) => state,
-        None => change_here(environment, options, &task, &change, attendance)?,
+        None => change_here(environment, options, &request, attendance)?,
     };
-    render::line(&screen::cycle_line(&task, &state));
+    render::line(&screen::cycle_line(task, &state));
     Ok(CommandExit::Proceed)
 }
 
-/// Lets the service make the change. Returns `None` if it does not watch the project.
-fn hand_over(
-    environment: &Environment,
-    root: &Path,
-    task: &TaskId,
-    change: &CycleChange,
-) -> Result<Option<TddState>, CommandError> {
+/// Has the service make the change, where it watches the project: it is the one that writes then. None: it does not.
+fn hand_over(environment: &Environment, root: &Path, request: &CycleRequest) -> Result<Option<TddState>, CommandError> {
     let Some(served) = service::serving(environment, root) else { return Ok(None) };
-    let task = task.clone();
-    let request = match change {
-        CycleChange::Start(phase) => CycleRequestV1::Start { task, phase: *phase },
-        CycleChange::SetPhase(phase) => CycleRequestV1::Phase { task, phase: *phase },
-        CycleChange::Reset => CycleRequestV1::Reset { task },
-        CycleChange::Resolve { to, reason } => CycleRequestV1::Resolve { task, to: *to, reason: reason.clone() },
-    };
     let path = format!("/v1/projects/{}/phase", served.project.id);
     // The service waits for the end of a run as long as another writer would wait for the lock.
     let within = Configuration::default().evidence.lock_wait + MARGIN;
-    match served.client.send::<CycleV1>(MethodV1::Post, &path, &request, within) {
+    match served.client.send::<CycleV1>(MethodV1::Post, &path, request, within) {
         Ok(answer) => Ok(Some(answer.state)),
         Err(error @ ClientError::Absent { .. }) => {
             service::say_unusable(&error);
@@ -76,14 +66,13 @@ fn hand_over(
 fn change_here(
     environment: &Environment,
     options: &TddOptions,
-    task: &TaskId,
-    change: &CycleChange,
+    request: &CycleRequest,
     attendance: Attendance,
 ) -> Result<TddState, CommandError> {
     let launcher = opening::start_launcher(environment)?;
-    let loaded = specification_files::load(environment, &options.project, Some(task.as_str()))?;
+    let loaded = specification_files::load(environment, &options.project, Some(request.task().as_str()))?;
     let Opening { mut workspace, scope, settings, .. } = opening::open(environment, launcher, &loaded, None)?;
-    workspace.change_cycle(&scope, &settings, task, change, attendance).map_err(|error| super::of_run(&error))
+    workspace.change_cycle(&scope, &settings, request, attendance).map_err(|error| super::of_run(&error))
 }
 
 fn show(options: &TddOptions, environment: &Environment, task: &str, json: bool) -> Result<CommandExit, CommandError> {

@@ -1,7 +1,8 @@
 //! `proctor tree`: prints the digest of the present tree and the entries that it was made of. Every file is read; no saved index
 //! is used.
 
-use serde::Serialize;
+use serde::ser::SerializeStruct as _;
+use serde::{Serialize, Serializer};
 
 use crate::cli::arguments::TreeOptions;
 use crate::cli::commands::opening;
@@ -9,7 +10,7 @@ use crate::cli::environment::Environment;
 use crate::cli::error::CommandError;
 use crate::cli::render;
 use crate::cli::setup;
-use crate::model::{CommandExit, Digest, EntryKind, TreeDigest, TreeIssue, TreeIssueKind};
+use crate::model::{CommandExit, EntryKind, TreeDigest, TreeIssue, TreeIssueKind};
 use crate::process::clock;
 use crate::project::ProjectError;
 use crate::tree::{TreeEntry, TreeIndex};
@@ -27,12 +28,18 @@ struct TreeDocumentV1 {
     entries: Option<Vec<TreeEntryV1>>,
 }
 
-/// An entry of the tree. Its path is escaped if it has unusual characters.
-#[derive(Serialize)]
-struct TreeEntryV1 {
-    kind: EntryKind,
-    digest: Option<Digest>,
-    path: String,
+/// An entry; its path is escaped where it is not plain text.
+struct TreeEntryV1(TreeEntry);
+
+impl Serialize for TreeEntryV1 {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Self(TreeEntry { path, kind, digest }) = self;
+        let mut fields = serializer.serialize_struct("TreeEntryV1", 3)?;
+        fields.serialize_field("kind", kind)?;
+        fields.serialize_field("digest", digest)?;
+        fields.serialize_field("path", &escape(path.as_bytes()))?;
+        fields.end()
+    }
 }
 
 #[derive(Serialize)]
@@ -57,7 +64,7 @@ pub(crate) fn execute(options: &TreeOptions, environment: &Environment) -> Resul
             digest: index.digest(),
             files: index.files(),
             issues: issues.iter().map(to_issue).collect(),
-            entries: options.list.then(|| index.entries().map(to_entry).collect()),
+            entries: options.list.then(|| index.entries().map(TreeEntryV1).collect()),
         };
         let bytes = serde_json::to_vec_pretty(&document).expect("texts and numbers can be written");
         render::bytes(&[bytes, b"\n".to_vec()].concat());
@@ -65,7 +72,7 @@ pub(crate) fn execute(options: &TreeOptions, environment: &Environment) -> Resul
     }
     if options.list {
         // There may be a hundred thousand entries, so all lines are written at once.
-        let lines: String = index.entries().map(to_entry).map(|entry| format!("{}\n", line(&entry))).collect();
+        let lines: String = index.entries().map(|entry| format!("{}\n", line(&entry))).collect();
         render::bytes(lines.as_bytes());
     }
     render::line(&index.digest().to_string());
@@ -75,16 +82,12 @@ pub(crate) fn execute(options: &TreeOptions, environment: &Environment) -> Resul
     Ok(CommandExit::Proceed)
 }
 
-fn to_entry(entry: TreeEntry) -> TreeEntryV1 {
-    TreeEntryV1 { kind: entry.kind, digest: entry.digest, path: escape(entry.path.as_bytes()) }
-}
-
 fn to_issue(issue: &TreeIssue) -> TreeIssueV1 {
     TreeIssueV1 { kind: issue.kind, path: escape(issue.path.as_bytes()) }
 }
 
 /// Returns one line: the format's letter, the digest (zeros for an unreadable entry) and the path.
-fn line(entry: &TreeEntryV1) -> String {
+fn line(entry: &TreeEntry) -> String {
     let letter = match (entry.kind, entry.digest) {
         (_, None) => 'u',
         (EntryKind::Directory, Some(_)) => 'd',
@@ -93,7 +96,7 @@ fn line(entry: &TreeEntryV1) -> String {
         (EntryKind::Link, Some(_)) => 'l',
     };
     let digest = entry.digest.map_or_else(|| "0".repeat(64), |digest| digest.hex());
-    format!("{letter} {digest} {}", entry.path)
+    format!("{letter} {digest} {}", escape(entry.path.as_bytes()))
 }
 
 fn explain(kind: TreeIssueKind) -> &'static str {

@@ -5,7 +5,8 @@ use std::fs::File;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-use serde::Serialize;
+use serde::ser::SerializeStruct as _;
+use serde::{Serialize, Serializer};
 
 use crate::cli::commands::anchored::{self, HeldV1};
 use crate::cli::commands::key::of_evidence;
@@ -20,7 +21,7 @@ use crate::evidence::{
     UnfinishedWork, VerificationResult, VerificationScope, check_consistency_proof, find_registered_project, find_signing_key,
     is_archive_name, list_projects, projects_with_evidence, read_key_ring, verify_copy, verify_keys, verify_project,
 };
-use crate::model::{CommandExit, ProjectId, RunId, TaskId};
+use crate::model::{CommandExit, ProjectId, TaskId};
 use crate::project::{approval_counts, approval_faults};
 use crate::store::{IndexDifference, IndexError, IndexReader, RowDifference};
 
@@ -44,7 +45,7 @@ pub(crate) fn execute(options: &VerifyOptions, environment: &Environment) -> Res
         Some(_) | None => verify_store(options, environment)?,
     };
     if options.json {
-        render::document(&VerificationV1::of(&total));
+        render::document(&VerificationV1(&total));
     } else {
         lines(&total).iter().for_each(|line| render::line(line));
     }
@@ -281,67 +282,60 @@ fn lines(total: &Total) -> Vec<String> {
     text
 }
 
-/// The document that `--json` prints.
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-struct VerificationV1<'a> {
-    schema: &'static str,
-    verified: bool,
-    projects: &'a [ProjectId],
-    runs: u64,
-    files: u64,
-    bytes: u64,
-    lines: u64,
-    unsigned: &'a [RunId],
-    archived: u64,
-    pruned: u64,
-    anchors: &'a [HeldV1],
-    unfinished: Vec<FaultV1<'a>>,
-    faults: Vec<FaultV1<'a>>,
-}
+/// The document of `--json`.
+#[derive(Debug)]
+struct VerificationV1<'a>(&'a Total);
 
-/// A fault, or a run that was begun and did not end.
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-struct FaultV1<'a> {
-    kind: &'static str,
-    file: PathBuf,
-    what: &'static str,
-    detail: &'a str,
-    next: &'static str,
-}
-
-impl<'a> FaultV1<'a> {
-    fn of(file: &Path, detail: &'a str, [kind, what, next]: [&'static str; 3]) -> Self {
-        // File names may be invalid UTF-8, which JSON does not allow.
-        Self { kind, file: PathBuf::from(file.to_string_lossy().into_owned()), what, detail, next }
+impl Serialize for VerificationV1<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Self(Total { projects, sum, lines, held, .. }) = self;
+        let faults = sum.faults.iter().map(|EvidenceFault { file, kind, detail }| FaultV1 {
+            file,
+            detail,
+            words: [kind.word(), kind.what(), kind.next()],
+        });
+        let unfinished = sum.unfinished.iter().map(|UnfinishedWork { file, kind, detail }| FaultV1 {
+            file,
+            detail,
+            words: [kind.word(), kind.what(), kind.next()],
+        });
+        let mut fields = serializer.serialize_struct("VerificationV1", 13)?;
+        fields.serialize_field("schema", "proctor-verify-v1")?;
+        fields.serialize_field("verified", &sum.faults.is_empty())?;
+        fields.serialize_field("projects", projects)?;
+        fields.serialize_field("runs", &sum.runs)?;
+        fields.serialize_field("files", &sum.files)?;
+        fields.serialize_field("bytes", &sum.bytes)?;
+        fields.serialize_field("lines", lines)?;
+        fields.serialize_field("unsigned", &sum.unsigned)?;
+        fields.serialize_field("archived", &sum.archived)?;
+        fields.serialize_field("pruned", &sum.pruned)?;
+        fields.serialize_field("anchors", held)?;
+        fields.serialize_field("unfinished", &unfinished.collect::<Vec<_>>())?;
+        fields.serialize_field("faults", &faults.collect::<Vec<_>>())?;
+        fields.end()
     }
 }
 
-impl<'a> VerificationV1<'a> {
-    fn of(total: &'a Total) -> Self {
-        let fault = |fault: &'a EvidenceFault| {
-            let EvidenceFault { file, kind, detail } = fault;
-            FaultV1::of(file, detail, [kind.word(), kind.what(), kind.next()])
-        };
-        let begun = |begun: &'a UnfinishedWork| {
-            let UnfinishedWork { file, kind, detail } = begun;
-            FaultV1::of(file, detail, [kind.word(), kind.what(), kind.next()])
-        };
-        Self {
-            schema: "proctor-verify-v1",
-            verified: total.sum.faults.is_empty(),
-            projects: &total.projects,
-            runs: total.sum.runs,
-            files: total.sum.files,
-            bytes: total.sum.bytes,
-            lines: total.lines,
-            unsigned: &total.sum.unsigned,
-            archived: total.sum.archived,
-            pruned: total.sum.pruned,
-            anchors: &total.held,
-            unfinished: total.sum.unfinished.iter().map(begun).collect(),
-            faults: total.sum.faults.iter().map(fault).collect(),
-        }
+/// A fault, or what was begun and not ended.
+#[derive(Debug)]
+struct FaultV1<'a> {
+    file: &'a Path,
+    detail: &'a str,
+    /// Its kind's word, what is wrong, and what to do next.
+    words: [&'static str; 3],
+}
+
+impl Serialize for FaultV1<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Self { file, detail, words: [kind, what, next] } = self;
+        let mut fields = serializer.serialize_struct("FaultV1", 5)?;
+        fields.serialize_field("kind", kind)?;
+        // Names need not be UTF-8; JSON must be.
+        fields.serialize_field("file", &file.to_string_lossy())?;
+        fields.serialize_field("what", what)?;
+        fields.serialize_field("detail", detail)?;
+        fields.serialize_field("next", next)?;
+        fields.end()
     }
 }

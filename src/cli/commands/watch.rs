@@ -119,7 +119,7 @@ fn reload(options: &WatchOptions, task: &Option<TaskId>, root: &Path) -> Reload 
         configuration.watch.tasks = watched(&task, &command, configuration.watch.tasks);
         let settings = opening::settings_of(&root, &configuration).map_err(|error| error.lines())?;
         let (engine, pace) = (engine_settings(&configuration.watch), pace(&configuration.watch));
-        Ok(Reloaded { plan: plan.map_err(|error| error.lines()), settings, configuration, engine, pace })
+        Ok(Reloaded { default_plan: plan.map_err(|error| error.lines()), settings, configuration, engine, pace })
     })
 }
 

@@ -3,7 +3,8 @@
 
 use std::path::{Path, PathBuf};
 
-use serde::Serialize;
+use serde::ser::SerializeStruct as _;
+use serde::{Serialize, Serializer};
 
 use crate::api::{HeardEventV1, HeardV1, MethodV1};
 use crate::cli::arguments::WhyOptions;
@@ -13,7 +14,7 @@ use crate::cli::error::CommandError;
 use crate::cli::render;
 use crate::cli::service::{self, AT_ONCE, Served};
 use crate::cli::setup;
-use crate::ignore::{Explanation, RuleSource, Verdict};
+use crate::ignore::{Explanation, IgnoreRule, RuleSource, Verdict};
 use crate::model::{CommandExit, TreePath};
 use crate::watch::learn_rules_on_the_way;
 
@@ -96,49 +97,51 @@ fn resolve(directory: &Path) -> PathBuf {
 /// The document that `--json` prints.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct WhyV1 {
+struct WhyV1<'a> {
     schema: &'static str,
     path: String,
     exists: bool,
     belongs: bool,
     decided_at: String,
-    rule: Option<RuleV1>,
+    rule: Option<RuleV1<'a>>,
     lines: Vec<String>,
     /// The last event of the path; `None` if no service watches the project or there was no event.
     last_event: Option<HeardEventV1>,
 }
 
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-struct RuleV1 {
-    source: &'static str,
-    written: String,
-    line: Option<u32>,
-    pattern: String,
+/// The rule that decided.
+#[derive(Debug)]
+struct RuleV1<'a>(&'a IgnoreRule);
+
+impl Serialize for RuleV1<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Self(rule) = self;
+        let source = match &rule.source {
+            RuleSource::AlwaysOut(_) => "alwaysOut",
+            RuleSource::EvidenceLink => "evidenceLink",
+            RuleSource::TaskList => "taskList",
+            RuleSource::Ignore => "watchIgnore",
+            RuleSource::Include => "watchInclude",
+            RuleSource::File { .. } => "rulesFile",
+        };
+        let mut fields = serializer.serialize_struct("RuleV1", 4)?;
+        fields.serialize_field("source", source)?;
+        fields.serialize_field("written", &Explanation::source(rule))?;
+        fields.serialize_field("line", &rule.line)?;
+        fields.serialize_field("pattern", &rule.pattern)?;
+        fields.end()
+    }
 }
 
-impl WhyV1 {
-    fn of(explanation: &Explanation, exists: bool, last_event: Option<HeardEventV1>) -> Self {
-        let rule = explanation.rule.as_ref().map(|rule| RuleV1 {
-            source: match &rule.source {
-                RuleSource::AlwaysOut(_) => "alwaysOut",
-                RuleSource::EvidenceLink => "evidenceLink",
-                RuleSource::TaskList => "taskList",
-                RuleSource::Ignore => "watchIgnore",
-                RuleSource::Include => "watchInclude",
-                RuleSource::File { .. } => "rulesFile",
-            },
-            written: Explanation::source(rule),
-            line: rule.line,
-            pattern: rule.pattern.clone(),
-        });
+impl<'a> WhyV1<'a> {
+    fn of(explanation: &'a Explanation, exists: bool, last_event: Option<HeardEventV1>) -> Self {
         Self {
             schema: "proctor-why-v1",
             path: explanation.path.to_string(),
             exists,
             belongs: explanation.verdict == Verdict::In,
             decided_at: explanation.decided_at.to_string(),
-            rule,
+            rule: explanation.rule.as_ref().map(RuleV1),
             lines: explanation.lines(),
             last_event,
         }

@@ -15,26 +15,32 @@ const PASSING_PLACES: &[&str] = &["/target/debug/", "/target/release/", "/tmp/"]
 
 /// The state of an installation.
 #[derive(Debug, Clone)]
-pub(crate) struct Facts {
+pub(crate) struct InstallationFacts {
     /// The program that the unit file starts, or will start.
     pub(crate) program: PathBuf,
     /// The path of the service's unit file.
     pub(crate) service_file: PathBuf,
     /// Who wrote the files at the paths of the unit files: first the service's, then the socket's.
     pub(crate) ownership: [Ownership; 2],
-    /// The state of the units, or why the service manager cannot be asked.
+    pub(crate) manager: ManagerFacts,
+    /// The directories of the shell's search path that the user's services do not have by themselves.
+    pub(crate) missing_on_path: Vec<String>,
+    /// Variables of the shell that cannot stand in a unit file.
+    pub(crate) left_out: Vec<String>,
+    /// How many projects the service watches, or would.
+    pub(crate) projects: usize,
+}
+
+/// What is known of the user's service manager.
+#[derive(Debug, Clone)]
+pub(crate) struct ManagerFacts {
+    /// How the units stand; or why the manager cannot be asked.
     pub(crate) units: Result<UnitStates, String>,
     /// Whether `XDG_RUNTIME_DIR` is set; the user's service manager listens there.
     pub(crate) has_runtime_directory: bool,
     pub(crate) systemd: Option<u32>,
     /// Whether the user's services keep running after the last session ends.
     pub(crate) lingers: bool,
-    /// Directories of the shell's search path that are not in the search path of the user's services.
-    pub(crate) missing_on_path: Vec<String>,
-    /// Variables of the shell whose values cannot be written to a unit file.
-    pub(crate) left_out: Vec<String>,
-    /// The number of projects that the service watches.
-    pub(crate) projects: usize,
 }
 
 /// A problem, and advice what to do.
@@ -45,13 +51,13 @@ pub(crate) struct Finding {
 }
 
 /// A rule returns a problem with advice if the facts show it.
-type Rule = fn(&Facts) -> Option<(String, String)>;
+type Rule = fn(&InstallationFacts) -> Option<(String, String)>;
 
 /// All rules, the most important first.
 const RULES: &[Rule] = &[
     |facts| {
-        let why = facts.units.as_ref().err()?;
-        let advice = if facts.has_runtime_directory {
+        let why = facts.manager.units.as_ref().err()?;
+        let advice = if facts.manager.has_runtime_directory {
             "log in as this user by a login that starts a session (a display manager, ssh, `machinectl shell USER@`)"
         } else {
             "XDG_RUNTIME_DIR is not set, as after `su` and `sudo`: log in as this user, or `export XDG_RUNTIME_DIR=/run/user/$(id -u)`"
@@ -81,7 +87,7 @@ const RULES: &[Rule] = &[
         })
     },
     |facts| {
-        let loaded = facts.units.as_ref().ok()?.service.property("FragmentPath");
+        let loaded = facts.manager.units.as_ref().ok()?.service.property("FragmentPath");
         let elsewhere = facts.ownership[0] != Ownership::Absent && !loaded.is_empty() && Path::new(loaded) != facts.service_file;
         elsewhere.then(|| {
             let problem = format!("the service manager reads `{loaded}`, not `{}`", facts.service_file.display());
@@ -89,21 +95,21 @@ const RULES: &[Rule] = &[
         })
     },
     |facts| {
-        let service = &facts.units.as_ref().ok()?.service;
+        let service = &facts.manager.units.as_ref().ok()?.service;
         (service.property("ActiveState") == "failed").then(|| {
             let problem = format!("the service has failed ({})", service.property("Result"));
             (problem, "`journalctl --user -u proctor` says why; then `systemctl --user restart proctor.service`".to_owned())
         })
     },
     |facts| {
-        let restarts = facts.units.as_ref().ok()?.service.number("NRestarts");
+        let restarts = facts.manager.units.as_ref().ok()?.service.number("NRestarts");
         (restarts > 0).then(|| {
             let problem = format!("the service was restarted {restarts} times since it was started");
             (problem, "`journalctl --user -u proctor` says why".to_owned())
         })
     },
     |facts| {
-        let units = facts.units.as_ref().ok()?;
+        let units = facts.manager.units.as_ref().ok()?;
         let stale = [&units.service, &units.socket].iter().any(|unit| unit.property("NeedDaemonReload") == "yes");
         stale.then(|| {
             (
@@ -113,12 +119,12 @@ const RULES: &[Rule] = &[
         })
     },
     |facts| {
-        let units = facts.units.as_ref().ok()?;
+        let units = facts.manager.units.as_ref().ok()?;
         let absent = facts.ownership.contains(&Ownership::Absent) && units.service.property("LoadState") != "loaded";
         absent.then(|| ("the service is not installed".to_owned(), "proctor service install".to_owned()))
     },
     |facts| {
-        let service = &facts.units.as_ref().ok()?.service;
+        let service = &facts.manager.units.as_ref().ok()?.service;
         let is_off = service.property("LoadState") == "loaded" && !(service.is_enabled() && service.is_active());
         (is_off && service.property("ActiveState") != "failed").then(|| {
             let problem = "the service does not run, or is not started when you log in".to_owned();
@@ -126,12 +132,12 @@ const RULES: &[Rule] = &[
         })
     },
     |facts| {
-        (!facts.lingers).then(|| {
+        (!facts.manager.lingers).then(|| {
             ("the service ends when you log out, and starts when you log in".to_owned(), "loginctl enable-linger".to_owned())
         })
     },
     |facts| {
-        let version = facts.systemd.filter(|version| *version < OLDEST_TRIED)?;
+        let version = facts.manager.systemd.filter(|version| *version < OLDEST_TRIED)?;
         let problem = format!("systemd {version} is older than {OLDEST_TRIED}, the oldest that was tried");
         Some((problem, "look at `systemctl --user status proctor` after the first save".to_owned()))
     },
@@ -152,7 +158,7 @@ const RULES: &[Rule] = &[
     |facts| (facts.projects == 0).then(|| ("the service watches no project".to_owned(), "proctor add DIR".to_owned())),
 ];
 
-pub(crate) fn findings(facts: &Facts) -> Vec<Finding> {
+pub(crate) fn findings(facts: &InstallationFacts) -> Vec<Finding> {
     RULES.iter().filter_map(|rule| rule(facts)).map(|(problem, advice)| Finding { problem, advice }).collect()
 }
 
@@ -166,25 +172,33 @@ mod tests {
     use super::*;
     use crate::cli::installation::manager::UnitState;
 
-    fn well() -> Facts {
+    fn well() -> InstallationFacts {
         let service = [
             ("LoadState", "loaded"),
             ("ActiveState", "active"),
             ("UnitFileState", "enabled"),
             ("FragmentPath", "/u/proctor.service"),
         ];
-        Facts {
+        InstallationFacts {
             program: "/usr/bin/proctor".into(),
             service_file: "/u/proctor.service".into(),
             ownership: [Ownership::Current; 2],
-            units: Ok(UnitStates { service: state(&service), socket: state(&service) }),
-            has_runtime_directory: true,
-            systemd: Some(252),
-            lingers: true,
+            manager: ManagerFacts {
+                units: Ok(UnitStates { service: state(&service), socket: state(&service) }),
+                has_runtime_directory: true,
+                systemd: Some(252),
+                lingers: true,
+            },
             missing_on_path: Vec::new(),
             left_out: Vec::new(),
             projects: 1,
         }
+    }
+
+    fn managed(change: impl FnOnce(&mut ManagerFacts)) -> InstallationFacts {
+        let mut facts = well();
+        change(&mut facts.manager);
+        facts
     }
 
     fn state(pairs: &[(&str, &str)]) -> UnitState {
@@ -205,23 +219,35 @@ mod tests {
         let loaded = ("LoadState", "loaded");
         let on = [loaded, ("ActiveState", "active"), ("UnitFileState", "enabled")];
         let and = |pair| [on.as_slice(), &[pair]].concat();
-        let rows: Vec<(Facts, &str)> = vec![
-            (Facts { units: Err("no bus".to_owned()), ..well() }, "display manager"),
-            (Facts { units: Err("no bus".to_owned()), has_runtime_directory: false, ..well() }, "export XDG_RUNTIME_DIR="),
-            (Facts { ownership: [Ownership::Edited, Ownership::Current], ..well() }, "systemctl --user edit"),
-            (Facts { ownership: [Ownership::Current, Ownership::Foreign], ..well() }, "replaces it"),
-            (Facts { ownership: [Ownership::Outdated, Ownership::Current], ..well() }, "writes them anew"),
-            (Facts { units: service(&and(("FragmentPath", "/usr/lib/x"))), ..well() }, "XDG_CONFIG_HOME"),
-            (Facts { units: service(&[loaded, ("ActiveState", "failed"), ("Result", "watchdog")]), ..well() }, "journalctl"),
-            (Facts { units: service(&and(("NRestarts", "3"))), ..well() }, "journalctl"),
-            (Facts { units: service(&and(("NeedDaemonReload", "yes"))), ..well() }, "daemon-reload"),
-            (Facts { units: service(&[]), ownership: [Ownership::Absent; 2], ..well() }, "proctor service install"),
-            (Facts { units: service(&[loaded, ("ActiveState", "inactive")]), ..well() }, "enable --now"),
-            (Facts { lingers: false, ..well() }, "loginctl enable-linger"),
-            (Facts { systemd: Some(249), ..well() }, "after the first save"),
-            (Facts { program: "/home/a/proctor/target/debug/proctor".into(), ..well() }, "cargo install"),
-            (Facts { left_out: vec!["LC_ALL".to_owned()], ..well() }, "UTF-8"),
-            (Facts { projects: 0, ..well() }, "proctor add"),
+        let rows: Vec<(InstallationFacts, &str)> = vec![
+            (managed(|manager| manager.units = Err("no bus".to_owned())), "display manager"),
+            (
+                managed(|manager| {
+                    manager.units = Err("no bus".to_owned());
+                    manager.has_runtime_directory = false;
+                }),
+                "export XDG_RUNTIME_DIR=",
+            ),
+            (InstallationFacts { ownership: [Ownership::Edited, Ownership::Current], ..well() }, "systemctl --user edit"),
+            (InstallationFacts { ownership: [Ownership::Current, Ownership::Foreign], ..well() }, "replaces it"),
+            (InstallationFacts { ownership: [Ownership::Outdated, Ownership::Current], ..well() }, "writes them anew"),
+            (managed(|manager| manager.units = service(&and(("FragmentPath", "/usr/lib/x")))), "XDG_CONFIG_HOME"),
+            (
+                managed(|manager| manager.units = service(&[loaded, ("ActiveState", "failed"), ("Result", "watchdog")])),
+                "journalctl",
+            ),
+            (managed(|manager| manager.units = service(&and(("NRestarts", "3")))), "journalctl"),
+            (managed(|manager| manager.units = service(&and(("NeedDaemonReload", "yes")))), "daemon-reload"),
+            (
+                InstallationFacts { ownership: [Ownership::Absent; 2], ..managed(|manager| manager.units = service(&[])) },
+                "proctor service install",
+            ),
+            (managed(|manager| manager.units = service(&[loaded, ("ActiveState", "inactive")])), "enable --now"),
+            (managed(|manager| manager.lingers = false), "loginctl enable-linger"),
+            (managed(|manager| manager.systemd = Some(249)), "after the first save"),
+            (InstallationFacts { program: "/home/a/proctor/target/debug/proctor".into(), ..well() }, "cargo install"),
+            (InstallationFacts { left_out: vec!["LC_ALL".to_owned()], ..well() }, "UTF-8"),
+            (InstallationFacts { projects: 0, ..well() }, "proctor add"),
         ];
         let mut said = std::collections::BTreeSet::new();
         for (facts, advice) in &rows {

@@ -42,10 +42,10 @@ impl FakeAction {
 impl ConditionContext for FakeAction {
     fn field(&self, action: &ActionId, field: Field) -> Option<FieldValue<'_>> {
         Some(match self.fields.get(&(action.to_string(), field))? {
-            FakeValue::Boolean(value) => FieldValue::Boolean(*value),
-            FakeValue::Number(number) => FieldValue::Number(*number),
-            FakeValue::Text(text) => FieldValue::Text(OutputText::whole(text)),
-            FakeValue::Ends(first, last) => FieldValue::Text(OutputText {
+            FakeValue::Boolean(value) => FieldValue::from(*value),
+            FakeValue::Number(number) => FieldValue::from(*number),
+            FakeValue::Text(text) => FieldValue::Output(OutputText::whole(text)),
+            FakeValue::Ends(first, last) => FieldValue::Output(OutputText {
                 parts: vec![Cow::Borrowed(first.as_str()), Cow::Borrowed(last.as_str())],
                 complete: false,
             }),

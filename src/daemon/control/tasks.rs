@@ -1,31 +1,30 @@
 //! Requests about a task: its cycle, and what agents ask. Each is made an errand of, and its answer a shape of the wire.
 
-use crate::api::{AgentAnswerV1, AgentRequestV1, ComputedStatusV1, CycleRequestV1, CycleV1, ErrorKindV1, ErrorV1, RunRequestV1};
-use crate::collaboration::{Completion, Proposal};
+use crate::api::{AgentAnswerV1, AgentRequestV1, CycleV1, ErrorKindV1, ErrorV1, RunRequestV1};
+use crate::collaboration::Proposal;
 use crate::daemon::control::handlers::Desk;
 use crate::daemon::errand::{Errand, ErrandDone, ErrandKind};
 use crate::daemon::service::{Call, ErrandCall};
-use crate::model::{Asker, ProjectId, TaskId};
-use crate::project::CycleChange;
+use crate::model::{Asker, CycleRequest, ProjectId, TaskId};
 
 /// Changes a task's cycle.
 pub(super) async fn change_cycle(
     desk: &Desk,
     project: ProjectId,
-    request: CycleRequestV1,
+    request: CycleRequest,
     asker: Asker,
 ) -> Result<CycleV1, ErrorV1> {
     let task = request.task().clone();
-    let (change, what) = match request {
-        CycleRequestV1::Start { phase, .. } => (CycleChange::Start(phase), "`tdd start`"),
-        CycleRequestV1::Phase { phase, .. } => (CycleChange::SetPhase(phase), "`tdd phase`"),
-        CycleRequestV1::Reset { .. } => (CycleChange::Reset, "`tdd reset`"),
-        CycleRequestV1::Resolve { to, reason, .. } => (CycleChange::Resolve { to, reason }, "`tdd resolve`"),
+    let what = match request {
+        CycleRequest::Start { .. } => "`tdd start`",
+        CycleRequest::Phase { .. } => "`tdd phase`",
+        CycleRequest::Reset { .. } => "`tdd reset`",
+        CycleRequest::Resolve { .. } => "`tdd resolve`",
     };
-    let errand = Errand { task: task.clone(), asker, what: ErrandKind::Cycle(change) };
+    let errand = Errand { task: task.clone(), asker, what: ErrandKind::Cycle(request) };
     match send(desk, project, errand, what.to_owned()).await? {
-        ErrandDone::Cycle(state) => Ok(CycleV1 { task, state: *state }),
-        ErrandDone::Completion(_) | ErrandDone::Retest(_) | ErrandDone::Problems(_) | ErrandDone::Reviewed(_) => Err(mixed_up()),
+        ErrandDone::Changed(state) => Ok(CycleV1 { task, state: *state }),
+        ErrandDone::Computed(_) | ErrandDone::Granted(_) | ErrandDone::Reread(_) | ErrandDone::Reviewed(_) => Err(mixed_up()),
     }
 }
 
@@ -48,20 +47,18 @@ pub(super) async fn answer_agent(
     };
     let errand = Errand { task: task_id.clone(), asker, what: kind };
     match (send(desk, project.clone(), errand, what).await?, request) {
-        (ErrandDone::Completion(completion), AgentRequestV1::RequestStatusUpdate { status, .. }) => {
-            let Completion { task, status: computed_status, reasons, open, run_id, exit } = completion;
-            let computed = ComputedStatusV1 { task_id: task, computed_status, reasons, open, run_id, exit };
-            Ok(AgentAnswerV1::of_completion(status, computed))
+        (ErrandDone::Computed(completion), AgentRequestV1::RequestStatusUpdate { status, .. }) => {
+            Ok(AgentAnswerV1::of_completion(status, completion))
         }
-        (ErrandDone::Retest(granted), _) => {
+        (ErrandDone::Granted(granted), _) => {
             let request = RunRequestV1 { task: Some(task_id.clone()), ..RunRequestV1::default() };
             let run = desk.ask(|reply| Call::Run { project, request, reply }).await?;
             let (number, budget, exit_code) = (granted.number, granted.budget, run.exit_code);
             Ok(AgentAnswerV1::RequestRetest { task_id, number, budget, run, exit_code })
         }
-        (ErrandDone::Problems(errors), _) => Ok(AgentAnswerV1::of_problems(task_id, errors, Vec::new())),
+        (ErrandDone::Reread(errors), _) => Ok(AgentAnswerV1::of_problems(task_id, errors, Vec::new())),
         (ErrandDone::Reviewed(reviewed), _) => Ok(AgentAnswerV1::of_problems(task_id, reviewed.errors, reviewed.changes)),
-        (ErrandDone::Completion(_) | ErrandDone::Cycle(_), _) => Err(mixed_up()),
+        (ErrandDone::Computed(_) | ErrandDone::Changed(_), _) => Err(mixed_up()),
     }
 }
 

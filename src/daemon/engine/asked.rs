@@ -2,12 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use crate::daemon::effect::{Effect, Notice, Selection};
+use crate::daemon::effect::{Effect, Notice};
 use crate::daemon::engine::Engine;
 use crate::daemon::engine::round::{Round, Which};
 use crate::daemon::engine::stage::{Flow, Look, Stage};
 use crate::daemon::event::{Key, OsSignal};
 use crate::model::{CommandExit, StopReason, TaskId, TriggerKind};
+use crate::project::Selection;
 
 impl Engine {
     pub(super) fn on_key(&mut self, key: Key) -> Vec<Effect> {

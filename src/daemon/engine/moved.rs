@@ -3,10 +3,11 @@
 
 use std::collections::BTreeSet;
 
-use crate::daemon::effect::{Effect, Notice, Selection, Standing};
+use crate::daemon::effect::{Effect, Notice, Standing};
 use crate::daemon::engine::stage::Look;
 use crate::daemon::engine::{Engine, Moment};
 use crate::model::{AfterMovedRun, OnDisk, TaskId, TreePath, TriggerKind, WatchHint};
+use crate::project::Selection;
 
 /// A repetition that waits for quiet. A hint in between comes from outside and cancels it: nothing of ours is running.
 #[derive(Debug)]

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use crate::daemon::effect::{Effect, Selection};
+use crate::daemon::effect::Effect;
 use crate::daemon::engine::Engine;
 use crate::daemon::engine::stage::Look;
 use crate::model::{TaskId, TreeDigest, TreePath, TriggerKind};
+use crate::project::Selection;
 
 /// What is known of a task that was run.
 #[derive(Debug, Clone, Default)]

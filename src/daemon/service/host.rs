@@ -23,13 +23,13 @@ use crate::daemon::service::announce::ServiceManager;
 use crate::daemon::service::call::{Call, Reply};
 use crate::daemon::service::host::calls::stopping;
 use crate::daemon::service::open::Word;
-use crate::daemon::service::opening::{Opening, ProjectFiles, Purpose, Shared, chain};
+use crate::daemon::service::opening::{Opening, OpeningSettings, Purpose, chain};
 use crate::daemon::service::served::Served;
 use crate::daemon::service::subscribers::Subscribers;
 use crate::daemon::worker::{Closed, ClosedReason, Worker};
 use crate::model::{Asker, CommandExit, ProjectId, Serving};
 use crate::process::LauncherHandle;
-use crate::project::{Archive, ProjectError, StepObserver};
+use crate::project::{Archive, ProjectError};
 
 /// So many calls wait for the loop; more are refused at once.
 const CALLS: usize = 256;
@@ -40,18 +40,8 @@ const TRY_AGAIN: Duration = Duration::from_secs(30);
 
 /// What the service is started with.
 pub struct ServiceSettings {
-    /// Where evidence, ledgers and the index lie.
-    pub state_root: PathBuf,
-    /// The program that is a launcher when it is told to be one.
-    pub executable: PathBuf,
-    /// The environment of what is run, before the allow-list.
-    pub ambient: BTreeMap<std::ffi::OsString, std::ffi::OsString>,
-    /// Is told of durable steps.
-    pub observer: StepObserver,
-    /// How projects' files are read.
-    pub files: ProjectFiles,
-    /// The service itself.
-    pub asker: Asker,
+    /// What every project is opened with.
+    pub opening: OpeningSettings,
     /// Where it is asked.
     pub socket: ControlSocket,
     /// Who started it.
@@ -75,8 +65,8 @@ pub enum ServiceError {
 }
 
 /// The service.
-pub struct Service {
-    shared: Shared,
+pub struct ServiceHost {
+    shared: OpeningSettings,
     archive: Archive,
     manager: ServiceManager,
     say: Box<dyn Fn(&str)>,
@@ -100,7 +90,7 @@ enum Course {
     Ending(CommandExit),
 }
 
-impl EventHost for Service {
+impl EventHost for ServiceHost {
     type Call = Call;
     type Outcome = CommandExit;
 
@@ -130,7 +120,7 @@ impl EventHost for Service {
     }
 }
 
-impl Service {
+impl ServiceHost {
     /// Serves until it is told to end; returns the exit code.
     ///
     /// # Errors
@@ -142,21 +132,14 @@ impl Service {
 
     async fn serve(settings: ServiceSettings) -> Result<CommandExit, ServiceError> {
         let signals = Signals::take_over(HangUp::Reloads).map_err(ServiceError::Signals)?;
-        let archive = Archive::open(&settings.state_root).map_err(ServiceError::Store)?;
+        let archive = Archive::open(&settings.opening.state_root).map_err(ServiceError::Store)?;
         let (door, arrivals) = open_arrivals();
         let (send_call, calls) = channel(CALLS);
         let shown = settings.socket.path().display().to_string();
-        let variables = settings.ambient.clone();
+        let variables = settings.opening.ambient.clone();
         let server = ControlServer::start(settings.socket, send_call.clone(), variables).map_err(ServiceError::Runtime)?;
         let mut service = Self {
-            shared: Shared {
-                state_root: settings.state_root,
-                executable: settings.executable,
-                ambient: settings.ambient,
-                observer: settings.observer,
-                files: settings.files,
-                asker: settings.asker,
-            },
+            shared: settings.opening,
             archive,
             manager: settings.manager,
             say: settings.say,

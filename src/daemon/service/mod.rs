@@ -2,7 +2,7 @@
 //!
 //! Owns which projects are open, who waits for what, and what is told to subscribers and to systemd. Every project has an engine,
 //! a worker and a watcher of its own, so that one whose disk hangs holds up no other; the engines, the waiters and everything that
-//! decides run on the one loop. Start at [`Service`]; `served` is one project, `waiters` decides who is answered when (pure).
+//! decides run on the one loop. Start at [`ServiceHost`]; `served` is one project, `waiters` decides who is answered when (pure).
 //!
 //! Each project also has a launcher of its own. A shared one would save a process for each project but would have to be spoken to
 //! by several threads at once, and its death would stop the runs of all projects instead of one. Measured: one that waits costs
@@ -23,6 +23,6 @@ mod waiters;
 pub use announce::ServiceManager;
 pub(crate) use call::{Call, ErrandCall, Peer, Question, Reply, Wait};
 pub(crate) use heard::Care;
-pub use host::{Service, ServiceError, ServiceSettings};
-pub use opening::{ProjectFiles, ReadProject};
+pub use host::{ServiceError, ServiceHost, ServiceSettings};
+pub use opening::{OpeningSettings, ProjectReader, ReadProject};
 pub(crate) use subscribers::Subscription;

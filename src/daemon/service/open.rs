@@ -1,7 +1,6 @@
 //! What there is of a project while it is open.
 
 use crate::api::{EventV1, RunAnswerV1};
-use crate::daemon::effect::Selection;
 use crate::daemon::engine::Moment;
 use crate::daemon::project_scheduler::ProjectScheduler;
 use crate::daemon::service::call::{ErrandCall, Reply};
@@ -9,6 +8,7 @@ use crate::daemon::service::heard::Heard;
 use crate::daemon::service::waiters::Planned;
 use crate::daemon::worker::Ticket;
 use crate::model::{Activity, TaskId, TriggerKind};
+use crate::project::Selection;
 
 /// A project that is watched and run.
 pub(super) struct Open {

@@ -21,7 +21,7 @@ pub type ReadProject = Arc<dyn Fn(&Path) -> Result<Reloaded, Vec<String>> + Send
 
 /// How a project's files are read, and what holds while they cannot be.
 #[derive(Clone)]
-pub struct ProjectFiles {
+pub struct ProjectReader {
     /// Reads them.
     pub read: ReadProject,
     /// What belongs to the tree, when runs are begun, and how often what is not told is looked at, where nothing is configured.
@@ -30,16 +30,21 @@ pub struct ProjectFiles {
     pub lock_wait: Duration,
 }
 
-/// What every opening needs.
+/// What every project is opened with.
 #[derive(Clone)]
-pub(super) struct Shared {
-    pub(super) state_root: PathBuf,
-    pub(super) executable: PathBuf,
-    pub(super) ambient: BTreeMap<OsString, OsString>,
-    pub(super) observer: StepObserver,
-    pub(super) files: ProjectFiles,
+pub struct OpeningSettings {
+    /// Where evidence, ledgers and the index lie.
+    pub state_root: PathBuf,
+    /// The program that is a launcher when it is told to be one.
+    pub executable: PathBuf,
+    /// The environment of what is run, before the allow-list.
+    pub ambient: BTreeMap<OsString, OsString>,
+    /// Is told of durable steps.
+    pub observer: StepObserver,
+    /// How projects' files are read.
+    pub files: ProjectReader,
     /// The service itself, which asks for the runs that saves lead to.
-    pub(super) asker: Asker,
+    pub asker: Asker,
 }
 
 /// Why a project is opened.
@@ -53,7 +58,7 @@ pub(super) enum Purpose {
 
 /// An opening that is yet to be carried out.
 pub(super) struct Opening {
-    pub(super) shared: Shared,
+    pub(super) shared: OpeningSettings,
     pub(super) root: PathBuf,
     pub(super) purpose: Purpose,
     pub(super) launcher: LauncherHandle,
@@ -117,10 +122,11 @@ fn add(
     root: &Path,
     read: Result<&Reloaded, &Vec<String>>,
     asker: &Asker,
-    shared: &Shared,
+    shared: &OpeningSettings,
 ) -> Result<(Scope, Vec<String>), Closed> {
     let read = read.map_err(|lines| Closed { reason: ClosedReason::Configuration, lines: lines.clone() })?;
-    let plan = read.plan.as_ref().map_err(|lines| Closed { reason: ClosedReason::Configuration, lines: lines.clone() })?;
+    let plan =
+        read.default_plan.as_ref().map_err(|lines| Closed { reason: ClosedReason::Configuration, lines: lines.clone() })?;
     let registered = workspace.register(root, plan, &read.settings, asker, None).map_err(|error| of_run(&error))?;
     let (scope, notes) = match registered {
         Registration::Known(scope) => (scope, Vec::new()),

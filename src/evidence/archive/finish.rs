@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::evidence::archive::{StoredArchive, list_archives};
 use crate::evidence::changes::{remove_directory, remove_file};
-use crate::evidence::files::{hash_file, if_exists};
+use crate::evidence::files::{SizeAndDigest, hash_file, if_exists};
 use crate::evidence::names::MANIFEST_NAME;
 use crate::evidence::{EvidenceError, ProjectLock, read_lines};
 use crate::model::{Digest, PackedRun, RunId, RunLine};
@@ -68,10 +68,10 @@ fn read_recorded_hashes(lock: &ProjectLock) -> Result<BTreeMap<RunId, RecordedHa
 fn finish_one(archive: &StoredArchive, directory: &Path, recorded: Option<&RecordedHashes>) -> Result<bool, EvidenceError> {
     let Some(recorded) = recorded else { return Ok(false) };
     if let Some(packed) = &recorded.packed {
-        let is_named = hash_file(&archive.path)? == (packed.archive_bytes, packed.archive_hash);
+        let is_named = hash_file(&archive.path)? == SizeAndDigest { bytes: packed.archive_bytes, sha256: packed.archive_hash };
         return if is_named { remove_directory(directory).map(|()| true) } else { Ok(false) };
     }
     let manifest = if_exists(hash_file(&directory.join(MANIFEST_NAME)))?;
-    let is_sealed = manifest.is_some_and(|(_, hash)| hash == recorded.manifest_hash);
+    let is_sealed = manifest.is_some_and(|manifest| manifest.sha256 == recorded.manifest_hash);
     if is_sealed { remove_file(&archive.path).map(|()| true) } else { Ok(false) }
 }

@@ -11,7 +11,7 @@ use crate::evidence::changes::{
     create_directories, create_file, remove_directory, remove_file, rename_if_free, set_mode, sync_directory, sync_file,
 };
 use crate::evidence::error::failed;
-use crate::evidence::files::{hash_file, hash_reader, list_directory, open_no_follow};
+use crate::evidence::files::{SizeAndDigest, hash_file, hash_reader, list_directory, open_no_follow};
 use crate::evidence::manifest::parse_manifest;
 use crate::evidence::names::{MANIFEST_NAME, archive_name, check_component};
 use crate::evidence::retention::KeptRun;
@@ -117,7 +117,7 @@ fn pack_run(lock: &ProjectLock, run: &KeptRun) -> Result<Result<PackedRun, Archi
         remove_file(&new)?;
         return Ok(Err(ArchiveRefusal::NotSealed(problem)));
     }
-    let (archive_bytes, archive_hash) = hash_file(&new)?;
+    let SizeAndDigest { bytes: archive_bytes, sha256: archive_hash } = hash_file(&new)?;
     if !rename_if_free(&new, &store.archive_path(project, &run.task, &run.run_id))? {
         remove_file(&new)?;
         return Ok(Err(ArchiveRefusal::Taken));
@@ -172,8 +172,8 @@ pub(in crate::evidence) fn check_written_archive(
         if member.name == MANIFEST_NAME {
             content.read_to_end(&mut manifest).map_err(ArchiveProblem::Unreadable)?;
         } else {
-            let (_, digest) = hash_reader(content).map_err(ArchiveProblem::Unreadable)?;
-            digests.insert(member.name.clone().into_bytes(), digest);
+            let hashed = hash_reader(content).map_err(ArchiveProblem::Unreadable)?;
+            digests.insert(member.name.clone().into_bytes(), hashed.sha256);
         }
         Ok(())
     })?;

@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 
 use crate::evidence::archive::{ArchiveBounds, ArchiveFolder, ArchiveProblem, archivable_names, read_archive};
 use crate::evidence::error::failed;
-use crate::evidence::files::{hash_reader, if_exists, list_directory, open_no_follow, read_chunks};
+use crate::evidence::files::{SizeAndDigest, hash_reader, if_exists, list_directory, open_no_follow, read_chunks};
 use crate::evidence::names::{ARCHIVE_SUFFIX, run_from_archive_name};
 use crate::evidence::{EvidenceError, FileOperation, Store, list_tasks};
-use crate::model::{Digest, ProjectId, RunId, TaskId};
+use crate::model::{ProjectId, RunId, TaskId};
 
 /// An archive among the runs of a task. Only the ledger tells whether it belongs there.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,7 +44,7 @@ pub(in crate::evidence) fn read_stored_file(directory: &Path, name: &str) -> Res
 }
 
 /// Computes size and digest of a file of a run, from its directory or its archive.
-pub(in crate::evidence) fn hash_stored_file(directory: &Path, name: &str) -> Result<(u64, Digest), EvidenceError> {
+pub(in crate::evidence) fn hash_stored_file(directory: &Path, name: &str) -> Result<SizeAndDigest, EvidenceError> {
     let mut found = None;
     with_file(directory, name, &mut |content| hash_reader(content).map(|hashed| found = Some(hashed)))?;
     Ok(found.expect("a file that is there was hashed"))

@@ -31,7 +31,7 @@ fn an_unsealed_run_keeps_its_files_and_its_report_lists_them() {
     assert_eq!(recovered.unwrap(), [run_id(1)]);
     let interrupted = seen.into_inner().unwrap();
     assert!(String::from_utf8(interrupted.start_record.unwrap()).unwrap().contains("save"));
-    let names: Vec<_> = interrupted.files.iter().map(|file| (file.name.as_str(), file.bytes)).collect();
+    let names: Vec<_> = interrupted.files.iter().map(|file| (file.name.as_str(), file.content.bytes)).collect();
     assert_eq!(names[0], ("STEP.1-a.log", 4));
     assert_eq!(names[1].0, "run.json");
     assert_eq!(ledger.next_sequence().0, 2);

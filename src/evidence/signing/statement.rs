@@ -24,7 +24,7 @@ pub(in crate::evidence) struct RunStatements<'a> {
     /// The part of the run's report that is attested.
     pub(in crate::evidence) attested: &'a AttestedRun,
     /// The SHA-256 of the report's bytes.
-    pub(in crate::evidence) report: Digest,
+    pub(in crate::evidence) report_digest: Digest,
     /// The SHA-256 of each of the run's other files.
     pub(in crate::evidence) files: &'a BTreeMap<Vec<u8>, Digest>,
 }
@@ -41,7 +41,7 @@ impl RunStatements<'_> {
         [(TEST_RESULT, self.test_result()), (PROVENANCE, self.provenance())].map(|(predicate_type, predicate)| {
             let statement = json!({
                 "_type": STATEMENT_TYPE,
-                "subject": [resource(REPORT_NAME, self.report)],
+                "subject": [resource(REPORT_NAME, self.report_digest)],
                 "predicateType": predicate_type,
                 "predicate": predicate,
             });

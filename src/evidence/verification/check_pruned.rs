@@ -46,12 +46,12 @@ fn has_only_sealed_files(found: &InspectedDirectory, owner: u32, run: &PrunedRun
     if found.entries.is_empty() {
         return true;
     }
-    let manifest = found.file(MANIFEST_NAME).filter(|file| file.sha256 == run.manifest_hash);
+    let manifest = found.file(MANIFEST_NAME).filter(|file| file.hashed.sha256 == run.manifest_hash);
     let Some(listed) = manifest.and_then(|file| parse_manifest(file.content.as_deref()?)) else { return false };
     found.entries.iter().all(|(name, entry)| match entry {
         InspectedEntry::File(file) => {
             let is_manifest = name.as_slice() == MANIFEST_NAME.as_bytes();
-            let is_listed = is_manifest || listed.get(name) == Some(&file.sha256);
+            let is_listed = is_manifest || listed.get(name) == Some(&file.hashed.sha256);
             is_listed && check_file(Path::new(""), file, SEALED_MODE, Some(owner)).is_empty()
         }
         InspectedEntry::Link(_) | InspectedEntry::Directory(_) | InspectedEntry::Other | InspectedEntry::Unreadable(_) => false,

@@ -106,8 +106,11 @@ fn check_files(
             }
             continue;
         };
-        if (there.bytes, there.sha256) != (file.bytes, file.sha256) {
-            let detail = format!("{} bytes, {}; the report has {} bytes, {}", there.bytes, there.sha256, file.bytes, file.sha256);
+        if (there.hashed.bytes, there.hashed.sha256) != (file.bytes, file.sha256) {
+            let detail = format!(
+                "{} bytes, {}; the report has {} bytes, {}",
+                there.hashed.bytes, there.hashed.sha256, file.bytes, file.sha256
+            );
             faults.push(EvidenceFault::new(FaultKind::FilesDisagree, path_in_run(context, &file.name), detail));
         }
     }

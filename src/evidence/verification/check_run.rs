@@ -96,8 +96,8 @@ fn check_manifest(
         faults.push(EvidenceFault::new(FaultKind::ManifestMissing, path, "no file of that name can be read"));
         return None;
     };
-    if let Some(expected) = context.record.map(|record| record.manifest_hash).filter(|expected| *expected != file.sha256) {
-        let detail = format!("its SHA-256 is {}, the ledger has {}", file.sha256, expected);
+    if let Some(expected) = context.record.map(|record| record.manifest_hash).filter(|expected| *expected != file.hashed.sha256) {
+        let detail = format!("its SHA-256 is {}, the ledger has {}", file.hashed.sha256, expected);
         faults.push(EvidenceFault::new(FaultKind::ManifestChanged, path.clone(), detail));
     }
     let manifest = file.content.as_deref().and_then(parse_manifest);
@@ -119,8 +119,8 @@ fn check_files_against_manifest(
     let mut faults = Vec::new();
     for (name, expected) in manifest {
         match found.entries.get(name) {
-            Some(InspectedEntry::File(file)) if file.sha256 != *expected => {
-                let detail = format!("its SHA-256 is {}, the manifest has {expected}", file.sha256);
+            Some(InspectedEntry::File(file)) if file.hashed.sha256 != *expected => {
+                let detail = format!("its SHA-256 is {}, the manifest has {expected}", file.hashed.sha256);
                 faults.push(EvidenceFault::new(FaultKind::FileChanged, join(base, name), detail));
             }
             // An entry with this name that is not a file was reported already.

@@ -91,7 +91,7 @@ fn check_statements(
     let mut fault =
         |detail: &str| faults.push(EvidenceFault::new(FaultKind::StatementDisagrees, path_in_run(context, name), detail));
     let Some(report) = found.file(REPORT_NAME) else { return };
-    if !read.iter().all(|statement| statement.is_about(report.sha256)) {
+    if !read.iter().all(|statement| statement.is_about(report.hashed.sha256)) {
         fault("its subject is another report");
     }
     let is_attested = |name: &Vec<u8>| {
@@ -105,7 +105,7 @@ fn check_statements(
     }
     let (Some(record), Some(parsed)) = (context.record, parsed) else { return };
     let attested = attested(parsed);
-    let expected = RunStatements { record, attested: &attested, report: report.sha256, files: &files };
+    let expected = RunStatements { record, attested: &attested, report_digest: report.hashed.sha256, files: &files };
     if !read.iter().all(|statement| statement.agrees_with(&expected)) {
         fault("what it says of the run is not what ledger and report say");
     }

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest as _, Sha256};
 
-use crate::evidence::files::{list_directory, open_no_follow};
+use crate::evidence::files::{SizeAndDigest, list_directory, open_no_follow};
 use crate::evidence::names::{MANIFEST_NAME, REPORT_NAME, SIGNATURE_NAME, START_RECORD_NAME, STATEMENTS_SUFFIX};
 use crate::model::Digest;
 use crate::report::DEBT_FILE;
@@ -48,11 +48,14 @@ pub(super) struct InspectedFile {
     pub(super) access: OwnerAndMode,
     /// How many hard links it has.
     pub(super) hard_links: u64,
-    pub(super) bytes: u64,
-    pub(super) sha256: Digest,
+    /// Size zero where it was not to be read.
+    pub(super) hashed: SizeAndDigest,
     /// The content, if the inspection was asked to keep it.
     pub(super) content: Option<Vec<u8>>,
 }
+
+/// What a file holds, and its content where that is kept.
+pub(super) type HashedContent = (SizeAndDigest, Option<Vec<u8>>);
 
 /// Inspects a directory and hashes all of its files. The content of files for which `is_read` returns true is kept.
 pub(super) fn inspect_directory(directory: &Path, is_read: fn(&str) -> bool) -> InspectedDirectory {
@@ -118,19 +121,20 @@ fn read(path: &Path, keep: InspectionDepth) -> Result<InspectedFile, String> {
     }
     let access = access(&metadata);
     if keep == InspectionDepth::Metadata {
-        return Ok(InspectedFile { access, hard_links: metadata.nlink(), bytes: 0, sha256: Digest::of(b""), content: None });
+        let hashed = SizeAndDigest { bytes: 0, sha256: Digest::of(b"") };
+        return Ok(InspectedFile { access, hard_links: metadata.nlink(), hashed, content: None });
     }
     let chunk = CHUNK.min(usize::try_from(metadata.len()).unwrap_or(CHUNK) + 1);
-    let (bytes, sha256, content) = hash_in_chunks(&mut file, chunk, keep).map_err(|error| error.to_string())?;
-    Ok(InspectedFile { access, hard_links: metadata.nlink(), bytes, sha256, content })
+    let (hashed, content) = hash_in_chunks(&mut file, chunk, keep).map_err(|error| error.to_string())?;
+    Ok(InspectedFile { access, hard_links: metadata.nlink(), hashed, content })
 }
 
 /// Reads to the end; returns size, digest, and the content if it is to be kept.
-pub(super) fn hash_and_keep(reader: &mut dyn Read, keep: InspectionDepth) -> io::Result<(u64, Digest, Option<Vec<u8>>)> {
+pub(super) fn hash_and_keep(reader: &mut dyn Read, keep: InspectionDepth) -> io::Result<HashedContent> {
     hash_in_chunks(reader, CHUNK, keep)
 }
 
-fn hash_in_chunks(reader: &mut dyn Read, chunk: usize, keep: InspectionDepth) -> io::Result<(u64, Digest, Option<Vec<u8>>)> {
+fn hash_in_chunks(reader: &mut dyn Read, chunk: usize, keep: InspectionDepth) -> io::Result<HashedContent> {
     let (mut hasher, mut content, mut bytes) = (Sha256::new(), Vec::new(), 0_u64);
     let mut chunk = vec![0; chunk];
     loop {
@@ -146,7 +150,8 @@ fn hash_in_chunks(reader: &mut dyn Read, chunk: usize, keep: InspectionDepth) ->
             content.extend_from_slice(&chunk[..count]);
         }
     }
-    Ok((bytes, Digest::from_hasher(hasher), (keep == InspectionDepth::Content).then_some(content)))
+    let hashed = SizeAndDigest { bytes, sha256: Digest::from_hasher(hasher) };
+    Ok((hashed, (keep == InspectionDepth::Content).then_some(content)))
 }
 
 fn access(metadata: &Metadata) -> OwnerAndMode {

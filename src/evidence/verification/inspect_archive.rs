@@ -5,7 +5,7 @@ use std::io::{self, Read};
 use crate::evidence::archive::{ArchiveBounds, ArchiveFolder, ArchiveProblem, read_archive};
 use crate::evidence::names::{EXPORTED_LEDGER, EXPORTED_PROOF};
 use crate::evidence::verification::inspect::{
-    InspectedDirectory, InspectedEntry, InspectedFile, InspectionDepth, OwnerAndMode, hash_and_keep, needs_content,
+    HashedContent, InspectedDirectory, InspectedEntry, InspectedFile, InspectionDepth, OwnerAndMode, hash_and_keep, needs_content,
 };
 use crate::model::RunId;
 
@@ -34,23 +34,21 @@ pub(super) fn inspect_archive(archive: impl Read, bounds: ArchiveBounds) -> Resu
         } else {
             hash_and_keep(content, InspectionDepth::Digest).map_err(unreadable)?
         };
-        let (bytes, sha256, content) = hashed;
+        let (hashed, content) = hashed;
         let directory = match member.folder {
             ArchiveFolder::Top => &mut top,
             ArchiveFolder::Run => &mut run,
         };
-        let file = InspectedFile { access: NO_ACCESS, hard_links: 1, bytes, sha256, content };
+        let file = InspectedFile { access: NO_ACCESS, hard_links: 1, hashed, content };
         directory.entries.insert(member.name.clone().into_bytes(), InspectedEntry::File(file));
         Ok(())
     })?;
     Ok(InspectedArchive { run_id, top, run })
 }
 
-type HashedContent = (u64, crate::model::Digest, Option<Vec<u8>>);
-
 fn hash_limited_content(content: &mut dyn Read) -> Result<HashedContent, ArchiveProblem> {
     let hashed = hash_and_keep(&mut content.take(MOST_KEPT + 1), InspectionDepth::Content).map_err(unreadable)?;
-    if hashed.0 > MOST_KEPT { Err(ArchiveProblem::TooLarge(MOST_KEPT)) } else { Ok(hashed) }
+    if hashed.0.bytes > MOST_KEPT { Err(ArchiveProblem::TooLarge(MOST_KEPT)) } else { Ok(hashed) }
 }
 
 fn unreadable(error: io::Error) -> ArchiveProblem {

@@ -50,8 +50,8 @@ pub(super) fn verify_archive(
 }
 
 fn compare(base: &Path, file: &InspectedFile, packed: &PackedRun) -> Option<EvidenceFault> {
-    let is_unchanged = (file.bytes, file.sha256) == (packed.archive_bytes, packed.archive_hash);
-    let detail = || format!("its SHA-256 is {}, the ledger has {}", file.sha256, packed.archive_hash);
+    let is_unchanged = (file.hashed.bytes, file.hashed.sha256) == (packed.archive_bytes, packed.archive_hash);
+    let detail = || format!("its SHA-256 is {}, the ledger has {}", file.hashed.sha256, packed.archive_hash);
     (!is_unchanged).then(|| EvidenceFault::new(FaultKind::ArchiveChanged, base, detail()))
 }
 

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-use crate::evidence::files::hash_file;
+use crate::evidence::files::{SizeAndDigest, hash_file};
 use crate::evidence::keys::{KeyRing, is_temporary_key_file, key_files, keys_directory, read_key_ring};
 use crate::evidence::names::run_from_archive_name;
 use crate::evidence::verification::check_keys::{check_keys, check_takeover_lines};
@@ -191,7 +191,10 @@ impl VerificationResult {
                 (FaultKind::RunPruned, Some(run_id)) => {
                     let is_last = ledger.pruned_last.iter().any(|run| run.run_id == run_id);
                     let hashed = hash_file(&root.join(&fault.file)).ok();
-                    let recorded = ledger.archived.get(&run_id).map(|packed| (packed.archive_bytes, packed.archive_hash));
+                    let recorded = ledger
+                        .archived
+                        .get(&run_id)
+                        .map(|packed| SizeAndDigest { bytes: packed.archive_bytes, sha256: packed.archive_hash });
                     (is_last && hashed.is_some() && hashed == recorded).then_some(UnfinishedKind::Pruning)
                 }
                 _ => None,
@@ -356,7 +359,7 @@ fn verify_run(
 /// Returns how many regular files there are, and the sum of their sizes.
 pub(super) fn file_count_and_size(found: &InspectedDirectory) -> (u64, u64) {
     let sizes = found.entries.values().filter_map(|entry| match entry {
-        InspectedEntry::File(file) => Some(file.bytes),
+        InspectedEntry::File(file) => Some(file.hashed.bytes),
         InspectedEntry::Link(_) | InspectedEntry::Directory(_) | InspectedEntry::Other | InspectedEntry::Unreadable(_) => None,
     });
     sizes.fold((0, 0), |(files, bytes), size| (files + 1, bytes + size))

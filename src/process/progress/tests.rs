@@ -8,6 +8,7 @@ use crate::process::clock;
 use crate::process::protocol::ActionNumber;
 
 use super::*;
+use crate::model::IsolationLevel;
 
 const NUMBER: ActionNumber = ActionNumber(1);
 const PYTEST: [StopStage; 2] = [StopStage::Sigint, StopStage::Sigterm];

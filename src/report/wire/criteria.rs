@@ -2,7 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::model::{CompletionStatus, ConditionValue, EvidenceKind, OverallResult, PartialReason, TaskStatus};
+use crate::model::{
+    CompletionStatus, ConditionValue, EvidenceKind, JudgedExpectation, JudgedFailure, OverallResult, PartialReason, TaskStatus,
+};
 
 /// The verdict. Checks from `proctor.toml` or from discovery have no conditions: only blocking results count (E7).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -10,16 +12,16 @@ use crate::model::{CompletionStatus, ConditionValue, EvidenceKind, OverallResult
 pub struct ValidationCriteriaV2 {
     /// The conditions that must be met; absent if the task has no criteria of its own.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub success_conditions: Option<SuccessConditionsV2>,
+    pub success_conditions: Option<MetCountsV2<SuccessConditionV2>>,
     /// The conditions that must not be triggered; absent if the task has no criteria of its own.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failure_conditions: Option<FailureConditionsV2>,
     /// The expectations on the output (addition); absent if there are none.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub expected_output: Option<ExpectedOutputV2>,
+    pub expected_output: Option<MetCountsV2<JudgedExpectation>>,
     /// The evaluation of the declared failure (addition, C06); absent if no test was declared to fail.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub expected_failure: Option<ExpectedFailureV2>,
+    pub expected_failure: Option<JudgedFailure>,
     /// PASSED or FAILED; absent if the run has no verdict (E17).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub overall_result: Option<OverallResult>,
@@ -54,10 +56,10 @@ pub struct CompletionV2 {
     pub reason: String,
 }
 
-/// The success conditions: `met + failed = total`, all counted over `details` (C65).
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+/// What had to be met: `met + failed = total`, all counted over `details` (C65).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct SuccessConditionsV2 {
+pub struct MetCountsV2<D> {
     /// The number of conditions.
     pub total: u64,
     /// The number of conditions that are met.
@@ -65,7 +67,7 @@ pub struct SuccessConditionsV2 {
     /// The number of conditions that are not met or unknown.
     pub failed: u64,
     /// One entry for each condition.
-    pub details: Vec<SuccessConditionV2>,
+    pub details: Vec<D>,
 }
 
 /// A success condition and its evaluation.
@@ -137,48 +139,7 @@ pub struct ActualValueV2 {
     pub value: Option<ConditionValue>,
 }
 
-/// The expectations on the output: `met + failed = total`, all counted over `details`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct ExpectedOutputV2 {
-    /// The number of expectations.
-    pub total: u64,
-    /// The number of expectations that are met.
-    pub met: u64,
-    /// The number of expectations that are not met.
-    pub failed: u64,
-    /// One entry for each expectation.
-    pub details: Vec<ExpectationV2>,
-}
-
-/// The evaluation of the tests that were declared to fail.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct ExpectedFailureV2 {
-    /// The declared tests, as written in the specification.
-    pub declared: Vec<String>,
-    /// The tests that did not pass, by their names in the report.
-    pub failed: Vec<String>,
-    /// Whether all declared tests failed and no other test did.
-    pub met: bool,
-    /// Why it is not met.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub reason: Option<String>,
-}
-
-/// An expectation on the output.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct ExpectationV2 {
-    /// The expectation in words.
-    pub expectation: String,
-    pub met: bool,
-    /// Why it is not met.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub reason: Option<String>,
-}
-
-/// The kinds of evidence that a task requires. Each required kind is in exactly one of the other two lists (C68).
+/// The evidence a task asks for, by kind: each required kind is in one of the other lists (C68).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RequiredEvidenceV2 {

@@ -26,9 +26,10 @@ pub struct FileRecordV1 {
     pub result: FileResultV1,
     /// The meaning of the result.
     pub judgement: JudgementV1,
-    /// When the check was made, and how long it took.
-    pub execution: LookV1,
-    /// The origin of the record.
+    /// When, and how long it took.
+    #[serde(rename = "execution")]
+    pub timing: LookV1,
+    /// Where the record comes from.
     pub authenticity: SeenByV1,
 }
 

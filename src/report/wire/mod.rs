@@ -24,8 +24,8 @@ pub use context::{
     ReusedVerdictV2, RouteV2, SurvivorV2, TddV2, TreeIssueV2, TreeV2,
 };
 pub use criteria::{
-    ActualValueV2, CompletionV2, ExpectationV2, ExpectedFailureV2, ExpectedOutputV2, FailureConditionV2, FailureConditionsV2,
-    RequiredEvidenceV2, SuccessConditionV2, SuccessConditionsV2, ValidationCriteriaV2,
+    ActualValueV2, CompletionV2, FailureConditionV2, FailureConditionsV2, MetCountsV2, RequiredEvidenceV2, SuccessConditionV2,
+    ValidationCriteriaV2,
 };
 pub use debt::{
     AgentInstructionsV1, ContextV1, DebtAuthenticityV1, DebtClassificationV1, DebtDestinationsV2, DebtDiagnosticsV1,

@@ -268,8 +268,10 @@ pub struct DiagnosticsRecordV1 {
     pub tool: String,
     /// When and how the action ended.
     pub execution: ExecutionV1,
-    /// Errors and warnings after the policy was applied.
-    pub diagnostics: Vec<Diagnostic>,
+    /// Errors and warnings, as the policy left them.
+    #[serde(rename = "diagnostics")]
+    pub findings: Vec<Diagnostic>,
+    /// Their counts.
     pub summary: DiagnosticSummary,
     /// The origin of the record.
     pub authenticity: RecordAuthenticityV1,

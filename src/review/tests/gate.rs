@@ -21,7 +21,7 @@ fn decide(outputs: [&str; 2]) -> (ReviewDecision, usize) {
 #[test]
 fn row_40_the_retry_approves() {
     let (decision, outputs) = decide(["The code looks good overall.", "**Ready to merge? Yes**"]);
-    assert_eq!((decision, outputs), (ReviewDecision::Approved(DecidingAttempt::Retry), 2));
+    assert_eq!((decision, outputs), (ReviewDecision::Proceed(DecidingAttempt::Retry), 2));
     assert_eq!(announcement(&decision), "Code review APPROVED (retry succeeded)");
     let (decision, outputs) = decide(["**Ready to merge? Yes**", "never asked for"]);
     assert_eq!((announcement(&decision).as_str(), outputs), ("Code review APPROVED", 1));
@@ -29,9 +29,9 @@ fn row_40_the_retry_approves() {
 
 #[test]
 fn row_41_the_retry_rejects() {
-    assert_eq!(decide(["LGTM", "Ready to merge? No"]).0, ReviewDecision::Rejected(Rejection::No, DecidingAttempt::Retry));
+    assert_eq!(decide(["LGTM", "Ready to merge? No"]).0, ReviewDecision::Fix(Rejection::No, DecidingAttempt::Retry));
     let (decision, _) = decide(["", "Ready to merge? With fixes"]);
-    assert_eq!(decision, ReviewDecision::Rejected(Rejection::WithFixes, DecidingAttempt::Retry));
+    assert_eq!(decision, ReviewDecision::Fix(Rejection::WithFixes, DecidingAttempt::Retry));
     assert!(announcement(&decision).starts_with("Review requires fixes before proceeding"));
 }
 
@@ -39,7 +39,7 @@ fn row_41_the_retry_rejects() {
 fn row_42_two_kinds_of_nothing_are_both_named() {
     for outputs in [["", "Great work!"], ["Great work!", ""]] {
         let (decision, _) = decide(outputs);
-        assert!(matches!(decision, ReviewDecision::Indeterminate(IndeterminateReason::MalformedTwice { .. })), "{decision:?}");
+        assert!(matches!(decision, ReviewDecision::AskPerson(IndeterminateReason::MalformedTwice { .. })), "{decision:?}");
         let text = announcement(&decision);
         assert!(text.starts_with("Code review failed twice with malformed output"), "{text}");
         assert!(text.contains("returned no output") && text.contains("missing the 'Ready to merge?' field"), "{text}");
@@ -50,16 +50,14 @@ fn row_42_two_kinds_of_nothing_are_both_named() {
 #[test]
 fn row_43_a_rejection_is_never_asked_again() {
     let (decision, outputs) = decide(["Ready to merge? No", "Ready to merge? Yes"]);
-    assert_eq!((decision, outputs), (ReviewDecision::Rejected(Rejection::No, DecidingAttempt::First), 1));
+    assert_eq!((decision, outputs), (ReviewDecision::Fix(Rejection::No, DecidingAttempt::First), 1));
     assert_eq!(announcement(&decision), "Review explicitly rejected");
 }
 
 #[test]
 fn row_44_the_same_bytes_twice_are_named() {
     let (decision, _) = decide(["LGTM", "LGTM"]);
-    let ReviewDecision::Indeterminate(IndeterminateReason::MalformedTwice { outputs, .. }) = decision else {
-        panic!("{decision:?}")
-    };
+    let ReviewDecision::AskPerson(IndeterminateReason::MalformedTwice { outputs, .. }) = decision else { panic!("{decision:?}") };
     assert_eq!(outputs, OutputComparison::Identical);
     assert!(announcement(&decision).contains("identical output"));
 }
@@ -71,11 +69,11 @@ fn an_approval_after_a_rejection_in_a_failed_attempt_does_not_count() {
     assert_eq!(why, Malformation::Transport(ReviewerFault::ExitCode(1)));
     let step = gate.next_step(read("Ready to merge? Yes"), Digest::of(b"b"));
     assert!(
-        matches!(step, ReviewStep::Decided(ReviewDecision::Indeterminate(IndeterminateReason::RejectedBefore { .. }))),
+        matches!(step, ReviewStep::Decided(ReviewDecision::AskPerson(IndeterminateReason::RejectedBefore { .. }))),
         "{step:?}"
     );
     let step = gate.next_step(read("Ready to merge? No"), Digest::of(b"b"));
-    assert_eq!(step, ReviewStep::Decided(ReviewDecision::Rejected(Rejection::No, DecidingAttempt::Retry)));
+    assert_eq!(step, ReviewStep::Decided(ReviewDecision::Fix(Rejection::No, DecidingAttempt::Retry)));
 }
 
 #[test]

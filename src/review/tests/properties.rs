@@ -131,6 +131,6 @@ proptest! {
             },
         };
         let explicit = has_one_approval_line(&first) || has_one_approval_line(&second);
-        prop_assert!(explicit || !matches!(decision, ReviewDecision::Approved(_)));
+        prop_assert!(explicit || !matches!(decision, ReviewDecision::Proceed(_)));
     }
 }

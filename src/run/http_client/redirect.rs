@@ -11,59 +11,49 @@ const HARMLESS: &[header::HeaderName] = &[header::ACCEPT, header::ACCEPT_LANGUAG
 const OF_A_BODY: &[header::HeaderName] =
     &[header::CONTENT_TYPE, header::CONTENT_LENGTH, header::CONTENT_ENCODING, header::CONTENT_LANGUAGE];
 
-/// A request that can be sent again.
-#[derive(Debug, Clone)]
-pub(super) struct Message {
-    pub(super) method: Method,
-    pub(super) uri: Uri,
-    pub(super) headers: HeaderMap,
-    pub(super) body: Vec<u8>,
+/// Returns a request with what is sent as its body.
+pub(super) fn with_body<B>(request: &Request<Vec<u8>>, body: B) -> Request<B> {
+    let mut sent = Request::new(body);
+    *sent.method_mut() = request.method().clone();
+    *sent.uri_mut() = request.uri().clone();
+    *sent.headers_mut() = request.headers().clone();
+    sent
 }
 
-impl Message {
-    pub(super) fn of(request: Request<Vec<u8>>) -> Self {
-        let (parts, body) = request.into_parts();
-        Self { method: parts.method, uri: parts.uri, headers: parts.headers, body }
+/// Returns the request that an answer redirects to, or why it cannot be followed; none where it redirects nowhere.
+pub(super) fn redirected(
+    request: &Request<Vec<u8>>,
+    status: StatusCode,
+    location: Option<&HeaderValue>,
+) -> Option<Result<Request<Vec<u8>>, String>> {
+    let keeps_method = match status {
+        StatusCode::MOVED_PERMANENTLY | StatusCode::FOUND | StatusCode::SEE_OTHER => false,
+        StatusCode::TEMPORARY_REDIRECT | StatusCode::PERMANENT_REDIRECT => true,
+        _ => return None,
+    };
+    let location = location?;
+    if keeps_method && !request.body().is_empty() {
+        return Some(Err("the answer redirects a request that has a body".to_owned()));
     }
-
-    /// Returns the request with this body.
-    pub(super) fn with<B>(&self, body: B) -> Request<B> {
-        let mut request = Request::new(body);
-        *request.method_mut() = self.method.clone();
-        *request.uri_mut() = self.uri.clone();
-        *request.headers_mut() = self.headers.clone();
-        request
+    let Some(uri) = location.to_str().ok().and_then(|location| joined(request.uri(), location)) else {
+        return Some(Err(format!(
+            "the answer redirects to what is no address: {}",
+            String::from_utf8_lossy(location.as_bytes())
+        )));
+    };
+    let mut next = with_body(request, request.body().clone());
+    *next.uri_mut() = uri;
+    if !keeps_method && next.method() != Method::HEAD {
+        *next.method_mut() = Method::GET;
+        next.body_mut().clear();
+        OF_A_BODY.iter().for_each(|name| drop(next.headers_mut().remove(name)));
     }
-
-    /// Returns the request that an answer redirects to, or why it cannot be followed; none: the answer is no redirect.
-    pub(super) fn redirected(&self, status: StatusCode, location: Option<&HeaderValue>) -> Option<Result<Self, String>> {
-        let keeps_method = match status {
-            StatusCode::MOVED_PERMANENTLY | StatusCode::FOUND | StatusCode::SEE_OTHER => false,
-            StatusCode::TEMPORARY_REDIRECT | StatusCode::PERMANENT_REDIRECT => true,
-            _ => return None,
-        };
-        let location = location?;
-        if keeps_method && !self.body.is_empty() {
-            return Some(Err("the answer redirects a request that has a body".to_owned()));
-        }
-        let Some(uri) = location.to_str().ok().and_then(|location| joined(&self.uri, location)) else {
-            return Some(Err(format!(
-                "the answer redirects to what is no address: {}",
-                String::from_utf8_lossy(location.as_bytes())
-            )));
-        };
-        let mut next = Self { uri, ..self.clone() };
-        if !keeps_method && next.method != Method::HEAD {
-            next.method = Method::GET;
-            next.body.clear();
-            OF_A_BODY.iter().for_each(|name| drop(next.headers.remove(name)));
-        }
-        if origin(&next.uri) != origin(&self.uri) {
-            next.headers =
-                next.headers.iter().filter(|(name, _)| HARMLESS.contains(name)).map(|(n, v)| (n.clone(), v.clone())).collect();
-        }
-        Some(Ok(next))
+    if origin(next.uri()) != origin(request.uri()) {
+        let kept: HeaderMap =
+            next.headers().iter().filter(|(name, _)| HARMLESS.contains(name)).map(|(n, v)| (n.clone(), v.clone())).collect();
+        *next.headers_mut() = kept;
     }
+    Some(Ok(next))
 }
 
 /// Returns scheme, host and port. Two addresses with the same values belong to one server.
@@ -115,7 +105,7 @@ fn without_dots(path: &str) -> String {
 mod tests {
     use super::*;
 
-    fn message(uri: &str) -> Message {
+    fn message(uri: &str) -> Request<Vec<u8>> {
         let headers = [
             ("accept", "text/plain"),
             ("authorization", "Bearer x"),
@@ -127,19 +117,22 @@ mod tests {
         let header = |(name, value): (&str, &str)| {
             (name.parse::<header::HeaderName>().expect("a name"), HeaderValue::from_str(value).expect("a value"))
         };
-        let headers = headers.into_iter().map(header).collect();
-        Message { method: Method::POST, uri: uri.parse().expect("an address"), headers, body: b"x".to_vec() }
+        let mut message = Request::new(b"x".to_vec());
+        *message.method_mut() = Method::POST;
+        *message.uri_mut() = uri.parse().expect("an address");
+        *message.headers_mut() = headers.into_iter().map(header).collect();
+        message
     }
 
-    fn names(message: &Message) -> Vec<&str> {
-        let mut names: Vec<_> = message.headers.keys().map(header::HeaderName::as_str).collect();
+    fn names(message: &Request<Vec<u8>>) -> Vec<&str> {
+        let mut names: Vec<_> = message.headers().keys().map(header::HeaderName::as_str).collect();
         names.sort_unstable();
         names
     }
 
-    fn followed(from: &str, status: u16, to: &str) -> Option<Result<Message, String>> {
+    fn followed(from: &str, status: u16, to: &str) -> Option<Result<Request<Vec<u8>>, String>> {
         let location = HeaderValue::from_str(to).expect("a value");
-        message(from).redirected(StatusCode::from_u16(status).expect("a status"), Some(&location))
+        redirected(&message(from), StatusCode::from_u16(status).expect("a status"), Some(&location))
     }
 
     #[test]
@@ -157,7 +150,7 @@ mod tests {
         ] {
             let next = followed("http://a.example/here", 302, to).expect("it redirects").expect("it can be followed");
             assert_eq!(names(&next), kept, "{to}");
-            assert_eq!((next.method, next.body), (Method::GET, Vec::new()), "{to}");
+            assert_eq!((next.method(), next.body()), (&Method::GET, &Vec::new()), "{to}");
         }
     }
 
@@ -172,7 +165,7 @@ mod tests {
             ("../../../..", "http://a.example/"),
         ] {
             let next = followed("http://a.example/b/c?page=1", 303, to).expect("it redirects").expect("it can be followed");
-            assert_eq!(next.uri.to_string(), expected, "{to}");
+            assert_eq!(next.uri().to_string(), expected, "{to}");
         }
         for to in ["ftp://b.example/", "http://", "http://b example/"] {
             let refused = followed("http://a.example/", 302, to).expect("it redirects").expect_err("it cannot be followed");
@@ -187,11 +180,13 @@ mod tests {
             assert_eq!(refused.expect_err("it has a body"), "the answer redirects a request that has a body");
         }
         assert!([200, 304, 300, 404].iter().all(|status| followed("http://a.example/", *status, "/there").is_none()));
-        assert!(message("http://a.example/").redirected(StatusCode::FOUND, None).is_none());
-        let head = Message { method: Method::HEAD, body: Vec::new(), ..message("http://a.example/") };
+        assert!(redirected(&message("http://a.example/"), StatusCode::FOUND, None).is_none());
+        let mut head = message("http://a.example/");
+        *head.method_mut() = Method::HEAD;
+        head.body_mut().clear();
         for status in [StatusCode::SEE_OTHER, StatusCode::TEMPORARY_REDIRECT] {
-            let next = head.redirected(status, Some(&HeaderValue::from_static("/there")));
-            assert_eq!(next.expect("it redirects").expect("it can be followed").method, Method::HEAD);
+            let next = redirected(&head, status, Some(&HeaderValue::from_static("/there")));
+            assert_eq!(next.expect("it redirects").expect("it can be followed").method(), Method::HEAD);
         }
     }
 }

@@ -46,7 +46,7 @@ fn answer(status: &str, headers: &str, body: &[u8]) -> Vec<u8> {
     [head.as_bytes(), body].concat()
 }
 
-fn answered(sent: Sent) -> Answer {
+fn answered(sent: Sent) -> HttpAnswer {
     let ExchangeOutcome::Answered(answer) = sent.outcome else { panic!("{sent:?}") };
     answer
 }
@@ -129,9 +129,9 @@ fn redirects_end_somewhere() {
 
 #[test]
 fn a_body_is_read_up_to_its_cap_and_one_that_ends_early_is_no_answer() {
-    let (address, serving) = serve(vec![answer("200 OK", "", &vec![b'x'; Answer::BODY_CAP + 10])]);
+    let (address, serving) = serve(vec![answer("200 OK", "", &vec![b'x'; HttpAnswer::BODY_CAP + 10])]);
     let long = answered(send(&HttpRequest::get(format!("http://{address}/")), &PATIENT));
-    assert_eq!((long.body.len(), long.is_complete), (Answer::BODY_CAP, false));
+    assert_eq!((long.body.len(), long.is_complete), (HttpAnswer::BODY_CAP, false));
     serving.join().expect("it served");
     let cut = b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\nConnection: close\r\n\r\nhalf".to_vec();
     let (address, serving) = serve(vec![cut]);
@@ -213,7 +213,7 @@ fn a_request_that_is_over_before_it_connects_leaves_no_connection() {
         }
         let (_, message) = compose(&request).expect("it is a request");
         let course = Course { hops: 0, begun: clock::monotonic(), timeout };
-        let outcome = exchange(&agent, Message::of(message), &[address], &course);
+        let outcome = exchange(&agent, message, &[address], &course);
         let is_as_expected = if stopped {
             matches!(outcome, ExchangeOutcome::Unanswered(_))
         } else {

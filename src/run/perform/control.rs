@@ -43,7 +43,7 @@ impl Performer<'_, '_> {
         let limits = limits_of(action, allowed.timeout);
         let mut launch = self.prepare_launch(action, limits, (prepared.argv, attempts), &environment, (&names, &output))?;
         let ended = self.supervise(action, &mut launch)?;
-        let request = ReportRequest::Ours { path: prepared.report, channel: "control" };
+        let request = ReportRequest::Ours { path: prepared.report_file, channel: "control" };
         let report = take_report(&request, &output, &self.working_directory(action));
         let seen = tools::interpret_control(&ended.end, &report, &nonce);
         let mut files = self.keep_streams(action, &ended, &names)?;

@@ -275,7 +275,7 @@ pub(super) fn seen_by_the_tool(action: &Action, environment: &ChildEnvironment) 
 /// Returns whether the kernel guarantees that no process of an action is left. Without this guarantee, an undetected process may
 /// still hold its directory.
 fn is_nobody_left(ended: &Ended) -> bool {
-    ended.end.is_of_its_own() && ended.kept.as_ref().is_some_and(|kept| kept.level == IsolationLevel::Namespace)
+    ended.end.is_of_its_own() && ended.kept.as_ref().is_some_and(|kept| kept.reached.level == IsolationLevel::Namespace)
 }
 
 /// Shortens the captured output. It has been interpreted and is only shown from now on, but is kept until the end of the run.

@@ -126,15 +126,15 @@ impl Performer<'_, '_> {
 fn decided(decision: &ReviewDecision, action: &Action, survivors: usize) -> (CategoryCode, ReviewVerdict, String) {
     let reason = announcement(decision);
     let (category, verdict) = match decision {
-        ReviewDecision::Approved(_) if survivors > 0 && action.on_survivors == OnSurvivors::Fail => {
+        ReviewDecision::Proceed(_) if survivors > 0 && action.on_survivors == OnSurvivors::Fail => {
             let reason = format!(
                 "{survivors} process(es) were still running when the reviewer had ended, and `on_survivors = \"fail\"`: its approval does not count"
             );
             return (CategoryCode::SurvivorsLeft, ReviewVerdict::Indeterminate, reason);
         }
-        ReviewDecision::Approved(_) => (CategoryCode::ReviewApproved, ReviewVerdict::Approved),
-        ReviewDecision::Rejected(..) => (CategoryCode::ReviewRejected, ReviewVerdict::Rejected),
-        ReviewDecision::Indeterminate(_) => (CategoryCode::NoVerdict, ReviewVerdict::Indeterminate),
+        ReviewDecision::Proceed(_) => (CategoryCode::ReviewApproved, ReviewVerdict::Approved),
+        ReviewDecision::Fix(..) => (CategoryCode::ReviewRejected, ReviewVerdict::Rejected),
+        ReviewDecision::AskPerson(_) => (CategoryCode::NoVerdict, ReviewVerdict::Indeterminate),
     };
     (category, verdict, reason)
 }

@@ -22,7 +22,7 @@ use crate::run::carry_out::{heeded, skip_reason};
 use crate::run::health::{Health, Look, look_at_port, look_at_url};
 use crate::run::perform::running_service::{RunningService, SLICE, Scene};
 use crate::run::perform::{Allowed, Attempts, Performer, limits_of, not_started};
-use crate::run::queue::{Answer, Turn};
+use crate::run::queue::{AwaitedTurn, Turn};
 use crate::tools::{self, ServiceInput, ServiceLife};
 
 /// The time limit for checking a port before the start. On this machine a connection is accepted or refused at once.
@@ -42,7 +42,7 @@ pub(crate) enum Started {
 impl Performer<'_, '_> {
     /// Waits for a turn and starts a service. Returns when it is ready or has ended.
     pub(crate) fn start_service(&mut self, action: &Action, service: &Service) -> Result<Started, ProjectError> {
-        let Answer { turn, waited } = self.next_turn(action)?;
+        let AwaitedTurn { turn, waited } = self.next_turn(action)?;
         let _slot = match turn {
             Turn::Given(slot) => slot,
             Turn::Stopped => {

@@ -55,13 +55,13 @@ fn wanted() -> Wanted<'static> {
     Wanted { check: CHECK, environment: environment(), tree: Some(tree()) }
 }
 
-fn refusal(change: impl FnOnce(&mut ExecutionReportV2)) -> Option<Refusal> {
+fn refusal(change: impl FnOnce(&mut ExecutionReportV2)) -> Option<ReuseRefusal> {
     let mut report = report();
     change(&mut report);
     entry_to_reuse(&report, &wanted()).err()
 }
 
-fn refusal_of_entry(change: impl FnOnce(&mut ActionResultV2)) -> Option<Refusal> {
+fn refusal_of_entry(change: impl FnOnce(&mut ActionResultV2)) -> Option<ReuseRefusal> {
     refusal(|report| change(&mut report.step_execution.results[0]))
 }
 
@@ -104,7 +104,11 @@ fn an_earlier_verdict_stands_for_the_check_whatever_it_says() {
 #[test]
 fn a_report_without_a_verdict_stands_for_nothing() {
     for status in [OverallStatus::Interrupted, OverallStatus::Moved, OverallStatus::Superseded] {
-        assert_eq!(refusal(|report| report.execution_summary.overall_status = status), Some(Refusal::NoVerdict), "{status:?}");
+        assert_eq!(
+            refusal(|report| report.execution_summary.overall_status = status),
+            Some(ReuseRefusal::NoVerdict),
+            "{status:?}"
+        );
     }
     assert_eq!(refusal(|report| report.execution_summary.overall_status = OverallStatus::PartialSuccess), None);
 }
@@ -112,13 +116,13 @@ fn a_report_without_a_verdict_stands_for_nothing() {
 #[test]
 fn another_tree_or_environment_is_refused_and_so_is_one_that_is_not_known() {
     let other = TreeDigest(Digest::of(b"other"));
-    assert_eq!(refusal(|report| report.tree.as_mut().unwrap().before = other), Some(Refusal::OtherTree));
-    assert_eq!(refusal(|report| report.tree.as_mut().unwrap().after = Some(other)), Some(Refusal::OtherTree));
-    assert_eq!(refusal(|report| report.tree.as_mut().unwrap().after = None), Some(Refusal::OtherTree));
-    assert_eq!(refusal(|report| report.tree = None), Some(Refusal::OtherTree));
+    assert_eq!(refusal(|report| report.tree.as_mut().unwrap().before = other), Some(ReuseRefusal::OtherTree));
+    assert_eq!(refusal(|report| report.tree.as_mut().unwrap().after = Some(other)), Some(ReuseRefusal::OtherTree));
+    assert_eq!(refusal(|report| report.tree.as_mut().unwrap().after = None), Some(ReuseRefusal::OtherTree));
+    assert_eq!(refusal(|report| report.tree = None), Some(ReuseRefusal::OtherTree));
     let changed = |report: &mut ExecutionReportV2| report.environment.as_mut().unwrap().digest = Digest::of(b"other");
-    assert_eq!(refusal(changed), Some(Refusal::OtherEnvironment));
-    assert_eq!(refusal(|report| report.environment = None), Some(Refusal::OtherEnvironment));
+    assert_eq!(refusal(changed), Some(ReuseRefusal::OtherEnvironment));
+    assert_eq!(refusal(|report| report.environment = None), Some(ReuseRefusal::OtherEnvironment));
     let mut of_other_tree = report();
     of_other_tree.tree = None;
     let by_files = Wanted { tree: None, ..wanted() };
@@ -127,18 +131,18 @@ fn another_tree_or_environment_is_refused_and_so_is_one_that_is_not_known() {
 
 #[test]
 fn only_what_was_carried_out_and_ended_by_itself_is_reused() {
-    let rows: [(&str, Change, Refusal); 11] = [
-        ("another id", |entry| entry.action_id = crate::model::ActionId::numbered("STEP", 2), Refusal::NoSuchCheck),
-        ("another name", |entry| entry.name = "other".to_owned(), Refusal::NoSuchCheck),
-        ("skipped", |entry| entry.disposition = DispositionV2::Skipped, Refusal::NotCarriedOut),
-        ("reused itself", |entry| entry.disposition = DispositionV2::Reused, Refusal::NotCarriedOut),
-        ("invalid", |entry| entry.disposition = DispositionV2::Invalid, Refusal::NotCarriedOut),
-        ("no exit code", |entry| entry.result.as_mut().unwrap().exit_code = None, Refusal::NotSettled),
-        ("output cut off", |entry| entry.result.as_mut().unwrap().pipes_left_open = Some(true), Refusal::NotSettled),
-        ("no result", |entry| entry.result = None, Refusal::NotSettled),
-        ("no classification", |entry| entry.classification = None, Refusal::NotSettled),
-        ("a status that contradicts it", |entry| entry.status = Some(ResultType::Success), Refusal::NotSettled),
-        ("blocking is not known", |entry| entry.blocking = None, Refusal::NotSettled),
+    let rows: [(&str, Change, ReuseRefusal); 11] = [
+        ("another id", |entry| entry.action_id = crate::model::ActionId::numbered("STEP", 2), ReuseRefusal::NoSuchCheck),
+        ("another name", |entry| entry.name = "other".to_owned(), ReuseRefusal::NoSuchCheck),
+        ("skipped", |entry| entry.disposition = DispositionV2::Skipped, ReuseRefusal::NotCarriedOut),
+        ("reused itself", |entry| entry.disposition = DispositionV2::Reused, ReuseRefusal::NotCarriedOut),
+        ("invalid", |entry| entry.disposition = DispositionV2::Invalid, ReuseRefusal::NotCarriedOut),
+        ("no exit code", |entry| entry.result.as_mut().unwrap().exit_code = None, ReuseRefusal::NotSettled),
+        ("output cut off", |entry| entry.result.as_mut().unwrap().pipes_left_open = Some(true), ReuseRefusal::NotSettled),
+        ("no result", |entry| entry.result = None, ReuseRefusal::NotSettled),
+        ("no classification", |entry| entry.classification = None, ReuseRefusal::NotSettled),
+        ("a status that contradicts it", |entry| entry.status = Some(ResultType::Success), ReuseRefusal::NotSettled),
+        ("blocking is not known", |entry| entry.blocking = None, ReuseRefusal::NotSettled),
     ];
     for (what, change, expected) in rows {
         assert_eq!(refusal_of_entry(change), Some(expected), "{what}");
@@ -150,7 +154,7 @@ fn results_that_depend_on_more_than_the_inputs_are_not_reused() {
     use CategoryCode::{CollectionError, ConftestError, NotStarted, Signalled, Stopped, TimedOut, ToolNotFound};
     for code in [CollectionError, ConftestError, ToolNotFound, NotStarted, TimedOut, Signalled, Stopped] {
         let refused = refusal_of_entry(|entry| entry.classification.as_mut().unwrap().code = code);
-        assert_eq!(refused, Some(Refusal::NotSettled), "{code:?}");
+        assert_eq!(refused, Some(ReuseRefusal::NotSettled), "{code:?}");
     }
     use CategoryCode::{Clean, ExpectedExit, Findings, TestsFailed, TestsPassed};
     for code in [TestsPassed, TestsFailed, Findings, Clean, ExpectedExit] {

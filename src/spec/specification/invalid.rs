@@ -4,7 +4,7 @@
 use serde::Deserialize as _;
 use serde_json::Value;
 
-use crate::model::{ActionId, ActionPhase, ActionType, Problem};
+use crate::model::{ActionId, ActionOutline, ActionPhase, ActionType, Problem};
 
 /// The keys of a task's lists of actions, with their phases.
 const LISTS: [(&str, ActionPhase); 3] =
@@ -19,14 +19,8 @@ pub struct InvalidAction {
     pub task: String,
     /// The JSON pointer to the action.
     pub pointer: String,
-    pub phase: ActionPhase,
-    /// The action's id; if it has none, an id made from its place.
-    pub id: ActionId,
-    pub action_type: ActionType,
-    /// The description; empty if it has none.
-    pub description: String,
-    /// The command, URL or file of the action; empty if it has none.
-    pub subject: String,
+    /// As far as it can be read.
+    pub outline: ActionOutline,
 }
 
 impl InvalidAction {
@@ -65,11 +59,13 @@ fn read(task: &str, pointer: String, (phase, number): (ActionPhase, usize), acti
     Some(InvalidAction {
         task: task.to_owned(),
         pointer,
-        phase,
-        id: ActionId::try_from(text("actionId")).unwrap_or_else(|_| ActionId::numbered(phase.prefix(), number)),
-        action_type: ActionType::deserialize(action.get("type")?).ok()?,
-        description: text("description"),
-        subject: said.unwrap_or_default().to_owned(),
+        outline: ActionOutline {
+            phase,
+            id: ActionId::try_from(text("actionId")).unwrap_or_else(|_| ActionId::numbered(phase.prefix(), number)),
+            action_type: ActionType::deserialize(action.get("type")?).ok()?,
+            description: text("description"),
+            subject: said.unwrap_or_default().to_owned(),
+        },
     })
 }
 
@@ -103,17 +99,20 @@ mod tests {
             fault("", Gravity::Hard),
         ];
         let invalid = invalid_actions(&document, &faults);
-        let seen: Vec<_> = invalid.iter().map(|action| (action.id.as_str(), action.phase, action.subject.as_str())).collect();
+        let seen: Vec<_> = invalid
+            .iter()
+            .map(|action| (action.outline.id.as_str(), action.outline.phase, action.outline.subject.as_str()))
+            .collect();
         assert_eq!(
             seen,
             [
                 ("STEP.1", ActionPhase::Step, "make"),
                 ("STEP.4", ActionPhase::Step, "make"),
                 ("STEP.11", ActionPhase::Step, "make"),
-                (invalid[3].id.as_str(), ActionPhase::Cleanup, "make"),
+                (invalid[3].outline.id.as_str(), ActionPhase::Cleanup, "make"),
             ]
         );
-        assert_eq!(invalid[3].action_type, ActionType::HttpRequest);
+        assert_eq!(invalid[3].outline.action_type, ActionType::HttpRequest);
         assert!(invalid_actions(&json!([1]), &faults).is_empty() && invalid_actions(&document, &[]).is_empty());
     }
 }

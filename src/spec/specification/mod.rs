@@ -30,11 +30,11 @@ pub use raw::{
     RawEvidenceKind, RawExecutionEngine, RawExecutionWorkflow, RawExecutorConfigurations, RawExpectedOutcome, RawExpectedOutput,
     RawFileValidationConfig, RawFileValidationParameters, RawGlobalConfiguration, RawHttpRequestConfig, RawHttpRequestParameters,
     RawInterpreter, RawLikelyFailure, RawLintToolPolicy, RawLintTools, RawLintingPolicy, RawLintingStrategy, RawMcpValidation,
-    RawMetadata, RawMisplacedExecutorConfig, RawParameters, RawQueryType, RawReady, RawReview, RawService, RawSeverity, RawShell,
+    RawMetadata, RawMisplacedExecutorConfig, RawParameters, RawQueryType, RawReady, RawReview, RawService, RawShell,
     RawSpecification, RawTask, RawTaskExtension, RawTerminalCommandConfig, RawTerminalCommandParameters, RawTestExecution,
     RawTypeCheckBlockOn, RawTypeCheckToolPolicy, RawTypeCheckTools, RawTypeCheckingPolicy, RawTypeCheckingStrategy,
-    RawValidateResponse, RawValidateResults, RawValidationCriteria, RawValidationPolicy, RawValidationType,
-    RawWorkflowPrerequisite, RawWorkflowPrerequisiteType,
+    RawValidateResults, RawValidationCriteria, RawValidationPolicy, RawValidationType, RawWorkflowPrerequisite,
+    RawWorkflowPrerequisiteType,
 };
 pub use read::{Reading, SPECIFICATION_SUFFIX, Specification, Surroundings, read_specification};
 pub use schema::SCHEMA_TEXT;

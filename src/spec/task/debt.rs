@@ -1,7 +1,7 @@
 //! Makes the settings for a task's debt from the specification's general settings and the task's likely failures.
 
-use crate::model::{DebtSettings, LikelyFailure, Severity};
-use crate::spec::specification::{RawDebtConfiguration, RawLikelyFailure, RawSeverity, RawTask};
+use crate::model::{DebtSettings, LikelyFailure};
+use crate::spec::specification::{RawDebtConfiguration, RawLikelyFailure, RawTask};
 
 /// Returns the settings for a task's debt. Missing values are the defaults of schema 2.0.0.
 pub(super) fn debt(configuration: Option<&RawDebtConfiguration>, task: &RawTask) -> DebtSettings {
@@ -14,7 +14,7 @@ pub(super) fn debt(configuration: Option<&RawDebtConfiguration>, task: &RawTask)
         routing: configuration.map_or(usual.routing, |said| said.routing_strategy),
         sprint_max_items: thresholds.and_then(|said| said.sprint_tasks_max_items).unwrap_or(usual.sprint_max_items),
         sprint_max_critical: thresholds.and_then(|said| said.sprint_tasks_max_critical).unwrap_or(usual.sprint_max_critical),
-        severities: severities.map_or(usual.severities, |said| said.iter().copied().map(severity).collect()),
+        severities: severities.map_or(usual.severities, |said| said.iter().copied().collect()),
         likely_failures: likely.map(likely_failure).collect(),
         dependencies: task.dependencies.clone(),
     }
@@ -24,16 +24,7 @@ fn likely_failure(raw: &RawLikelyFailure) -> LikelyFailure {
     LikelyFailure {
         scenario: raw.scenario.clone(),
         category: raw.expected_debt_category,
-        severity: severity(raw.expected_severity),
+        severity: raw.expected_severity,
         suggested_fix: raw.suggested_fix.clone(),
-    }
-}
-
-fn severity(raw: RawSeverity) -> Severity {
-    match raw {
-        RawSeverity::Critical => Severity::Critical,
-        RawSeverity::High => Severity::High,
-        RawSeverity::Medium => Severity::Medium,
-        RawSeverity::Low => Severity::Low,
     }
 }

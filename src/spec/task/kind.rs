@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use crate::model::{ActionKind, CommandLine, Digest, FileCheck, FileValidation, HttpBody, HttpRequest, ResponseChecks, Script};
+use crate::model::{ActionKind, CommandLine, Digest, FileCheck, FileValidation, HttpBody, HttpRequest, Script};
 use crate::shell::split_words;
 use crate::spec::specification::{
     RawCustomScriptParameters, RawFileValidationParameters, RawHttpRequestConfig, RawHttpRequestParameters, RawInterpreter,
@@ -85,18 +85,13 @@ pub(super) fn file_validation(raw: &RawFileValidationParameters, path: String) -
 
 /// Returns a request, with the settings for requests.
 pub(super) fn http_request(raw: &RawHttpRequestParameters, settings: Option<&RawHttpRequestConfig>) -> Done {
-    let checks = raw.validate_response.as_ref();
     let request = HttpRequest {
         url: raw.url.clone(),
         method: raw.method,
         headers: raw.headers.clone(),
         body: raw.body.clone().map(body),
-        expected_status: raw.expected_status.into_iter().collect(),
-        validate: ResponseChecks {
-            json_schema: checks.and_then(|checks| checks.json_schema.clone()).map(Value::Object),
-            contains_text: checks.and_then(|checks| checks.contains_text.clone()),
-            matches_regex: checks.and_then(|checks| checks.matches_regex.clone()),
-        },
+        expected_statuses: raw.expected_status.into_iter().collect(),
+        validate: raw.validate_response.clone().unwrap_or_default(),
         follow_redirects: settings.and_then(|settings| settings.follow_redirects) != Some(false),
         validate_ssl: settings.and_then(|settings| settings.validate_ssl) != Some(false),
     };

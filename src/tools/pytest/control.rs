@@ -32,7 +32,7 @@ pub struct ControlPreparation {
     /// The name of the plugin's file in the directory that was given, and its text.
     pub plugin: (String, String),
     /// Where the report will be.
-    pub report: PathBuf,
+    pub report_file: PathBuf,
 }
 
 /// Returns whether a command can have a control: arguments that are added to it reach pytest.
@@ -53,13 +53,13 @@ pub fn prepare_control(action: &Action, directory: &Path, link: Option<&Path>, n
         return None;
     }
     let module = format!("proctor_control_{nonce}");
-    let report = directory.join(JUNIT_NAME);
+    let report_file = directory.join(JUNIT_NAME);
     let ignore = link.map(|link| format!("--ignore={}", link.to_string_lossy()));
     // What the command selects by name or mark is taken back: the last of each counts.
     let ours = ["-p", &module, "-k", nonce, "-m", ""].map(str::to_owned);
     // What failed is remembered for `--last-failed`, and a control must not be.
     let kept = ["-o".to_owned(), format!("cache_dir={}", directory.join("cache").to_string_lossy())];
-    let asked = [format!("--junitxml={}", report.to_string_lossy())];
+    let asked = [format!("--junitxml={}", report_file.to_string_lossy())];
     let mut argv = action.command.argv.clone();
     insert_options(&mut argv, located.arguments_from, ours.into_iter().chain(kept).chain(ignore).chain(asked));
     let before = action.environment.get("PYTHONPATH").filter(|path| !path.is_empty());
@@ -69,7 +69,7 @@ pub fn prepare_control(action: &Action, directory: &Path, link: Option<&Path>, n
         argv,
         environment: vec![("PYTHONPATH".to_owned(), path)],
         plugin: (format!("{module}.py"), PLUGIN.replace("{nonce}", nonce)),
-        report,
+        report_file,
     })
 }
 

@@ -63,7 +63,7 @@ pub struct SeenAnswer {
     /// The headers by lower-case name.
     pub headers: BTreeMap<String, String>,
     /// The body as JSON, otherwise as text; none: it was not stored completely.
-    pub body: Option<Value>,
+    pub parsed_body: Option<Value>,
 }
 
 /// The observations of a run.
@@ -83,26 +83,26 @@ impl ConditionContext for SeenRun<'_> {
 
 impl SeenAction<'_> {
     fn field(&self, field: Field) -> Option<FieldValue<'_>> {
-        let count = |count: u64| Some(FieldValue::Number(as_number(count)));
+        let count = |count: u64| Some(FieldValue::from(as_number(count)));
         match field {
-            Field::ExitCode => self.exit_code().map(|code| FieldValue::Number(f64::from(code))),
-            Field::Success => self.status.map(|status| FieldValue::Boolean(status == ResultType::Success)),
+            Field::ExitCode => self.exit_code().map(|code| FieldValue::from(f64::from(code))),
+            Field::Success => self.status.map(|status| FieldValue::from(status == ResultType::Success)),
             Field::Duration => count(self.duration?.0),
-            Field::Stdout => self.stdout.map(|stream| FieldValue::Text(text_of(stream))),
-            Field::Stderr => self.stderr.map(|stream| FieldValue::Text(text_of(stream))),
+            Field::Stdout => self.stdout.map(|stream| FieldValue::Output(text_of(stream))),
+            Field::Stderr => self.stderr.map(|stream| FieldValue::Output(text_of(stream))),
             Field::ErrorCount => count(self.findings?.errors),
             Field::WarningCount => count(self.findings?.warnings),
             Field::TestsPassed => count(self.tests?.counts.passed),
             Field::TestsFailed => count(self.tests?.counts.failed),
             Field::TestsSkipped => count(self.tests?.counts.skipped),
             Field::TestsTotal => count(self.tests?.total),
-            Field::StatusCode => self.answer.as_ref().map(|answer| FieldValue::Number(f64::from(answer.status))),
-            Field::Body => self.answer.as_ref()?.body.as_ref().map(FieldValue::Json),
+            Field::StatusCode => self.answer.as_ref().map(|answer| FieldValue::from(f64::from(answer.status))),
+            Field::Body => self.answer.as_ref()?.parsed_body.as_ref().map(FieldValue::Json),
             Field::Headers => self.answer.as_ref().map(|answer| FieldValue::Texts(&answer.headers)),
-            Field::Exists => self.file.map(|file| FieldValue::Boolean(file.exists)),
+            Field::Exists => self.file.map(|file| FieldValue::from(file.exists)),
             Field::Size => count(self.file?.size?),
-            Field::IsValidJson => self.file?.is_valid_json.map(FieldValue::Boolean),
-            Field::PatternMatches => self.file?.pattern_matches.map(FieldValue::Boolean),
+            Field::IsValidJson => self.file?.is_valid_json.map(FieldValue::from),
+            Field::PatternMatches => self.file?.pattern_matches.map(FieldValue::from),
             // Only actions of types that are not carried out have these fields (E8).
             Field::Count | Field::Initialized => None,
         }

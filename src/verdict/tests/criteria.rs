@@ -129,7 +129,7 @@ fn every_field_that_was_seen_can_be_asked() {
     let answer = SeenAnswer {
         status: 201,
         headers: BTreeMap::from([("content-type".to_owned(), "application/json".to_owned())]),
-        body: Some(json!({"id": 1})),
+        parsed_body: Some(json!({"id": 1})),
     };
     let summary = DiagnosticSummary { errors: 1, warnings: 2, fixable: None, total_files: 1 };
     let lint =

@@ -141,17 +141,17 @@ proptest! {
         results.extend(others.into_iter().map(|(phase, is_invalid)| (phase, is_invalid.then_some(&invalid))));
         let flow = if finished { RunFlow::Finished } else { RunFlow::Interrupted };
         let verdict = judge_run(&results, &flow);
-        let counts = verdict.actions;
+        let counts = &verdict.actions;
         prop_assert_eq!(verdict.results.values().sum::<u32>(), counts.executed + counts.invalid);
         prop_assert_eq!(counts.executed + counts.skipped + counts.invalid, counts.total);
-        prop_assert_eq!(counts.prerequisites + counts.steps + counts.cleanup, counts.total);
+        prop_assert_eq!(counts.in_phase(ActionPhase::Prerequisite) + counts.in_phase(ActionPhase::Step) + counts.in_phase(ActionPhase::Cleanup), counts.total);
         prop_assert_eq!(counts.total as usize, results.len());
         prop_assert_eq!(verdict.results.len(), 7);
-        prop_assert_eq!(verdict.pass_rate_tenths.is_none(), counts.steps == 0);
+        prop_assert_eq!(verdict.pass_rate_tenths.is_none(), counts.in_phase(ActionPhase::Step) == 0);
         prop_assert!(verdict.pass_rate_tenths.is_none_or(|rate| rate <= 1000));
         prop_assert!(verdict.blocking >= verdict.blocking_red + verdict.blocking_collection);
         if verdict.overall_result == Some(OverallResult::Passed) {
-            prop_assert!(verdict.blocking == 0 && verdict.skipped_steps == 0 && counts.steps > 0 && finished);
+            prop_assert!(verdict.blocking == 0 && verdict.skipped_steps == 0 && counts.in_phase(ActionPhase::Step) > 0 && finished);
         }
         prop_assert_eq!(&judge_run(&results, &flow), &verdict);
     }

@@ -101,9 +101,12 @@ fn a_failed_prerequisite_aborts_the_run() {
     let verdict = judge_run(&results, &RunFlow::Finished);
     assert_eq!((verdict.overall_status, verdict.overall_result), (OverallStatus::Failed, Some(OverallResult::Failed)));
     assert_eq!(verdict.reason, "A prerequisite failed, so 2 steps were skipped");
-    let counts = verdict.actions;
+    let counts = &verdict.actions;
     assert_eq!((counts.total, counts.executed, counts.skipped), (5, 2, 3));
-    assert_eq!((counts.prerequisites, counts.steps, counts.cleanup), (2, 2, 1));
+    assert_eq!(
+        (counts.in_phase(ActionPhase::Prerequisite), counts.in_phase(ActionPhase::Step), counts.in_phase(ActionPhase::Cleanup)),
+        (2, 2, 1)
+    );
     assert_eq!((verdict.skipped_steps, verdict.pass_rate_tenths), (2, Some(0)));
     assert_eq!(verdict.results[&ResultType::PrerequisiteFailure], 1);
 }

@@ -12,7 +12,7 @@ use crate::governance::{Slug, WorkflowEnding, WorkflowLimits};
 use crate::model::{ActionEnd, Captured, Digest, DurationMs, Ended, GovernanceRecord, ProjectId, StreamExcerpt, Timestamp};
 use crate::workflow::{
     Consultation, EditorFailure, ModelCommand, ModelRole, Person, ToolEnd, ToolRequest, WorkflowBeginning, WorkflowError,
-    WorkflowHost, WorkflowProject, WorkflowRunner, WorkflowSettings,
+    WorkflowHost, WorkflowModels, WorkflowProject, WorkflowRunner, WorkflowSettings,
 };
 
 const DRAFT: &str = "# Saved searches\n\n**Labels:** search\n";
@@ -149,8 +149,7 @@ impl Scene {
             repo_override: None,
             trail: "docs/audit".to_owned(),
             limits: WorkflowLimits { iterations: 20, attempts: 3 },
-            drafter: model("Claude"),
-            reviewer: model("Gemini"),
+            models: WorkflowModels { drafter: model("Claude"), reviewer: model("Gemini") },
         };
         let project = WorkflowProject { store, id: ProjectId::mint("shop", 1), root, git };
         let world = Rc::new(RefCell::new(World::default()));

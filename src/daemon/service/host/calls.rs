@@ -1,15 +1,15 @@
 //! What the control socket asks of the service: each call goes to the project it is for, and has its answer or a refusal.
 
 use crate::api::{CycleV1, ErrorKindV1, ErrorV1};
-use crate::daemon::effect::Selection;
 use crate::daemon::engine::Moment;
 use crate::daemon::service::answering::of_run;
 use crate::daemon::service::call::Call;
-use crate::daemon::service::host::{Course, Service};
+use crate::daemon::service::host::{Course, ServiceHost};
 use crate::daemon::service::open::RunCall;
 use crate::model::{ProjectId, TaskId};
+use crate::project::Selection;
 
-impl Service {
+impl ServiceHost {
     pub(super) fn called(&mut self, now: Moment, call: Call) {
         let is_ending = matches!(self.course, Course::Ending(_));
         match call {

@@ -6,7 +6,7 @@ use crate::api::{AddedV1, ErrorKindV1, ErrorV1, EventV1, HeardEventV1, HeardV1, 
 use crate::daemon::engine::Moment;
 use crate::daemon::service::answering::of_run;
 use crate::daemon::service::call::{Call, Reply};
-use crate::daemon::service::host::Service;
+use crate::daemon::service::host::ServiceHost;
 use crate::daemon::service::host::calls::not_served;
 use crate::daemon::service::opening::{Purpose, chain};
 use crate::daemon::service::served::Served;
@@ -15,7 +15,7 @@ use crate::model::{Asker, ProjectId, Serving, TreePath};
 use crate::project::{ProjectError, Scope, record_serving};
 use crate::watch::Account;
 
-impl Service {
+impl ServiceHost {
     pub(super) fn projects(&mut self) -> Result<ProjectsV1, ErrorV1> {
         let mut projects = Vec::new();
         for project in self.archive.projects().map_err(|error| of_run(&error))? {

@@ -83,9 +83,9 @@ impl ConditionContext for FailedTests<'_> {
             return None;
         }
         match field {
-            Field::ExitCode => Some(FieldValue::Number(TESTS_FAILED)),
-            Field::Success => Some(FieldValue::Boolean(false)),
-            Field::TestsFailed => Some(FieldValue::Number(self.count)),
+            Field::ExitCode => Some(FieldValue::from(TESTS_FAILED)),
+            Field::Success => Some(FieldValue::from(false)),
+            Field::TestsFailed => Some(FieldValue::from(self.count)),
             Field::Duration
             | Field::Stdout
             | Field::Stderr

@@ -2,8 +2,7 @@
 
 use serde::Deserialize;
 
-use crate::model::DebtCategory;
-use crate::spec::specification::raw::document::RawSeverity;
+use crate::model::{DebtCategory, Severity};
 
 /// What must hold after the actions.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -101,7 +100,7 @@ pub struct RawLikelyFailure {
     /// The category its debt has.
     pub expected_debt_category: DebtCategory,
     /// The severity its debt has.
-    pub expected_severity: RawSeverity,
+    pub expected_severity: Severity,
     /// What would mend it.
     pub suggested_fix: Option<String>,
 }

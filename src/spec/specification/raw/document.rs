@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::model::DebtRouting;
+use crate::model::{DebtRouting, Severity};
 use crate::spec::specification::raw::engine::RawExecutionEngine;
 use crate::spec::specification::raw::policy::RawValidationPolicy;
 use crate::spec::specification::raw::task::RawTask;
@@ -117,7 +117,7 @@ pub struct RawDebtConfiguration {
     /// What a sprint holds.
     pub capacity_thresholds: Option<RawCapacityThresholds>,
     /// The severities that become debt.
-    pub severity_levels: Option<Vec<RawSeverity>>,
+    pub severity_levels: Option<Vec<Severity>>,
 }
 
 /// What a sprint holds.
@@ -131,19 +131,4 @@ pub struct RawCapacityThresholds {
     /// The most CRITICAL ones of them; 4 unless said.
     #[cfg_attr(test, schemars(range(min = 1)))]
     pub sprint_tasks_max_critical: Option<u32>,
-}
-
-/// A severity.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema), schemars(inline))]
-#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
-pub enum RawSeverity {
-    /// Above all others.
-    Critical,
-    /// Needs work.
-    High,
-    /// Needs work when there is time.
-    Medium,
-    /// Worth knowing.
-    Low,
 }

@@ -15,7 +15,7 @@ pub use criteria::{
     RawValidationCriteria,
 };
 pub use document::{
-    RawCapacityThresholds, RawDebtConfiguration, RawDevServer, RawGlobalConfiguration, RawMetadata, RawSeverity, RawSpecification,
+    RawCapacityThresholds, RawDebtConfiguration, RawDevServer, RawGlobalConfiguration, RawMetadata, RawSpecification,
 };
 pub use engine::{
     RawBrowserConfig, RawBrowserType, RawCustomScriptConfig, RawDatabaseQueryConfig, RawDockerCommandConfig, RawExecutionEngine,
@@ -26,7 +26,7 @@ pub use extension::{RawActionExtension, RawExpectedOutcome, RawReady, RawReview,
 pub use parameters::{
     RawBrowserAction, RawBrowserParameters, RawCustomScriptParameters, RawDatabaseQueryParameters, RawDockerCommandParameters,
     RawDockerVerb, RawFileValidationParameters, RawHttpRequestParameters, RawInterpreter, RawParameters, RawQueryType, RawShell,
-    RawTerminalCommandParameters, RawValidateResponse, RawValidateResults, RawValidationType,
+    RawTerminalCommandParameters, RawValidateResults, RawValidationType,
 };
 pub use policy::{
     RawCompilationPolicy, RawCompilationStrategy, RawLintToolPolicy, RawLintTools, RawLintingPolicy, RawLintingStrategy,

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde::de::Error as _;
 use serde_json::{Map, Value};
 
-use crate::model::{ActionType, HttpMethod};
+use crate::model::{ActionType, HttpMethod, ResponseChecks};
 
 /// The parameters of an action, by its type.
 #[derive(Debug, Clone, PartialEq)]
@@ -122,20 +122,7 @@ pub struct RawHttpRequestParameters {
     #[cfg_attr(test, schemars(range(min = 100, max = 599)))]
     pub expected_status: Option<u16>,
     /// What the answer's body must be.
-    pub validate_response: Option<RawValidateResponse>,
-}
-
-/// What an answer's body must be.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct RawValidateResponse {
-    /// The JSON Schema it must satisfy.
-    pub json_schema: Option<Map<String, Value>>,
-    /// A text it must contain.
-    pub contains_text: Option<String>,
-    /// A regular expression it must match.
-    pub matches_regex: Option<String>,
+    pub validate_response: Option<ResponseChecks>,
 }
 
 /// Parameters of a script.

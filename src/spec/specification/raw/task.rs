@@ -2,9 +2,9 @@
 
 use serde::Deserialize;
 
+use crate::model::Severity;
 use crate::spec::specification::raw::action::RawAction;
 use crate::spec::specification::raw::criteria::{RawCompletionCriteria, RawDebtExpectations, RawValidationCriteria};
-use crate::spec::specification::raw::document::RawSeverity;
 use crate::spec::specification::raw::extension::RawTaskExtension;
 
 /// A task.
@@ -22,7 +22,7 @@ pub struct RawTask {
     #[cfg_attr(test, schemars(length(min = 50)))]
     pub description: String,
     /// How urgent it is; MEDIUM unless said.
-    pub priority: Option<RawSeverity>,
+    pub priority: Option<Severity>,
     /// Tasks that must be complete before.
     #[serde(default)]
     #[cfg_attr(test, schemars(extend("uniqueItems" = true), inner(regex(pattern = "^T[0-9]{3,}$"))))]

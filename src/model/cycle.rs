@@ -1,0 +1,71 @@
+//! What may be asked of a task's red, green, refactor cycle.
+
+use serde::{Deserialize, Serialize};
+
+use crate::model::{NextNode, Phase, TaskId};
+
+/// A change of a task's cycle; its JSON is the body of `POST /v1/projects/{id}/phase`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", rename_all_fields = "camelCase", tag = "verb", deny_unknown_fields)]
+pub enum CycleRequest {
+    /// Start a cycle.
+    Start {
+        /// The task.
+        task: TaskId,
+        /// The phase to begin in.
+        phase: Phase,
+    },
+    /// Set the phase of a started cycle.
+    Phase {
+        /// The task.
+        task: TaskId,
+        /// The phase.
+        phase: Phase,
+    },
+    /// End the cycle and forget its history; where it waits for a person, only a process at a terminal may.
+    Reset {
+        /// The task.
+        task: TaskId,
+    },
+    /// Decide where a task goes on that waits for a person; only a process at a terminal may (R9).
+    Resolve {
+        /// The task.
+        task: TaskId,
+        /// The node to go to.
+        to: NextNode,
+        /// The person's words.
+        reason: String,
+    },
+}
+
+impl CycleRequest {
+    /// Returns the task it is about.
+    pub fn task(&self) -> &TaskId {
+        match self {
+            Self::Start { task, .. } | Self::Phase { task, .. } | Self::Reset { task } | Self::Resolve { task, .. } => task,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_is_what_is_written_and_nothing_else_is_understood() {
+        let read = |text: &str| serde_json::from_str::<CycleRequest>(text).ok();
+        let task = TaskId::default_task();
+        let resolve = CycleRequest::Resolve { task: task.clone(), to: NextNode::NextPhase, reason: "why".to_owned() };
+        assert_eq!(read(r#"{"verb": "resolve", "task": "default", "to": "NEXT_PHASE", "reason": "why"}"#), Some(resolve));
+        let start = CycleRequest::Start { task, phase: Phase::Red };
+        assert_eq!(read(r#"{"verb": "start", "task": "default", "phase": "RED"}"#), Some(start));
+        for wrong in [
+            r#"{"verb": "start", "task": "default"}"#,
+            r#"{"verb": "begin", "task": "default", "phase": "RED"}"#,
+            r#"{"verb": "reset", "task": "default", "phase": "RED"}"#,
+            r#"{"verb": "reset", "task": "../x"}"#,
+        ] {
+            assert_eq!(read(wrong), None, "{wrong}");
+        }
+    }
+}
