@@ -55,6 +55,7 @@ mod specification;
 mod specification_runs;
 mod tamper;
 mod tdd;
+mod tool_places;
 mod tree;
 mod verify;
 mod watch_cli;

@@ -7,7 +7,7 @@ use serde::ser::SerializeStruct as _;
 use serde::{Serialize, Serializer};
 
 use crate::cli::installation::advice::Finding;
-use crate::model::{SpawnFailure, Tool};
+use crate::model::SpawnFailure;
 use crate::project::{FileSystemType, Machine, ProjectFound, ToolFound};
 use crate::watch::find_eventless;
 
@@ -304,7 +304,7 @@ pub(crate) fn lines(facts: &MachineFacts) -> Vec<String> {
         for tool in project.tools.iter().filter(|tool| tool.program.is_ok()) {
             let version = tool.version.as_ref().map(|version| format!(" {version}")).unwrap_or_default();
             let path = tool.program.as_ref().map(|path| path.display().to_string()).unwrap_or_default();
-            lines.push(format!("  {:<19} {}{version} · {path}", tool.action, tool_word(tool.tool)));
+            lines.push(format!("  {:<19} {}{version} · {path}", tool.action, tool.tool.action_name()));
         }
     }
     lines
@@ -356,10 +356,6 @@ fn sysctl(name: &str, value: u64) -> String {
     format!("echo {name}={value} | sudo tee -a /etc/sysctl.d/60-proctor.conf && sudo sysctl --system")
 }
 
-fn tool_word(tool: Tool) -> &'static str {
-    if tool == Tool::Generic { "command" } else { tool.word() }
-}
-
 fn classify_file_system(FileSystemType(magic): FileSystemType) -> FileSystem {
     let named = |table: &[(i64, &str)]| table.iter().find(|row| row.0 == magic).map(|row| row.1.to_owned());
     let (in_memory, eventless) = (named(IN_MEMORY), find_eventless(magic));
@@ -372,7 +368,7 @@ fn classify_file_system(FileSystemType(magic): FileSystemType) -> FileSystem {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::ProjectId;
+    use crate::model::{ProjectId, Tool};
     use crate::project::{InotifyLimits, KernelLimit, Space};
 
     fn project() -> ProjectFound {

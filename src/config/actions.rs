@@ -11,10 +11,10 @@ use crate::config::section::{Document, Section};
 use crate::config::service::read_service;
 use crate::config::settings::{ActionSettings, Check, Prerequisite, RunSettings};
 use crate::config::values::{Wrong, basis_points, boolean, choice, duration, filled_text, list, number, or_off, size, variables};
-use crate::model::{ActionDefaults, ByteSize, CheckOrder, CoverageTarget, OnSurvivors, Once, Reuse, Tool};
+use crate::model::{ActionDefaults, ByteSize, CheckOrder, CoverageTarget, JudgedBy, OnSurvivors, Once, Reuse, Tool};
 
 const TOOLS: &[(&str, Tool)] = &{
-    let mut words = [("", Tool::Generic); Tool::ALL.len()];
+    let mut words = [("", Tool::ALL[0]); Tool::ALL.len()];
     let mut place = 0;
     while place < words.len() {
         words[place] = (Tool::ALL[place].word(), Tool::ALL[place]);
@@ -109,7 +109,7 @@ pub(super) fn check_names<'s>(document: &mut Document<'_>, actions: impl Iterato
 fn read_check(section: &Section<'_>, document: &mut Document<'_>, defaults: ActionDefaults, run: RunSettings) -> Option<Check> {
     let tool = section.optional(document, "tool", choice(TOOLS));
     // A misspelt `tool` is reported as one problem. Do not report the missing command as well, because the misspelling causes it.
-    let ours = section.has("tool") && tool.as_ref().is_none_or(|tool| tool.value != Tool::Generic);
+    let ours = section.has("tool") && tool.as_ref().is_none_or(|tool| tool.value.judged_by() != JudgedBy::ExitCode);
     let action = read_action(section, document, defaults, if ours { Command::OursWithTool } else { Command::Required });
     let paths = section.optional(document, "paths", list(glob, "[\"src/**/*.py\"]"));
     let after = section.optional(document, "after", list(filled_text("\"types\""), "[\"types\"]"));

@@ -1,29 +1,50 @@
-//! All keys that `proctor.toml` may have. A test checks that the reader uses exactly these and that `default.toml` documents
+//! All keys that `proctor.toml` may have. A test checks that the reader uses exactly these and that the default text documents
 //! each.
+
+use std::cmp::Reverse;
+use std::sync::LazyLock;
+
+use crate::config::values::Wrong;
+use crate::model::{PolicyCategory, PolicyOptions, Tool};
 
 /// A table of the file and its allowed keys.
 pub(super) struct KnownTable {
     /// The table's name with dots and without positions in lists: `check.coverage`.
-    pub(super) name: &'static str,
+    pub(super) name: String,
     /// Its keys, including the names of sub-tables.
-    pub(super) keys: &'static [&'static str],
+    pub(super) keys: Vec<&'static str>,
 }
 
 /// An unknown key that people write often, with a better explanation than the general one.
-pub(super) struct Stranger {
-    pub(super) table: &'static str,
-    pub(super) key: &'static str,
+struct Stranger {
+    table: &'static str,
+    key: &'static str,
     /// What is wrong with the key. `None`: the message is "unknown key".
-    pub(super) message: Option<&'static str>,
-    pub(super) nearest: Option<&'static str>,
+    message: Option<&'static str>,
+    nearest: Option<&'static str>,
     /// What the person can do about it.
-    pub(super) hint: Option<&'static str>,
+    hint: Option<&'static str>,
 }
 
-pub(super) const TABLES: &[KnownTable] = &[
-    KnownTable {
-        name: "",
-        keys: &[
+/// All tables.
+pub(super) static TABLES: LazyLock<Vec<KnownTable>> = LazyLock::new(|| {
+    let mut judged: Vec<Tool> = Tool::ALL.into_iter().filter(|tool| tool.findings().is_some()).collect();
+    let tools = judged.iter().map(|tool| tool.word());
+    let policy = PolicyCategory::ALL.iter().map(|category| category.key()).chain(tools).collect();
+    // A message that names the tables with a key begins with those that have most of them.
+    judged.sort_by_key(|tool| Reverse(policy_keys(*tool).len()));
+    let of_tools =
+        judged.into_iter().map(|tool| KnownTable { name: format!("policy.{}", tool.word()), keys: policy_keys(tool).to_vec() });
+    let fixed = FIXED_TABLES.iter().map(|(name, keys)| KnownTable { name: (*name).to_owned(), keys: keys.to_vec() });
+    let policy = KnownTable { name: "policy".to_owned(), keys: policy };
+    fixed.chain([policy]).chain(of_tools).collect()
+});
+
+/// The tables that do not follow from the tools, each with its keys.
+const FIXED_TABLES: &[(&str, &[&str])] = &[
+    (
+        "",
+        &[
             "project",
             "check",
             "prerequisite",
@@ -42,11 +63,11 @@ pub(super) const TABLES: &[KnownTable] = &[
             "approval",
             "govern",
         ],
-    },
-    KnownTable { name: "project", keys: &["name"] },
-    KnownTable {
-        name: "check",
-        keys: &[
+    ),
+    ("project", &["name"]),
+    (
+        "check",
+        &[
             "name",
             "tool",
             "command",
@@ -69,12 +90,12 @@ pub(super) const TABLES: &[KnownTable] = &[
             "control",
             "policy",
         ],
-    },
-    KnownTable { name: "check.coverage", keys: &["minimum", "report"] },
-    KnownTable { name: "check.policy", keys: POLICY_KEYS },
-    KnownTable {
-        name: "prerequisite",
-        keys: &[
+    ),
+    ("check.coverage", &["minimum", "report"]),
+    ("check.policy", POLICY_KEYS),
+    (
+        "prerequisite",
+        &[
             "name",
             "command",
             "shell",
@@ -91,11 +112,11 @@ pub(super) const TABLES: &[KnownTable] = &[
             "service",
             "ready",
         ],
-    },
-    KnownTable { name: "prerequisite.ready", keys: &["url", "port", "command", "timeout", "interval", "attempt_timeout"] },
-    KnownTable {
-        name: "cleanup",
-        keys: &[
+    ),
+    ("prerequisite.ready", &["url", "port", "command", "timeout", "interval", "attempt_timeout"]),
+    (
+        "cleanup",
+        &[
             "name",
             "command",
             "shell",
@@ -108,12 +129,12 @@ pub(super) const TABLES: &[KnownTable] = &[
             "expected_exit_codes",
             "on_survivors",
         ],
-    },
-    KnownTable { name: "defaults", keys: &["timeout", "idle_timeout", "max_output", "grace", "on_survivors"] },
-    KnownTable { name: "run", keys: &["order", "parallel", "reuse"] },
-    KnownTable {
-        name: "watch",
-        keys: &[
+    ),
+    ("defaults", &["timeout", "idle_timeout", "max_output", "grace", "on_survivors"]),
+    ("run", &["order", "parallel", "reuse"]),
+    (
+        "watch",
+        &[
             "ignore",
             "include",
             "quiet",
@@ -128,52 +149,32 @@ pub(super) const TABLES: &[KnownTable] = &[
             "bell",
             "notify",
         ],
-    },
-    KnownTable { name: "evidence", keys: &["link", "lock_wait", "keep_runs", "keep_days", "max_bytes", "archive_days"] },
-    KnownTable { name: "tasks", keys: &["file"] },
-    KnownTable { name: "queue", keys: &["max_parallel", "wait"] },
-    KnownTable { name: "environment", keys: &["pass_environment", "env_file"] },
-    KnownTable { name: "sandbox", keys: &["mode", "writable", "sockets", "visible", "home", "memory", "processes"] },
-    KnownTable { name: "tdd", keys: &["max_scaffold_retries", "max_attempts", "max_retests", "expected_missing"] },
-    KnownTable { name: "routing", keys: &["collection_error"] },
-    KnownTable { name: "approval", keys: &["protect", "on_protected_change", "require_signature", "allowed_signers"] },
-    KnownTable { name: "policy", keys: POLICY_TABLES },
-    KnownTable { name: "policy.mypy", keys: POLICY_KEYS },
-    KnownTable { name: "policy.eslint", keys: POLICY_KEYS },
-    KnownTable { name: "policy.ruff", keys: POLICY_KEYS },
-    KnownTable { name: "policy.flake8", keys: POLICY_KEYS },
-    KnownTable { name: "policy.pylint", keys: POLICY_KEYS },
-    KnownTable { name: "policy.prettier", keys: POLICY_KEYS },
-    KnownTable { name: "policy.compile", keys: POLICY_KEYS },
-    KnownTable { name: "policy.tsc", keys: &["enabled", "block_on"] },
-    KnownTable {
-        name: "govern",
-        keys: &["editor", "tracker", "repo", "trail", "max_iterations", "max_attempts", "tool_timeout", "drafter", "reviewer"],
-    },
-    KnownTable { name: "govern.drafter", keys: MODEL_KEYS },
-    KnownTable { name: "govern.reviewer", keys: MODEL_KEYS },
+    ),
+    ("evidence", &["link", "lock_wait", "keep_runs", "keep_days", "max_bytes", "archive_days"]),
+    ("tasks", &["file"]),
+    ("queue", &["max_parallel", "wait"]),
+    ("environment", &["pass_environment", "env_file"]),
+    ("sandbox", &["mode", "writable", "sockets", "visible", "home", "memory", "processes"]),
+    ("tdd", &["max_scaffold_retries", "max_attempts", "max_retests", "expected_missing"]),
+    ("routing", &["collection_error"]),
+    ("approval", &["protect", "on_protected_change", "require_signature", "allowed_signers"]),
+    ("govern", &["editor", "tracker", "repo", "trail", "max_iterations", "max_attempts", "tool_timeout", "drafter", "reviewer"]),
+    ("govern.drafter", MODEL_KEYS),
+    ("govern.reviewer", MODEL_KEYS),
 ];
 
-const POLICY_TABLES: &[&str] =
-    &["linting", "type_checking", "compilation", "tsc", "mypy", "eslint", "ruff", "flake8", "pylint", "prettier", "compile"];
-
+/// The keys of a tool's policy: those of every tool, and those of tools that have warnings and rules by name.
 const POLICY_KEYS: &[&str] =
     &["enabled", "block_on", "treat_warnings_as_errors", "max_warnings", "ignored_rules", "error_on_rules"];
+const PLAIN_POLICY_KEYS: &[&str] = &["enabled", "block_on"];
 
 const MODEL_KEYS: &[&str] = &["name", "command", "pass_environment", "visible", "writable", "timeout"];
 
-const LINTERS_ONLY: Option<&str> = Some("is a setting of linters: tsc reports errors only and has no rules by name");
-const USE_BLOCK_ON: Option<&str> = Some("write it under a linter, for example `[policy.eslint]`, or choose a `block_on` for tsc");
 const NO_CATCH_ALL: Option<&str> = Some("is not known to this kind of action: its exit code alone decides");
 const USE_CHECK: Option<&str> = Some("make it a `[[check]]` if its output should be judged");
 
-/// Unknown keys that people often write.
-pub(super) const STRANGERS: &[Stranger] = &[
-    Stranger { table: "policy.tsc", key: "treat_warnings_as_errors", message: LINTERS_ONLY, nearest: None, hint: USE_BLOCK_ON },
-    Stranger { table: "policy.tsc", key: "max_warnings", message: LINTERS_ONLY, nearest: None, hint: USE_BLOCK_ON },
-    Stranger { table: "policy.tsc", key: "ignored_rules", message: LINTERS_ONLY, nearest: None, hint: USE_BLOCK_ON },
-    Stranger { table: "policy.tsc", key: "error_on_rules", message: LINTERS_ONLY, nearest: None, hint: USE_BLOCK_ON },
-    Stranger { table: "policy", key: "typescript", message: None, nearest: Some("tsc"), hint: None },
+/// Unknown keys that people often write, beside those of the tools' policies.
+const STRANGERS: &[Stranger] = &[
     Stranger { table: "prerequisite", key: "tool", message: NO_CATCH_ALL, nearest: None, hint: USE_CHECK },
     Stranger { table: "prerequisite", key: "policy", message: NO_CATCH_ALL, nearest: None, hint: USE_CHECK },
     Stranger { table: "prerequisite", key: "coverage", message: NO_CATCH_ALL, nearest: None, hint: USE_CHECK },
@@ -188,14 +189,43 @@ pub(super) const STRANGERS: &[Stranger] = &[
     Stranger { table: "sandbox", key: "pids", message: None, nearest: Some("processes"), hint: None },
 ];
 
+/// Returns the keys of a tool's policy.
+fn policy_keys(tool: Tool) -> &'static [&'static str] {
+    match tool.findings().map(|findings| findings.options) {
+        Some(PolicyOptions::WarningsAndRules) => POLICY_KEYS,
+        Some(PolicyOptions::None) => PLAIN_POLICY_KEYS,
+        None => &[],
+    }
+}
+
+/// Returns the special explanation of an unknown key; `None` if only the general one applies.
+pub(super) fn strange_key(table: &str, key: &str) -> Option<Wrong> {
+    let unknown = || Wrong::new(format!("unknown key `{key}`"));
+    if let Some(row) = STRANGERS.iter().find(|row| row.table == table && row.key == key) {
+        let wrong = row.message.map_or_else(unknown, |message| Wrong::new(format!("`{key}` {message}")));
+        return Some(row.hint.into_iter().fold(wrong.nearest(row.nearest), Wrong::hint));
+    }
+    let mut judged = Tool::ALL.into_iter().filter(|tool| tool.findings().is_some());
+    if table == "policy" {
+        let meant = judged.find(|tool| tool.report_name() == key)?;
+        return Some(unknown().nearest(Some(meant.word())));
+    }
+    let word = judged.map(Tool::word).find(|word| table.strip_prefix("policy.") == Some(word))?;
+    POLICY_KEYS.contains(&key).then(|| {
+        let wrong = Wrong::new(format!("`{key}` is a setting of linters: {word} reports errors only and has no rules by name"));
+        wrong.hint(format!("write it under a linter, for example `[policy.eslint]`, or choose a `block_on` for {word}"))
+    })
+}
+
 pub(super) fn keys_of(table: &str) -> &'static [&'static str] {
-    TABLES.iter().find(|known| known.name == table).map(|known| known.keys).expect("the reader opens listed tables only")
+    let known = TABLES.iter().find(|known| known.name == table);
+    known.map(|known| known.keys.as_slice()).expect("the reader opens listed tables only")
 }
 
 /// Returns the headers of the tables that have a key, such as `[watch]` and `[[check]]`.
 pub(super) fn homes_of(key: &str) -> Vec<String> {
     let homes = TABLES.iter().filter(|known| !known.name.is_empty() && known.keys.contains(&key));
-    homes.map(|known| header(known.name)).collect()
+    homes.map(|known| header(&known.name)).collect()
 }
 
 /// Returns a table's header with its brackets.

@@ -1,11 +1,12 @@
 //! Turns the text of `proctor.toml` into settings or a list of problems. Each value remembers where it was written.
 //!
-//! Owns the file's keys, their meaning and their defaults; `default.toml` is the only source of defaults. It may not open files
-//! or read the environment. `spec/` makes a plan from the settings.
+//! Owns the file's keys, their meaning and their defaults. The defaults come from `default.toml`; those of the tools' policies come
+//! from the tools' rows in `model/tool.rs`. It may not open files or read the environment. `spec/` makes a plan from the settings.
 
 mod actions;
 mod approval;
 mod command;
+mod default_text;
 mod duration;
 mod govern;
 mod keys;
@@ -22,11 +23,12 @@ mod settings;
 mod tests;
 mod values;
 
+pub use default_text::default_text;
 pub use duration::{duration_text, parse_duration};
 pub use nearest::nearest;
 pub use placed::Placed;
 pub use policy::strategy_word;
-pub use read::{DEFAULT_TEXT, read};
+pub use read::read;
 pub use settings::{
     ActionSettings, ApprovalSettings, Check, Configuration, EnvironmentSettings, EvidenceSettings, GovernSettings, HomeAccess,
     ModelSettings, PolicyOverride, PolicySettings, Prerequisite, QueueSettings, RuleOverride, RunSettings, SandboxMode,

@@ -3,7 +3,7 @@
 use crate::config::section::{Document, Section};
 use crate::config::settings::{PolicyOverride, PolicySettings, RuleOverride, WarningOverride};
 use crate::config::values::{boolean, choice, count, filled_text, list};
-use crate::model::{BlockOn, PolicyCategory, Tool, ToolClass};
+use crate::model::{BlockOn, PolicyCategory, PolicyOptions, Tool, ToolClass};
 
 /// The words for the strategies of seed 004.
 const STRATEGIES: &[(&str, BlockOn)] = &[
@@ -33,7 +33,10 @@ pub(super) fn read_policy(top: &Section<'_>, document: &mut Document<'_>) -> Pol
 
 fn read_tool(tool: Tool, section: &Section<'_>, document: &mut Document<'_>) -> PolicyOverride {
     let section = section.table(document, tool.word());
-    if tool == Tool::Tsc { read_tsc(&section, document) } else { read_override(&section, document) }
+    match tool.findings().map(|findings| findings.options) {
+        Some(PolicyOptions::WarningsAndRules) => read_override(&section, document),
+        Some(PolicyOptions::None) | None => read_plain(&section, document),
+    }
 }
 
 /// Reads the policy of one tool or one check. It does not check which keys the tool supports, because the tool of a check is not
@@ -50,11 +53,11 @@ pub(super) fn read_override(section: &Section<'_>, document: &mut Document<'_>) 
             ignored: section.optional(document, "ignored_rules", rules()),
             as_errors: section.optional(document, "error_on_rules", rules()),
         },
-        ..read_tsc(section, document)
+        ..read_plain(section, document)
     }
 }
 
-fn read_tsc(section: &Section<'_>, document: &mut Document<'_>) -> PolicyOverride {
+fn read_plain(section: &Section<'_>, document: &mut Document<'_>) -> PolicyOverride {
     PolicyOverride {
         enabled: section.optional(document, "enabled", boolean),
         block_on: section.optional(document, "block_on", choice(STRATEGIES)),

@@ -7,6 +7,7 @@ use toml::de::{DeTable, DeValue};
 
 use crate::config::actions::{check_names, read_checks, read_cleanup, read_defaults, read_prerequisites, read_run};
 use crate::config::approval::read_approval;
+use crate::config::default_text::default_text;
 use crate::config::duration::duration_text;
 use crate::config::govern::read_govern;
 use crate::config::paths::{ignore_pattern, link_name, task_list};
@@ -19,9 +20,7 @@ use crate::config::settings::{
 use crate::config::values::{Wrong, boolean, choice, count, duration, filled_text, list, size, text, variable_name};
 use crate::model::{ByteSize, CollectionErrorPolicy, OnChange, Problem, RetentionLimits, RoutingSettings, TaskId};
 
-/// The file with all defaults and an explanation of each setting. `proctor init --print` prints it.
-pub const DEFAULT_TEXT: &str = include_str!("default.toml");
-
+/// The name the defaults go by.
 const DEFAULT_FILE: &str = "proctor.toml";
 
 /// The longest text that is read, in bytes. No file written by hand is longer.
@@ -48,7 +47,7 @@ pub fn read(text: &str, file_name: &str) -> Result<Configuration, Vec<Problem>> 
         return Err(vec![problem.hint("a configuration of this size is none; see whether it is the right file")]);
     }
     let (table, errors) = DeTable::parse_recoverable(text);
-    let (defaults, _) = DeTable::parse_recoverable(DEFAULT_TEXT);
+    let (defaults, _) = DeTable::parse_recoverable(default_text());
     let state = if errors.is_empty() { DocumentState::Whole } else { DocumentState::Recovered };
     let mut document = Document::new(file_name, text, state);
     for error in &errors {

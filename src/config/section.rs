@@ -7,7 +7,7 @@ use std::ops::Range;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use crate::config::keys::{self, STRANGERS};
+use crate::config::keys;
 use crate::config::nearest::nearest;
 use crate::config::placed::Placed;
 use crate::config::values::Wrong;
@@ -116,12 +116,10 @@ impl<'d> Section<'d> {
     }
 
     fn unknown(&self, name: &str, known: &[&'static str]) -> Wrong {
-        let plain = Wrong::new(format!("unknown key `{name}`"));
-        if let Some(stranger) = STRANGERS.iter().find(|row| row.table == self.table && row.key == name) {
-            let wrong = stranger.message.map_or(plain, |message| Wrong::new(format!("`{name}` {message}")));
-            let wrong = wrong.nearest(stranger.nearest);
-            return stranger.hint.into_iter().fold(wrong, Wrong::hint);
+        if let Some(wrong) = keys::strange_key(&self.table, name) {
+            return wrong;
         }
+        let plain = Wrong::new(format!("unknown key `{name}`"));
         let homes = keys::homes_of(name);
         if !homes.is_empty() {
             return plain.hint(format!("`{name}` belongs under {}", homes.join(" or ")));

@@ -6,7 +6,7 @@ use insta::assert_snapshot;
 use proptest::prelude::{Just, Strategy, any, prop, prop_oneof, proptest};
 
 use crate::config::keys::TABLES;
-use crate::config::{ActionSettings, Configuration, DEFAULT_TEXT, HomeAccess, Placed, SandboxMode, SandboxSettings, read};
+use crate::config::{ActionSettings, Configuration, HomeAccess, Placed, SandboxMode, SandboxSettings, default_text, read};
 use crate::model::{
     BlockOn, ByteSize, CheckOrder, CollectionErrorPolicy, OnChange, OnProtectedChange, OnSurvivors, PolicyCategory, Reuse,
     RoutingSettings, Tool,
@@ -26,7 +26,7 @@ fn configuration(text: &str) -> Configuration {
 fn sample() -> String {
     let is_key =
         |line: &&str| line.starts_with('#') && line[1..].starts_with(|first: char| first.is_ascii_lowercase() || first == '[');
-    DEFAULT_TEXT.lines().map(|line| if is_key(&line) { &line[1..] } else { line }).collect::<Vec<_>>().join("\n")
+    default_text().lines().map(|line| if is_key(&line) { &line[1..] } else { line }).collect::<Vec<_>>().join("\n")
 }
 
 mod messages {
@@ -243,7 +243,7 @@ mod messages {
 
 #[test]
 fn the_default_file_says_exactly_the_defaults() {
-    assert_eq!(configuration(DEFAULT_TEXT), Configuration::default());
+    assert_eq!(configuration(default_text()), Configuration::default());
     let defaults = Configuration::default();
     assert_eq!(defaults.defaults.timeout, Duration::from_secs(300));
     assert_eq!(defaults.defaults.grace, Duration::from_secs(5));
@@ -293,7 +293,7 @@ fn every_key_stands_in_the_default_file_with_a_line_of_explanation() {
     let mut table = String::new();
     let mut previous = "";
     let mut explained: Vec<(String, String)> = Vec::new();
-    for line in DEFAULT_TEXT.lines() {
+    for line in default_text().lines() {
         let live = line.strip_prefix('#').filter(|rest| !rest.starts_with(' ')).unwrap_or(line);
         if let Some(header) = live.strip_prefix('[') {
             table = header.trim_matches(['[', ']']).to_owned();
@@ -306,7 +306,7 @@ fn every_key_stands_in_the_default_file_with_a_line_of_explanation() {
     let is_table = |name: &str| TABLES.iter().any(|known| known.name == name);
     for known in TABLES.iter().filter(|known| !known.name.starts_with("check.") && known.name != "prerequisite.ready") {
         for key in known.keys.iter().filter(|key| !is_table(key) && !is_table(&format!("{}.{key}", known.name))) {
-            let here = (known.name.to_owned(), (*key).to_owned());
+            let here = (known.name.clone(), (*key).to_owned());
             assert!(explained.contains(&here), "`{key}` of [{}] is not in default.toml", known.name);
         }
     }
@@ -486,7 +486,7 @@ fn value() -> impl Strategy<Value = String> {
 fn line() -> impl Strategy<Value = String> {
     let keys: Vec<&'static str> = TABLES.iter().flat_map(|known| known.keys.iter().copied()).collect();
     let headers: Vec<String> =
-        TABLES.iter().filter(|known| !known.name.is_empty()).map(|known| crate::config::keys::header(known.name)).collect();
+        TABLES.iter().filter(|known| !known.name.is_empty()).map(|known| crate::config::keys::header(&known.name)).collect();
     prop_oneof![
         3 => (prop::sample::select(keys), value()).prop_map(|(key, value)| format!("{key} = {value}")),
         1 => prop::sample::select(headers),

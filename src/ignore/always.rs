@@ -1,18 +1,7 @@
 //! Files that never belong to a tree: metadata of version control, caches of tools, temporary files of editors (S5).
 
-use NameRule::{Begins, Between, Ends, Is};
-
-/// A pattern for file and directory names.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum NameRule {
-    /// The name is exactly this.
-    Is(&'static str),
-    Begins(&'static str),
-    /// The name ends with this and is longer.
-    Ends(&'static str),
-    /// The name begins with the first, ends with the second and is longer than both together.
-    Between(&'static str, &'static str),
-}
+use crate::model::NameRule::{self, Begins, Between, Ends, Is};
+use crate::model::Tool;
 
 /// A built-in rule: entries with such a name never belong to the tree, whatever a rules file says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,7 +20,10 @@ const fn row(name: NameRule, reason: &'static str) -> AlwaysOut {
 ///
 /// The table lists what tools and editors write by themselves while somebody works or tests run. If the digest contained such
 /// files, every run would find its tree moved (S6); if they triggered runs, runs would start each other for ever.
-pub const ALWAYS_OUT: &[AlwaysOut] = &[
+pub const ALWAYS_OUT: &[AlwaysOut] = &with_leftovers_of_tools();
+
+/// The rows of [`ALWAYS_OUT`] that belong to no tool whose reports proctor can read.
+const OF_NO_TOOL: [AlwaysOut; 38] = [
     row(Is(".git"), "git's own data; in worktrees and submodules a file"),
     row(Is(".hg"), "Mercurial's own data"),
     row(Is(".jj"), "Jujutsu's own data"),
@@ -41,11 +33,6 @@ pub const ALWAYS_OUT: &[AlwaysOut] = &[
     row(Ends(".pyo"), "Python's compiled modules"),
     row(Ends(".before-proctor"), "a report that was put aside while its command runs"),
     row(Begins(".proctor-cookie-"), "made by proctor to see whether changes are heard of, and removed at once"),
-    row(Is(".pytest_cache"), "pytest's cache"),
-    row(Begins("pytest-cache-files-"), "pytest's cache before it gets its name"),
-    row(Is(".mypy_cache"), "mypy's cache"),
-    row(Is(".dmypy.json"), "state of mypy's server"),
-    row(Is(".ruff_cache"), "ruff's cache"),
     row(Is(".pytype"), "pytype's cache"),
     row(Is(".pyre"), "Pyre's cache"),
     row(Is(".hypothesis"), "Hypothesis' example database"),
@@ -56,12 +43,10 @@ pub const ALWAYS_OUT: &[AlwaysOut] = &[
     row(Begins(".coverage."), "coverage.py's data of one process"),
     row(Is(".ipynb_checkpoints"), "Jupyter's copies"),
     row(Is("node_modules"), "installed packages"),
-    row(Is(".eslintcache"), "eslint's cache"),
     row(Is(".stylelintcache"), "stylelint's cache"),
     row(Is(".parcel-cache"), "Parcel's cache"),
     row(Is(".turbo"), "Turborepo's cache"),
     row(Is(".nyc_output"), "nyc's coverage data"),
-    row(Ends(".tsbuildinfo"), "tsc's incremental state"),
     row(Ends(".swp"), "vim's swap file"),
     row(Ends(".swo"), "vim's second swap file"),
     row(Ends(".swx"), "vim's probe for swap files"),
@@ -79,28 +64,36 @@ pub const ALWAYS_OUT: &[AlwaysOut] = &[
     row(Begins(".nfs0"), "a deleted file that is still open on NFS"),
 ];
 
-impl NameRule {
-    /// Returns whether a name has this shape.
-    pub fn matches(self, name: &[u8]) -> bool {
-        match self {
-            Is(whole) => name == whole.as_bytes(),
-            Begins(start) => name.starts_with(start.as_bytes()),
-            Ends(end) => name.len() > end.len() && name.ends_with(end.as_bytes()),
-            Between(start, end) => {
-                name.len() > start.len() + end.len() && name.starts_with(start.as_bytes()) && name.ends_with(end.as_bytes())
-            }
-        }
+/// How many names the tools' own rows exclude.
+const LEFTOVERS: usize = {
+    let (mut count, mut tool) = (0, 0);
+    while tool < Tool::ALL.len() {
+        count += Tool::ALL[tool].leftovers().len();
+        tool += 1;
     }
+    count
+};
 
-    /// Returns the shape as a glob, for people.
-    pub fn glob(self) -> String {
-        match self {
-            Is(whole) => whole.to_owned(),
-            Begins(start) => format!("{start}*"),
-            Ends(end) => format!("*{end}"),
-            Between(start, end) => format!("{start}*{end}"),
-        }
+const fn with_leftovers_of_tools() -> [AlwaysOut; OF_NO_TOOL.len() + LEFTOVERS] {
+    let mut rows = [OF_NO_TOOL[0]; OF_NO_TOOL.len() + LEFTOVERS];
+    let mut place = 0;
+    while place < OF_NO_TOOL.len() {
+        rows[place] = OF_NO_TOOL[place];
+        place += 1;
     }
+    let mut tool = 0;
+    while tool < Tool::ALL.len() {
+        let leftovers = Tool::ALL[tool].leftovers();
+        let mut number = 0;
+        while number < leftovers.len() {
+            let (name, reason) = leftovers[number];
+            rows[place] = row(name, reason);
+            place += 1;
+            number += 1;
+        }
+        tool += 1;
+    }
+    rows
 }
 
 /// Says which rows can match a name that begins, or ends, with a given byte: one bit for each row of [`ALWAYS_OUT`]. This is a

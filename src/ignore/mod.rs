@@ -34,7 +34,8 @@ mod scope;
 mod tests;
 mod why;
 
-pub use always::{ALWAYS_OUT, AlwaysOut, NameRule};
+pub use crate::model::NameRule;
+pub use always::{ALWAYS_OUT, AlwaysOut};
 pub use decision::{Decision, IgnoreRule, RuleSource, Verdict};
 pub use matcher::{Matcher, MatcherSettings};
 pub use pattern::{IgnorePatternProblem, PatternSource};

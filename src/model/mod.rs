@@ -22,6 +22,7 @@ mod identity;
 mod ids;
 mod isolation;
 mod ledger;
+mod name_rule;
 mod observation;
 pub mod os_text;
 mod outcome;
@@ -45,6 +46,7 @@ mod task_list;
 pub(crate) mod testing;
 mod time;
 mod tool;
+mod tool_facts;
 mod tree;
 mod watch;
 
@@ -83,6 +85,7 @@ pub use ledger::{
     ApprovingLine, Asker, LEDGER_SCHEMA, LedgerBody, LedgerLine, OverrideRecord, PhaseRecord, RegistrationRecord, RetestRecord,
     RootIdentity, RunLine, RunRecord, Serving, ServingRecord, SupersededRecord,
 };
+pub use name_rule::NameRule;
 pub use observation::{
     Diagnosis, Exchange, ExchangeOutcome, FileLook, FileSeen, FoundFile, HealthResult, HealthSeen, HttpAnswer, Observed,
     PortSeen, ServiceSeen, SystemFault,
@@ -117,6 +120,9 @@ pub use size::ByteSize;
 pub use specification_change::{ChangeEffect, SpecificationChange};
 pub use task_list::{TaskListRecord, ViolationKind, ViolationRecord};
 pub use time::{DurationMs, Timestamp};
-pub use tool::{PolicyCategory, Tool, ToolClass};
+pub use tool::Tool;
+pub use tool_facts::{
+    EvidenceNames, FindingFacts, FindingKind, InstalledPackage, JudgedBy, PolicyCategory, PolicyOptions, ToolClass, WarningsExit,
+};
 pub use tree::{EntryKind, TreeComparison, TreeDigest, TreeIssue, TreeIssueKind};
 pub use watch::{GitOperation, PollReason, SyncId, WatchHint, WatchProblem};

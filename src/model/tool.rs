@@ -1,11 +1,17 @@
-//! The tools that proctor can interpret. Each is one row with everything that other folders need to know about it.
+//! The tools that proctor can interpret. Each is one row with the facts that more than one folder needs to know about it. `tools/` has
+//! one more row for each, with what proctor does with it.
 
 use serde::{Deserialize, Serialize};
 
-use crate::model::BlockOn;
+use crate::model::InstalledPackage::{Node, Python};
+use crate::model::NameRule::{Begins, Ends, Is};
+use crate::model::{
+    BlockOn, EvidenceNames, FindingFacts, FindingKind, InstalledPackage, JudgedBy, NameRule, PolicyCategory, PolicyOptions,
+    ToolClass, WarningsExit,
+};
 
 /// A tool whose output proctor can interpret.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Tool {
     Pytest,
@@ -26,30 +32,8 @@ pub enum Tool {
     /// A reviewer, whose free text is parsed by a grammar (seed 003).
     Review,
     /// Any other command, judged by its exit code only.
+    #[default]
     Generic,
-}
-
-/// The class of a tool, which decides what its outcome means (E2).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
-pub enum ToolClass {
-    /// It runs tests. Its exit code is routed.
-    Test,
-    /// It looks for errors in the code and is judged by a policy.
-    Validation,
-    /// proctor knows neither of a test run nor of a validation in it.
-    Generic,
-}
-
-/// The categories of seed 004's `validationPolicy`. A strategy can be set for all tools of a category (C23).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum PolicyCategory {
-    /// Linters and formatters, such as ESLint and Prettier.
-    Linting,
-    /// Type checkers, such as tsc and mypy.
-    TypeChecking,
-    /// Compilers and other build commands.
-    Compilation,
 }
 
 /// The properties of a tool.
@@ -60,32 +44,198 @@ struct Row {
     /// The tool's name in reports.
     report_name: &'static str,
     class: ToolClass,
+    judged_by: JudgedBy,
+    /// Whether anything else that is known of a command counts for more than that it looks like this tool: another tool in the same
+    /// script, a `tool` or expected exit codes that are set.
+    gives_way: bool,
+    /// What it does with the code, as the description of an action begins.
+    does: &'static str,
     /// The category and the default strategy (C20); none: no policy applies to the tool.
     policy: Option<(PolicyCategory, BlockOn)>,
+    /// Of tools that are judged by a policy.
+    findings: Option<FindingFacts>,
+    evidence: EvidenceNames,
+    /// None where it is no package of its own.
+    package: Option<InstalledPackage>,
+    /// Programs that lie in the `bin` of the Python whose packages they run with.
+    beside_python: &'static [&'static str],
+    /// Names of files that can change what it says although no source did (S7); a `*` stands for any characters.
+    configuration: &'static [&'static str],
+    /// Names of files that it leaves in the project by itself, and what they are.
+    leftovers: &'static [(NameRule, &'static str)],
+    /// Whether a check of it can require coverage.
+    measures_coverage: bool,
+    /// Whether other packages of its environment can bring plugins that it loads by itself.
+    loads_plugins: bool,
 }
 
 const fn row(tool: Tool, word: &'static str, class: ToolClass) -> Row {
-    Row { tool, word, report_name: word, class, policy: None }
+    Row {
+        tool,
+        word,
+        report_name: word,
+        class,
+        judged_by: JudgedBy::Output,
+        gives_way: false,
+        does: "runs",
+        policy: None,
+        findings: None,
+        evidence: EvidenceNames { log: word, findings: None, tool_report: None },
+        package: None,
+        beside_python: &[],
+        configuration: &[],
+        leftovers: &[],
+        measures_coverage: false,
+        loads_plugins: false,
+    }
 }
 
-const fn judged(tool: Tool, word: &'static str, category: PolicyCategory, block_on: BlockOn) -> Row {
-    Row { policy: Some((category, block_on)), ..row(tool, word, ToolClass::Validation) }
+const fn tests(tool: Tool, word: &'static str, tool_report: &'static str) -> Row {
+    let evidence = EvidenceNames { log: word, findings: Some("test-results.json"), tool_report: Some(tool_report) };
+    Row { evidence, does: "runs the tests", ..row(tool, word, ToolClass::Test) }
+}
+
+const fn judged(tool: Tool, word: &'static str, findings: FindingFacts, file: &'static str, block_on: BlockOn) -> Row {
+    let (category, does) = match findings.kind {
+        FindingKind::Types => (PolicyCategory::TypeChecking, "checks the types"),
+        FindingKind::Lint => (PolicyCategory::Linting, "looks for lint"),
+        FindingKind::Formatting => (PolicyCategory::Linting, "checks the formatting"),
+        FindingKind::Compilation => (PolicyCategory::Compilation, "compiles"),
+    };
+    let evidence = EvidenceNames { log: word, findings: Some(file), tool_report: None };
+    let policy = Some((category, block_on));
+    Row { policy, findings: Some(findings), evidence, does, ..row(tool, word, ToolClass::Validation) }
+}
+
+const fn finds(kind: FindingKind, display: &'static str) -> FindingFacts {
+    FindingFacts {
+        kind,
+        display,
+        blocks_compilation: false,
+        fix_option: None,
+        warnings_exit: WarningsExit::Refuses,
+        options: PolicyOptions::WarningsAndRules,
+        rules_have_numbers: false,
+    }
 }
 
 const ROWS: [Row; 13] = [
-    row(Tool::Pytest, "pytest", ToolClass::Test),
-    row(Tool::Jest, "jest", ToolClass::Test),
-    row(Tool::Vitest, "vitest", ToolClass::Test),
-    Row { report_name: "typescript", ..judged(Tool::Tsc, "tsc", PolicyCategory::TypeChecking, BlockOn::ErrorsAlways) },
-    judged(Tool::Mypy, "mypy", PolicyCategory::TypeChecking, BlockOn::ErrorsAlways),
-    judged(Tool::Eslint, "eslint", PolicyCategory::Linting, BlockOn::ErrorsOnly),
-    judged(Tool::Ruff, "ruff", PolicyCategory::Linting, BlockOn::ErrorsOnly),
-    judged(Tool::Flake8, "flake8", PolicyCategory::Linting, BlockOn::ErrorsOnly),
-    judged(Tool::Pylint, "pylint", PolicyCategory::Linting, BlockOn::ErrorsOnly),
-    judged(Tool::Prettier, "prettier", PolicyCategory::Linting, BlockOn::WarnOnly),
-    Row { report_name: "compilation", ..judged(Tool::Compile, "compile", PolicyCategory::Compilation, BlockOn::ErrorsAlways) },
-    row(Tool::Review, "review", ToolClass::Generic),
-    row(Tool::Generic, "generic", ToolClass::Generic),
+    Row {
+        package: Some(Python("pytest")),
+        beside_python: &["py.test", "pytest"],
+        configuration: &["pytest.ini", ".pytest.ini", "conftest.py"],
+        leftovers: &[
+            (Is(".pytest_cache"), "pytest's cache"),
+            (Begins("pytest-cache-files-"), "pytest's cache before it gets its name"),
+        ],
+        measures_coverage: true,
+        loads_plugins: true,
+        ..tests(Tool::Pytest, "pytest", "junit.xml")
+    },
+    Row { package: Some(Node("jest")), configuration: &["jest.config.*"], ..tests(Tool::Jest, "jest", "jest-report.json") },
+    Row {
+        package: Some(Node("vitest")),
+        configuration: &["vitest.config.*"],
+        ..tests(Tool::Vitest, "vitest", "vitest-report.json")
+    },
+    Row {
+        report_name: "typescript",
+        evidence: EvidenceNames {
+            log: "typescript-compilation",
+            findings: Some("typescript-diagnostics.json"),
+            tool_report: None,
+        },
+        package: Some(Node("typescript")),
+        configuration: &["tsconfig*.json"],
+        leftovers: &[(Ends(".tsbuildinfo"), "tsc's incremental state")],
+        ..judged(
+            Tool::Tsc,
+            "tsc",
+            FindingFacts { blocks_compilation: true, options: PolicyOptions::None, ..finds(FindingKind::Types, "TypeScript") },
+            "typescript-diagnostics.json",
+            BlockOn::ErrorsAlways,
+        )
+    },
+    Row {
+        package: Some(Python("mypy")),
+        configuration: &["mypy.ini", ".mypy.ini"],
+        leftovers: &[(Is(".mypy_cache"), "mypy's cache"), (Is(".dmypy.json"), "state of mypy's server")],
+        ..judged(Tool::Mypy, "mypy", finds(FindingKind::Types, "mypy"), "mypy-diagnostics.json", BlockOn::ErrorsAlways)
+    },
+    Row {
+        package: Some(Node("eslint")),
+        configuration: &["eslint.config.*", ".eslintrc*", ".eslintignore"],
+        leftovers: &[(Is(".eslintcache"), "eslint's cache")],
+        ..judged(
+            Tool::Eslint,
+            "eslint",
+            FindingFacts { fix_option: Some("--fix"), ..finds(FindingKind::Lint, "ESLint") },
+            "eslint-report.json",
+            BlockOn::ErrorsOnly,
+        )
+    },
+    Row {
+        package: Some(Python("ruff")),
+        configuration: &["ruff.toml", ".ruff.toml"],
+        leftovers: &[(Is(".ruff_cache"), "ruff's cache")],
+        ..judged(
+            Tool::Ruff,
+            "ruff",
+            FindingFacts { fix_option: Some("--fix"), ..finds(FindingKind::Lint, "Ruff") },
+            "ruff-report.json",
+            BlockOn::ErrorsOnly,
+        )
+    },
+    Row {
+        package: Some(Python("flake8")),
+        configuration: &[".flake8"],
+        ..judged(Tool::Flake8, "flake8", finds(FindingKind::Lint, "Flake8"), "flake8-report.json", BlockOn::ErrorsOnly)
+    },
+    Row {
+        package: Some(Python("pylint")),
+        configuration: &[".pylintrc", "pylintrc"],
+        ..judged(
+            Tool::Pylint,
+            "pylint",
+            FindingFacts { warnings_exit: WarningsExit::Tells, rules_have_numbers: true, ..finds(FindingKind::Lint, "Pylint") },
+            "pylint-report.json",
+            BlockOn::ErrorsOnly,
+        )
+    },
+    Row {
+        package: Some(Node("prettier")),
+        ..judged(
+            Tool::Prettier,
+            "prettier",
+            FindingFacts { fix_option: Some("--write"), ..finds(FindingKind::Formatting, "Prettier") },
+            "prettier-report.json",
+            BlockOn::WarnOnly,
+        )
+    },
+    Row {
+        report_name: "compilation",
+        gives_way: true,
+        evidence: EvidenceNames { log: "compilation", findings: Some("compilation-diagnostics.json"), tool_report: None },
+        ..judged(
+            Tool::Compile,
+            "compile",
+            FindingFacts { blocks_compilation: true, ..finds(FindingKind::Compilation, "Compilation") },
+            "compilation-diagnostics.json",
+            BlockOn::ErrorsAlways,
+        )
+    },
+    Row {
+        judged_by: JudgedBy::Grammar,
+        does: "asks for a review",
+        evidence: EvidenceNames { log: "review", findings: Some("review-verdict.json"), tool_report: Some("review-prompt.txt") },
+        ..row(Tool::Review, "review", ToolClass::Generic)
+    },
+    Row {
+        judged_by: JudgedBy::ExitCode,
+        gives_way: true,
+        evidence: EvidenceNames { log: "terminal-output", findings: None, tool_report: None },
+        ..row(Tool::Generic, "generic", ToolClass::Generic)
+    },
 ];
 
 /// Checks at compile time that the rows have the order of the enum, because [`Tool::row`] uses the variant as index.
@@ -124,6 +274,69 @@ impl Tool {
         self.row().report_name
     }
 
+    /// Returns what an action of the tool is called where nobody has named it.
+    pub fn action_name(self) -> &'static str {
+        match self.row().judged_by {
+            JudgedBy::ExitCode => "command",
+            JudgedBy::Output | JudgedBy::Grammar => self.word(),
+        }
+    }
+
+    /// Returns what judges an action of the tool.
+    pub fn judged_by(self) -> JudgedBy {
+        self.row().judged_by
+    }
+
+    /// Returns whether a command that looks like this tool is taken for another as soon as anything speaks for that one.
+    pub fn gives_way(self) -> bool {
+        self.row().gives_way
+    }
+
+    /// Returns what the tool does with the code, for example `runs the tests`.
+    pub fn does(self) -> &'static str {
+        self.row().does
+    }
+
+    /// Returns what a validation tool finds; none for other tools.
+    pub fn findings(self) -> Option<&'static FindingFacts> {
+        self.row().findings.as_ref()
+    }
+
+    /// Returns the names of the files an action of the tool leaves.
+    pub fn evidence_names(self) -> EvidenceNames {
+        self.row().evidence
+    }
+
+    /// Returns the package the tool is installed as; none where it is no package of its own.
+    pub fn package(self) -> Option<InstalledPackage> {
+        self.row().package
+    }
+
+    /// Returns the tool's programs that lie in the `bin` of the Python whose packages they run with.
+    pub fn beside_python(self) -> &'static [&'static str] {
+        self.row().beside_python
+    }
+
+    /// Returns patterns for the names of files that can change what the tool says.
+    pub fn configuration(self) -> &'static [&'static str] {
+        self.row().configuration
+    }
+
+    /// Returns the names of files that the tool leaves in a project by itself, and what they are.
+    pub const fn leftovers(self) -> &'static [(NameRule, &'static str)] {
+        self.row().leftovers
+    }
+
+    /// Returns whether a check of the tool can require coverage.
+    pub fn measures_coverage(self) -> bool {
+        self.row().measures_coverage
+    }
+
+    /// Returns whether other packages can bring plugins that the tool loads by itself.
+    pub fn loads_plugins(self) -> bool {
+        self.row().loads_plugins
+    }
+
     pub fn class(self) -> ToolClass {
         self.row().class
     }
@@ -139,17 +352,6 @@ impl Tool {
     }
 }
 
-impl PolicyCategory {
-    /// Returns the category's key below `[policy]`.
-    pub fn key(self) -> &'static str {
-        match self {
-            Self::Linting => "linting",
-            Self::TypeChecking => "type_checking",
-            Self::Compilation => "compilation",
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -162,6 +364,7 @@ mod tests {
         for tool in Tool::ALL {
             let judged = tool.class() == ToolClass::Validation;
             assert_eq!((tool.policy_category().is_some(), tool.default_strategy().is_some()), (judged, judged), "{tool:?}");
+            assert_eq!(tool.findings().is_some(), judged, "{tool:?}");
             assert_eq!(serde_json::to_value(tool).unwrap(), tool.word(), "{tool:?}");
         }
     }

@@ -17,29 +17,13 @@ use crate::report::{ConfigurationChangeV2, EnvironmentComponentV2};
 use crate::sandbox::interpreter_of;
 use crate::tree::TreeIndex;
 
-/// The names of files that can change the meaning of a run without a change to the source (S7); `*` matches any characters.
+/// The names of files that can change the meaning of a run without a change to the source (S7), beside those of single tools.
 const CONFIGURATION: &[&str] = &[
     "proctor.toml",
     "pyproject.toml",
-    "pytest.ini",
-    ".pytest.ini",
     "setup.cfg",
     "tox.ini",
-    "conftest.py",
-    "tsconfig*.json",
-    "eslint.config.*",
-    ".eslintrc*",
-    ".eslintignore",
     "package.json",
-    "jest.config.*",
-    "vitest.config.*",
-    "mypy.ini",
-    ".mypy.ini",
-    "ruff.toml",
-    ".ruff.toml",
-    ".flake8",
-    ".pylintrc",
-    "pylintrc",
     ".coveragerc",
     // Python runs these before anything else, in whatever directory it finds them.
     "sitecustomize.py",
@@ -204,10 +188,16 @@ pub(crate) fn file_digest(path: &Path) -> Option<Digest> {
     }
 }
 
+/// Returns patterns for the names of configuration files; `*` matches any characters.
+fn configuration_patterns() -> impl Iterator<Item = &'static str> {
+    let of_tools = Tool::ALL.into_iter().flat_map(|tool| tool.configuration().iter().copied());
+    CONFIGURATION.iter().copied().chain(of_tools)
+}
+
 /// Returns whether a file of this name pins or configures tools.
 pub(crate) fn is_pinned(name: &[u8]) -> bool {
     let name = String::from_utf8_lossy(name);
-    CONFIGURATION.iter().chain(LOCKS).any(|pattern| matches_name(pattern, &name))
+    configuration_patterns().chain(LOCKS.iter().copied()).any(|pattern| matches_name(pattern, &name))
 }
 
 /// Returns the files of a tree that pin or configure tools, with their digests.
@@ -221,7 +211,7 @@ fn pinned_files(files: impl Iterator<Item = (String, Digest)>) -> (BTreeMap<Stri
     let mut locks = BTreeMap::new();
     for (path, digest) in files {
         let name = path.rsplit('/').next().unwrap_or_default().to_owned();
-        if CONFIGURATION.iter().any(|pattern| matches_name(pattern, &name)) {
+        if configuration_patterns().any(|pattern| matches_name(pattern, &name)) {
             configuration.insert(path.clone(), digest);
         }
         if LOCKS.iter().any(|pattern| matches_name(pattern, &name)) {
@@ -253,7 +243,7 @@ fn installed_packages(root: &Path) -> BTreeMap<String, Option<Digest>> {
 /// Returns the packages with pytest plugins in the virtual environments that the plan's pytest checks use.
 fn pytest_plugins(plan: &Plan, root: &Path, path_variable: &OsStr) -> BTreeMap<String, Option<Digest>> {
     let mut found = BTreeMap::new();
-    for action in plan.actions().filter(|action| action.tool == Tool::Pytest) {
+    for action in plan.actions().filter(|action| action.tool.loads_plugins()) {
         let Some(program) = action.command.argv.first() else { continue };
         let Ok(path) = resolve_program(program, &root.join(&action.directory), path_variable) else { continue };
         // In a virtual environment the program is a link to the outside, so the packages are found by the path before resolving

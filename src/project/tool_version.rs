@@ -5,7 +5,7 @@ use std::fs::{self, File};
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-use crate::model::Tool;
+use crate::model::{InstalledPackage, Tool};
 
 /// The largest `package.json` of a tool that is read.
 const MANIFEST_CAP: u64 = 1024 * 1024;
@@ -28,12 +28,9 @@ pub(crate) struct ToolPlace<'a> {
 
 /// Reads the version of a tool; none: the tool is not known, or has no record.
 pub(crate) fn read_tool_version(tool: Tool, place: &ToolPlace<'_>) -> Option<String> {
-    match tool {
-        Tool::Pytest => python_package("pytest", place),
-        Tool::Tsc => node_package("typescript", place),
-        Tool::Eslint | Tool::Prettier | Tool::Jest | Tool::Vitest => node_package(tool.word(), place),
-        Tool::Mypy | Tool::Ruff | Tool::Flake8 | Tool::Pylint => python_package(tool.word(), place),
-        Tool::Compile | Tool::Review | Tool::Generic => None,
+    match tool.package()? {
+        InstalledPackage::Python(name) => python_package(name, place),
+        InstalledPackage::Node(name) => node_package(name, place),
     }
 }
 
@@ -58,7 +55,8 @@ fn node_version(manifest: &Path, name: &str) -> Option<String> {
 /// interpreter.
 fn python_package(name: &str, place: &ToolPlace<'_>) -> Option<String> {
     let file_name = place.program.file_name()?.to_str()?;
-    let is_interpreter = ["python", "py.test", "pytest"].iter().any(|start| file_name.starts_with(start));
+    let beside = Tool::ALL.into_iter().flat_map(|tool| tool.beside_python().iter().copied());
+    let is_interpreter = beside.chain(["python"]).any(|start| file_name.starts_with(start));
     if !is_interpreter {
         let environments =
             up_to_root(place).flat_map(|directory| VIRTUAL_ENVIRONMENTS.iter().map(move |name| directory.join(name)));

@@ -12,34 +12,6 @@ pub const RUN_START_FILE: &str = "run.json";
 /// A coverage report's file name, after the action's id.
 const COVERAGE_REPORT: &str = "coverage.json";
 
-/// The names for the files of one tool's actions.
-struct Slugs {
-    tool: Tool,
-    /// The slug of log, frames and action record.
-    log: &'static str,
-    /// The slug of the file with the tool's findings; none for tools without an interpreter.
-    findings: Option<&'static str>,
-    /// The name of the tool's own report.
-    tool_report: Option<&'static str>,
-}
-
-/// The slugs of each tool. The tests below have the names from seed 004's example.
-const SLUGS: [Slugs; 13] = [
-    Slugs { tool: Tool::Pytest, log: "pytest", findings: Some("test-results.json"), tool_report: Some("junit.xml") },
-    Slugs { tool: Tool::Jest, log: "jest", findings: Some("test-results.json"), tool_report: Some("jest-report.json") },
-    Slugs { tool: Tool::Vitest, log: "vitest", findings: Some("test-results.json"), tool_report: Some("vitest-report.json") },
-    Slugs { tool: Tool::Tsc, log: "typescript-compilation", findings: Some("typescript-diagnostics.json"), tool_report: None },
-    Slugs { tool: Tool::Eslint, log: "eslint", findings: Some("eslint-report.json"), tool_report: None },
-    Slugs { tool: Tool::Mypy, log: "mypy", findings: Some("mypy-diagnostics.json"), tool_report: None },
-    Slugs { tool: Tool::Ruff, log: "ruff", findings: Some("ruff-report.json"), tool_report: None },
-    Slugs { tool: Tool::Flake8, log: "flake8", findings: Some("flake8-report.json"), tool_report: None },
-    Slugs { tool: Tool::Pylint, log: "pylint", findings: Some("pylint-report.json"), tool_report: None },
-    Slugs { tool: Tool::Prettier, log: "prettier", findings: Some("prettier-report.json"), tool_report: None },
-    Slugs { tool: Tool::Compile, log: "compilation", findings: Some("compilation-diagnostics.json"), tool_report: None },
-    Slugs { tool: Tool::Review, log: "review", findings: Some("review-verdict.json"), tool_report: Some("review-prompt.txt") },
-    Slugs { tool: Tool::Generic, log: "terminal-output", findings: None, tool_report: None },
-];
-
 /// The slug of the log and frames of a check's control, and the name of its report.
 const CONTROL: (&str, &str) = ("control", "control-junit.xml");
 
@@ -143,7 +115,7 @@ impl ActionFiles {
     /// repeated.
     pub fn of_attempt(action: &Action, attempt: u32) -> Self {
         let stem = stem(&action.id, attempt);
-        let slugs = SLUGS.iter().find(|row| row.tool == action.tool).expect("a test walks the table over all tools");
+        let slugs = action.tool.evidence_names();
         let file = |rest: String, kind| NamedFile { name: format!("{stem}-{rest}"), kind };
         let (log_kind, findings_kind) = match action.class {
             ToolClass::Test => (EvidenceKind::TestExecutionLog, EvidenceKind::TestExecutionLog),
@@ -207,8 +179,9 @@ fn kind_of_slug(rest: &str) -> EvidenceKind {
         Some(_) if rest == CONTROL.1 => return EvidenceKind::ToolReport,
         Some(_) | None => {}
     }
-    for row in &SLUGS {
-        let is_test = row.tool.class() == ToolClass::Test;
+    for tool in Tool::ALL {
+        let row = tool.evidence_names();
+        let is_test = tool.class() == ToolClass::Test;
         if row.findings == Some(rest) {
             return if is_test { EvidenceKind::TestExecutionLog } else { EvidenceKind::Diagnostics };
         }

@@ -36,16 +36,15 @@ pub(super) fn at(offset: i64) -> Timestamp {
 
 /// Returns an action of a tool, with the command that the sample project uses for it.
 pub(super) fn action(phase: ActionPhase, number: usize, tool: Tool) -> Action {
-    let (name, display) = match tool {
-        Tool::Pytest => ("pytest", ".venv/bin/python -m pytest"),
-        Tool::Tsc => ("tsc", "./node_modules/.bin/tsc --noEmit -p web"),
-        Tool::Eslint => ("eslint", "./node_modules/.bin/eslint web"),
-        Tool::Review => ("review", "./reviewer"),
-        Tool::Jest | Tool::Vitest | Tool::Mypy | Tool::Ruff | Tool::Flake8 | Tool::Pylint | Tool::Prettier | Tool::Compile => {
-            (tool.word(), tool.word())
-        }
-        Tool::Generic => ("node packages", "npm ci --no-audit --no-fund"),
-    };
+    const COMMANDS: [(Tool, &str, &str); 5] = [
+        (Tool::Pytest, "pytest", ".venv/bin/python -m pytest"),
+        (Tool::Tsc, "tsc", "./node_modules/.bin/tsc --noEmit -p web"),
+        (Tool::Eslint, "eslint", "./node_modules/.bin/eslint web"),
+        (Tool::Review, "review", "./reviewer"),
+        (Tool::Generic, "node packages", "npm ci --no-audit --no-fund"),
+    ];
+    let row = COMMANDS.iter().find(|(of, ..)| *of == tool);
+    let (name, display) = row.map_or((tool.word(), tool.word()), |(_, name, display)| (*name, *display));
     let argv = display.split(' ').map(str::to_owned).collect();
     Action {
         id: ActionId::numbered(phase.prefix(), number),

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use crate::config::ActionSettings;
 use crate::model::{Action, ActionDefaults, ActionPhase, CommandLine, Tool};
-use crate::spec::discover::{Found, command_text};
+use crate::tools::{FoundCheck, command_text};
 
 /// Returns an action with this name and command and with default values for everything else.
 pub(super) fn plain_action(
@@ -44,19 +44,10 @@ pub(super) fn configured_action(
 }
 
 /// Returns the command of a discovered check.
-pub(super) fn found_command(found: &Found) -> CommandLine {
+pub(super) fn found_command(found: &FoundCheck) -> CommandLine {
     CommandLine { argv: found.argv.clone(), display: command_text(&found.argv), shell: false }
 }
 
 fn description(tool: Tool, command: &CommandLine) -> String {
-    let does = match tool {
-        Tool::Pytest | Tool::Jest | Tool::Vitest => "runs the tests",
-        Tool::Tsc | Tool::Mypy => "checks the types",
-        Tool::Eslint | Tool::Ruff | Tool::Flake8 | Tool::Pylint => "looks for lint",
-        Tool::Prettier => "checks the formatting",
-        Tool::Compile => "compiles",
-        Tool::Review => "asks for a review",
-        Tool::Generic => "runs",
-    };
-    format!("{does}: `{}`", command.display)
+    format!("{}: `{}`", tool.does(), command.display)
 }

@@ -2,8 +2,8 @@
 
 use crate::config::Configuration;
 use crate::model::{ApprovalTerms, Problem};
-use crate::spec::files::ProjectFiles;
 use crate::spec::signers::parse_signers;
+use crate::tools::ProjectFiles;
 
 /// Returns the terms under which people approve weaker plans of the project.
 ///

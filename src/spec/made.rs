@@ -49,8 +49,8 @@ mod tests {
     use super::*;
     use crate::config;
     use crate::model::Tool;
-    use crate::spec::files::fake::FakeFiles;
     use crate::spec::{DiskFiles, plan};
+    use crate::tools::FakeFiles;
 
     #[test]
     fn a_tool_that_a_prerequisite_installs_is_found_before_it_is_there() {

@@ -2,7 +2,7 @@
 
 use crate::config::{Configuration, Placed, PolicyOverride};
 use crate::model::{BlockOn, PlanNote, PolicySource, Tool, ToolPolicy};
-use crate::spec::discover::FoundPolicy;
+use crate::tools::FoundPolicy;
 
 /// Returns the policy of a check; `None` for tools without a policy.
 ///

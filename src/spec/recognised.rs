@@ -1,10 +1,9 @@
 //! Recognises the tool of a command, also through scripts of `package.json` (E2).
 
 use crate::model::{CommandLine, Tool};
-use crate::spec::discover::FoundPolicy;
-use crate::spec::files::ProjectFiles;
-use crate::spec::package::{eslint_arguments, max_warnings, script_name, scripts};
-use crate::tools::{recognise, recognise_script};
+use crate::tools::{
+    FoundPolicy, ProjectFiles, policy_of_command, policy_of_script, recognise, recognise_script, script_name, scripts,
+};
 
 /// The recognised tool of a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,14 +19,13 @@ pub(super) struct Recognised {
 pub(super) fn recognised(command: &CommandLine, files: &dyn ProjectFiles, directory: &str, place: &str) -> Recognised {
     let found = recognise(&command.argv);
     let script = script_name(&command.argv).and_then(|name| Some((name, scripts(files, directory).remove(name)?)));
-    let Some((name, text)) = script.filter(|_| found.tool == Tool::Generic) else {
-        let policy = FoundPolicy::from_limit(max_warnings(&command.argv), place);
-        return Recognised { tool: found.tool, note: found.note, policy: policy.filter(|_| found.tool == Tool::Eslint) };
+    let Some((name, text)) = script.filter(|_| found.tool == Tool::default()) else {
+        let policy = policy_of_command(found.tool, &command.argv, place);
+        return Recognised { tool: found.tool, note: found.note, policy };
     };
     let found = recognise_script(&text);
-    let place = format!("package.json scripts.{name}");
-    let policy = eslint_arguments(&text).and_then(|arguments| FoundPolicy::from_limit(max_warnings(&arguments), &place));
-    Recognised { tool: found.tool, note: found.note, policy: policy.filter(|_| found.tool == Tool::Eslint) }
+    let policy = policy_of_script(found.tool, &text, &format!("package.json scripts.{name}"));
+    Recognised { tool: found.tool, note: found.note, policy }
 }
 
 #[cfg(test)]
@@ -35,7 +33,7 @@ mod tests {
     use super::*;
     use crate::model::BlockOn;
     use crate::shell::split_words;
-    use crate::spec::files::fake::FakeFiles;
+    use crate::tools::FakeFiles;
 
     fn of(text: &str) -> Recognised {
         let package = r#"{"scripts": {"lint": "eslint . --max-warnings 0", "types": "tsc --noEmit", "all": "tsc && eslint .", "build": "vite"}}"#;

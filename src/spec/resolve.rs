@@ -6,19 +6,17 @@ use std::path::PathBuf;
 
 use crate::config::{Check, Configuration, Placed, Prerequisite};
 use crate::model::{
-    Action, ActionId, ActionPhase, ApprovalTerms, CommandLine, OnSurvivors, Plan, PlanNote, PlanOrigin, Problem, Reuse, TaskId,
-    Tool, ToolClass,
+    Action, ActionId, ActionPhase, ApprovalTerms, CommandLine, JudgedBy, OnSurvivors, Plan, PlanNote, PlanOrigin, PolicyOptions,
+    Problem, Reuse, TaskId, Tool, ToolClass,
 };
 use crate::spec::action::{configured_action, found_command, plain_action};
 use crate::spec::approval::approval_terms;
 use crate::spec::circle::circular;
-use crate::spec::discover::{Findings, Found, FoundPolicy, command_text, findings};
-use crate::spec::files::ProjectFiles;
 use crate::spec::made::WithPrerequisites;
 use crate::spec::policy::{policy_notes, resolve_policy};
 use crate::spec::recognised::recognised;
 use crate::spec::review::{hold_behind_reviews, review};
-use crate::tools::may_have_control;
+use crate::tools::{FoundCheck, FoundChecks, FoundPolicy, ProjectFiles, command_text, find_checks, may_have_control};
 
 /// Makes the plan for the checks of a configuration.
 ///
@@ -28,7 +26,7 @@ use crate::tools::may_have_control;
 pub fn resolve(configuration: &Configuration, files: &dyn ProjectFiles, project_name: &str) -> Result<Plan, Vec<Problem>> {
     let mut resolver = Resolver::new(configuration, files);
     // The project is searched only if a check leaves out its command; most checks do not.
-    let found = LazyCell::new(|| findings(files));
+    let found = LazyCell::new(|| find_checks(files));
     let checks = configuration.checks.iter().enumerate();
     let mut steps: Vec<Action> = checks.filter_map(|(index, check)| resolver.step(index + 1, check, &found)).collect();
     if configuration.checks.is_empty() {
@@ -45,7 +43,7 @@ pub fn resolve(configuration: &Configuration, files: &dyn ProjectFiles, project_
 /// When no checks are found. The problem's hint says what is missing.
 pub fn discover(configuration: &Configuration, files: &dyn ProjectFiles, project_name: &str) -> Result<Plan, Vec<Problem>> {
     let mut resolver = Resolver::new(configuration, files);
-    let Findings { found, notes } = findings(files);
+    let FoundChecks { found, notes } = find_checks(files);
     resolver.notes = notes;
     let mut steps = Vec::new();
     for (index, found) in found.iter().enumerate() {
@@ -94,7 +92,7 @@ pub fn plan_command(
     let mut resolver = Resolver::new(configuration, files);
     let command = CommandLine { argv: argv.to_vec(), display: command_text(argv), shell: false };
     let said = recognised(&command, files, "", PLACE);
-    let name = if said.tool == Tool::Generic { "command" } else { said.tool.word() };
+    let name = said.tool.action_name();
     resolver.note(name, said.note);
     let action = plain_action(ActionPhase::Step, 1, (name, said.tool), command, configuration.defaults);
     let step = resolver.judged(action, None, said.policy.as_ref());
@@ -122,11 +120,11 @@ impl<'c> Resolver<'c> {
         self.problems.push(problem.within(&self.configuration.file, check.action.name.place));
     }
 
-    fn step(&mut self, number: usize, check: &Check, findings: &impl Deref<Target = Findings>) -> Option<Action> {
+    fn step(&mut self, number: usize, check: &Check, findings: &impl Deref<Target = FoundChecks>) -> Option<Action> {
         let settings = &check.action;
         let said = check.tool.as_ref().map(|tool| tool.value);
         let Some(command) = &settings.command else {
-            let found = self.ours(check, said.unwrap_or(Tool::Generic), findings)?;
+            let found = self.ours(check, said.unwrap_or_default(), findings)?;
             let action = configured_action(ActionPhase::Step, number, settings, found.tool, found_command(found));
             let directory = PathBuf::from(&found.directory);
             let action = Action { command_is_ours: true, directory, ..action };
@@ -137,12 +135,12 @@ impl<'c> Resolver<'c> {
         let place = format!("{}:{line}", self.configuration.file);
         let recognised = recognised(&command.value, self.files, directory, &place);
         // With `expected_exit_codes`, a build is judged by its exit code and not as a compilation.
-        let is_plain = recognised.tool == Tool::Compile && settings.expected_exit_codes.is_some();
-        let seen = if is_plain { Tool::Generic } else { recognised.tool };
+        let is_plain = recognised.tool.gives_way() && settings.expected_exit_codes.is_some();
+        let seen = if is_plain { Tool::default() } else { recognised.tool };
         let tool = said.unwrap_or(seen);
         if said.is_none() {
             self.note(&settings.name.value, recognised.note);
-        } else if !matches!(seen, Tool::Generic | Tool::Compile) && seen != tool {
+        } else if !seen.gives_way() && seen != tool {
             let (said, seen) = (tool.word(), seen.word());
             self.note(&settings.name.value, Some(format!("the command looks like {seen}, but `tool` says {said}, which holds")));
         }
@@ -151,19 +149,19 @@ impl<'c> Resolver<'c> {
         }
         // A command that equals the discovered one is marked as discovered. `proctor init` writes discovered commands into the
         // file, and that must not change the plan.
-        let same = |found: &&Found| found.tool == tool && found.argv == command.value.argv && found.directory == directory;
-        let ours = if tool == Tool::Generic { None } else { findings.found.iter().find(same) };
+        let same = |found: &&FoundCheck| found.tool == tool && found.argv == command.value.argv && found.directory == directory;
+        let ours = if tool.judged_by() == JudgedBy::ExitCode { None } else { findings.found.iter().find(same) };
         let policy = recognised.policy.as_ref().or_else(|| ours.and_then(|found| found.policy.as_ref()));
         let action = configured_action(ActionPhase::Step, number, settings, tool, command.value.clone());
         Some(self.completed(Action { command_is_ours: ours.is_some(), ..action }, check, policy))
     }
 
     /// Finds the command of a check that names only its tool.
-    fn ours<'f>(&mut self, check: &Check, tool: Tool, findings: &'f Findings) -> Option<&'f Found> {
+    fn ours<'f>(&mut self, check: &Check, tool: Tool, findings: &'f FoundChecks) -> Option<&'f FoundCheck> {
         let word = tool.word();
         let directory = check.action.directory.as_ref().map(|directory| directory.value.as_str());
-        let of_tool: Vec<&Found> = findings.found.iter().filter(|found| found.tool == tool).collect();
-        let wanted: Vec<&Found> =
+        let of_tool: Vec<&FoundCheck> = findings.found.iter().filter(|found| found.tool == tool).collect();
+        let wanted: Vec<&FoundCheck> =
             of_tool.iter().copied().filter(|found| directory.is_none_or(|directory| found.package == directory)).collect();
         match wanted[..] {
             [found] => Some(found),
@@ -191,11 +189,12 @@ impl<'c> Resolver<'c> {
                 "a policy judges the findings of linters, type checkers and compilers: remove it, or say which `tool` it is";
             self.problem(check, "policy", format!("{word} has no policy"), hint);
         }
-        if let (Tool::Tsc, [key, ..]) = (action.tool, &check.policy.value.linter_keys()[..]) {
-            let message = "is a setting of linters: tsc reports errors only and has no rules by name";
-            self.problem(check, &format!("policy.{key}"), format!("`{key}` {message}"), "choose a `block_on` instead");
+        let options = action.tool.findings().map(|findings| findings.options);
+        if let (Some(PolicyOptions::None), [key, ..]) = (options, &check.policy.value.linter_keys()[..]) {
+            let message = format!("`{key}` is a setting of linters: {word} reports errors only and has no rules by name");
+            self.problem(check, &format!("policy.{key}"), message, "choose a `block_on` instead");
         }
-        if check.coverage.is_some() && action.tool != Tool::Pytest {
+        if check.coverage.is_some() && !action.tool.measures_coverage() {
             let hint = "coverage is required of a pytest check: move it there, or say `tool = \"pytest\"`";
             self.problem(check, "coverage", format!("{word} has no coverage"), hint);
         }
@@ -212,7 +211,7 @@ impl<'c> Resolver<'c> {
         let (paths, after) = (check.paths.clone(), self.needed(check));
         let action = Action { paths, coverage, after, control: check.control, retry_attempts: check.retries, ..action };
         let action = self.judged(action, Some(check), found);
-        if action.tool != Tool::Review {
+        if action.tool.judged_by() != JudgedBy::Grammar {
             return action;
         }
         let accept_split_emphasis = check.accept_split_emphasis.as_ref().is_none_or(|accept| accept.value);
@@ -225,7 +224,7 @@ impl<'c> Resolver<'c> {
     /// failure into a verdict.
     fn refuse_of_reviews(&mut self, check: &Check, tool: Tool) {
         let word = tool.word();
-        if tool == Tool::Review {
+        if tool.judged_by() == JudgedBy::Grammar {
             if check.retries > 0 {
                 let hint =
                     "remove it: the reviewer is asked again by itself where its output has no verdict, and never otherwise";
@@ -294,11 +293,11 @@ impl<'c> Resolver<'c> {
         let prerequisites = self.configuration.prerequisites.iter().enumerate().map(|(index, prerequisite)| {
             let settings = &prerequisite.action;
             let plain =
-                configured_action(ActionPhase::Prerequisite, index + 1, settings, Tool::Generic, command(&settings.command));
+                configured_action(ActionPhase::Prerequisite, index + 1, settings, Tool::default(), command(&settings.command));
             as_said(plain, prerequisite)
         });
         let cleanup = self.configuration.cleanup.iter().enumerate().map(|(index, settings)| {
-            configured_action(ActionPhase::Cleanup, index + 1, settings, Tool::Generic, command(&settings.command))
+            configured_action(ActionPhase::Cleanup, index + 1, settings, Tool::default(), command(&settings.command))
         });
         Ok(Plan {
             task: TaskId::default_task(),

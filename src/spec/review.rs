@@ -7,7 +7,7 @@ use crate::model::{
     Action, ActionId, ActionKind, ActionPhase, CommandLine, Plan, PlanOrigin, Problem, Prompt, Review, TaskId, Tool,
 };
 use crate::spec::action::plain_action;
-use crate::spec::discover::command_text;
+use crate::tools::command_text;
 
 /// The task of reviews that are started on the command line.
 const TASK: &str = "review";

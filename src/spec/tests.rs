@@ -7,8 +7,8 @@ use proptest::prelude::{Strategy, any, prop, proptest};
 
 use crate::config::{Configuration, read};
 use crate::model::{Action, BlockOn, OnSurvivors, Plan, PlanOrigin, PolicySource, Reuse, Tool, ToolClass};
-use crate::spec::files::fake::FakeFiles;
 use crate::spec::{discover, init_text, plan, plan_command, plan_digest, resolve};
+use crate::tools::FakeFiles;
 
 fn found(files: &FakeFiles) -> Plan {
     discover(&Configuration::default(), files, "quotes").expect("something is there")

@@ -8,6 +8,7 @@ use crate::tools::gathered::{Gathered, lines};
 use crate::tools::interpret::Exited;
 use crate::tools::located::{arrow, located};
 use crate::tools::places::Place;
+use crate::tools::subcommands::subcommand;
 use crate::tools::{launch_failure, tsc};
 
 /// How gcc, clang, javac and rustc begin a message, and its level. A note belongs to what was said before.
@@ -23,6 +24,36 @@ const REFUSALS: &[&str] = &[
     "no input files",
     "error: no such command",
 ];
+
+/// Compilers and programs that build.
+pub(super) const PROGRAMS: &[&str] =
+    &["make", "gmake", "cargo", "go", "javac", "rustc", "gcc", "g++", "cc", "c++", "clang", "clang++"];
+
+/// Returns whether a command builds something: `cargo run` does something else, and judging that by findings would call it a success
+/// that it printed none.
+pub(super) fn builds(program: &str, arguments: &[String]) -> bool {
+    match program {
+        "cargo" => matches!(subcommand(arguments), Some("build" | "b" | "check" | "c")),
+        "go" => matches!(subcommand(arguments), Some("build" | "vet")),
+        "make" | "gmake" => is_build(arguments),
+        _ => true,
+    }
+}
+
+// What a goal does is not to be seen, so only goals that say so are taken for a build; no goal is the first of the file.
+fn is_build(arguments: &[String]) -> bool {
+    const VALUED: &[&str] = &["-C", "--directory", "-f", "--file", "--makefile", "-I", "-j", "--jobs", "-l", "-o", "-W"];
+    let mut words = arguments.iter().map(String::as_str);
+    let mut is_build = true;
+    while let Some(word) = words.next() {
+        if VALUED.contains(&word) {
+            words.next();
+        } else if !word.starts_with('-') && !word.contains('=') {
+            is_build &= matches!(word, "all" | "build" | "compile");
+        }
+    }
+    is_build
+}
 
 /// Judges a compilation that ended by itself.
 pub(super) fn interpret(exited: &Exited<'_>) -> Interpretation {
@@ -180,5 +211,21 @@ mod tests {
         let stdout = "src/a.ts(2,3): error TS2322: Type 'a' is not assignable to type 'b'.\n";
         let seen = Returned::exited(Tool::Compile, "tsc", 2).saying(stdout, "").interpret();
         assert_eq!((seen.category, seen.diagnostics[0].code.as_deref()), (CategoryCode::Findings, Some("TS2322")));
+    }
+
+    #[test]
+    fn goals_of_make_that_say_they_build_are_builds() {
+        for (arguments, expected) in [
+            ("", true),
+            ("-j 8 -C lib all", true),
+            ("-j8 CFLAGS=-O2 build", true),
+            ("compile", true),
+            ("test", false),
+            ("build test", false),
+            ("lint", false),
+        ] {
+            let arguments: Vec<String> = arguments.split_whitespace().map(str::to_owned).collect();
+            assert_eq!(builds("make", &arguments), expected, "{arguments:?}");
+        }
     }
 }

@@ -4,12 +4,13 @@
 use std::path::Path;
 
 use crate::model::{
-    Action, ActionEnd, CategoryCode, Interpretation, LimitKind, LimitValue, OnSurvivors, SpawnFailure, StopReason, StopStage,
-    StreamExcerpt, Tool, ToolReport,
+    Action, ActionEnd, CategoryCode, Interpretation, JudgedBy, LimitKind, LimitValue, OnSurvivors, SpawnFailure, StopReason,
+    StopStage, StreamExcerpt, ToolReport,
 };
 use crate::tools::ansi::plain_text;
 use crate::tools::places::Place;
-use crate::tools::{compile, eslint, generic, linter, node_tests, pytest, service, signals, tsc};
+use crate::tools::table::row_of;
+use crate::tools::{service, signals};
 
 /// The longest reason, in characters: far more than any sentence of ours without what it quotes.
 const LONGEST_REASON: usize = 2000;
@@ -86,20 +87,10 @@ fn one_line(reason: &str) -> String {
 }
 
 fn of_exit(input: &Input<'_>, code: i32) -> Interpretation {
-    let readable = |stream: &StreamExcerpt| match input.action.tool {
-        Tool::Pytest
-        | Tool::Jest
-        | Tool::Vitest
-        | Tool::Tsc
-        | Tool::Mypy
-        | Tool::Eslint
-        | Tool::Ruff
-        | Tool::Flake8
-        | Tool::Pylint
-        | Tool::Prettier
-        | Tool::Compile => plain_text(stream),
-        // Judged by its exit code, or by its bytes elsewhere; making megabytes readable would take several times their memory for nothing.
-        Tool::Generic | Tool::Review => plain_text(&stream.shortened()),
+    let readable = |stream: &StreamExcerpt| match input.action.tool.judged_by() {
+        JudgedBy::Output => plain_text(stream),
+        // Its bytes are read elsewhere, or not at all; making megabytes readable would take several times their memory for nothing.
+        JudgedBy::ExitCode | JudgedBy::Grammar => plain_text(&stream.shortened()),
     };
     let exited = Exited {
         code,
@@ -110,17 +101,7 @@ fn of_exit(input: &Input<'_>, code: i32) -> Interpretation {
         stderr_is_complete: input.stderr.is_complete(),
         place: Place { root: input.project_root, directory: &input.action.directory },
     };
-    match input.action.tool {
-        Tool::Pytest => pytest::interpret(&exited, input.report, input.coverage, input.report_channel),
-        Tool::Tsc => tsc::interpret(&exited),
-        Tool::Eslint => eslint::interpret(&exited),
-        Tool::Jest | Tool::Vitest => node_tests::interpret(&exited, input.report),
-        Tool::Mypy | Tool::Ruff | Tool::Flake8 | Tool::Pylint | Tool::Prettier => linter::interpret(&exited),
-        Tool::Compile => compile::interpret(&exited),
-        Tool::Generic => generic::interpret(&exited),
-        // Who carries the review out reads it by the grammar; nobody has yet.
-        Tool::Review => Interpretation::plain(CategoryCode::NoVerdict, "The review was not read"),
-    }
+    (row_of(input.action.tool).interpret)(&exited, input)
 }
 
 /// Returns the interpretation of an exit code by which a wrapper passes a signal on.
@@ -145,8 +126,7 @@ fn signalled(signal: i32) -> Interpretation {
 fn timed_out(input: &Input<'_>, limit: LimitKind, stage: StopStage) -> Interpretation {
     let reason = limit_reason(input.action, limit, stage.signal_name());
     // What was tested before the stop helps to find out why, and proves nothing.
-    // The other tools write their reports at the end, or none.
-    let before = if input.action.tool == Tool::Pytest { pytest::before_the_stop(input.report) } else { None };
+    let before = (row_of(input.action.tool).before_the_stop)(input.report);
     Interpretation { warnings: before.into_iter().collect(), ..Interpretation::plain(CategoryCode::TimedOut, reason) }
 }
 

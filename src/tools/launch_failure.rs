@@ -1,7 +1,7 @@
 //! Finds out from a wrapper's words that the tool was never started: `npx`, `poetry run`, `python -m` and shells say so with exit
 //! codes that mean something else to the tool (C13).
 
-use crate::model::{CategoryCode, Interpretation, Tool};
+use crate::model::{CategoryCode, InstalledPackage, Interpretation, Tool};
 use crate::tools::interpret::{Exited, signal_through_wrapper};
 use crate::tools::signals;
 
@@ -15,14 +15,13 @@ enum Codes {
 /// Which tools a row is for.
 #[derive(Clone, Copy)]
 enum For {
-    Pytest,
     Python,
     Node,
     All,
 }
 
 /// What a line of standard error or output says when a wrapper did not find the tool. In words and advice `%` stands for the tool's
-/// program.
+/// word.
 struct Row {
     codes: Codes,
     tools: For,
@@ -36,16 +35,10 @@ const fn missing(tools: For, words: &'static [&'static str], advice: &'static st
     Row { codes: Codes::AnyFailure, tools, words, category: CategoryCode::ToolNotFound, advice }
 }
 
-/// Tools that are installed as Python packages.
-const PYTHON_TOOLS: &[Tool] = &[Tool::Pytest, Tool::Mypy, Tool::Ruff, Tool::Flake8, Tool::Pylint];
-
-/// Tools that are installed as Node packages.
-const NODE_TOOLS: &[Tool] = &[Tool::Tsc, Tool::Eslint, Tool::Prettier, Tool::Jest, Tool::Vitest];
-
 const INSTALL_PACKAGE: &str = "install the project's packages, for example by `npm ci`";
 
 const ROWS: &[Row] = &[
-    missing(For::Pytest, &["'pytest' is a package and cannot be directly executed"], "rename the project's directory `pytest`"),
+    missing(For::Python, &["'pytest' is a package and cannot be directly executed"], "rename the project's directory `pytest`"),
     missing(For::Python, &[": No module named %"], "install % for the interpreter the check names"),
     missing(For::Python, &["Command not found: %"], "add % to the project's dependencies and install them"),
     missing(For::Python, &["Failed to spawn: `%`"], "add % to the project's dependencies and install them"),
@@ -105,7 +98,7 @@ pub(super) fn find(exited: &Exited<'_>) -> Option<Interpretation> {
             exited.stderr.lines().chain(exited.stdout.lines()).find(|line| row.matches(line, exited.action.tool))?
         };
         let seen = if seen.is_empty() { String::new() } else { format!(" and said: {}", seen.trim()) };
-        let advice = row.advice.replace('%', program(exited.action.tool));
+        let advice = row.advice.replace('%', exited.action.tool.word());
         let reason = format!("The tool was not started: the command ended with exit code {}{seen}; {advice}", exited.code);
         Some(Interpretation::plain(row.category, reason))
     })
@@ -120,19 +113,14 @@ impl Row {
         code_fits
             && match self.tools {
                 For::All => true,
-                For::Pytest => exited.action.tool == Tool::Pytest,
-                For::Python => PYTHON_TOOLS.contains(&exited.action.tool),
-                For::Node => NODE_TOOLS.contains(&exited.action.tool),
+                For::Python => matches!(exited.action.tool.package(), Some(InstalledPackage::Python(_))),
+                For::Node => matches!(exited.action.tool.package(), Some(InstalledPackage::Node(_))),
             }
     }
 
     fn matches(&self, line: &str, tool: Tool) -> bool {
-        self.words.iter().all(|words| line.contains(&words.replace('%', program(tool))))
+        self.words.iter().all(|words| line.contains(&words.replace('%', tool.word())))
     }
-}
-
-fn program(tool: Tool) -> &'static str {
-    if matches!(tool, Tool::Compile | Tool::Generic) { "" } else { tool.word() }
 }
 
 #[cfg(test)]

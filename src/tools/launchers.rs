@@ -1,41 +1,9 @@
 //! Finds the tool in an argument vector: which program it is, behind which launchers, and where its own arguments begin (E2).
 
-use crate::model::Tool;
+use crate::model::{InstalledPackage, Tool};
 use crate::shell::{is_assignment, simple_commands};
 use crate::tools::recognise::CommandForm;
-use crate::tools::subcommands::is_a_check;
-
-/// The tools' own programs.
-const PROGRAMS: &[(&str, Tool)] = &[
-    ("pytest", Tool::Pytest),
-    ("py.test", Tool::Pytest),
-    ("tsc", Tool::Tsc),
-    ("tsc.js", Tool::Tsc),
-    ("eslint", Tool::Eslint),
-    ("eslint.js", Tool::Eslint),
-    ("jest", Tool::Jest),
-    ("jest.js", Tool::Jest),
-    ("vitest", Tool::Vitest),
-    ("vitest.mjs", Tool::Vitest),
-    ("prettier", Tool::Prettier),
-    ("prettier.cjs", Tool::Prettier),
-    ("mypy", Tool::Mypy),
-    ("ruff", Tool::Ruff),
-    ("flake8", Tool::Flake8),
-    ("pylint", Tool::Pylint),
-    ("make", Tool::Compile),
-    ("gmake", Tool::Compile),
-    ("cargo", Tool::Compile),
-    ("go", Tool::Compile),
-    ("javac", Tool::Compile),
-    ("rustc", Tool::Compile),
-    ("gcc", Tool::Compile),
-    ("g++", Tool::Compile),
-    ("cc", Tool::Compile),
-    ("c++", Tool::Compile),
-    ("clang", Tool::Compile),
-    ("clang++", Tool::Compile),
-];
+use crate::tools::table::{ROWS, ToolRow};
 
 /// A program that starts another program with the rest of its arguments, unchanged.
 struct Launcher {
@@ -113,9 +81,6 @@ const SCRIPT_RUNNERS: &[&str] = &[
 
 const SHELLS: &[&str] = &["sh", "bash", "dash", "zsh", "ksh", "ash"];
 
-/// Tools that `python -m` runs.
-const PYTHON_MODULES: &[Tool] = &[Tool::Pytest, Tool::Mypy, Tool::Ruff, Tool::Flake8, Tool::Pylint];
-
 /// Options of `python` that take the next word as their value.
 const PYTHON_VALUED: &[&str] = &["-W", "-X", "--check-hash-based-pycs"];
 
@@ -144,8 +109,8 @@ pub(super) fn locate(argv: &[String]) -> Located {
     // Every turn either returns or moves `at` forward, so the loop ends with the vector.
     while let Some(word) = argv.get(at) {
         let name = program_name(word);
-        if let Some(tool) = tool_named(name).filter(|_| is_a_check(name, &argv[at + 1..])) {
-            return direct(tool, argv, at + 1);
+        if let Some(row) = row_of_call(name, &argv[at + 1..]) {
+            return direct(row.tool, argv, at + 1);
         }
         if SHELLS.contains(&name) {
             return in_shell(&argv[at + 1..]);
@@ -173,10 +138,10 @@ pub(super) fn locate(argv: &[String]) -> Located {
 /// Finds the one tool that a script runs.
 pub(super) fn locate_in_script(script: &str) -> Located {
     let mut candidates: Vec<Located> =
-        simple_commands(script).iter().map(|command| locate(command)).filter(|found| found.tool != Tool::Generic).collect();
+        simple_commands(script).iter().map(|command| locate(command)).filter(|found| found.tool != Tool::default()).collect();
     // What is built before something else is checked is a means to that.
-    if candidates.iter().any(|found| found.tool != Tool::Compile) {
-        candidates.retain(|found| found.tool != Tool::Compile);
+    if candidates.iter().any(|found| !found.tool.gives_way()) {
+        candidates.retain(|found| !found.tool.gives_way());
     }
     let (Some(found), true) = (candidates.pop(), candidates.is_empty()) else {
         let note = (!candidates.is_empty()).then(|| {
@@ -267,9 +232,10 @@ fn run_module(argv: &[String], at: usize) -> Step {
 }
 
 fn module_step(module: &str, argv: &[String], after: usize) -> Step {
-    let tool = tool_named(module).filter(|tool| PYTHON_MODULES.contains(tool) && is_a_check(module, &argv[after..]));
-    match (tool, module) {
-        (Some(tool), _) => Step::Done(Box::new(direct(tool, argv, after))),
+    let is_module = |row: &&ToolRow| matches!(row.tool.package(), Some(InstalledPackage::Python(_)));
+    let row = row_of_call(module, &argv[after..]).filter(is_module);
+    match (row, module) {
+        (Some(row), _) => Step::Done(Box::new(direct(row.tool, argv, after))),
         (None, "coverage") => LAUNCHERS
             .iter()
             .find(|launcher| launcher.program == "coverage")
@@ -309,11 +275,12 @@ fn direct(tool: Tool, argv: &[String], from: usize) -> Located {
 }
 
 fn wrapped(note: Option<String>) -> Located {
-    Located { tool: Tool::Generic, form: CommandForm::Wrapped, arguments_from: 0, arguments: Vec::new(), note }
+    Located { tool: Tool::default(), form: CommandForm::Wrapped, arguments_from: 0, arguments: Vec::new(), note }
 }
 
-fn tool_named(name: &str) -> Option<Tool> {
-    PROGRAMS.iter().find(|(program, _)| *program == name).map(|(_, tool)| *tool)
+/// Returns the row of the tool that a program with these arguments is. Several tools may share a program, each with its subcommands.
+fn row_of_call(program: &str, arguments: &[String]) -> Option<&'static ToolRow> {
+    ROWS.iter().find(|row| row.programs.contains(&program) && (row.checks)(program, arguments))
 }
 
 /// Returns what has to stand before arguments that a script runner is to hand on to the script it runs; none for other commands.

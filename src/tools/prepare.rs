@@ -4,32 +4,8 @@
 use std::path::{Path, PathBuf};
 
 use crate::model::{Action, StopStage, Tool};
-use crate::shell::quote_word;
-use crate::tools::launchers::{Located, hand_on, locate};
-use crate::tools::recognise::CommandForm;
-
-/// The name of a JSON report in the directory given to [`prepare`].
-const JSON_NAME: &str = "report.json";
-
-/// The name of the JUnit report in the directory given to [`prepare`].
-const JUNIT_NAME: &str = "junit.xml";
-
-/// pytest reads more arguments from this variable, before those of its command line.
-const PYTEST_ARGUMENTS: &str = "PYTEST_ADDOPTS";
-
-/// Both spellings of pytest's option.
-const JUNIT_OPTIONS: &[&str] = &["--junitxml", "--junit-xml"];
-
-const RUFF_FORMAT_OPTIONS: &[&str] = &["--output-format", "--format"];
-
-/// Where Jest and Vitest are told to write a report by the command itself.
-const OUTPUT_FILE_OPTIONS: &[&str] = &["--outputFile", "--outputFile.json"];
-
-const ESLINT_FORMAT_OPTIONS: &[&str] = &["-f", "--format"];
-
-/// What keeps colour out of a tool's output. Only one of the two per tool: node prints a warning where it sees both. pytest needs
-/// none: without a terminal it prints no colour, and what it sets would reach the code under test.
-const COLOUR: &[(Tool, &str, &str)] = &[(Tool::Tsc, "NO_COLOR", "1"), (Tool::Eslint, "FORCE_COLOR", "0")];
+use crate::tools::launchers::{Located, locate};
+use crate::tools::table::row_of;
 
 /// How the report of an action comes to be.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -68,6 +44,18 @@ pub struct Preparation {
     pub coverage: Option<PathBuf>,
 }
 
+/// What a tool is asked for its report with.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct ReportTask<'a> {
+    pub(super) action: &'a Action,
+    /// Where the tool stands in the action's command.
+    pub(super) located: &'a Located,
+    /// Where a report of ours is to be written.
+    pub(super) output_directory: &'a Path,
+    /// The project's link to its evidence.
+    pub(super) link: Option<&'a Path>,
+}
+
 /// Prepares an action; a report of ours is to be written into `output_directory`, which must be fresh and absolute. `link` is the
 /// project's link to its evidence, absolute: no place to look for tests in.
 pub fn prepare(action: &Action, output_directory: &Path, link: Option<&Path>) -> Preparation {
@@ -78,19 +66,13 @@ pub fn prepare(action: &Action, output_directory: &Path, link: Option<&Path>) ->
         coverage: action.coverage.as_ref().map(|target| PathBuf::from(&target.report)),
     };
     let located = locate(&action.command.argv);
-    match action.tool {
-        Tool::Pytest => ask_pytest(action, &located, &output_directory.join(JUNIT_NAME), link, &mut preparation),
-        Tool::Eslint => ask_eslint(action, &located, &mut preparation),
-        Tool::Ruff => ask_ruff(action, &located, &mut preparation),
-        Tool::Jest | Tool::Vitest => ask_node_tests(action, &located, &output_directory.join(JSON_NAME), &mut preparation),
-        Tool::Tsc | Tool::Mypy | Tool::Flake8 | Tool::Pylint | Tool::Prettier | Tool::Compile | Tool::Review | Tool::Generic => {}
-    }
+    (row_of(action.tool).ask)(&ReportTask { action, located: &located, output_directory, link }, &mut preparation);
     preparation
 }
 
-/// Returns the signals that stop a tool, in order, before SIGKILL (E10): pytest still writes its report after SIGINT.
+/// Returns the signals that stop a tool, in order, before SIGKILL (E10).
 pub fn stop_ladder(tool: Tool) -> Vec<StopStage> {
-    if tool == Tool::Pytest { vec![StopStage::Sigint, StopStage::Sigterm] } else { vec![StopStage::Sigterm] }
+    row_of(tool).stops.to_vec()
 }
 
 impl ReportRequest {
@@ -113,111 +95,9 @@ impl ReportRequest {
     }
 }
 
-fn ask_pytest(action: &Action, located: &Located, path: &Path, link: Option<&Path>, preparation: &mut Preparation) {
-    // pytest follows links, and each run is a directory it would look through.
-    let ignore = link.map(|link| format!("--ignore={}", link.to_string_lossy()));
-    let is_direct = located.tool == Tool::Pytest && located.form == CommandForm::Direct;
-    let own = if located.tool == Tool::Pytest { option_value(&located.arguments, JUNIT_OPTIONS) } else { None };
-    if let Some(own) = own {
-        preparation.report = ReportRequest::Own { path: PathBuf::from(own) };
-        if is_direct {
-            insert_options(&mut preparation.argv, located.arguments_from, ignore);
-        }
-        return;
-    }
-    let report = format!("--junitxml={}", path.to_string_lossy());
-    let options = ignore.into_iter().chain([report]);
-    if is_direct {
-        insert_options(&mut preparation.argv, located.arguments_from, options);
-        preparation.report = ReportRequest::Ours { path: path.to_path_buf(), channel: "argument" };
-        return;
-    }
-    // pytest splits the variable like a shell does, so the options are quoted for one.
-    let quoted = options.map(|option| quote_word(&option)).collect::<Vec<_>>().join(" ");
-    let value = match action.environment.get(PYTEST_ARGUMENTS).filter(|value| !value.trim().is_empty()) {
-        Some(before) => format!("{before} {quoted}"),
-        None => quoted,
-    };
-    preparation.environment.push((PYTEST_ARGUMENTS.to_owned(), value));
-    preparation.report = ReportRequest::Inherited { path: path.to_path_buf() };
-}
-
-/// Returns whether [`prepare`] asks an ESLint command for JSON: only one of ours that names no format of its own (E6).
-pub(super) fn asks_eslint_for_json(action: &Action) -> bool {
-    asks_for_json(action, &locate(&action.command.argv))
-}
-
-fn asks_for_json(action: &Action, located: &Located) -> bool {
-    let is_ours = action.command_is_ours && located.tool == Tool::Eslint && located.form == CommandForm::Direct;
-    is_ours && option_value(&located.arguments, ESLINT_FORMAT_OPTIONS).is_none()
-}
-
-fn ask_eslint(action: &Action, located: &Located, preparation: &mut Preparation) {
-    if asks_for_json(action, located) {
-        insert_options(&mut preparation.argv, located.arguments_from, ["-f".to_owned(), "json".to_owned()]);
-    }
-}
-
-/// Returns whether [`prepare`] asks a Ruff command for JSON: only one of ours that names no format of its own (E6).
-pub(super) fn asks_ruff_for_json(action: &Action) -> bool {
-    is_ruff_asked(action, &locate(&action.command.argv))
-}
-
-fn is_ruff_asked(action: &Action, located: &Located) -> bool {
-    let is_ours = action.command_is_ours && located.tool == Tool::Ruff && located.form == CommandForm::Direct;
-    // Only the linter has a format; the formatter's check has none in older versions.
-    let is_linter = located.arguments.iter().find(|argument| !argument.starts_with('-')).is_some_and(|word| word == "check");
-    is_ours && is_linter && option_value(&located.arguments, RUFF_FORMAT_OPTIONS).is_none()
-}
-
-fn ask_ruff(action: &Action, located: &Located, preparation: &mut Preparation) {
-    if is_ruff_asked(action, located) {
-        insert_options(&mut preparation.argv, located.arguments_from, ["--output-format=json".to_owned()]);
-    }
-}
-
-/// Asks Jest or Vitest for a JSON report beside what they print. Neither changes what is tested or how the run ends: tried with
-/// Jest 27, 29 and 30 and Vitest 1 to 4.
-fn ask_node_tests(action: &Action, located: &Located, path: &Path, preparation: &mut Preparation) {
-    let own = if located.tool == action.tool { option_value(&located.arguments, OUTPUT_FILE_OPTIONS) } else { None };
-    let is_vitest = action.tool == Tool::Vitest;
-    let mut options = if is_vitest { vitest_reporters(&located.arguments) } else { vec!["--json".to_owned()] };
-    preparation.report = match own {
-        Some(own) => ReportRequest::Own { path: PathBuf::from(own) },
-        None => {
-            let option = if is_vitest { "--outputFile.json" } else { "--outputFile" };
-            options.push(format!("{option}={}", path.to_string_lossy()));
-            ReportRequest::Ours { path: path.to_path_buf(), channel: "argument" }
-        }
-    };
-    if located.tool == action.tool && located.form == CommandForm::Direct {
-        insert_options(&mut preparation.argv, located.arguments_from, options);
-    } else if let Some(separator) = hand_on(&preparation.argv) {
-        preparation.argv.extend(separator.iter().map(|word| (*word).to_owned()).chain(options));
-    } else {
-        // Nothing can be added that would reach the tool, so the report will be missing, and the interpreter says what to do.
-        preparation.report = ReportRequest::Ours { path: path.to_path_buf(), channel: "argument" };
-    }
-}
-
-// Reporters that are named replace the default, so it is named too where the command names none.
-fn vitest_reporters(arguments: &[String]) -> Vec<String> {
-    let names_json = |at: usize, word: &str| {
-        word == "--reporter=json" || (word == "--reporter" && arguments.get(at + 1).is_some_and(|next| next == "json"))
-    };
-    if arguments.iter().enumerate().any(|(at, word)| names_json(at, word)) {
-        return Vec::new();
-    }
-    let names: &[&str] = if option_value(arguments, &["--reporter"]).is_some() { &["json"] } else { &["default", "json"] };
-    names.iter().map(|name| format!("--reporter={name}")).collect()
-}
-
 fn colour(action: &Action) -> Vec<(String, String)> {
-    COLOUR
-        .iter()
-        .filter(|(tool, name, _)| *tool == action.tool && !action.environment.contains_key(*name))
-        .map(|(_, name, value)| ((*name).to_owned(), (*value).to_owned()))
-        .collect()
+    let wanted = row_of(action.tool).no_colour.filter(|(name, _)| !action.environment.contains_key(*name));
+    wanted.map(|(name, value)| (name.to_owned(), value.to_owned())).into_iter().collect()
 }
 
 // After `--` everything is a path, so options go before it.

@@ -2,6 +2,7 @@
 
 use crate::model::{Tool, ToolClass};
 use crate::tools::launchers::{Located, ends_with, locate, locate_in_script};
+use crate::tools::table::row_of;
 
 /// How a command reaches its tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -15,7 +16,7 @@ pub enum CommandForm {
 /// What a command is taken for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Recognition {
-    /// The tool; [`Tool::Generic`] where none or several are named.
+    /// The tool; that of plain commands where none or several are named.
     pub tool: Tool,
     /// The tool's class.
     pub class: ToolClass,
@@ -42,9 +43,9 @@ pub fn recognise_script(script_text: &str) -> Recognition {
     of(if hides_its_report { without_report(located) } else { located })
 }
 
-// Unlike pytest, neither reads arguments from the environment: where none can be added, there is no report to judge by (E3).
+// Where no argument can be added, there is no report to judge by (E3).
 fn is_asked_by_argument(tool: Tool) -> bool {
-    matches!(tool, Tool::Jest | Tool::Vitest)
+    row_of(tool).is_asked_by_argument_only
 }
 
 fn without_report(located: Located) -> Located {
@@ -52,7 +53,7 @@ fn without_report(located: Located) -> Located {
         "{} cannot be asked for its report in there, so the exit code alone decides; let the check run it directly",
         located.tool.word()
     );
-    Located { tool: Tool::Generic, note: Some(note), ..located }
+    Located { tool: Tool::default(), note: Some(note), ..located }
 }
 
 fn of(located: Located) -> Recognition {

@@ -235,7 +235,7 @@ fn mark_validation(outcome: &mut ActionJudgement, facts: &ActionFacts<'_>) {
 fn of_findings(facts: &ActionFacts<'_>) -> ActionJudgement {
     let tool = facts.action.tool.report_name();
     let words = words_for(tool);
-    let judged = judge_findings(facts.interpretation, &policy_of(facts.action), words, facts.end.exit_code());
+    let judged = judge_findings(facts.interpretation, &policy_of(facts.action), &words, facts.end.exit_code());
     let has_errors = judged.summary.errors > 0;
     let remains = has_errors || judged.summary.warnings > 0;
     let reason = match (judged.cell.result == ResultType::Success, has_errors, judged.cell.blocking) {
@@ -262,7 +262,7 @@ fn of_findings(facts: &ActionFacts<'_>) -> ActionJudgement {
         classification.issue_type = Some((if has_errors { words.error_issue } else { words.warning_issue }).to_owned());
         classification.blocks_compilation = Some(words.blocks_compilation && has_errors);
     }
-    let debt = debt_of_findings(&judged, words);
+    let debt = debt_of_findings(&judged, &words);
     classification.policy_applied = Some(judged.applied);
     let (diagnostics, summary) = (judged.diagnostics, Some(judged.summary));
     ActionJudgement { classification, blocking: judged.cell.blocking, debt, agent_action, diagnostics, summary }

@@ -2,9 +2,9 @@
 
 use crate::model::{
     BlockOn, Blocking, Diagnostic, DiagnosticSummary, FindingLevel, Interpretation, PolicyApplied, ResultType, Severity,
-    ToolPolicy, Unlisted,
+    ToolPolicy, Unlisted, WarningsExit,
 };
-use crate::verdict::wording::{WarningsExit, Words, plural};
+use crate::verdict::wording::{Words, plural};
 
 /// A tool's findings after the policy was applied.
 #[derive(Debug, Clone)]

@@ -1,8 +1,8 @@
-//! The texts about a validation tool's findings in reports, as data that is found by the tool's name (seed 004).
+//! The texts about a validation tool's findings in reports, by what the tool finds and what its row says (seed 004).
 
 use std::time::Duration;
 
-use crate::model::DebtCategory;
+use crate::model::{DebtCategory, FindingKind, Tool, WarningsExit};
 use crate::verdict::agent::AgentWord;
 
 /// The texts about one tool's findings.
@@ -27,68 +27,7 @@ pub(in crate::verdict) struct Words {
     pub(in crate::verdict) warnings_exit: WarningsExit,
 }
 
-/// The meaning of a tool's failing exit code when it found warnings only (C28).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::verdict) enum WarningsExit {
-    /// There are more warnings than the tool was told to allow.
-    Refuses,
-    /// There are warnings, and nothing more: the exit code has a bit for each kind of message.
-    Tells,
-}
-
-const TABLE: [Words; 8] = [
-    Words {
-        report_name: "typescript",
-        display: "TypeScript",
-        error: "Type Error",
-        errors: "type errors",
-        error_issue: "TYPE_ERROR",
-        warning_issue: "TYPE_WARNING",
-        blocks_compilation: true,
-        debt: DebtCategory::ValidationMissing,
-        agent: AgentWord::FixTypes,
-        fix_option: None,
-        warnings_exit: WarningsExit::Refuses,
-    },
-    Words {
-        report_name: "eslint",
-        display: "ESLint",
-        error: "Error",
-        errors: "errors",
-        error_issue: "LINT_ERROR",
-        warning_issue: "LINT_WARNING",
-        blocks_compilation: false,
-        debt: DebtCategory::Refactor,
-        agent: AgentWord::FixCode,
-        fix_option: Some("--fix"),
-        warnings_exit: WarningsExit::Refuses,
-    },
-    Words { report_name: "mypy", display: "mypy", ..TYPES },
-    Words { report_name: "ruff", display: "Ruff", fix_option: Some("--fix"), ..LINT },
-    Words { report_name: "flake8", display: "Flake8", ..LINT },
-    Words { report_name: "pylint", display: "Pylint", warnings_exit: WarningsExit::Tells, ..LINT },
-    Words {
-        report_name: "prettier",
-        display: "Prettier",
-        error: "Formatting Issue",
-        errors: "formatting issues",
-        error_issue: "FORMAT_ERROR",
-        warning_issue: "FORMAT_WARNING",
-        fix_option: Some("--write"),
-        ..LINT
-    },
-    Words {
-        report_name: "compilation",
-        display: "Compilation",
-        error: "Compilation Error",
-        error_issue: "COMPILATION_ERROR",
-        warning_issue: "COMPILATION_WARNING",
-        blocks_compilation: true,
-        ..ANY
-    },
-];
-
-/// The common texts of type checkers. Their errors are found before the code runs, and do not keep it from compiling.
+/// The common texts of type checkers. Their errors are found before the code runs.
 const TYPES: Words = Words {
     error: "Type Error",
     errors: "type errors",
@@ -116,8 +55,37 @@ const ANY: Words = Words {
     warnings_exit: WarningsExit::Refuses,
 };
 
-pub(in crate::verdict) fn words_for(report_name: &str) -> &'static Words {
-    TABLE.iter().find(|words| words.report_name == report_name).unwrap_or(&ANY)
+/// The common texts of formatters.
+const FORMATTING: Words = Words {
+    error: "Formatting Issue",
+    errors: "formatting issues",
+    error_issue: "FORMAT_ERROR",
+    warning_issue: "FORMAT_WARNING",
+    ..LINT
+};
+
+/// The common texts of compilers and builds.
+const COMPILATION: Words =
+    Words { error: "Compilation Error", error_issue: "COMPILATION_ERROR", warning_issue: "COMPILATION_WARNING", ..ANY };
+
+/// Returns the words for a tool, by its name in reports.
+pub(in crate::verdict) fn words_for(report_name: &str) -> Words {
+    let tool = Tool::ALL.into_iter().find(|tool| tool.report_name() == report_name);
+    let Some((tool, facts)) = tool.and_then(|tool| Some((tool, tool.findings()?))) else { return ANY };
+    let words = match facts.kind {
+        FindingKind::Types => TYPES,
+        FindingKind::Lint => LINT,
+        FindingKind::Formatting => FORMATTING,
+        FindingKind::Compilation => COMPILATION,
+    };
+    Words {
+        report_name: tool.report_name(),
+        display: facts.display,
+        blocks_compilation: facts.blocks_compilation,
+        fix_option: facts.fix_option,
+        warnings_exit: facts.warnings_exit,
+        ..words
+    }
 }
 
 /// Returns a count with its noun, for example `1 error`, `5 errors`.

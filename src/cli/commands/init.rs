@@ -8,13 +8,13 @@ use crate::cli::environment::Environment;
 use crate::cli::error::CommandError;
 use crate::cli::render;
 use crate::cli::setup::{self, CONFIGURATION_FILE};
-use crate::config::{Configuration, DEFAULT_TEXT};
+use crate::config::{Configuration, default_text};
 use crate::model::CommandExit;
 use crate::spec::{self, DiskFiles};
 
 pub(crate) fn execute(options: &InitOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
     if options.print {
-        render::bytes(DEFAULT_TEXT.as_bytes());
+        render::bytes(default_text().as_bytes());
         return Ok(CommandExit::Proceed);
     }
     let root = setup::project_root(environment, &options.directory)?;

@@ -11,7 +11,7 @@ use crate::cli::render;
 use crate::cli::specification_arguments::PlanOptions;
 use crate::cli::specification_files;
 use crate::config::duration_text;
-use crate::model::{Action, CommandExit, Plan, PlanNote, PlanOrigin, TaskId, Tool};
+use crate::model::{Action, CommandExit, JudgedBy, Plan, PlanNote, PlanOrigin, TaskId};
 
 /// The document that `--json` prints.
 #[derive(Debug, Serialize)]
@@ -102,7 +102,7 @@ fn details(action: &Action) -> Vec<String> {
     if let Some(policy) = &action.policy {
         details.push(policy.block_on.strategy().to_owned());
     }
-    if action.tool == Tool::Generic && action.expected_exit_codes != [0] {
+    if action.tool.judged_by() == JudgedBy::ExitCode && action.expected_exit_codes != [0] {
         let codes: Vec<String> = action.expected_exit_codes.iter().map(ToString::to_string).collect();
         details.push(format!("exit codes {} succeed", codes.join(", ")));
     }

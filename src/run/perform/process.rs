@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use crate::evidence::{OutputDirectory, Slot};
 use crate::model::{
-    Action, ActionLimits, ActionPhase, Captured, Ended, IsolationLevel, ResultType, SpawnFailure, Tool, ToolReport,
+    Action, ActionLimits, ActionPhase, Captured, Ended, IsolationLevel, JudgedBy, ResultType, SpawnFailure, ToolReport,
 };
 use crate::process::{LaunchRequest, Sinks, SuperviseError, resolve_program, supervise};
 use crate::project::Progress;
@@ -80,7 +80,7 @@ impl Performer<'_, '_> {
         let names = ActionFiles::of_attempt(action, attempt);
         // A report is read only from a new directory. An earlier action could have passed an open directory to an outside
         // process.
-        let spare = if action.tool == Tool::Generic { self.spare_output.take() } else { None };
+        let spare = if action.tool.judged_by() == JudgedBy::ExitCode { self.spare_output.take() } else { None };
         let output = OutputDirectory::create_for_attempt(self.lock, &self.course.run_id, &action.id, attempt, spare);
         let output = output.map_err(ProjectError::Evidence)?;
         let mut environment = self.environment(action, output.path());

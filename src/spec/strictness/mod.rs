@@ -4,36 +4,21 @@
 //! The lint adds a note to each such setting that it is not compared. Here the note is removed if both agree, becomes an error if
 //! they differ, and gets a reason if the project's configuration cannot be read.
 
-mod call;
-mod mypy;
-mod tsconfig;
-
 use crate::model::{BrokenRule, Gravity, Problem, Tool};
-use crate::spec::files::ProjectFiles;
 use crate::spec::recognised::recognised;
 use crate::spec::specification::{RawAction, RawParameters, Reading, STRICTNESS_UNCHECKED, Specification, below};
-use crate::spec::strictness::call::call_of;
 use crate::spec::task::plain_command;
+use crate::tools::{ProjectFiles, Strictness, StrictnessRead, StrictnessReader, call_of, strictness_reader};
 
 /// The code of the fault that a setting differs from the project's configuration.
 const STRICTNESS_DIFFERS: &str = "STRICTNESS_DIFFERS";
 
-/// The strictness of a type checker, and where it is configured.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Strictness {
-    strict: bool,
-    implicit_any: bool,
-    place: String,
+/// A type checker that a specification has a policy for.
+#[derive(Debug, Clone, Copy)]
+struct Checker {
+    tool: Tool,
+    reader: &'static StrictnessReader,
 }
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Checker {
-    Tsc,
-    Mypy,
-}
-
-/// The strictness of one step's type checker, or why it is unknown.
-type Look = Result<Strictness, String>;
 
 /// Compares the strictness settings of a specification with the project's files.
 pub fn hold_to_project(reading: Reading, files: &dyn ProjectFiles) -> Reading {
@@ -53,14 +38,14 @@ fn compared(fault: Problem, specification: &Specification, files: &dyn ProjectFi
     let pointer = fault.pointer.clone();
     let (checker, key) = setting(&pointer)?;
     let said = said(specification, checker, key)?;
-    let looks: Vec<Look> = steps_of(specification, files, checker);
+    let looks: Vec<StrictnessRead> = steps_of(specification, files, checker);
     let differs = |strictness: &&Strictness| value(strictness, key) != said;
     if let Some(other) = looks.iter().filter_map(|look| look.as_ref().ok()).find(differs) {
         return Some(differing(fault, (key, said), other, checker));
     }
     let why = match looks.iter().find_map(|look| look.as_ref().err()) {
         Some(why) => why.clone(),
-        None if looks.is_empty() => format!("no step runs {}", checker.tool().word()),
+        None if looks.is_empty() => format!("no step runs {}", checker.tool.word()),
         None => return None,
     };
     Some(Problem { message: format!("{}: {why}", fault.message), ..fault })
@@ -69,20 +54,15 @@ fn compared(fault: Problem, specification: &Specification, files: &dyn ProjectFi
 /// Returns the tool and the key of a pointer into the policy.
 fn setting(pointer: &str) -> Option<(Checker, &str)> {
     let (rest, key) = pointer.rsplit_once('/')?;
-    let checker = match rest.rsplit_once('/')?.1 {
-        "typescript" => Checker::Tsc,
-        "mypy" => Checker::Mypy,
-        _ => return None,
-    };
+    let name = rest.rsplit_once('/')?.1;
+    let tool = Tool::ALL.into_iter().find(|tool| tool.report_name() == name)?;
+    let checker = Checker { tool, reader: strictness_reader(tool)? };
     Some((checker, key))
 }
 
 fn said(specification: &Specification, checker: Checker, key: &str) -> Option<bool> {
     let tools = &specification.raw.global_configuration.validation_policy.as_ref()?.type_checking.as_ref()?.tools;
-    let policy = match checker {
-        Checker::Tsc => tools.typescript.as_ref(),
-        Checker::Mypy => tools.mypy.as_ref(),
-    }?;
+    let policy = tools.of(checker.tool.report_name())?;
     if key == "strictMode" { policy.strict_mode } else { policy.allow_implicit_any }
 }
 
@@ -92,11 +72,7 @@ fn value(strictness: &Strictness, key: &str) -> bool {
 
 fn differing(fault: Problem, (key, said): (&str, bool), other: &Strictness, checker: Checker) -> Problem {
     let is = value(other, key);
-    let option = match (checker, key) {
-        (_, "strictMode") => "strict",
-        (Checker::Mypy, _) => "disallow_untyped_defs",
-        (Checker::Tsc, _) => "noImplicitAny",
-    };
+    let option = if key == "strictMode" { "strict" } else { checker.reader.typed_option };
     Problem {
         gravity: Gravity::Hard,
         rule: fault.rule.map(|rule| BrokenRule {
@@ -111,15 +87,15 @@ fn differing(fault: Problem, (key, said): (&str, bool), other: &Strictness, chec
 }
 
 /// Returns the strictness of every step that runs a tool, in the order of the tasks.
-fn steps_of(specification: &Specification, files: &dyn ProjectFiles, checker: Checker) -> Vec<Look> {
+fn steps_of(specification: &Specification, files: &dyn ProjectFiles, checker: Checker) -> Vec<StrictnessRead> {
     let steps = specification.raw.tasks.values().flat_map(|task| &task.test_execution.steps);
     steps.filter_map(|step| look(specification, files, checker, step)).collect()
 }
 
 /// Returns the strictness of one step; `None` if it runs another tool.
-fn look(specification: &Specification, files: &dyn ProjectFiles, checker: Checker, step: &RawAction) -> Option<Look> {
+fn look(specification: &Specification, files: &dyn ProjectFiles, checker: Checker, step: &RawAction) -> Option<StrictnessRead> {
     let RawParameters::TerminalCommand(command) = &step.parameters else { return None };
-    let (tool, added) = (checker.tool(), step.proctor.as_ref());
+    let (tool, added) = (checker.tool, step.proctor.as_ref());
     let line = plain_command(command, added.and_then(|added| added.argv.clone()));
     let root = &specification.raw.global_configuration.workspace_root;
     let directory = below(root, &command.working_directory)?.join("/");
@@ -133,19 +109,7 @@ fn look(specification: &Specification, files: &dyn ProjectFiles, checker: Checke
     let Some(call) = call_of(&line, files, &directory, tool.word()) else {
         return Some(Err(format!("how {} calls {} is not to be seen", step.action_id, tool.word())));
     };
-    Some(match checker {
-        Checker::Mypy => mypy::strictness(files, &directory, &call),
-        Checker::Tsc => tsconfig::strictness(files, &directory, &call),
-    })
-}
-
-impl Checker {
-    fn tool(self) -> Tool {
-        match self {
-            Self::Tsc => Tool::Tsc,
-            Self::Mypy => Tool::Mypy,
-        }
-    }
+    Some((checker.reader.read)(files, &directory, &call))
 }
 
 #[cfg(test)]

@@ -4,9 +4,9 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::spec::files::fake::FakeFiles;
 use crate::spec::specification::{Reading, Surroundings, read_specification};
 use crate::spec::strictness::hold_to_project;
+use crate::tools::FakeFiles;
 
 const ROUNDING: &str = include_str!("../../../fixtures/specifications/rounding.json");
 const POLICY: &str = "/globalConfiguration/validationPolicy/typeChecking/tools";

@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use crate::model::{Action, ActionDefaults, ActionKind, ActionPhase, ActionType, CommandLine, EvidenceCapture, Tool};
 use crate::spec::action::plain_action;
-use crate::spec::discover::FoundPolicy;
 use crate::spec::recognised::recognised;
 use crate::spec::review::review;
 use crate::spec::specification::{ROOT_WORD, RawAction, RawEvidenceCapture, RawParameters};
@@ -14,6 +13,7 @@ use crate::spec::task::kind::{Done, custom_script, file_validation, http_request
 use crate::spec::task::policy::task_policy;
 use crate::spec::task::server::{as_service, service};
 use crate::spec::task::{Resolver, action_id};
+use crate::tools::FoundPolicy;
 
 /// The default time limit of a command, in milliseconds (schema 2.0.0).
 const COMMAND_TIMEOUT: u64 = 30_000;
@@ -96,7 +96,7 @@ impl Resolver<'_> {
             return Taken { tool: Tool::Review, found: None };
         }
         if phase != ActionPhase::Step || raw.parameters.action_type() != ActionType::TerminalCommand {
-            return Taken { tool: Tool::Generic, found: None };
+            return Taken { tool: Tool::default(), found: None };
         }
         let place = format!("{} {}", self.specification.file, raw.action_id);
         let seen = recognised(command, self.around.files, directory, &place);
@@ -108,7 +108,7 @@ impl Resolver<'_> {
                 Taken { tool: seen.tool, found: seen.policy }
             }
             Some(said) => {
-                if !matches!(seen.tool, Tool::Generic | Tool::Compile) && seen.tool != said {
+                if !seen.tool.gives_way() && seen.tool != said {
                     let (said, seen) = (said.word(), seen.tool.word());
                     self.note(name, format!("the command looks like {seen}, but `tool` says {said}, which holds"));
                 }

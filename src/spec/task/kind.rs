@@ -6,11 +6,11 @@ use serde_json::Value;
 
 use crate::model::{ActionKind, CommandLine, Digest, FileCheck, FileValidation, HttpBody, HttpRequest, Script};
 use crate::shell::split_words;
-use crate::spec::discover::command_text;
 use crate::spec::specification::{
     RawCustomScriptParameters, RawFileValidationParameters, RawHttpRequestConfig, RawHttpRequestParameters, RawInterpreter,
     RawShell, RawTerminalCommandParameters, RawValidationType,
 };
+use crate::tools::command_text;
 
 /// What an action does, and its command.
 pub(super) struct Done {

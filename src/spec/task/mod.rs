@@ -23,12 +23,12 @@ use crate::config::Configuration;
 use crate::model::{
     Action, ActionId, ActionPhase, ApprovalTerms, Plan, PlanNote, PlanOrigin, Problem, SpecificationSource, TaskId,
 };
-use crate::spec::files::ProjectFiles;
 use crate::spec::review::hold_behind_reviews;
 use crate::spec::specification::{RawAction, RawTask, SUITE_TIMEOUT, Specification, Surroundings, below};
 use crate::spec::task::criteria::criteria;
 use crate::spec::task::debt::debt;
 use crate::spec::task::policy::strictness_terms;
+use crate::tools::ProjectFiles;
 
 /// The project of a task.
 #[derive(Clone, Copy)]

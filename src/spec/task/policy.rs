@@ -3,12 +3,12 @@
 
 use crate::config::Configuration;
 use crate::model::{BlockOn, PolicyCategory, PolicySource, Tool, ToolPolicy};
-use crate::spec::discover::FoundPolicy;
 use crate::spec::policy::resolve_policy;
 use crate::spec::specification::{
     RawCompilationStrategy, RawLintToolPolicy, RawLintingStrategy, RawTypeCheckBlockOn, RawTypeCheckToolPolicy,
     RawTypeCheckingStrategy, RawValidationPolicy, Specification,
 };
+use crate::tools::FoundPolicy;
 
 /// The settings of a specification for one tool.
 #[derive(Default)]
@@ -29,7 +29,7 @@ pub(super) fn strictness_terms(policy: Option<&RawValidationPolicy>) -> Vec<Stri
         let lines = said.into_iter().flatten().filter_map(|(key, value)| Some(format!("{tool}.{key}: {}", value?)));
         lines.collect::<Vec<_>>()
     };
-    tools.map_or_else(Vec::new, |tools| [of("typescript", tools.typescript.as_ref()), of("mypy", tools.mypy.as_ref())].concat())
+    tools.map_or_else(Vec::new, |tools| tools.named().into_iter().flat_map(|(tool, policy)| of(tool, policy)).collect())
 }
 
 /// Returns the policy of a tool; `None` for tools without a policy.
@@ -66,25 +66,10 @@ fn said(policy: &RawValidationPolicy, tool: Tool, category: PolicyCategory) -> S
     match category {
         PolicyCategory::Linting => {
             let Some(linting) = &policy.linting else { return Said::default() };
-            let tools = &linting.tools;
-            let (key, lint) = match tool {
-                Tool::Eslint => ("eslint", tools.eslint.as_ref()),
-                Tool::Prettier => ("prettier", tools.prettier.as_ref()),
-                Tool::Pylint => ("pylint", tools.pylint.as_ref()),
-                Tool::Flake8 => ("flake8", tools.flake8.as_ref()),
-                // The format has no key for Ruff, so the category's strategy applies.
-                Tool::Ruff => ("ruff", None),
-                Tool::Pytest
-                | Tool::Jest
-                | Tool::Vitest
-                | Tool::Tsc
-                | Tool::Mypy
-                | Tool::Compile
-                | Tool::Review
-                | Tool::Generic => ("", None),
-            };
+            // The format has no key for some linters, Ruff among them: the category's strategy applies.
+            let lint = linting.tools.of(tool.report_name());
             Said {
-                key,
+                key: tool.report_name(),
                 enabled: lint.and_then(|lint| lint.enabled),
                 block_on: lint.and_then(|lint| lint.block_on),
                 strategy: linting.strategy.map(of_linting),
@@ -93,23 +78,9 @@ fn said(policy: &RawValidationPolicy, tool: Tool, category: PolicyCategory) -> S
         }
         PolicyCategory::TypeChecking => {
             let Some(checking) = &policy.type_checking else { return Said::default() };
-            let (key, types): (_, Option<&RawTypeCheckToolPolicy>) = match tool {
-                Tool::Mypy => ("mypy", checking.tools.mypy.as_ref()),
-                Tool::Tsc => ("typescript", checking.tools.typescript.as_ref()),
-                Tool::Pytest
-                | Tool::Jest
-                | Tool::Vitest
-                | Tool::Eslint
-                | Tool::Ruff
-                | Tool::Flake8
-                | Tool::Pylint
-                | Tool::Prettier
-                | Tool::Compile
-                | Tool::Review
-                | Tool::Generic => ("", None),
-            };
+            let types = checking.tools.of(tool.report_name());
             Said {
-                key,
+                key: tool.report_name(),
                 enabled: types.and_then(|types| types.enabled),
                 block_on: types.and_then(|types| types.block_on).map(of_type_check),
                 strategy: checking.strategy.map(of_type_checking),

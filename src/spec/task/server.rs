@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use crate::model::{Action, ActionId, ActionPhase, CommandLine, HealthUrl, OnSurvivors, ReadyCheck, Service, Tool};
 use crate::spec::action::plain_action;
-use crate::spec::discover::command_text;
 use crate::spec::specification::{RawDevServer, RawReady};
 use crate::spec::task::Resolver;
 use crate::spec::task::kind::split;
+use crate::tools::command_text;
 
 /// The default time limit until a server is ready, in milliseconds (schema 2.0.0).
 const STARTUP: u64 = 30_000;
@@ -50,7 +50,7 @@ impl Resolver<'_> {
         let command = CommandLine { argv: split(text), display: text.trim().to_owned(), shell: false };
         let mut defaults = self.around.configuration.defaults;
         defaults.timeout = self.command_timeout();
-        let plain = plain_action(ActionPhase::Prerequisite, number, (name, Tool::Generic), command, defaults);
+        let plain = plain_action(ActionPhase::Prerequisite, number, (name, Tool::default()), command, defaults);
         let environment = self.environment(&std::collections::BTreeMap::new());
         Action { id: self.free_id(prefix, number), name: self.name(name, prefix), environment, ..plain }
     }

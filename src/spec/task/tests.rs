@@ -8,10 +8,10 @@ use serde_json::{Value, json};
 
 use crate::config::{self, Configuration};
 use crate::model::{OnSurvivors, Plan, PolicySource, TaskId, Tool};
-use crate::spec::files::fake::FakeFiles;
 use crate::spec::plan_digest;
 use crate::spec::specification::{Surroundings, read_specification};
 use crate::spec::task::{TaskSurroundings, resolve_task};
+use crate::tools::FakeFiles;
 
 const ROUNDING: &str = include_str!("../../../fixtures/specifications/rounding.json");
 

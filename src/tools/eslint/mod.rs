@@ -3,7 +3,10 @@
 //! Exit code 1 does not mean errors: too many warnings give it too (C28). Exit code 2 means that ESLint did not do its work, but
 //! for `--exit-on-fatal-error`, and behind make.
 
+mod call;
+mod discover;
 mod json;
+mod prepare;
 mod stylish;
 
 use crate::model::{CategoryCode, DiagnosticSummary, FindingLevel, Interpretation};
@@ -11,7 +14,11 @@ use crate::tools::gathered::Gathered;
 use crate::tools::interpret::Exited;
 use crate::tools::launch_failure;
 use crate::tools::launchers::locate;
-use crate::tools::prepare::{asks_eslint_for_json, option_value};
+use crate::tools::prepare::option_value;
+pub(super) use call::{max_warnings, script_max_warnings};
+pub(super) use discover::find;
+pub(super) use prepare::ask;
+use prepare::asks_for_json;
 
 const FORMAT_OPTIONS: &[&str] = &["-f", "--format"];
 const FILE_OPTIONS: &[&str] = &["-o", "--output-file"];
@@ -68,7 +75,7 @@ pub(super) fn interpret(exited: &Exited<'_>) -> Interpretation {
 }
 
 fn read(exited: &Exited<'_>, arguments: &[String]) -> Result<Output, Box<Interpretation>> {
-    let wants_json = asks_eslint_for_json(exited.action) || option_value(arguments, FORMAT_OPTIONS) == Some("json");
+    let wants_json = asks_for_json(exited.action) || option_value(arguments, FORMAT_OPTIONS) == Some("json");
     let failed = exited.code != 0 && exited.code != 1;
     if let Some(text) = json::find(&exited.stdout, wants_json) {
         return match json::parse(text, exited.place) {

@@ -3,18 +3,25 @@
 //! `printed` reads the lines they print for people, `json` their machine forms, `prettier` its list of files. What is the same for
 //! all stands here: findings decide together with the exit code, and a code without findings is a refusal, a crash or a contradiction.
 
+mod discover;
 mod json;
+mod mypy_strictness;
 mod prettier;
 mod printed;
 mod rows;
+mod ruff;
 
 use crate::model::{CategoryCode, DiagnosticSummary, FindingLevel, Interpretation};
 use crate::tools::gathered::Gathered;
 use crate::tools::interpret::Exited;
 use crate::tools::launch_failure;
 use crate::tools::launchers::locate;
-use crate::tools::prepare::{asks_ruff_for_json, option_value};
+use crate::tools::prepare::option_value;
+pub(super) use discover::{find_mypy, find_ruff};
+pub(super) use mypy_strictness::{UNTYPED, strictness};
+pub(super) use prettier::prettier_checks;
 use rows::{Linter, ZeroMeans, linter_of};
+pub(super) use ruff::{ask_ruff, ruff_checks};
 
 /// What was read of the output.
 #[derive(Debug, Default)]
@@ -51,7 +58,7 @@ pub(super) fn interpret(exited: &Exited<'_>) -> Interpretation {
 
 fn read(linter: &Linter, exited: &Exited<'_>, arguments: &[String]) -> Result<Output, Box<Interpretation>> {
     let format = option_value(arguments, linter.format_options);
-    let wants_json = asks_ruff_for_json(exited.action) || format == Some("json");
+    let wants_json = ruff::asks_for_json(exited.action) || format == Some("json");
     let ended_well = linter.is_finding_code(exited.code) || exited.code == 0;
     let name = linter.name;
     if let Some(read_json) = linter.read_json

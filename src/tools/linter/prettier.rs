@@ -8,9 +8,15 @@ use crate::tools::gathered::{Gathered, lines};
 use crate::tools::interpret::Exited;
 use crate::tools::linter::Output;
 use crate::tools::places::Place;
+use crate::tools::subcommands::has_any;
 
 const WARNING: &str = "[warn] ";
 const ERROR: &str = "[error] ";
+
+/// Returns whether a command of Prettier's compares and changes nothing.
+pub(in crate::tools) fn prettier_checks(_: &str, arguments: &[String]) -> bool {
+    has_any(arguments, &["--check", "-c", "--list-different", "-l"]) && !has_any(arguments, &["--write", "-w"])
+}
 
 /// What Prettier says as a warning and is no file's name.
 const NO_NAMES: &[&str] = &["Code style issues", "Ignored unknown option", "Run Prettier"];

@@ -4,7 +4,9 @@
 //! 1 is all that either tool ever says: failing tests, no tests at all, a file that does not parse and a refused option share it,
 //! so only the report tells them apart. Printed text names a cause where there is no report, and never a success.
 
+mod discover;
 mod failures;
+mod prepare;
 mod report;
 mod rules;
 mod tally;
@@ -17,6 +19,8 @@ use crate::model::{CategoryCode, Interpretation, TestResults, ToolReport};
 use crate::tools::interpret::{Exited, signal_through_wrapper};
 use crate::tools::places::Place;
 use crate::tools::{launch_failure, signals};
+pub(super) use discover::{find_jest, find_vitest};
+pub(super) use prepare::{ask, vitest_tests};
 use tally::Tally;
 
 /// What became of the report.

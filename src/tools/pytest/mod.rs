@@ -7,8 +7,10 @@
 mod collected;
 mod control;
 mod coverage;
+mod discover;
 mod failures;
 mod junit;
+mod prepare;
 mod rules;
 mod seen;
 mod summary;
@@ -21,6 +23,8 @@ use crate::tools::interpret::Exited;
 use crate::tools::launch_failure;
 use crate::tools::places::Place;
 pub use control::{ControlPreparation, interpret_control, may_have_control, prepare_control};
+pub(super) use discover::find;
+pub(super) use prepare::ask;
 pub use seen::not_found;
 use seen::{Seen, Tally};
 

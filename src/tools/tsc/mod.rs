@@ -3,13 +3,17 @@
 //! Exit codes do not tell errors in code from errors in configuration (`tsconfig.json` with an unknown option is 2, code that does
 //! not check under `--noEmitOnError` is 1, and from version 7 on is 1 always), so the diagnostics decide.
 
+mod discover;
 mod output;
+mod strictness;
 
 use crate::model::{CategoryCode, Diagnostic, FindingLevel, Interpretation};
 use crate::tools::gathered::Gathered;
 use crate::tools::interpret::Exited;
 use crate::tools::launch_failure;
 use crate::tools::places::Place;
+pub(super) use discover::find;
+pub(super) use strictness::strictness;
 
 /// tsc's documented failures: diagnostics with (1) or without (2) skipped output, an invalid project, a reference cycle.
 const FAILURE_CODES: std::ops::RangeInclusive<i32> = 1..=4;

@@ -1,6 +1,6 @@
 //! Lint rules for reviews: only some actions can be reviews, and no setting may make a reviewer be asked more than twice.
 
-use crate::model::{ActionPhase, ActionType, Problem, Tool};
+use crate::model::{ActionPhase, ActionType, JudgedBy, Problem};
 use crate::spec::specification::lint::subject::{Action, Subject};
 
 /// Reports reviews that are not steps with a command.
@@ -20,7 +20,8 @@ pub(super) fn otherwise(subject: &Subject<'_>) -> Vec<Problem> {
     let findings = reviews(subject).flat_map(|action| {
         let codes = action.raw.parameters.command().and_then(|command| command.expected_exit_codes.as_deref());
         let has_codes = codes.is_some_and(|codes| codes != [0]);
-        let is_other = action.raw.proctor.as_ref().and_then(|added| added.tool).is_some_and(|tool| tool != Tool::Review);
+        let is_other =
+            action.raw.proctor.as_ref().and_then(|added| added.tool).is_some_and(|tool| tool.judged_by() != JudgedBy::Grammar);
         let fields = [
             ("/retryAttempts", action.raw.retry_attempts.is_some_and(|times| times > 0), "a review is asked once more at most"),
             ("/parameters/expectedExitCodes", has_codes, "a reviewer that ends with another code than 0 has given no verdict"),

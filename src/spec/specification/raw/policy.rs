@@ -43,6 +43,14 @@ pub struct RawLintTools {
     pub flake8: Option<RawLintToolPolicy>,
 }
 
+impl RawLintTools {
+    /// Returns the policy of a tool, by its name in reports; none where the format has no key for it, or nothing is said.
+    pub(in crate::spec) fn of(&self, report_name: &str) -> Option<&RawLintToolPolicy> {
+        let tools = [("eslint", &self.eslint), ("prettier", &self.prettier), ("pylint", &self.pylint), ("flake8", &self.flake8)];
+        tools.into_iter().find(|(name, _)| *name == report_name)?.1.as_ref()
+    }
+}
+
 /// The policy of type checkers.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -64,6 +72,18 @@ pub struct RawTypeCheckTools {
     pub typescript: Option<RawTypeCheckToolPolicy>,
     /// mypy.
     pub mypy: Option<RawTypeCheckToolPolicy>,
+}
+
+impl RawTypeCheckTools {
+    /// Returns the policies with the tools' names in reports.
+    pub(in crate::spec) fn named(&self) -> [(&'static str, Option<&RawTypeCheckToolPolicy>); 2] {
+        [("typescript", self.typescript.as_ref()), ("mypy", self.mypy.as_ref())]
+    }
+
+    /// Returns the policy of a tool, by its name in reports.
+    pub(in crate::spec) fn of(&self, report_name: &str) -> Option<&RawTypeCheckToolPolicy> {
+        self.named().into_iter().find(|(name, _)| *name == report_name)?.1
+    }
 }
 
 /// The policy of compilers.

@@ -7,7 +7,7 @@ use schemars::transform::{Transform, transform_subschemas};
 use schemars::{Schema, SchemaGenerator, json_schema};
 use serde_json::{Map, Value, json};
 
-use crate::model::{ActionType, Tool};
+use crate::model::{ActionType, JudgedBy, Tool};
 use crate::spec::specification::raw::{
     RawBrowserParameters, RawCustomScriptParameters, RawDatabaseQueryParameters, RawDockerCommandParameters,
     RawFileValidationParameters, RawHttpRequestParameters, RawSpecification, RawTask, RawTerminalCommandParameters,
@@ -37,7 +37,7 @@ pub(in crate::spec::specification) fn action_type_schema(_: &mut SchemaGenerator
 
 /// The schema of `tool`: the same words as in `proctor.toml`, without reviews, which have a key of their own.
 pub(in crate::spec::specification) fn tool_schema(_: &mut SchemaGenerator) -> Schema {
-    let words: Vec<_> = Tool::ALL.into_iter().filter(|tool| *tool != Tool::Review).map(Tool::word).collect();
+    let words: Vec<_> = Tool::ALL.into_iter().filter(|tool| tool.judged_by() != JudgedBy::Grammar).map(Tool::word).collect();
     json_schema!({ "type": "string", "enum": words })
 }
 

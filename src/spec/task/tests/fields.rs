@@ -9,11 +9,11 @@ use serde_json::{Value, json};
 
 use crate::config::Configuration;
 use crate::model::TaskId;
-use crate::spec::files::fake::FakeFiles;
 use crate::spec::specification::{Reading, SCHEMA_TEXT, Surroundings, read_specification};
 use crate::spec::strictness::hold_to_project;
 use crate::spec::task::tests::{GONE, ROOT, edited};
 use crate::spec::task::{TaskSurroundings, resolve_task};
+use crate::tools::FakeFiles;
 
 /// The effect of changing a field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,14 +1,10 @@
 //! Discovers mypy and Ruff: there must be a configuration for the tool, and the program must be in the project's environment.
-//! Also has functions for all Python tools.
-
-use toml::de::DeTable;
 
 use crate::model::Tool;
-use crate::spec::discover::{Findings, Found, Looked, named, nearest_with, program};
-use crate::spec::files::{ProjectFiles, within};
-
-/// The directories of virtual environments, the usual one first.
-pub(super) const ENVIRONMENTS: &[&str] = &[".venv", "venv"];
+use crate::tools::discover::{
+    ENVIRONMENTS, FoundCheck, FoundChecks, Looked, has_pyproject_table, has_section, named, nearest_with, program,
+};
+use crate::tools::project_files::{ProjectFiles, within};
 
 /// A tool that checks the whole package in which it is called.
 struct Checker {
@@ -33,16 +29,16 @@ const RUFF: Checker =
     Checker { tool: Tool::Ruff, configurations: &["ruff.toml", ".ruff.toml"], sections: &[], arguments: |_, _| &["check", "."] };
 
 /// Looks for mypy in one directory of the project.
-pub(super) fn find_mypy(files: &dyn ProjectFiles, package: &str, findings: &mut Findings) -> Looked {
+pub(in crate::tools) fn find_mypy(files: &dyn ProjectFiles, package: &str, findings: &mut FoundChecks) -> Looked {
     find(&MYPY, files, package, findings)
 }
 
 /// Looks for Ruff in one directory of the project.
-pub(super) fn find_ruff(files: &dyn ProjectFiles, package: &str, findings: &mut Findings) -> Looked {
+pub(in crate::tools) fn find_ruff(files: &dyn ProjectFiles, package: &str, findings: &mut FoundChecks) -> Looked {
     find(&RUFF, files, package, findings)
 }
 
-fn find(checker: &Checker, files: &dyn ProjectFiles, package: &str, findings: &mut Findings) -> Looked {
+fn find(checker: &Checker, files: &dyn ProjectFiles, package: &str, findings: &mut FoundChecks) -> Looked {
     let word = checker.tool.word();
     let Some(reason) = evidence(checker, files, package) else { return Looked::Silent };
     let paths = ENVIRONMENTS.iter().map(|environment| format!("{environment}/bin/{word}"));
@@ -59,7 +55,7 @@ fn find(checker: &Checker, files: &dyn ProjectFiles, package: &str, findings: &m
     let arguments = (checker.arguments)(files, package).iter().map(|argument| (*argument).to_owned());
     let argv = std::iter::once(called).chain(arguments).collect();
     let (name, package) = (named(word, package), package.to_owned());
-    let found = Found { tool: checker.tool, name, directory: package.clone(), package, argv, policy: None };
+    let found = FoundCheck { tool: checker.tool, name, directory: package.clone(), package, argv, policy: None };
     findings.add(found, &format!("{reason} is there"));
     Looked::Spoke
 }
@@ -74,21 +70,6 @@ fn evidence(checker: &Checker, files: &dyn ProjectFiles, package: &str) -> Optio
     }
     let (name, section) = checker.sections.iter().find(|(name, section)| has_section(files, package, name, section))?;
     Some(format!("`{section}` in `{}`", within(package, name)))
-}
-
-/// Returns whether a file of a package has a section. The section's header must be alone on its line.
-pub(super) fn has_section(files: &dyn ProjectFiles, package: &str, name: &str, section: &str) -> bool {
-    let text = files.read(&within(package, name)).unwrap_or_default();
-    String::from_utf8_lossy(&text).lines().any(|line| line.trim() == section)
-}
-
-/// Returns whether a package's `pyproject.toml` has a table for a tool.
-pub(super) fn has_pyproject_table(files: &dyn ProjectFiles, package: &str, tool: &str) -> bool {
-    let Some(bytes) = files.read(&within(package, "pyproject.toml")) else { return false };
-    let text = String::from_utf8_lossy(&bytes);
-    let (table, _) = DeTable::parse_recoverable(&text);
-    let tools = table.get_ref().get("tool").and_then(|tools| tools.get_ref().as_table());
-    tools.and_then(|tools| tools.get(tool)).is_some_and(|found| found.get_ref().is_table())
 }
 
 fn names_mypy_files(files: &dyn ProjectFiles, package: &str) -> bool {

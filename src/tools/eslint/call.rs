@@ -1,10 +1,8 @@
-//! Reads `package.json`: its scripts, and how they call eslint (C30).
-
-use std::collections::BTreeMap;
+//! Reads how a project's own scripts call eslint (C30).
 
 use crate::shell::commands_outside;
-use crate::spec::files::{ProjectFiles, within};
-use crate::spec::jsonc::parse_jsonc;
+use crate::tools::package_json::{LAUNCHERS, scripts};
+use crate::tools::project_files::{ProjectFiles, within};
 
 /// A call of eslint in a project's own script.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,15 +16,6 @@ pub(super) struct EslintCall {
     /// The value of `--max-warnings`; `None` if it is missing or negative, which means no limit.
     pub(super) max_warnings: Option<u32>,
 }
-
-/// Programs that run a script of `package.json` by `run NAME`.
-pub(super) const RUNNERS: &[&str] = &["npm", "pnpm", "yarn", "bun"];
-
-/// Subcommands of these programs that are followed by a script's name.
-const RUN_VERBS: &[&str] = &["run", "run-script"];
-
-/// Subcommands that run the script with the same name.
-const SCRIPT_VERBS: &[&str] = &["test", "start", "stop", "restart"];
 
 /// What happens to an eslint option when a command is made from a script.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -80,46 +69,6 @@ const OPTIONS: &[EslintOption] = &[
     option("--concurrency", true, Fate::Dropped),
 ];
 
-/// Returns the scripts in a directory's `package.json`; empty if it cannot be read.
-pub(super) fn scripts(files: &dyn ProjectFiles, directory: &str) -> BTreeMap<String, String> {
-    let package = files.read(&within(directory, "package.json")).and_then(|bytes| String::from_utf8(bytes).ok());
-    let package = package.and_then(|text| parse_jsonc(&text)).unwrap_or_default();
-    let scripts = package.get("scripts").and_then(|scripts| scripts.as_object()).cloned().unwrap_or_default();
-    scripts.into_iter().filter_map(|(name, text)| Some((name, text.as_str()?.to_owned()))).collect()
-}
-
-/// Returns whether a directory's `package.json` has a key.
-pub(super) fn package_has(files: &dyn ProjectFiles, directory: &str, key: &str) -> bool {
-    let package = files.read(&within(directory, "package.json")).and_then(|bytes| String::from_utf8(bytes).ok());
-    package.and_then(|text| parse_jsonc(&text)).is_some_and(|package| package.get(key).is_some())
-}
-
-/// Returns the name of the script that a command runs: `npm run lint`, `pnpm lint`, `npm test`.
-pub(super) fn script_name(argv: &[String]) -> Option<&str> {
-    let mut words = argv.iter().map(String::as_str);
-    let program = words.next()?.rsplit('/').next()?;
-    if !RUNNERS.contains(&program) {
-        return None;
-    }
-    let verb = words.next()?;
-    let name = if RUN_VERBS.contains(&verb) { words.next()? } else { verb };
-    // npm runs only these scripts without `run`; the other programs run any script.
-    let is_script = RUN_VERBS.contains(&verb) || SCRIPT_VERBS.contains(&verb) || program != "npm";
-    (is_script && !name.starts_with('-')).then_some(name)
-}
-
-/// Returns the words that a command passes on to the script. For npm these are the words after `--` and any others that are not
-/// options. For the other programs they are all words after the script's name.
-pub(super) fn handed_on(argv: &[String]) -> Vec<String> {
-    let from = if argv.get(1).is_some_and(|verb| RUN_VERBS.contains(&verb.as_str())) { 3 } else { 2 };
-    let behind = argv.get(from..).unwrap_or_default();
-    let split = behind.iter().position(|word| word == "--").unwrap_or(behind.len());
-    let (before, after) = (&behind[..split], behind.get(split + 1..).unwrap_or_default());
-    let is_npm = argv.first().is_some_and(|program| program.rsplit('/').next() == Some("npm"));
-    let kept = before.iter().filter(|word| !is_npm || !word.starts_with('-'));
-    kept.chain(after).cloned().collect()
-}
-
 /// Returns the call of eslint in a package's scripts. The script named `lint` comes first.
 pub(super) fn eslint_call(files: &dyn ProjectFiles, directory: &str) -> Option<EslintCall> {
     let mut scripts: Vec<(String, String)> = scripts(files, directory).into_iter().collect();
@@ -133,7 +82,7 @@ pub(super) fn eslint_call(files: &dyn ProjectFiles, directory: &str) -> Option<E
 }
 
 /// Returns the arguments of the first call of eslint in a script.
-pub(super) fn eslint_arguments(script: &str) -> Option<Vec<String>> {
+fn eslint_arguments(script: &str) -> Option<Vec<String>> {
     commands_outside(script)?.iter().find_map(|command| {
         let start = command.iter().position(|word| word.rsplit('/').next() == Some("eslint"))?;
         // `yarn add eslint` is not a call of eslint. Before a call there may only be variables, launchers and their options.
@@ -143,12 +92,13 @@ pub(super) fn eslint_arguments(script: &str) -> Option<Vec<String>> {
     })
 }
 
-/// Words that may come before a program in a call of it.
-pub(super) const LAUNCHERS: &[&str] =
-    &["npx", "yarn", "pnpm", "npm", "bunx", "bun", "exec", "run", "dlx", "x", "cross-env", "env", "dotenv", "time"];
+/// Returns the limit on warnings in a script's call of eslint.
+pub(in crate::tools) fn script_max_warnings(script: &str) -> Option<u32> {
+    eslint_arguments(script).and_then(|arguments| max_warnings(&arguments))
+}
 
 /// Returns the limit on warnings in eslint's arguments.
-pub(super) fn max_warnings(arguments: &[String]) -> Option<u32> {
+pub(in crate::tools) fn max_warnings(arguments: &[String]) -> Option<u32> {
     let position = arguments.iter().position(|word| word == "--max-warnings");
     let value = match position {
         Some(position) => arguments.get(position + 1).map(String::as_str),
@@ -180,42 +130,10 @@ fn kept_arguments(arguments: &[String]) -> (Vec<String>, Vec<String>) {
 mod tests {
     use super::*;
     use crate::shell::split_words;
-    use crate::spec::files::fake::FakeFiles;
+    use crate::tools::FakeFiles;
 
     fn words(text: &str) -> Vec<String> {
         split_words(text).expect("words")
-    }
-
-    #[test]
-    fn the_script_a_command_runs_is_named() {
-        for (command, script) in [
-            ("npm run lint", Some("lint")),
-            ("npm run-script lint -- --fix", Some("lint")),
-            ("npm test", Some("test")),
-            ("pnpm lint", Some("lint")),
-            ("yarn run lint", Some("lint")),
-            ("/usr/bin/npm run lint", Some("lint")),
-            ("npm ci", None),
-            ("npm run --workspace web lint", None),
-            ("npx eslint", None),
-            ("npm", None),
-        ] {
-            assert_eq!(script_name(&words(command)), script, "{command}");
-        }
-    }
-
-    #[test]
-    fn what_stands_behind_a_scripts_name_is_handed_on_as_its_runner_does() {
-        for (command, handed) in [
-            ("npm run lint", ""),
-            ("npm run lint --silent src -- --fix -- x", "src --fix -- x"),
-            ("npm test a", "a"),
-            ("pnpm lint --fix src", "--fix src"),
-            ("yarn run lint -- --fix", "--fix"),
-            ("yarn", ""),
-        ] {
-            assert_eq!(handed_on(&words(command)), words(handed), "{command}");
-        }
     }
 
     #[test]

@@ -8,12 +8,12 @@ use std::collections::BTreeMap;
 
 use crate::model::CommandLine;
 use crate::shell::{command_row, is_assignment, join_words, script_of};
-use crate::spec::files::ProjectFiles;
-use crate::spec::package::{LAUNCHERS, RUNNERS, handed_on, script_name, scripts};
+use crate::tools::package_json::{LAUNCHERS, RUNNERS, handed_on, script_name, scripts};
+use crate::tools::project_files::ProjectFiles;
 
 /// The arguments of a type checker's call.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Call(pub(super) Vec<String>);
+pub(crate) struct CheckerCall(pub(super) Vec<String>);
 
 /// The most scripts that are followed when scripts run each other.
 const MOST_SCRIPTS: u32 = 16;
@@ -62,13 +62,13 @@ const INSTALLING: &[&str] = &["add", "ci", "i", "install"];
 
 /// Returns the only call of a program that a command makes in its own directory. Returns `None` if there is no call, more than
 /// one, or if that is unclear.
-pub(super) fn call_of(command: &CommandLine, files: &dyn ProjectFiles, directory: &str, program: &str) -> Option<Call> {
+pub(crate) fn call_of(command: &CommandLine, files: &dyn ProjectFiles, directory: &str, program: &str) -> Option<CheckerCall> {
     let mut followed = Followed { scripts: scripts(files, directory), left: MOST_SCRIPTS, commands: Vec::new() };
     followed.command(command.argv.clone())?;
     let mut calls = Vec::new();
     for words in &followed.commands {
         match role_of(words, program) {
-            Role::Calls(arguments) => calls.push(Call(arguments)),
+            Role::Calls(arguments) => calls.push(CheckerCall(arguments)),
             Role::Other => {}
             Role::Unclear => return None,
         }
@@ -186,7 +186,7 @@ fn name_of(word: &str) -> &str {
     word.rsplit('/').next().unwrap_or_default()
 }
 
-impl Call {
+impl CheckerCall {
     /// Returns the value of an option in any letter case. If the option is repeated, the last one counts.
     pub(super) fn value(&self, names: &[&str]) -> Option<&str> {
         let joined = |word: &str| names.iter().find_map(|name| word.strip_prefix(name)?.strip_prefix('=').map(str::len));
@@ -217,7 +217,7 @@ impl Call {
 mod tests {
     use super::*;
     use crate::shell::split_words;
-    use crate::spec::files::fake::FakeFiles;
+    use crate::tools::FakeFiles;
 
     fn words(text: &str) -> Vec<String> {
         text.split_whitespace().map(str::to_owned).collect()
@@ -234,7 +234,7 @@ mod tests {
             ("npm run types", Some("-p app")),
             ("make types", None),
         ] {
-            assert_eq!(of(line, &files), expected.map(|call| Call(words(call))), "{line}");
+            assert_eq!(of(line, &files), expected.map(|call| CheckerCall(words(call))), "{line}");
         }
     }
 
@@ -256,7 +256,7 @@ mod tests {
             ("tsc -p app --tsBuildInfoFile \"$PROCTOR_OUT/info\"", "-p app --tsBuildInfoFile $PROCTOR_OUT/info"),
         ] {
             let line = join_words(["bash", "-o", "pipefail", "-c", script]).expect("it has no NUL");
-            assert_eq!(of(&line, &files), Some(Call(words(expected))), "{script}");
+            assert_eq!(of(&line, &files), Some(CheckerCall(words(expected))), "{script}");
         }
     }
 
@@ -298,21 +298,21 @@ mod tests {
         }
     }
 
-    fn of(line: &str, files: &FakeFiles) -> Option<Call> {
+    fn of(line: &str, files: &FakeFiles) -> Option<CheckerCall> {
         let argv = split_words(line).expect("words");
         call_of(&CommandLine { argv, display: line.to_owned(), shell: false }, files, "web", "tsc")
     }
 
     #[test]
     fn an_option_has_the_last_value_it_is_given_joined_or_apart() {
-        let value = |call: &str| Call(words(call)).value(&["-p", "--project"]).map(str::to_owned);
+        let value = |call: &str| CheckerCall(words(call)).value(&["-p", "--project"]).map(str::to_owned);
         assert_eq!(value("--project=web -x"), Some("web".to_owned()));
         assert_eq!(value("-p one --project two"), Some("two".to_owned()));
         assert_eq!(value("--PROJECT one"), Some("one".to_owned()));
         assert_eq!(value("--projects=web"), None);
         assert_eq!(value("-p"), None);
         assert_eq!(
-            (Call(words("--strict false")).flag("--strict"), Call(words("--strict -x")).flag("--strict")),
+            (CheckerCall(words("--strict false")).flag("--strict"), CheckerCall(words("--strict -x")).flag("--strict")),
             (Some(false), Some(true))
         );
     }

@@ -2,9 +2,10 @@
 //! interpreter.
 
 use crate::model::Tool;
-use crate::spec::discover::python::{ENVIRONMENTS, has_pyproject_table, has_section};
-use crate::spec::discover::{Findings, Found, Looked, named, nearest_with, program, words};
-use crate::spec::files::{ProjectFiles, within};
+use crate::tools::discover::{
+    ENVIRONMENTS, FoundCheck, FoundChecks, Looked, has_pyproject_table, has_section, named, nearest_with, program, words,
+};
+use crate::tools::project_files::{ProjectFiles, within};
 
 /// The names of files that are a pytest configuration whatever their content.
 const CONFIGURATIONS: &[&str] = &["pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml"];
@@ -34,7 +35,7 @@ const MANAGERS: &[Manager] = &[
 ];
 
 /// Looks for pytest in one directory of the project.
-pub(super) fn find(files: &dyn ProjectFiles, package: &str, findings: &mut Findings) -> Looked {
+pub(in crate::tools) fn find(files: &dyn ProjectFiles, package: &str, findings: &mut FoundChecks) -> Looked {
     let Some(reason) = evidence(files, package) else { return Looked::Silent };
     let (argv, how) = command(files, package, findings);
     let (name, package) = (named("pytest", package), package.to_owned());
@@ -43,7 +44,7 @@ pub(super) fn find(files: &dyn ProjectFiles, package: &str, findings: &mut Findi
             findings.note(Tool::Pytest, format!("`{}` hides the real pytest: rename it", within(&package, shadow)));
         }
     }
-    let found = Found { tool: Tool::Pytest, name, directory: package.clone(), package, argv, policy: None };
+    let found = FoundCheck { tool: Tool::Pytest, name, directory: package.clone(), package, argv, policy: None };
     findings.add(found, &format!("{reason} is there and {how}"));
     Looked::Spoke
 }
@@ -84,7 +85,7 @@ fn test_in(files: &dyn ProjectFiles, directory: &str) -> Option<String> {
     files.names(directory).iter().find(|name| is_test(name)).map(|name| within(directory, name))
 }
 
-fn command(files: &dyn ProjectFiles, package: &str, findings: &mut Findings) -> (Vec<String>, String) {
+fn command(files: &dyn ProjectFiles, package: &str, findings: &mut FoundChecks) -> (Vec<String>, String) {
     for environment in ENVIRONMENTS {
         let python = format!("{environment}/bin/python");
         if let Some(holder) = nearest_with(files, package, &python) {

@@ -1,9 +1,9 @@
 //! Discovers tsc: there must be a `tsconfig.json`, and the compiler must be installed in the project.
 
 use crate::model::Tool;
-use crate::spec::discover::{Findings, Found, Looked, named, nearest_with, program, words};
-use crate::spec::files::{ProjectFiles, within};
-use crate::spec::jsonc::parse_jsonc;
+use crate::tools::discover::{FoundCheck, FoundChecks, Looked, named, nearest_with, program, words};
+use crate::tools::jsonc::parse_jsonc;
+use crate::tools::project_files::{ProjectFiles, within};
 
 const CONFIGURATION: &str = "tsconfig.json";
 const PROGRAM: &str = "node_modules/.bin/tsc";
@@ -12,7 +12,7 @@ const PROGRAM: &str = "node_modules/.bin/tsc";
 const MOST_REFERENCES: usize = 32;
 
 /// Looks for tsc in one directory of the project.
-pub(super) fn find(files: &dyn ProjectFiles, package: &str, findings: &mut Findings) -> Looked {
+pub(in crate::tools) fn find(files: &dyn ProjectFiles, package: &str, findings: &mut FoundChecks) -> Looked {
     let configuration = within(package, CONFIGURATION);
     if !files.exists(&configuration) {
         return Looked::Silent;
@@ -40,10 +40,10 @@ pub(super) fn find(files: &dyn ProjectFiles, package: &str, findings: &mut Findi
 }
 
 /// Adds a check that runs in the project's root, so that messages have paths relative to the root.
-fn add(findings: &mut Findings, package: &str, holder: &str, target: &str, name: String, reason: &str) {
+fn add(findings: &mut FoundChecks, package: &str, holder: &str, target: &str, name: String, reason: &str) {
     let argv = words(&[&program(holder, PROGRAM, ""), "--noEmit", "-p", target]);
     let (package, directory) = (package.to_owned(), String::new());
-    findings.add(Found { tool: Tool::Tsc, name, package, directory, argv, policy: None }, reason);
+    findings.add(FoundCheck { tool: Tool::Tsc, name, package, directory, argv, policy: None }, reason);
 }
 
 /// Returns the projects to which a solution file refers. Empty if the configuration has files of its own.

@@ -2,9 +2,9 @@
 //! project. The command is taken from the project's own script.
 
 use crate::model::Tool;
-use crate::spec::discover::{Findings, Found, Looked, named, nearest_with, program, words};
-use crate::spec::files::{ProjectFiles, within};
-use crate::spec::package::{package_has, scripts};
+use crate::tools::discover::{FoundCheck, FoundChecks, Looked, named, nearest_with, program, words};
+use crate::tools::package_json::{package_has, scripts};
+use crate::tools::project_files::{ProjectFiles, within};
 use crate::tools::recognise_script;
 
 const JEST_CONFIGURATIONS: &[&str] =
@@ -23,16 +23,16 @@ const WATCHES: &[&str] = &["--watch", "--watchAll", "vitest watch", "vitest dev"
 const SHELL_CHARACTERS: &[char] = &['&', '|', ';', '<', '>', '$', '`', '*', '?', '(', ')', '{', '}', '"', '\'', '\\', '='];
 
 /// Looks for Jest in one directory of the project.
-pub(super) fn find_jest(files: &dyn ProjectFiles, package: &str, findings: &mut Findings) -> Looked {
+pub(in crate::tools) fn find_jest(files: &dyn ProjectFiles, package: &str, findings: &mut FoundChecks) -> Looked {
     find(Tool::Jest, JEST_CONFIGURATIONS, files, package, findings)
 }
 
 /// Looks for Vitest in one directory of the project.
-pub(super) fn find_vitest(files: &dyn ProjectFiles, package: &str, findings: &mut Findings) -> Looked {
+pub(in crate::tools) fn find_vitest(files: &dyn ProjectFiles, package: &str, findings: &mut FoundChecks) -> Looked {
     find(Tool::Vitest, VITEST_CONFIGURATIONS, files, package, findings)
 }
 
-fn find(tool: Tool, configurations: &[&str], files: &dyn ProjectFiles, package: &str, findings: &mut Findings) -> Looked {
+fn find(tool: Tool, configurations: &[&str], files: &dyn ProjectFiles, package: &str, findings: &mut FoundChecks) -> Looked {
     let script = script_of(tool, files, package);
     let configuration = configurations.iter().map(|name| within(package, name)).find(|path| files.exists(path));
     let in_package = || (tool == Tool::Jest && package_has(files, package, JEST_KEY)).then(|| within(package, "package.json"));
@@ -55,7 +55,7 @@ fn find(tool: Tool, configurations: &[&str], files: &dyn ProjectFiles, package: 
         None => called_with(tool, program, Vec::new()),
     };
     let (name, package) = (named(word, package), package.to_owned());
-    let found = Found { tool, name, directory: package.clone(), package, argv, policy: None };
+    let found = FoundCheck { tool, name, directory: package.clone(), package, argv, policy: None };
     findings.add(found, &format!("`{reason}` is there"));
     Looked::Spoke
 }

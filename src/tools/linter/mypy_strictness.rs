@@ -2,19 +2,19 @@
 
 use toml::de::DeTable;
 
-use crate::spec::files::{ProjectFiles, within};
-use crate::spec::strictness::call::Call;
-use crate::spec::strictness::{Look, Strictness};
+use crate::tools::checker_call::CheckerCall;
+use crate::tools::project_files::{ProjectFiles, within};
+use crate::tools::strictness::{Strictness, StrictnessRead};
 
 /// The configuration files in the order in which mypy searches for them, each with the section that it reads.
 const CONFIGURATIONS: &[(&str, &str)] =
     &[("mypy.ini", "mypy"), (".mypy.ini", "mypy"), ("pyproject.toml", "tool.mypy"), ("setup.cfg", "mypy")];
 
 /// The option that decides whether functions without types are allowed, which is mypy's form of an implicit `Any`.
-const UNTYPED: &str = "disallow_untyped_defs";
+pub(in crate::tools) const UNTYPED: &str = "disallow_untyped_defs";
 
 /// Returns the strictness of a call of mypy in a directory.
-pub(super) fn strictness(files: &dyn ProjectFiles, directory: &str, call: &Call) -> Look {
+pub(in crate::tools) fn strictness(files: &dyn ProjectFiles, directory: &str, call: &CheckerCall) -> StrictnessRead {
     let named = call.value(&["--config-file"]);
     let (path, section) = match named {
         Some(path) => (Some(within(directory, path)), if path.ends_with(".toml") { "tool.mypy" } else { "mypy" }),

@@ -2,9 +2,10 @@
 //! from the project's own scripts.
 
 use crate::model::Tool;
-use crate::spec::discover::{Findings, Found, FoundPolicy, Looked, named, nearest_with, program, words};
-use crate::spec::files::{ProjectFiles, within};
-use crate::spec::package::{eslint_call, package_has};
+use crate::tools::discover::{FoundCheck, FoundChecks, FoundPolicy, Looked, named, nearest_with, program, words};
+use crate::tools::eslint::call::eslint_call;
+use crate::tools::package_json::package_has;
+use crate::tools::project_files::{ProjectFiles, within};
 
 /// The file names of eslint configurations.
 const CONFIGURATIONS: &[&str] = &[
@@ -28,7 +29,7 @@ const PACKAGE_KEY: &str = "eslintConfig";
 const PROGRAM: &str = "node_modules/.bin/eslint";
 
 /// Looks for eslint in one directory of the project.
-pub(super) fn find(files: &dyn ProjectFiles, package: &str, findings: &mut Findings) -> Looked {
+pub(in crate::tools) fn find(files: &dyn ProjectFiles, package: &str, findings: &mut FoundChecks) -> Looked {
     let configuration = CONFIGURATIONS.iter().map(|name| within(package, name)).find(|path| files.exists(path));
     let in_package = || package_has(files, package, PACKAGE_KEY).then(|| within(package, "package.json"));
     let Some(configuration) = configuration.or_else(in_package) else { return Looked::Silent };
@@ -54,6 +55,6 @@ pub(super) fn find(files: &dyn ProjectFiles, package: &str, findings: &mut Findi
         argv.push(".".to_owned());
     }
     let (name, package) = (named("eslint", package), package.to_owned());
-    findings.add(Found { tool: Tool::Eslint, name, directory: package.clone(), package, argv, policy }, &reason);
+    findings.add(FoundCheck { tool: Tool::Eslint, name, directory: package.clone(), package, argv, policy }, &reason);
     Looked::Spoke
 }

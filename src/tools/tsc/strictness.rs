@@ -3,10 +3,10 @@
 
 use serde_json::{Map, Value};
 
-use crate::spec::files::{ProjectFiles, within};
-use crate::spec::jsonc::parse_jsonc;
-use crate::spec::strictness::call::Call;
-use crate::spec::strictness::{Look, Strictness};
+use crate::tools::checker_call::CheckerCall;
+use crate::tools::jsonc::parse_jsonc;
+use crate::tools::project_files::{ProjectFiles, within};
+use crate::tools::strictness::{Strictness, StrictnessRead};
 
 const CONFIGURATION: &str = "tsconfig.json";
 
@@ -27,7 +27,7 @@ struct Said {
 }
 
 /// Returns the strictness of a call of tsc in a directory.
-pub(super) fn strictness(files: &dyn ProjectFiles, directory: &str, call: &Call) -> Look {
+pub(in crate::tools) fn strictness(files: &dyn ProjectFiles, directory: &str, call: &CheckerCall) -> StrictnessRead {
     if call.has("-b") || call.has("--build") {
         return Err("`tsc --build` may build several projects".to_owned());
     }
@@ -57,7 +57,7 @@ impl Said {
 }
 
 /// Returns the configuration file of a call; `None` if the call names source files itself.
-fn configuration(files: &dyn ProjectFiles, directory: &str, call: &Call) -> Result<Option<String>, String> {
+fn configuration(files: &dyn ProjectFiles, directory: &str, call: &CheckerCall) -> Result<Option<String>, String> {
     if let Some(project) = call.value(&["-p", "--project"]) {
         let path = joined(directory, project).ok_or_else(|| format!("`{project}` leaves the project"))?;
         return Ok(Some(if files.is_directory(&path) { within(&path, CONFIGURATION) } else { path }));

@@ -1,0 +1,54 @@
+//! The text of all defaults: `default.toml`, with a table for each tool that a policy judges.
+
+use std::sync::LazyLock;
+
+use crate::config::policy::strategy_word;
+use crate::model::{FindingFacts, PolicyOptions, Tool};
+
+/// The line of `default.toml` that the tools' tables take the place of.
+const TABLES_OF_TOOLS: &str = "#<one table [policy.TOOL] for each tool that a policy judges>\n";
+
+static TEXT: LazyLock<String> = LazyLock::new(|| include_str!("default.toml").replace(TABLES_OF_TOOLS, &tables_of_tools()));
+
+/// Returns the file every default is read from, with a line of explanation for each setting; what `proctor init --print` prints.
+pub fn default_text() -> &'static str {
+    &TEXT
+}
+
+fn tables_of_tools() -> String {
+    let mut judged: Vec<(Tool, &FindingFacts)> =
+        Tool::ALL.into_iter().filter_map(|tool| Some((tool, tool.findings()?))).collect();
+    judged.sort_by_key(|(tool, facts)| (facts.options == PolicyOptions::None, tool.policy_category()));
+    let explained = judged.first().map(|(tool, _)| *tool);
+    let tables: Vec<String> = judged.iter().filter_map(|(tool, facts)| table(*tool, facts, explained?)).collect();
+    tables.join("\n")
+}
+
+/// Writes the table of a tool. Of those with all options, `explained` alone explains them; the others refer to it.
+fn table(tool: Tool, facts: &FindingFacts, explained: Tool) -> Option<String> {
+    let block_on = format!("block_on = \"{}\"", strategy_word(tool.default_strategy()?));
+    let plain = [
+        ("Whether its findings count at all; false equals \"never\".", "enabled = true"),
+        ("When its findings block.", block_on.as_str()),
+    ];
+    let options: &[(&str, &str)] = match facts.options {
+        PolicyOptions::WarningsAndRules => &[
+            ("Whether each warning counts as an error.", "treat_warnings_as_errors = false"),
+            ("More warnings than this block, under \"errors-only\" and \"errors-always\".", "#max_warnings = 10"),
+            ("Findings of these rules are dropped.", "ignored_rules = []"),
+            ("Findings of these rules count as errors.", "error_on_rules = []"),
+        ],
+        PolicyOptions::None => &[],
+    };
+    let refers = !options.is_empty() && tool != explained;
+    let line = |(explanation, setting): &(&str, &str)| {
+        let rules = if facts.rules_have_numbers && setting.contains("_rules ") { ", by number or by name" } else { "" };
+        if refers {
+            format!("# As for {}{rules}.\n{setting}\n", explained.word())
+        } else {
+            format!("# {}{rules}.\n{setting}\n", explanation.trim_end_matches('.'))
+        }
+    };
+    let settings: String = plain.iter().chain(options).map(line).collect();
+    Some(format!("[policy.{}]\n{settings}", tool.word()))
+}

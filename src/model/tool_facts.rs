@@ -1,0 +1,121 @@
+//! What the row of a tool in `model/tool.rs` is made of.
+
+use serde::{Deserialize, Serialize};
+
+/// The class of a tool, which decides what its outcome means (E2).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub enum ToolClass {
+    /// It runs tests. Its exit code is routed.
+    Test,
+    /// It looks for errors in the code and is judged by a policy.
+    Validation,
+    /// proctor knows neither of a test run nor of a validation in it.
+    Generic,
+}
+
+/// The categories of seed 004's `validationPolicy`. A strategy can be set for all tools of a category (C23).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum PolicyCategory {
+    /// Linters and formatters, such as ESLint and Prettier.
+    Linting,
+    /// Type checkers, such as tsc and mypy.
+    TypeChecking,
+    /// Compilers and other build commands.
+    Compilation,
+}
+
+/// What judges an action of a tool.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum JudgedBy {
+    /// The tool's output or report, together with its exit code.
+    Output,
+    /// Its exit code alone.
+    ExitCode,
+    /// A grammar for free text: the answer of a reviewer (seed 003).
+    Grammar,
+}
+
+/// The names of the files an action leaves, without its id.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct EvidenceNames {
+    /// Of log, frames and action record, without their endings.
+    pub log: &'static str,
+    /// Of what the interpreter found.
+    pub findings: Option<&'static str>,
+    /// Of the report the tool wrote.
+    pub tool_report: Option<&'static str>,
+}
+
+/// Which options a policy of a tool has beside `enabled` and `block_on`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PolicyOptions {
+    /// Those about warnings and about rules by name.
+    WarningsAndRules,
+    /// None: the tool reports errors only, and its rules have no names.
+    None,
+}
+
+/// What a validation tool finds, and what its findings are called by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FindingFacts {
+    /// What it finds.
+    pub kind: FindingKind,
+    /// The tool's name as people write it.
+    pub display: &'static str,
+    /// Whether its errors keep the code from being compiled.
+    pub blocks_compilation: bool,
+    /// The option that lets the tool mend findings by itself.
+    pub fix_option: Option<&'static str>,
+    /// What a failing exit code says of a run that found warnings only.
+    pub warnings_exit: WarningsExit,
+    /// What its policy may say.
+    pub options: PolicyOptions,
+    /// Whether its rules have numbers beside their names.
+    pub rules_have_numbers: bool,
+}
+
+/// What a validation tool finds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FindingKind {
+    /// Faults of types.
+    Types,
+    /// Rules of style and of good sense that the code breaks.
+    Lint,
+    /// Files that are formatted otherwise.
+    Formatting,
+    /// What keeps code from being built.
+    Compilation,
+}
+
+/// The meaning of a tool's failing exit code when it found warnings only (C28).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WarningsExit {
+    /// There are more warnings than the tool was told to allow.
+    Refuses,
+    /// There are warnings, and nothing more: the exit code has a bit for each kind of message.
+    Tells,
+}
+
+/// The package a tool is installed as, by its name there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum InstalledPackage {
+    /// A package of Python, which `python -m` runs.
+    Python(&'static str),
+    /// A package of Node.
+    Node(&'static str),
+}
+
+impl PolicyCategory {
+    /// All categories.
+    pub const ALL: [Self; 3] = [Self::Linting, Self::TypeChecking, Self::Compilation];
+
+    /// Returns the category's key below `[policy]`.
+    pub fn key(self) -> &'static str {
+        match self {
+            Self::Linting => "linting",
+            Self::TypeChecking => "type_checking",
+            Self::Compilation => "compilation",
+        }
+    }
+}

@@ -1,0 +1,25 @@
+//! Asking ESLint for its findings as JSON.
+
+use crate::model::{Action, Tool};
+use crate::tools::eslint::FORMAT_OPTIONS;
+use crate::tools::launchers::{Located, locate};
+use crate::tools::prepare::{Preparation, ReportTask, insert_options, option_value};
+use crate::tools::recognise::CommandForm;
+
+/// Returns whether [`ask`] asks an ESLint command for JSON: only one of ours that names no format of its own (E6).
+pub(super) fn asks_for_json(action: &Action) -> bool {
+    is_asked(action, &locate(&action.command.argv))
+}
+
+fn is_asked(action: &Action, located: &Located) -> bool {
+    let is_ours = action.command_is_ours && located.tool == Tool::Eslint && located.form == CommandForm::Direct;
+    is_ours && option_value(&located.arguments, FORMAT_OPTIONS).is_none()
+}
+
+/// Asks ESLint for JSON on its standard output.
+pub(in crate::tools) fn ask(task: &ReportTask<'_>, preparation: &mut Preparation) {
+    let ReportTask { action, located, .. } = *task;
+    if is_asked(action, located) {
+        insert_options(&mut preparation.argv, located.arguments_from, ["-f".to_owned(), "json".to_owned()]);
+    }
+}

@@ -1,0 +1,38 @@
+//! Ruff: which of its commands check something, and asking its linter for JSON.
+
+use crate::model::{Action, Tool};
+use crate::tools::launchers::{Located, locate};
+use crate::tools::prepare::{Preparation, ReportTask, insert_options, option_value};
+use crate::tools::recognise::CommandForm;
+use crate::tools::subcommands::{has_any, subcommand};
+
+const FORMAT_OPTIONS: &[&str] = &["--output-format", "--format"];
+
+/// Returns whether a command of Ruff's lints, or compares the format and changes nothing.
+pub(in crate::tools) fn ruff_checks(_: &str, arguments: &[String]) -> bool {
+    match subcommand(arguments) {
+        Some("check") => true,
+        Some("format") => has_any(arguments, &["--check", "--diff"]),
+        Some(_) | None => false,
+    }
+}
+
+/// Returns whether [`ask_ruff`] asks a Ruff command for JSON: only one of ours that names no format of its own (E6).
+pub(super) fn asks_for_json(action: &Action) -> bool {
+    is_asked(action, &locate(&action.command.argv))
+}
+
+fn is_asked(action: &Action, located: &Located) -> bool {
+    let is_ours = action.command_is_ours && located.tool == Tool::Ruff && located.form == CommandForm::Direct;
+    // Only the linter has a format; the formatter's check has none in older versions.
+    let is_linter = located.arguments.iter().find(|argument| !argument.starts_with('-')).is_some_and(|word| word == "check");
+    is_ours && is_linter && option_value(&located.arguments, FORMAT_OPTIONS).is_none()
+}
+
+/// Asks Ruff's linter for JSON on its standard output.
+pub(in crate::tools) fn ask_ruff(task: &ReportTask<'_>, preparation: &mut Preparation) {
+    let ReportTask { action, located, .. } = *task;
+    if is_asked(action, located) {
+        insert_options(&mut preparation.argv, located.arguments_from, ["--output-format=json".to_owned()]);
+    }
+}

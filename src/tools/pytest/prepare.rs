@@ -1,0 +1,49 @@
+//! Asking pytest for its report.
+
+use std::path::PathBuf;
+
+use crate::model::Tool;
+use crate::shell::quote_word;
+use crate::tools::prepare::{Preparation, ReportRequest, ReportTask, insert_options, option_value};
+use crate::tools::recognise::CommandForm;
+
+/// The name of the report in the directory of the action's output.
+const JUNIT_NAME: &str = "junit.xml";
+
+/// pytest reads more arguments from this variable, before those of its command line.
+const PYTEST_ARGUMENTS: &str = "PYTEST_ADDOPTS";
+
+/// Both spellings of pytest's option.
+const JUNIT_OPTIONS: &[&str] = &["--junitxml", "--junit-xml"];
+
+/// Asks pytest for a JUnit report: by an argument where that reaches it, else through the environment.
+pub(in crate::tools) fn ask(task: &ReportTask<'_>, preparation: &mut Preparation) {
+    let ReportTask { action, located, output_directory, link } = *task;
+    let path = output_directory.join(JUNIT_NAME);
+    // pytest follows links, and each run is a directory it would look through.
+    let ignore = link.map(|link| format!("--ignore={}", link.to_string_lossy()));
+    let is_direct = located.tool == Tool::Pytest && located.form == CommandForm::Direct;
+    let own = if located.tool == Tool::Pytest { option_value(&located.arguments, JUNIT_OPTIONS) } else { None };
+    if let Some(own) = own {
+        preparation.report = ReportRequest::Own { path: PathBuf::from(own) };
+        if is_direct {
+            insert_options(&mut preparation.argv, located.arguments_from, ignore);
+        }
+        return;
+    }
+    let report = format!("--junitxml={}", path.to_string_lossy());
+    let options = ignore.into_iter().chain([report]);
+    if is_direct {
+        insert_options(&mut preparation.argv, located.arguments_from, options);
+        preparation.report = ReportRequest::Ours { path, channel: "argument" };
+        return;
+    }
+    // pytest splits the variable like a shell does, so the options are quoted for one.
+    let quoted = options.map(|option| quote_word(&option)).collect::<Vec<_>>().join(" ");
+    let value = match action.environment.get(PYTEST_ARGUMENTS).filter(|value| !value.trim().is_empty()) {
+        Some(before) => format!("{before} {quoted}"),
+        None => quoted,
+    };
+    preparation.environment.push((PYTEST_ARGUMENTS.to_owned(), value));
+    preparation.report = ReportRequest::Inherited { path };
+}

@@ -1,0 +1,31 @@
+//! The strictness of a type checker (C24), as far as it can be read without running the type checker.
+
+use crate::model::Tool;
+use crate::tools::checker_call::CheckerCall;
+use crate::tools::project_files::ProjectFiles;
+use crate::tools::table::row_of;
+
+/// The strictness of a type checker, and where it is configured.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Strictness {
+    pub(crate) strict: bool,
+    pub(crate) implicit_any: bool,
+    pub(crate) place: String,
+}
+
+/// The strictness of one call of a type checker, or why it is unknown.
+pub(crate) type StrictnessRead = Result<Strictness, String>;
+
+/// Reads the strictness of a type checker.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct StrictnessReader {
+    /// Returns the strictness of a call in a directory.
+    pub(crate) read: fn(&dyn ProjectFiles, &str, &CheckerCall) -> StrictnessRead,
+    /// The option by which it forbids what has no type.
+    pub(crate) typed_option: &'static str,
+}
+
+/// Returns the reader of a tool; `None` if the tool is no type checker.
+pub(crate) fn strictness_reader(tool: Tool) -> Option<&'static StrictnessReader> {
+    row_of(tool).strictness.as_ref()
+}

@@ -1,0 +1,133 @@
+//! One row per tool: how its command is known, how it is found in a project, how it is asked for a report, and who reads what came back.
+//! Every other file asks here and names no tool.
+
+use crate::model::{CategoryCode, Interpretation, StopStage, Tool, ToolReport};
+use crate::tools::discover::Finder;
+use crate::tools::interpret::{Exited, Input};
+use crate::tools::prepare::{Preparation, ReportTask};
+use crate::tools::strictness::StrictnessReader;
+use crate::tools::{compile, eslint, generic, linter, node_tests, pytest, tsc};
+
+/// What a tool does, and what is done with it.
+pub(super) struct ToolRow {
+    pub(super) tool: Tool,
+    /// The names of its own programs. Other tools may have the same ones with other arguments.
+    pub(super) programs: &'static [&'static str],
+    /// Whether a program of it with these arguments does what the tool is known for. `prettier --write` and `ruff clean` do something
+    /// else, and judging them by findings would call it a success that they printed none.
+    pub(super) checks: fn(&str, &[String]) -> bool,
+    /// Whether it reads no arguments from the environment: behind a wrapper that adds none it cannot be asked for its report.
+    pub(super) is_asked_by_argument_only: bool,
+    /// The variable that keeps colour out of its output. Only one per tool: node prints a warning where it sees two.
+    pub(super) no_colour: Option<(&'static str, &'static str)>,
+    /// Adds to a command what asks for the report.
+    pub(super) ask: fn(&ReportTask<'_>, &mut Preparation),
+    /// The signals that stop it, in order, before SIGKILL.
+    pub(super) stops: &'static [StopStage],
+    /// Judges a run that ended by itself.
+    pub(super) interpret: fn(&Exited<'_>, &Input<'_>) -> Interpretation,
+    /// Says what a report holds that was written while the tool was being stopped; most write theirs at the end, or none.
+    pub(super) before_the_stop: fn(&ToolReport) -> Option<String>,
+    /// Looks for checks of it in a project; none where nothing in a project speaks for it.
+    pub(super) find: Option<Finder>,
+    /// Returns the limit on warnings that a command of it has, or its call in a script (C30).
+    pub(super) limit_of_command: fn(&[String]) -> Option<u32>,
+    pub(super) limit_of_script: fn(&str) -> Option<u32>,
+    /// Of a type checker.
+    pub(super) strictness: Option<StrictnessReader>,
+}
+
+const fn row(tool: Tool, programs: &'static [&'static str], interpret: fn(&Exited<'_>, &Input<'_>) -> Interpretation) -> ToolRow {
+    ToolRow {
+        tool,
+        programs,
+        checks: |_, _| true,
+        is_asked_by_argument_only: false,
+        no_colour: None,
+        ask: |_, _| {},
+        stops: &[StopStage::Sigterm],
+        interpret,
+        before_the_stop: |_| None,
+        find: None,
+        limit_of_command: |_| None,
+        limit_of_script: |_| None,
+        strictness: None,
+    }
+}
+
+/// All tools, in the order of their rows in `model/tool.rs`.
+pub(super) static ROWS: [ToolRow; Tool::ALL.len()] = [
+    ToolRow {
+        ask: pytest::ask,
+        // It still writes its report after SIGINT. It needs no word about colour: without a terminal it prints none, and a variable
+        // would reach the code under test.
+        stops: &[StopStage::Sigint, StopStage::Sigterm],
+        before_the_stop: pytest::before_the_stop,
+        find: Some(pytest::find),
+        ..row(Tool::Pytest, &["pytest", "py.test"], |exited, input| {
+            pytest::interpret(exited, input.report, input.coverage, input.report_channel)
+        })
+    },
+    ToolRow {
+        ask: node_tests::ask,
+        is_asked_by_argument_only: true,
+        find: Some(node_tests::find_jest),
+        ..row(Tool::Jest, &["jest", "jest.js"], |exited, input| node_tests::interpret(exited, input.report))
+    },
+    ToolRow {
+        checks: node_tests::vitest_tests,
+        ask: node_tests::ask,
+        is_asked_by_argument_only: true,
+        find: Some(node_tests::find_vitest),
+        ..row(Tool::Vitest, &["vitest", "vitest.mjs"], |exited, input| node_tests::interpret(exited, input.report))
+    },
+    ToolRow {
+        no_colour: Some(("NO_COLOR", "1")),
+        find: Some(tsc::find),
+        strictness: Some(StrictnessReader { read: tsc::strictness, typed_option: "noImplicitAny" }),
+        ..row(Tool::Tsc, &["tsc", "tsc.js"], |exited, _| tsc::interpret(exited))
+    },
+    ToolRow {
+        find: Some(linter::find_mypy),
+        strictness: Some(StrictnessReader { read: linter::strictness, typed_option: linter::UNTYPED }),
+        ..row(Tool::Mypy, &["mypy"], |exited, _| linter::interpret(exited))
+    },
+    ToolRow {
+        no_colour: Some(("FORCE_COLOR", "0")),
+        ask: eslint::ask,
+        find: Some(eslint::find),
+        limit_of_command: eslint::max_warnings,
+        limit_of_script: eslint::script_max_warnings,
+        ..row(Tool::Eslint, &["eslint", "eslint.js"], |exited, _| eslint::interpret(exited))
+    },
+    ToolRow {
+        checks: linter::ruff_checks,
+        ask: linter::ask_ruff,
+        find: Some(linter::find_ruff),
+        ..row(Tool::Ruff, &["ruff"], |exited, _| linter::interpret(exited))
+    },
+    row(Tool::Flake8, &["flake8"], |exited, _| linter::interpret(exited)),
+    row(Tool::Pylint, &["pylint"], |exited, _| linter::interpret(exited)),
+    ToolRow {
+        checks: linter::prettier_checks,
+        ..row(Tool::Prettier, &["prettier", "prettier.cjs"], |exited, _| linter::interpret(exited))
+    },
+    ToolRow { checks: compile::builds, ..row(Tool::Compile, compile::PROGRAMS, |exited, _| compile::interpret(exited)) },
+    // Who carries a review out reads it by the grammar; nobody has yet.
+    row(Tool::Review, &[], |_, _| Interpretation::plain(CategoryCode::NoVerdict, "The review was not read")),
+    row(Tool::Generic, &[], |exited, _| generic::interpret(exited)),
+];
+
+/// [`row_of`] indexes by the tool's place in its enum.
+const _: () = {
+    let mut place = 0;
+    while place < ROWS.len() {
+        assert!(ROWS[place].tool as usize == place);
+        place += 1;
+    }
+};
+
+/// Returns the row of a tool.
+pub(super) fn row_of(tool: Tool) -> &'static ToolRow {
+    &ROWS[tool as usize]
+}

@@ -1,0 +1,111 @@
+//! Counts the places of `src/` that name a tool: adding one touches its two rows, its own folder, and at most one place more.
+
+use std::collections::BTreeSet;
+
+use proctor::model::Tool;
+
+use crate::common::{SourceFile, production_lines, source_files};
+
+/// So many places name a tool at most. A folder below `src/tools/` is one.
+const MOST_PLACES: usize = 4;
+
+/// Where each tool, or tools that are read alike, have a folder.
+const FOLDERS: &str = "src/tools/";
+
+/// Words of tools that are words of the language, too: only `Tool::NAME` is counted of these.
+const COMMON_WORDS: &[&str] = &["compile", "generic", "review"];
+
+#[test]
+fn a_tool_is_named_in_at_most_four_places() {
+    let files: Vec<SourceFile> = source_files("src/").into_iter().filter(|file| !is_for_tests(&file.path)).collect();
+    for tool in Tool::ALL {
+        let places: BTreeSet<&str> = files.iter().filter(|file| names_tool(file, tool)).map(|file| place(&file.path)).collect();
+        for row in ["src/model/tool.rs", "src/tools/table.rs"] {
+            assert!(places.contains(row), "{tool:?} has no row in {row}");
+        }
+        assert!(
+            places.len() <= MOST_PLACES,
+            "{tool:?} is named in {} places: let its rows in `model/tool.rs` and `tools/table.rs` say what the others ask: {places:#?}",
+            places.len()
+        );
+    }
+}
+
+#[test]
+fn names_of_tools_are_found_in_code_and_not_in_sentences() {
+    let names = |path: &str, text: &str| names_tool(&SourceFile { path: path.to_owned(), text: text.to_owned() }, Tool::Jest);
+    for text in
+        ["if tool == Tool::Jest {", "f(\"jest\")", "[\"a b\", \"node_modules/.bin/jest\"]", "&[\"\\\"\", \"jest.config.*\"]"]
+    {
+        assert!(names("src/a.rs", text), "{text}");
+    }
+    for text in [
+        "Tool::Jester",
+        "\"install jest first\"",
+        "// \"jest\"",
+        "f(\"a\") // Tool::Jest",
+        "\"jester\"",
+        "jest(\"x\")",
+        "#[cfg(test)]\nmod tests {\n    const A: &str = \"jest\";\n}",
+    ] {
+        assert!(!names("src/a.rs", text), "{text}");
+    }
+    assert!(names("src/config/default.toml", "[policy.jest]"));
+    assert_eq!([place("src/tools/jest/mod.rs"), place("src/tools/table.rs")], ["src/tools/jest", "src/tools/table.rs"]);
+}
+
+/// Returns whether a file is compiled for tests alone, or holds what they compare with.
+fn is_for_tests(path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    let is_test = name == "tests.rs" || name.ends_with("_tests.rs") || path.contains("/tests/");
+    let is_material = ["samples.rs", "testing.rs", "fixture_claims.rs"].contains(&name);
+    is_test || is_material || path.contains("/golden/") || path.contains("/snapshots/")
+}
+
+/// Returns what a file counts as: a folder of `src/tools/` is one place.
+fn place(path: &str) -> &str {
+    let folder = path.strip_prefix(FOLDERS).and_then(|rest| rest.split_once('/')).map(|(folder, _)| folder);
+    folder.map_or(path, |folder| &path[..FOLDERS.len() + folder.len()])
+}
+
+/// Returns whether a file names a tool: by its variant or its word in code, by its word in a table of settings.
+fn names_tool(file: &SourceFile, tool: Tool) -> bool {
+    let word = Some(tool.word()).filter(|word| !COMMON_WORDS.contains(word));
+    if file.path.ends_with(".toml") {
+        return word.is_some_and(|word| file.text.contains(&format!("[policy.{word}]")));
+    }
+    let variant = format!("Tool::{tool:?}");
+    let names = |(_, line): &(usize, &str)| {
+        let (code, literals) = split(line);
+        let is_said = |literal: &String| !literal.contains(' ') && word.is_some_and(|word| has_word(literal, word));
+        has_word(&code, &variant) || literals.iter().any(is_said)
+    };
+    file.path.ends_with(".rs") && production_lines(&file.text).iter().any(names)
+}
+
+/// Returns whether a text has a word, with neither letter nor digit on either side.
+fn has_word(text: &str, word: &str) -> bool {
+    text.match_indices(word).any(|(start, _)| {
+        let (before, after) = (text[..start].chars().next_back(), text[start + word.len()..].chars().next());
+        [before, after].into_iter().flatten().all(|character| !character.is_alphanumeric())
+    })
+}
+
+/// Splits a line into its code without comment and literals, and the literals. A literal of several lines is a sentence.
+fn split(line: &str) -> (String, Vec<String>) {
+    let (mut code, mut literals) = (String::new(), Vec::new());
+    let mut open: Option<String> = None;
+    let line = line.replace("'\"'", "' '");
+    let mut rest = line.chars().peekable();
+    while let Some(character) = rest.next() {
+        match (&mut open, character) {
+            (Some(literal), '\\') => literal.extend(rest.next()),
+            (Some(_), '"') => literals.extend(open.take()),
+            (Some(literal), _) => literal.push(character),
+            (None, '"') => open = Some(String::new()),
+            (None, '/') if rest.peek() == Some(&'/') => break,
+            (None, _) => code.push(character),
+        }
+    }
+    (code, literals)
+}
