@@ -116,8 +116,8 @@ impl ReportRequest {
 fn ask_pytest(action: &Action, located: &Located, path: &Path, link: Option<&Path>, preparation: &mut Preparation) {
     // pytest follows links, and each run is a directory it would look through.
     let ignore = link.map(|link| format!("--ignore={}", link.to_string_lossy()));
-    let is_direct = located.tool == Tool::Pytest && located.form == CommandForm::Direct;
-    let own = if located.tool == Tool::Pytest { option_value(&located.arguments, JUNIT_OPTIONS) } else { None };
+    let is_direct = located.recognition.tool == Tool::Pytest && located.recognition.form == CommandForm::Direct;
+    let own = if located.recognition.tool == Tool::Pytest { option_value(&located.arguments, JUNIT_OPTIONS) } else { None };
     if let Some(own) = own {
         preparation.report = ReportRequest::Own { path: PathBuf::from(own) };
         if is_direct {
@@ -148,7 +148,8 @@ pub(super) fn asks_eslint_for_json(action: &Action) -> bool {
 }
 
 fn asks_for_json(action: &Action, located: &Located) -> bool {
-    let is_ours = action.command_is_ours && located.tool == Tool::Eslint && located.form == CommandForm::Direct;
+    let is_ours =
+        action.command_is_ours && located.recognition.tool == Tool::Eslint && located.recognition.form == CommandForm::Direct;
     is_ours && option_value(&located.arguments, ESLINT_FORMAT_OPTIONS).is_none()
 }
 
@@ -164,7 +165,8 @@ pub(super) fn asks_ruff_for_json(action: &Action) -> bool {
 }
 
 fn is_ruff_asked(action: &Action, located: &Located) -> bool {
-    let is_ours = action.command_is_ours && located.tool == Tool::Ruff && located.form == CommandForm::Direct;
+    let is_ours =
+        action.command_is_ours && located.recognition.tool == Tool::Ruff && located.recognition.form == CommandForm::Direct;
     // Only the linter has a format; the formatter's check has none in older versions.
     let is_linter = located.arguments.iter().find(|argument| !argument.starts_with('-')).is_some_and(|word| word == "check");
     is_ours && is_linter && option_value(&located.arguments, RUFF_FORMAT_OPTIONS).is_none()
@@ -179,7 +181,7 @@ fn ask_ruff(action: &Action, located: &Located, preparation: &mut Preparation) {
 /// Asks Jest or Vitest for a JSON report beside what they print. Neither changes what is tested or how the run ends: tried with
 /// Jest 27, 29 and 30 and Vitest 1 to 4.
 fn ask_node_tests(action: &Action, located: &Located, path: &Path, preparation: &mut Preparation) {
-    let own = if located.tool == action.tool { option_value(&located.arguments, OUTPUT_FILE_OPTIONS) } else { None };
+    let own = if located.recognition.tool == action.tool { option_value(&located.arguments, OUTPUT_FILE_OPTIONS) } else { None };
     let is_vitest = action.tool == Tool::Vitest;
     let mut options = if is_vitest { vitest_reporters(&located.arguments) } else { vec!["--json".to_owned()] };
     preparation.report = match own {
@@ -190,7 +192,7 @@ fn ask_node_tests(action: &Action, located: &Located, path: &Path, preparation: 
             ReportRequest::Ours { path: path.to_path_buf(), channel: "argument" }
         }
     };
-    if located.tool == action.tool && located.form == CommandForm::Direct {
+    if located.recognition.tool == action.tool && located.recognition.form == CommandForm::Direct {
         insert_options(&mut preparation.argv, located.arguments_from, options);
     } else if let Some(separator) = hand_on(&preparation.argv) {
         preparation.argv.extend(separator.iter().map(|word| (*word).to_owned()).chain(options));

@@ -97,7 +97,8 @@ pub struct RequestV1 {
     /// What was said beside it, as the plan has it.
     pub headers: BTreeMap<String, String>,
     /// The first and last of what was sent; null where nothing was.
-    pub body: Option<TextV2>,
+    #[serde(rename = "body")]
+    pub body_excerpt: Option<TextV2>,
     /// When.
     pub timestamp: Timestamp,
 }
