@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 
 use nix::fcntl::{FcntlArg, fcntl};
 use proctor::model::{ActionEnd, ActionLimits, Digest, StopStage};
-use proctor::process::{ALL_REASONS, Control, Isolation, LaunchRequest, LauncherHandle, Sinks, supervise};
+use proctor::process::{ALL_REASONS, Control, Isolation, LaunchRequest, LaunchedChild, LauncherHandle, Sinks, supervise};
 use sha2::{Digest as _, Sha256};
 use tempfile::TempDir;
 
@@ -107,13 +107,15 @@ impl Bench {
         let argv = self.producer().into_iter().map(Into::into).collect();
         let directory = self.root.path().to_owned();
         let request = LaunchRequest {
-            program: FAKE_TOOL.into(),
-            argv,
-            another_follows: false,
+            child: LaunchedChild {
+                program: FAKE_TOOL.into(),
+                argv,
+                another_follows: false,
+                environment: Vec::new(),
+                directory,
+                isolation: Isolation::strongest(),
+            },
             input: None,
-            environment: Vec::new(),
-            directory,
-            isolation: Isolation::strongest(),
         };
         let limits = ActionLimits {
             timeout: Duration::from_secs(600),

@@ -16,7 +16,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use proctor::model::{Access, ActionEnd, ActionLimits, Ended, IsolationLevel, Place, Sandbox, StopReason, StopStage};
-use proctor::process::{ALL_REASONS, Control, Isolation, LaunchRequest, LauncherHandle, Sinks, supervise};
+use proctor::process::{ALL_REASONS, Control, Isolation, LaunchRequest, LaunchedChild, LauncherHandle, Sinks, supervise};
 use tempfile::TempDir;
 
 const FAKE_TOOL: &str = env!("CARGO_BIN_EXE_fake-tool");
@@ -97,14 +97,14 @@ impl Bench {
     fn run(&mut self, level: IsolationLevel, parking: Parking) -> Duration {
         let request = self.request(level, "/bin/true", &[]);
         if parking == Parking::Yes {
-            self.launcher.park(&request.isolation);
+            self.launcher.park(&request.child.isolation);
             // In a watch, a keeper is prepared long before the next save. This gives it the time to get ready.
             thread::sleep(Duration::from_millis(5));
         }
         let (control, _handle) = Control::new().expect("pipes");
         let (ended, took) = self.supervise(&request, &control);
         assert_eq!(ended.end, ActionEnd::Exited { code: 0 });
-        assert_eq!(ended.kept.expect("it was started").level, level);
+        assert_eq!(ended.kept.expect("it was started").reached.level, level);
         took
     }
 
@@ -153,13 +153,15 @@ impl Bench {
         let sandbox = (level != IsolationLevel::ProcessGroup).then(|| self.sandbox());
         let isolation = Isolation { strongest: level, weakest: level, sandbox, output: Some(output), ..Isolation::weakest() };
         LaunchRequest {
-            program: program.into(),
-            argv: [program].iter().chain(arguments).map(Into::into).collect(),
-            another_follows: false,
+            child: LaunchedChild {
+                program: program.into(),
+                argv: [program].iter().chain(arguments).map(Into::into).collect(),
+                another_follows: false,
+                environment: vec![("PATH".into(), "/usr/bin:/bin".into())],
+                directory: self.root.path().join("project"),
+                isolation,
+            },
             input: None,
-            environment: vec![("PATH".into(), "/usr/bin:/bin".into())],
-            directory: self.root.path().join("project"),
-            isolation,
         }
     }
 

@@ -17,7 +17,8 @@ use std::time::Duration;
 
 use proctor::model::{ActionLimits, Ended, IsolationLevel, Sandbox, StopReason, StopStage};
 use proctor::process::{
-    ALL_REASONS, Control, ControlHandle, Isolation, LaunchRequest, LauncherHandle, Sinks, SuperviseError, supervise,
+    ALL_REASONS, Control, ControlHandle, Isolation, LaunchRequest, LaunchedChild, LauncherHandle, Sinks, SuperviseError,
+    supervise,
 };
 use tempfile::TempDir;
 
@@ -114,15 +115,15 @@ impl Bench {
     fn request(&self, program: &Path, arguments: &[&str]) -> LaunchRequest {
         let mut argv = vec![program.as_os_str().to_owned()];
         argv.extend(arguments.iter().map(OsString::from));
-        LaunchRequest {
+        let child = LaunchedChild {
             program: program.to_owned(),
             argv,
             another_follows: self.another_follows,
-            input: None,
             environment: self.environment.clone(),
             directory: self.root.path().to_owned(),
             isolation: Isolation { strongest: self.strongest, sandbox: self.sandbox.clone(), ..Isolation::weakest() },
-        }
+        };
+        LaunchRequest { child, input: None }
     }
 
     fn log(&self) -> Vec<u8> {

@@ -14,7 +14,9 @@ use std::time::Duration;
 use crate::config::{HomeAccess, SandboxMode, SandboxSettings};
 use crate::evidence::mint_nonce;
 use crate::model::{Access, Action, ActionLimits, Ended, GovernanceRecord, LedgerBody, Place, StopStage};
-use crate::process::{ALL_REASONS, Control, Isolation, LaunchRequest, Sinks, SuperviseError, resolve_program, supervise};
+use crate::process::{
+    ALL_REASONS, Control, Isolation, LaunchRequest, LaunchedChild, Sinks, SuperviseError, resolve_program, supervise,
+};
 use crate::project::Progress;
 use crate::project::ProjectError;
 use crate::project::Workspace;
@@ -98,12 +100,14 @@ impl Workspace {
         };
         let isolation = self.model_isolation(request, &scratch, &environment, &program)?;
         let launch = LaunchRequest {
-            program,
-            argv: argv.iter().map(OsString::from).collect(),
-            environment: environment.variables.into_iter().collect(),
-            directory: request.directory.to_owned(),
-            isolation,
-            another_follows: false,
+            child: LaunchedChild {
+                program,
+                argv: argv.iter().map(OsString::from).collect(),
+                environment: environment.variables.into_iter().collect(),
+                directory: request.directory.to_owned(),
+                isolation,
+                another_follows: false,
+            },
             input: Some(request.prompt.to_vec()),
         };
         let limits = limits(request.action.timeout, request.action.grace);
@@ -126,12 +130,14 @@ impl Workspace {
         environment.retain(|name, _| !GIT_VARIABLES.iter().any(|variable| OsStr::new(variable) == name));
         environment.extend(request.environment.iter().map(|(name, value)| (OsString::from(name), OsString::from(value))));
         let launch = LaunchRequest {
-            program,
-            argv: request.argv.iter().map(OsString::from).collect(),
-            environment: environment.into_iter().collect(),
-            directory: request.directory.to_owned(),
-            isolation: Isolation::weakest(),
-            another_follows: false,
+            child: LaunchedChild {
+                program,
+                argv: request.argv.iter().map(OsString::from).collect(),
+                environment: environment.into_iter().collect(),
+                directory: request.directory.to_owned(),
+                isolation: Isolation::weakest(),
+                another_follows: false,
+            },
             input: None,
         };
         self.supervise_alone(&launch, &limits(request.timeout, TOOL_GRACE), (name, request.control), &scratch)

@@ -6,7 +6,6 @@ use std::ffi::OsString;
 use std::io::{self, Read as _, Write as _};
 use std::os::fd::OwnedFd;
 use std::os::unix::process::CommandExt as _;
-use std::path::Path;
 use std::process::{Command, Stdio};
 
 use crate::model::SpawnFailure;
@@ -57,12 +56,12 @@ pub(super) fn spawn_confined(
 }
 
 fn command(start: &Start, descriptors: Vec<OwnedFd>) -> Command {
-    let mut command = Command::new(&start.program);
-    if let Some((name, arguments)) = start.argv.split_first() {
+    let mut command = Command::new(&start.child.program);
+    if let Some((name, arguments)) = start.child.argv.split_first() {
         command.arg0(name).args(arguments);
     }
-    command.env_clear().envs(start.environment.iter().map(|(name, value): &(OsString, OsString)| (name, value)));
-    command.current_dir(&start.directory).process_group(0);
+    command.env_clear().envs(start.child.environment.iter().map(|(name, value): &(OsString, OsString)| (name, value)));
+    command.current_dir(&start.child.directory).process_group(0);
     // A tool that reads its input sees the end at once, or after the input it was given: there is no terminal and nobody to
     // answer questions (house style P5). The output streams are never inherited either.
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
@@ -77,7 +76,7 @@ fn command(start: &Start, descriptors: Vec<OwnedFd>) -> Command {
 }
 
 fn refusal(start: &Start, error: &io::Error) -> SpawnFailure {
-    explain_refusal(Path::new(&start.program), Path::new(&start.directory), error)
+    explain_refusal(&start.child.program, &start.child.directory, error)
 }
 
 fn group(start: &Start, leader: i32) -> Result<ProcessGroup, SpawnFailure> {

@@ -1,8 +1,6 @@
 //! The supervisor's side of the launcher: starts it, sends it requests, receives its events, and cleans up when it is gone.
 
 use std::collections::BTreeSet;
-use std::ffi::OsString;
-use std::fmt;
 use std::fs::File;
 use std::io;
 use std::net::Shutdown;
@@ -23,7 +21,7 @@ use crate::process::clock;
 use crate::process::group::{ProcessGroup, kill_child};
 use crate::process::launcher::run_launcher;
 use crate::process::process_table::{LiveProcess, NAMED_CAP, read_live_processes, read_survivor};
-use crate::process::protocol::{ActionNumber, DescriptorRole, Isolation, LauncherEvent, LauncherRequest, Start};
+use crate::process::protocol::{ActionNumber, DescriptorRole, Isolation, LaunchedChild, LauncherEvent, LauncherRequest, Start};
 use crate::process::system_calls::{Forked, end_forked, fork_if_single_threaded};
 
 /// The hidden argument that makes a proctor executable run as the launcher.
@@ -41,30 +39,12 @@ const KEEPERS_GRACE: Duration = Duration::from_secs(2);
 /// How often a lost launcher's session is searched after that, to find processes that forked meanwhile.
 const SWEEPS: usize = 3;
 
-/// A child that is to be started.
-#[derive(Clone, PartialEq, Eq)]
+/// A child that is to be started, and what it reads.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LaunchRequest {
-    /// The absolute path of the program, from [`crate::process::resolve_program`].
-    pub program: PathBuf,
-    /// The argument vector; the first entry is the program's name.
-    pub argv: Vec<OsString>,
-    /// The whole environment: the child inherits no other variable.
-    pub environment: Vec<(OsString, OsString)>,
-    pub directory: PathBuf,
-    pub isolation: Isolation,
-    /// Whether the next action will probably be isolated in the same way. If so, a keeper for it is prepared while this one runs.
-    pub another_follows: bool,
+    pub child: LaunchedChild,
     /// The content of its standard input; `None`: standard input is empty.
     pub input: Option<Vec<u8>>,
-}
-
-impl fmt::Debug for LaunchRequest {
-    /// Leaves out the environment: its values may be secrets.
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut printed = formatter.debug_struct("LaunchRequest");
-        printed.field("program", &self.program).field("argv", &self.argv).field("directory", &self.directory);
-        printed.finish_non_exhaustive()
-    }
 }
 
 /// The launcher that this process started. Dropping the handle ends the launcher and kills everything it still runs.
@@ -176,16 +156,8 @@ impl LauncherHandle {
     ) -> Result<ActionNumber, ChannelError> {
         let number = ActionNumber(self.next_number);
         self.next_number += 1;
-        let start = Start {
-            number,
-            program: request.program.clone().into_os_string(),
-            argv: request.argv.clone(),
-            environment: request.environment.clone(),
-            directory: request.directory.clone().into_os_string(),
-            isolation: request.isolation.clone(),
-            another_follows: request.another_follows,
-            descriptors: descriptors.iter().map(|(role, _)| *role).collect(),
-        };
+        let start =
+            Start { number, child: request.child.clone(), descriptors: descriptors.iter().map(|(role, _)| *role).collect() };
         let borrowed: Vec<BorrowedFd<'_>> = descriptors.iter().map(|(_, descriptor)| *descriptor).collect();
         self.channel.send(&LauncherRequest::Start(Box::new(start)), &borrowed)?;
         Ok(number)

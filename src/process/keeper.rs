@@ -210,7 +210,7 @@ impl Keeper {
 
     /// Starts the leader with the restrictions of the isolation level.
     fn spawn(&self, start: &Start, descriptors: Vec<OwnedFd>) -> Result<ProcessGroup, SpawnFailure> {
-        let (sandbox, output) = (start.isolation.sandbox.as_ref(), start.isolation.output.as_deref());
+        let (sandbox, output) = (start.child.isolation.sandbox.as_ref(), start.child.isolation.output.as_deref());
         if let Some(staged) = &self.staged {
             staged.finish(output).map_err(|error| not_isolated(&error))?;
         }

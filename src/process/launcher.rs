@@ -178,7 +178,7 @@ impl Launcher {
             match request {
                 LauncherRequest::Start(start) => {
                     self.start(&start, descriptors)?;
-                    if start.another_follows {
+                    if start.child.another_follows {
                         self.prepare_next(*start);
                     }
                 }
@@ -198,8 +198,8 @@ impl Launcher {
             return self.receive_keeper_events(number);
         }
         loop {
-            let level = self.levels.best(start.isolation.strongest);
-            if level > start.isolation.weakest {
+            let level = self.levels.best(start.child.isolation.strongest);
+            if level > start.child.isolation.weakest {
                 let why = self.levels.obstacles(level).join("; ");
                 let failure =
                     SpawnFailure::NotIsolated { why: format!("`sandbox.mode = \"require\"` wants namespaces, and {why}") };
@@ -230,7 +230,7 @@ impl Launcher {
         if let (IsolationLevel::Cgroup, Err(why)) = (level, &group) {
             return Err(Obstacle::Level(why.clone()));
         }
-        let isolation = KeeperIsolation { level, isolation: &start.isolation, group: group.as_ref().ok() };
+        let isolation = KeeperIsolation { level, isolation: &start.child.isolation, group: group.as_ref().ok() };
         let mut keeper = self
             .fork_keeper(isolation, Some((start, descriptors)))
             .map_err(|error| Obstacle::Level(format!("cannot make a process in namespaces of its own: {error}")))?;
@@ -246,7 +246,8 @@ impl Launcher {
     /// Gives an action to the parked keeper if that was prepared for the same isolation; otherwise discards the keeper.
     fn start_parked(&mut self, start: &Start, descriptors: &[OwnedFd]) -> Option<OpenAction> {
         let Parked { mut keeper, isolation } = self.parked.take()?;
-        let is_meant = isolation.strongest == start.isolation.strongest && isolation.sandbox == start.isolation.sandbox;
+        let is_meant =
+            isolation.strongest == start.child.isolation.strongest && isolation.sandbox == start.child.isolation.sandbox;
         let group = if is_meant { self.make_group(start).ok() } else { None };
         let is_taken = is_meant
             && keeper.await_ready().is_ok()
@@ -286,7 +287,7 @@ impl Launcher {
 
     fn make_group(&self, start: &Start) -> Result<Cgroup, String> {
         let delegation = self.delegation.as_ref().map_err(Clone::clone)?;
-        delegation.make(start.number, &start.isolation.resources).map_err(|error| format!("cannot make a cgroup: {error}"))
+        delegation.make(start.number, &start.child.isolation.resources).map_err(|error| format!("cannot make a cgroup: {error}"))
     }
 
     /// Parks a keeper for the next action with the same isolation while this action runs. If that is impossible meanwhile, the
@@ -295,10 +296,10 @@ impl Launcher {
         if !self.open.contains_key(&start.number) {
             return;
         }
-        if start.isolation.mounts_overlay() {
-            self.followed.insert(start.number, start.isolation);
+        if start.child.isolation.mounts_overlay() {
+            self.followed.insert(start.number, start.child.isolation);
         } else {
-            self.park(start.isolation);
+            self.park(start.child.isolation);
         }
     }
 

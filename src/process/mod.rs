@@ -64,7 +64,7 @@ pub use kernel::KernelSwitches;
 pub use launcher::launcher_main;
 pub use port_holder::{read_port_holders, read_port_strangers};
 pub use program::resolve_program;
-pub use protocol::Isolation;
+pub use protocol::{Isolation, LaunchedChild};
 pub use signals::{ignores_hang_up, signal_controls, signal_pipe};
 pub use supervise::{SuperviseError, supervise};
 pub use system_calls::take_passed_socket;

@@ -14,8 +14,8 @@ use crate::process::channel::{Channel, ChannelError, ReceiveStatus};
 use crate::process::group::kill_child;
 use crate::process::level::Levels;
 use crate::process::protocol::{
-    ActionNumber, EndedChild, Isolation, KeeperEvent, KeeperRequest, LauncherEvent, LeaderStatus, Obstacle, RemainingProcesses,
-    Start,
+    ActionNumber, EndedChild, Isolation, KeeperEvent, KeeperRequest, LaunchedChild, LauncherEvent, LeaderStatus, Obstacle,
+    RemainingProcesses, Start,
 };
 
 /// How long a keeper may take to become ready, in milliseconds; it usually takes about one.
@@ -80,8 +80,9 @@ impl KeeperHandle {
     pub(super) fn run(&mut self, start: &Start, descriptors: &[OwnedFd]) -> Result<(), Obstacle> {
         let borrowed: Vec<BorrowedFd<'_>> = descriptors.iter().map(OwnedFd::as_fd).collect();
         // The keeper has prepared the sandbox already, so the request need not describe it again.
-        let isolation = Isolation { sandbox: None, ..start.isolation.clone() };
-        let request = KeeperRequest::Run(Box::new(Start { isolation, ..start.clone() }));
+        let isolation = Isolation { sandbox: None, ..start.child.isolation.clone() };
+        let request =
+            KeeperRequest::Run(Box::new(Start { child: LaunchedChild { isolation, ..start.child.clone() }, ..start.clone() }));
         self.channel.send(&request, &borrowed).map_err(|error| silent(&error.to_string()))?;
         self.await_start()
     }

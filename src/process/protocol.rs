@@ -28,36 +28,41 @@ pub(super) enum DescriptorRole {
     Stderr,
 }
 
-/// A request to start a child.
+/// A child that is to be started.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Start {
-    pub(super) number: ActionNumber,
-    /// The absolute path of the program.
+pub struct LaunchedChild {
+    /// The absolute path of the program, from [`crate::process::resolve_program`].
     #[serde(with = "os_text")]
-    pub(super) program: OsString,
+    pub program: PathBuf,
     /// The argument vector; the first entry is the program's name.
     #[serde(with = "os_text::list")]
-    pub(super) argv: Vec<OsString>,
+    pub argv: Vec<OsString>,
     /// The whole environment: the child inherits no other variable.
     #[serde(with = "os_text::pairs")]
-    pub(super) environment: Vec<(OsString, OsString)>,
+    pub environment: Vec<(OsString, OsString)>,
     #[serde(with = "os_text")]
-    pub(super) directory: OsString,
-    pub(super) isolation: Isolation,
-    /// Whether the next action will probably be isolated in the same way; if so, a keeper is parked for it without a further
-    /// request.
-    pub(super) another_follows: bool,
-    /// The roles of the descriptors that came with the message, in their order.
-    pub(super) descriptors: Vec<DescriptorRole>,
+    pub directory: PathBuf,
+    pub isolation: Isolation,
+    /// Whether the next action will probably be isolated in the same way. If so, a keeper for it is parked while this one runs.
+    pub another_follows: bool,
 }
 
-impl fmt::Debug for Start {
+impl fmt::Debug for LaunchedChild {
     /// Leaves out the environment: its values may be secrets.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut printed = formatter.debug_struct("Start");
-        printed.field("number", &self.number).field("program", &self.program).field("argv", &self.argv);
+        let mut printed = formatter.debug_struct("LaunchedChild");
+        printed.field("program", &self.program).field("argv", &self.argv).field("directory", &self.directory);
         printed.finish_non_exhaustive()
     }
+}
+
+/// A request to start a child.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Start {
+    pub(super) number: ActionNumber,
+    pub(super) child: LaunchedChild,
+    /// The roles of the descriptors that came with the message, in their order.
+    pub(super) descriptors: Vec<DescriptorRole>,
 }
 
 /// How a child is to be isolated.
@@ -246,12 +251,14 @@ mod tests {
         let sandbox = Sandbox { places: vec![place], store: odd.clone().into() };
         let request = LauncherRequest::Start(Box::new(Start {
             number: ActionNumber(7),
-            program: odd.clone(),
-            argv: vec![odd.clone()],
-            environment: vec![(odd.clone(), odd.clone())],
-            directory: odd.clone(),
-            isolation: Isolation { output: Some(odd.clone().into()), sandbox: Some(sandbox), ..Isolation::weakest() },
-            another_follows: true,
+            child: LaunchedChild {
+                program: odd.clone().into(),
+                argv: vec![odd.clone()],
+                environment: vec![(odd.clone(), odd.clone())],
+                directory: odd.clone().into(),
+                isolation: Isolation { output: Some(odd.clone().into()), sandbox: Some(sandbox), ..Isolation::weakest() },
+                another_follows: true,
+            },
             descriptors: vec![DescriptorRole::Stdout, DescriptorRole::Stderr],
         }));
         let bytes = serde_json::to_vec(&request).expect("a request is plain data");

@@ -9,7 +9,7 @@ use std::time::Duration;
 use crate::config::SandboxSettings;
 use crate::evidence::Store;
 use crate::model::{Action, ActionEnd, ActionLimits, IsolationLevel, Kept, Place, ResourceLimits, SpawnFailure, StopStage};
-use crate::process::{ALL_REASONS, Control, Isolation, LaunchRequest, LauncherHandle, Sinks, supervise};
+use crate::process::{ALL_REASONS, Control, Isolation, LaunchRequest, LaunchedChild, LauncherHandle, Sinks, supervise};
 use crate::project::error::ProjectError;
 use crate::sandbox::isolation;
 use crate::sandbox::{ChildEnvironment, EnvironmentAdditions};
@@ -79,19 +79,21 @@ pub fn examine(launcher: &mut LauncherHandle, request: &ExaminationRequest<'_>) 
     })
     .map_err(ProjectError::Sandbox)?;
     let launch = |strongest| LaunchRequest {
-        program: request.program.to_owned(),
-        argv: request.action.command.argv.iter().map(OsString::from).collect(),
-        environment: environment.variables.clone().into_iter().collect(),
-        another_follows: false,
-        input: None,
-        directory: request.project_root.to_owned(),
-        isolation: Isolation {
-            strongest,
-            weakest: IsolationLevel::ProcessGroup,
-            sandbox: Some(sandbox.clone()),
-            output: None,
-            resources: ResourceLimits::default(),
+        child: LaunchedChild {
+            program: request.program.to_owned(),
+            argv: request.action.command.argv.iter().map(OsString::from).collect(),
+            environment: environment.variables.clone().into_iter().collect(),
+            another_follows: false,
+            directory: request.project_root.to_owned(),
+            isolation: Isolation {
+                strongest,
+                weakest: IsolationLevel::ProcessGroup,
+                sandbox: Some(sandbox.clone()),
+                output: None,
+                resources: ResourceLimits::default(),
+            },
         },
+        input: None,
     };
     let mut tried = Vec::new();
     for level in TRIED {

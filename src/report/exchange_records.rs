@@ -79,7 +79,7 @@ pub fn exchange_record(
             url: shown_url(&request.url),
             method: request.method.word().to_owned(),
             headers: shown_headers(&request.headers),
-            body: request.body.as_ref().map(|body| text_of(shown_body(body).as_bytes())),
+            body_excerpt: request.body.as_ref().map(|body| text_of(shown_body(body).as_bytes())),
             timestamp: exchange.sent,
         },
         response: match &exchange.outcome {

@@ -2,7 +2,7 @@
 
 use crate::model::{InstalledPackage, Tool};
 use crate::shell::{is_assignment, simple_commands};
-use crate::tools::recognise::CommandForm;
+use crate::tools::recognise::{CommandForm, Recognition};
 use crate::tools::table::{ROWS, ToolRow};
 
 /// A program that starts another program with the rest of its arguments, unchanged.
@@ -90,16 +90,12 @@ const NODE_VALUED: &[&str] = &["-r", "--require", "--import", "--loader", "--exp
 /// What an argument vector runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Located {
-    /// The tool.
-    pub(super) tool: Tool,
-    /// Whether arguments appended to the vector reach it.
-    pub(super) form: CommandForm,
+    /// What it is taken for.
+    pub(super) recognition: Recognition,
     /// Where the tool's own arguments begin in the vector; meaningful for [`CommandForm::Direct`].
     pub(super) arguments_from: usize,
     /// The tool's own arguments, where they are visible.
     pub(super) arguments: Vec<String>,
-    /// What a person should know.
-    pub(super) note: Option<String>,
 }
 
 /// Finds the tool that an argument vector runs.
@@ -131,17 +127,20 @@ pub(super) fn locate(argv: &[String]) -> Located {
             "this names a script of the project or a program that is not known; set `tool` if its output should be read"
                 .to_owned(),
         )),
-        None => Located { form: CommandForm::Direct, note: None, ..wrapped(None) },
+        None => no_tool(),
     }
 }
 
 /// Finds the one tool that a script runs.
 pub(super) fn locate_in_script(script: &str) -> Located {
-    let mut candidates: Vec<Located> =
-        simple_commands(script).iter().map(|command| locate(command)).filter(|found| found.tool != Tool::default()).collect();
+    let mut candidates: Vec<Located> = simple_commands(script)
+        .iter()
+        .map(|command| locate(command))
+        .filter(|found| found.recognition.tool != Tool::default())
+        .collect();
     // What is built before something else is checked is a means to that.
-    if candidates.iter().any(|found| !found.tool.gives_way()) {
-        candidates.retain(|found| !found.tool.gives_way());
+    if candidates.iter().any(|found| !found.recognition.tool.gives_way()) {
+        candidates.retain(|found| !found.recognition.tool.gives_way());
     }
     let (Some(found), true) = (candidates.pop(), candidates.is_empty()) else {
         let note = (!candidates.is_empty()).then(|| {
@@ -149,7 +148,8 @@ pub(super) fn locate_in_script(script: &str) -> Located {
         });
         return wrapped(note);
     };
-    Located { form: CommandForm::Wrapped, arguments_from: 0, ..found }
+    let recognition = Recognition { form: CommandForm::Wrapped, ..found.recognition };
+    Located { recognition, arguments_from: 0, arguments: found.arguments }
 }
 
 enum Step {
@@ -219,7 +219,7 @@ fn step_python(argv: &[String], start: usize) -> Step {
         match letters.find(['c', 'm', 'W', 'X']).map(|place| (letters.as_bytes()[place], &letters[place + 1..])) {
             Some((b'm', "")) => return run_module(argv, at + 1),
             Some((b'm', module)) => return module_step(module, argv, at + 1),
-            Some((b'c', _)) => return Step::Done(Box::new(Located { form: CommandForm::Direct, ..wrapped(None) })),
+            Some((b'c', _)) => return Step::Done(Box::new(no_tool())),
             Some((_, "")) => at += 2,
             Some(_) | None => at += 1,
         }
@@ -240,7 +240,7 @@ fn module_step(module: &str, argv: &[String], after: usize) -> Step {
             .iter()
             .find(|launcher| launcher.program == "coverage")
             .map_or(Step::Unknown, |launcher| step_launcher(launcher, argv, after)),
-        (None, _) => Step::Done(Box::new(Located { form: CommandForm::Direct, ..wrapped(None) })),
+        (None, _) => Step::Done(Box::new(no_tool())),
     }
 }
 
@@ -271,11 +271,22 @@ fn skip_options(argv: &[String], start: usize, valued: &[&str]) -> usize {
 
 fn direct(tool: Tool, argv: &[String], from: usize) -> Located {
     let from = from.min(argv.len());
-    Located { tool, form: CommandForm::Direct, arguments_from: from, arguments: argv[from..].to_vec(), note: None }
+    let recognition = Recognition { tool, class: tool.class(), form: CommandForm::Direct, note: None };
+    Located { recognition, arguments_from: from, arguments: argv[from..].to_vec() }
 }
 
 fn wrapped(note: Option<String>) -> Located {
-    Located { tool: Tool::default(), form: CommandForm::Wrapped, arguments_from: 0, arguments: Vec::new(), note }
+    of_no_tool(CommandForm::Wrapped, note)
+}
+
+/// A program of its own that is none of the tools.
+fn no_tool() -> Located {
+    of_no_tool(CommandForm::Direct, None)
+}
+
+fn of_no_tool(form: CommandForm, note: Option<String>) -> Located {
+    let recognition = Recognition { tool: Tool::default(), class: Tool::default().class(), form, note };
+    Located { recognition, arguments_from: 0, arguments: Vec::new() }
 }
 
 /// Returns the row of the tool that a program with these arguments is. Several tools may share a program, each with its subcommands.
@@ -304,7 +315,7 @@ pub(super) fn hand_on(argv: &[String]) -> Option<&'static [&'static str]> {
 pub(super) fn ends_with(script: &str, tool: Tool) -> bool {
     let last = simple_commands(script).last().map(|command| locate(command));
     let is_open = !script.trim_end().ends_with([')', '}', ';', '&', '|', '`', '#']);
-    is_open && last.is_some_and(|found| found.tool == tool && found.form == CommandForm::Direct)
+    is_open && last.is_some_and(|found| found.recognition.tool == tool && found.recognition.form == CommandForm::Direct)
 }
 
 fn is_python(name: &str) -> bool {

@@ -1,7 +1,7 @@
 //! Says which tool a command runs, before it is run (E2).
 
 use crate::model::{Tool, ToolClass};
-use crate::tools::launchers::{Located, ends_with, locate, locate_in_script};
+use crate::tools::launchers::{ends_with, locate, locate_in_script};
 use crate::tools::table::row_of;
 
 /// How a command reaches its tool.
@@ -31,16 +31,16 @@ pub struct Recognition {
 /// A shell's script (`bash -o pipefail -c SCRIPT`) is looked into; what `npm run`, make or tox would run is not known here: hand
 /// the script's text to [`recognise_script`].
 pub fn recognise(argv: &[String]) -> Recognition {
-    let located = locate(argv);
-    let hides_its_report = located.form == CommandForm::Wrapped && is_asked_by_argument(located.tool);
-    of(if hides_its_report { without_report(located) } else { located })
+    let found = locate(argv).recognition;
+    let hides_its_report = found.form == CommandForm::Wrapped && is_asked_by_argument(found.tool);
+    if hides_its_report { without_report(found) } else { found }
 }
 
 /// Recognises the one tool that a script's text runs, for example a script of `package.json`. Several tools are none.
 pub fn recognise_script(script_text: &str) -> Recognition {
-    let located = Located { form: CommandForm::Wrapped, ..locate_in_script(script_text) };
-    let hides_its_report = is_asked_by_argument(located.tool) && !ends_with(script_text, located.tool);
-    of(if hides_its_report { without_report(located) } else { located })
+    let found = Recognition { form: CommandForm::Wrapped, ..locate_in_script(script_text).recognition };
+    let hides_its_report = is_asked_by_argument(found.tool) && !ends_with(script_text, found.tool);
+    if hides_its_report { without_report(found) } else { found }
 }
 
 // Where no argument can be added, there is no report to judge by (E3).
@@ -48,16 +48,12 @@ fn is_asked_by_argument(tool: Tool) -> bool {
     row_of(tool).is_asked_by_argument_only
 }
 
-fn without_report(located: Located) -> Located {
+fn without_report(found: Recognition) -> Recognition {
     let note = format!(
         "{} cannot be asked for its report in there, so the exit code alone decides; let the check run it directly",
-        located.tool.word()
+        found.tool.word()
     );
-    Located { tool: Tool::default(), note: Some(note), ..located }
-}
-
-fn of(located: Located) -> Recognition {
-    Recognition { tool: located.tool, class: located.tool.class(), form: located.form, note: located.note }
+    Recognition { tool: Tool::default(), class: Tool::default().class(), note: Some(note), ..found }
 }
 
 #[cfg(test)]

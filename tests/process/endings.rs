@@ -49,7 +49,7 @@ fn what_cannot_be_started_is_told_apart() {
     assert_eq!(interpreter, "/gone/python3");
 
     let mut request = bench.request(Path::new(FAKE_TOOL), &[]);
-    request.directory = gone;
+    request.child.directory = gone;
     let null = || File::options().write(true).open("/dev/null").expect("the null device");
     let sinks = Sinks { log: null(), frames: null() };
     let end =

@@ -29,7 +29,7 @@ pub(super) fn check_keys(base: &Path, found: &InspectedDirectory, ring: &KeyRing
             InspectedEntry::File(_) if is_temporary_key_file(&name) => {}
             InspectedEntry::File(file) if known => faults.extend(check_file(&path, file, mode, Some(owner))),
             InspectedEntry::File(_)
-            | InspectedEntry::Link(_)
+            | InspectedEntry::SymbolicLink(_)
             | InspectedEntry::Directory(_)
             | InspectedEntry::Other
             | InspectedEntry::Unreadable(_) => {

@@ -54,6 +54,9 @@ fn has_only_sealed_files(found: &InspectedDirectory, owner: u32, run: &PrunedRun
             let is_listed = is_manifest || listed.get(name) == Some(&file.hashed.sha256);
             is_listed && check_file(Path::new(""), file, SEALED_MODE, Some(owner)).is_empty()
         }
-        InspectedEntry::Link(_) | InspectedEntry::Directory(_) | InspectedEntry::Other | InspectedEntry::Unreadable(_) => false,
+        InspectedEntry::SymbolicLink(_)
+        | InspectedEntry::Directory(_)
+        | InspectedEntry::Other
+        | InspectedEntry::Unreadable(_) => false,
     })
 }

@@ -79,7 +79,7 @@ fn check_entry(path: &Path, entry: &InspectedEntry, owner: Option<u32>) -> Vec<E
     let what = match entry {
         InspectedEntry::File(file) => return check_file(path, file, SEALED_MODE, owner),
         InspectedEntry::Unreadable(why) => return vec![EvidenceFault::new(FaultKind::FileUnreadable, path, why)],
-        InspectedEntry::Link(target) => format!("a link to `{}`", target.display()),
+        InspectedEntry::SymbolicLink(target) => format!("a link to `{}`", target.display()),
         InspectedEntry::Directory(_) => "a directory".to_owned(),
         InspectedEntry::Other => "a pipe, socket or device".to_owned(),
     };

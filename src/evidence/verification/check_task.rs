@@ -20,7 +20,7 @@ pub(super) fn check_task(
     let target = latest.map(|(run_id, _)| Path::new(RUNS).join(run_id.as_str()));
     let entry_at = |name: &str| names.iter().find(|(there, _)| there == name).map(|(_, entry)| entry);
     match (entry_at(LATEST), &target) {
-        (Some(InspectedEntry::Link(to)), Some(target)) if to == target => {}
+        (Some(InspectedEntry::SymbolicLink(to)), Some(target)) if to == target => {}
         (None, None) => {}
         (there, expected) => {
             let expected = expected.as_ref().map_or("nothing".to_owned(), |target| format!("a link to `{}`", target.display()));
@@ -32,8 +32,8 @@ pub(super) fn check_task(
         |name: &str| latest.is_some_and(|(_, run)| run.entries.contains_key(name.as_bytes())) && name != MANIFEST_NAME;
     for (name, entry) in names.iter().filter(|(name, _)| name != LATEST && name != RUNS) {
         let kind = match entry {
-            InspectedEntry::Link(to) if *to == Path::new(LATEST).join(name) && in_latest(name) => continue,
-            InspectedEntry::Link(_) => FaultKind::NameWrong,
+            InspectedEntry::SymbolicLink(to) if *to == Path::new(LATEST).join(name) && in_latest(name) => continue,
+            InspectedEntry::SymbolicLink(_) => FaultKind::NameWrong,
             InspectedEntry::File(_) | InspectedEntry::Directory(_) | InspectedEntry::Other | InspectedEntry::Unreadable(_) => {
                 FaultKind::Foreign
             }
@@ -52,7 +52,7 @@ pub(super) fn check_task(
 fn describe(entry: Option<&InspectedEntry>) -> String {
     match entry {
         None => "nothing is there".to_owned(),
-        Some(InspectedEntry::Link(to)) => format!("a link to `{}`", shown(to)),
+        Some(InspectedEntry::SymbolicLink(to)) => format!("a link to `{}`", shown(to)),
         Some(InspectedEntry::File(_)) => "a file".to_owned(),
         Some(InspectedEntry::Directory(_)) => "a directory".to_owned(),
         Some(InspectedEntry::Other) => "a pipe, socket or device".to_owned(),

@@ -35,7 +35,7 @@ pub(super) struct OwnerAndMode {
 pub(super) enum InspectedEntry {
     File(InspectedFile),
     /// A symbolic link and its target.
-    Link(PathBuf),
+    SymbolicLink(PathBuf),
     Directory(OwnerAndMode),
     /// A pipe, socket or device.
     Other,
@@ -102,7 +102,7 @@ pub(super) fn inspect_entry(path: &Path, keep: InspectionDepth) -> InspectedEntr
         Err(error) => return unreadable(error),
     };
     if metadata.is_symlink() {
-        return path.read_link().map_or_else(unreadable, InspectedEntry::Link);
+        return path.read_link().map_or_else(unreadable, InspectedEntry::SymbolicLink);
     }
     if metadata.is_dir() {
         return InspectedEntry::Directory(access(&metadata));
@@ -163,7 +163,10 @@ impl InspectedDirectory {
         match self.entries.get(name.as_bytes()) {
             Some(InspectedEntry::File(file)) => Some(file),
             Some(
-                InspectedEntry::Link(_) | InspectedEntry::Directory(_) | InspectedEntry::Other | InspectedEntry::Unreadable(_),
+                InspectedEntry::SymbolicLink(_)
+                | InspectedEntry::Directory(_)
+                | InspectedEntry::Other
+                | InspectedEntry::Unreadable(_),
             )
             | None => None,
         }

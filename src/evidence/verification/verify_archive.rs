@@ -41,7 +41,7 @@ pub(super) fn verify_archive(
         }
         InspectedEntry::Unreadable(why) if path.symlink_metadata().is_ok() => (FaultKind::FileUnreadable, why),
         InspectedEntry::Unreadable(_) => (FaultKind::ArchiveMissing, format!("the ledger has {}", packed.archive_hash)),
-        InspectedEntry::Link(_) | InspectedEntry::Directory(_) | InspectedEntry::Other => {
+        InspectedEntry::SymbolicLink(_) | InspectedEntry::Directory(_) | InspectedEntry::Other => {
             (FaultKind::NotAFile, "an archive is a file".to_owned())
         }
     };

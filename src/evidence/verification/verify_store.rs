@@ -360,7 +360,10 @@ fn verify_run(
 pub(super) fn file_count_and_size(found: &InspectedDirectory) -> (u64, u64) {
     let sizes = found.entries.values().filter_map(|entry| match entry {
         InspectedEntry::File(file) => Some(file.hashed.bytes),
-        InspectedEntry::Link(_) | InspectedEntry::Directory(_) | InspectedEntry::Other | InspectedEntry::Unreadable(_) => None,
+        InspectedEntry::SymbolicLink(_)
+        | InspectedEntry::Directory(_)
+        | InspectedEntry::Other
+        | InspectedEntry::Unreadable(_) => None,
     });
     sizes.fold((0, 0), |(files, bytes), size| (files + 1, bytes + size))
 }
@@ -391,7 +394,7 @@ fn read_ledger(
             faults.push(EvidenceFault::new(FaultKind::LedgerMissing, &shown, why));
             ParsedLedger::default()
         }
-        InspectedEntry::Link(_) | InspectedEntry::Directory(_) | InspectedEntry::Other => {
+        InspectedEntry::SymbolicLink(_) | InspectedEntry::Directory(_) | InspectedEntry::Other => {
             faults.push(EvidenceFault::new(FaultKind::NotAFile, &shown, "a ledger is a file"));
             ParsedLedger::default()
         }

@@ -85,9 +85,10 @@ pub struct RequestV1 {
     pub method: String,
     /// The headers, as written in the plan.
     pub headers: BTreeMap<String, String>,
-    /// The beginning and the end of the body; null if there was none.
-    pub body: Option<TextV2>,
-    /// The time when it was sent.
+    /// The first and last of what was sent; null where nothing was.
+    #[serde(rename = "body")]
+    pub body_excerpt: Option<TextV2>,
+    /// When.
     pub timestamp: Timestamp,
 }
 

@@ -11,7 +11,7 @@ use crate::evidence::{OutputDirectory, Slot};
 use crate::model::{
     Action, ActionLimits, ActionPhase, Captured, Ended, IsolationLevel, JudgedBy, ResultType, SpawnFailure, ToolReport,
 };
-use crate::process::{LaunchRequest, Sinks, SuperviseError, resolve_program, supervise};
+use crate::process::{LaunchRequest, LaunchedChild, Sinks, SuperviseError, resolve_program, supervise};
 use crate::project::Progress;
 use crate::report::{ActionDisposition, ActionFiles, ActionResult, ExecutedAction};
 use crate::run::carry_out::heeded;
@@ -132,7 +132,7 @@ impl Performer<'_, '_> {
         let frames = self.directory.create_file(&names.frames.name).map_err(ProjectError::Evidence)?;
         let request = self.launch_request(action, (argv, attempts), environment, output)?;
         if let (ActionPhase::Step, Ok(request)) = (action.phase, &request) {
-            self.workspace.parking.note_step(&request.isolation);
+            self.workspace.parking.note_step(&request.child.isolation);
         }
         self.directory.begin_batched_sync();
         Ok(Launch { request, limits, log, frames })
@@ -143,7 +143,7 @@ impl Performer<'_, '_> {
         // The next action of the run will probably be isolated in the same way.
         let another_follows = self.course.last_action().is_some_and(|last| last.id != action.id);
         if let Ok(request) = &mut launch.request {
-            request.another_follows = another_follows;
+            request.child.another_follows = another_follows;
         }
         let request = match &launch.request {
             Ok(request) => request,
@@ -197,7 +197,7 @@ impl Performer<'_, '_> {
         files.extend(self.keep_streams(action, &ended, &names)?);
         files.extend(self.keep_report(names.tool_report.as_ref(), &report, action)?);
         files.extend(self.keep_report(names.coverage_report.as_ref(), &coverage, action)?);
-        let program = launch.request.as_ref().ok().map(|request| request.program.as_path());
+        let program = launch.request.as_ref().ok().map(|request| request.child.program.as_path());
         files.extend(self.keep_records(
             action,
             &ended,
@@ -207,7 +207,7 @@ impl Performer<'_, '_> {
             (&names, attempt),
         )?);
         files.extend(self.keep_review(action, &mut observed, &names, attempts)?);
-        let is_followed = launch.request.as_ref().is_ok_and(|request| request.another_follows);
+        let is_followed = launch.request.as_ref().is_ok_and(|request| request.child.another_follows);
         if is_followed && Duration::from(ended.duration) < SHORT {
             self.directory.begin_batched_sync();
         } else {
@@ -219,7 +219,7 @@ impl Performer<'_, '_> {
         let notes = if judgement.classification.category == ResultType::Success {
             Vec::new()
         } else {
-            let sandbox = launch.request.ok().and_then(|request| request.isolation.sandbox);
+            let sandbox = launch.request.ok().and_then(|request| request.child.isolation.sandbox);
             self.hints(action, &ended, &environment, sandbox.as_ref())
         };
         let earlier = attempts.take();
@@ -249,12 +249,14 @@ impl Performer<'_, '_> {
         };
         let isolation = self.isolation(action, &program, &directory, environment, output)?;
         Ok(Ok(LaunchRequest {
-            program,
-            argv: argv.into_iter().map(OsString::from).collect(),
-            environment: environment.variables.clone().into_iter().collect(),
-            directory,
-            isolation,
-            another_follows: false,
+            child: LaunchedChild {
+                program,
+                argv: argv.into_iter().map(OsString::from).collect(),
+                environment: environment.variables.clone().into_iter().collect(),
+                directory,
+                isolation,
+                another_follows: false,
+            },
             input,
         }))
     }

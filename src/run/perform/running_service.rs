@@ -68,7 +68,7 @@ impl RunningService {
         let failed = |source| ProjectError::ServiceThread { action: scene.action.name.clone(), source };
         let (own, control) = Control::new().map_err(|source| failed(std::io::Error::other(source)))?;
         let (alarm, limits) = (run.handle(), limits_of(&scene.action, scene.action.timeout));
-        let sandbox = request.isolation.sandbox.clone();
+        let sandbox = request.child.isolation.sandbox.clone();
         let (tell, ended) = channel();
         let supervising = move || {
             let outcome = supervise(&mut launcher, &request, &limits, sinks, &own, HEEDED);

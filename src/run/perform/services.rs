@@ -67,7 +67,7 @@ impl Performer<'_, '_> {
             Ok(request) => request,
             Err(failure) => return self.service_over(scene, not_started(failure), &ServiceLife::EndedBefore).map(over),
         };
-        scene.program = Some(request.program.clone());
+        scene.program = Some(request.child.program.clone());
         self.directory.begin_sync();
         let mut running = RunningService::spawn(scene, request, sinks, self.workspace.executable(), self.course.request.control)?;
         let begun = clock::monotonic();

@@ -12,7 +12,8 @@ pub(super) fn asks_for_json(action: &Action) -> bool {
 }
 
 fn is_asked(action: &Action, located: &Located) -> bool {
-    let is_ours = action.command_is_ours && located.tool == Tool::Eslint && located.form == CommandForm::Direct;
+    let is_ours =
+        action.command_is_ours && located.recognition.tool == Tool::Eslint && located.recognition.form == CommandForm::Direct;
     is_ours && option_value(&located.arguments, FORMAT_OPTIONS).is_none()
 }
 

@@ -23,7 +23,8 @@ pub(super) fn asks_for_json(action: &Action) -> bool {
 }
 
 fn is_asked(action: &Action, located: &Located) -> bool {
-    let is_ours = action.command_is_ours && located.tool == Tool::Ruff && located.form == CommandForm::Direct;
+    let is_ours =
+        action.command_is_ours && located.recognition.tool == Tool::Ruff && located.recognition.form == CommandForm::Direct;
     // Only the linter has a format; the formatter's check has none in older versions.
     let is_linter = located.arguments.iter().find(|argument| !argument.starts_with('-')).is_some_and(|word| word == "check");
     is_ours && is_linter && option_value(&located.arguments, FORMAT_OPTIONS).is_none()

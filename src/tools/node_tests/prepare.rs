@@ -24,7 +24,7 @@ pub(in crate::tools) fn vitest_tests(_: &str, arguments: &[String]) -> bool {
 pub(in crate::tools) fn ask(task: &ReportTask<'_>, preparation: &mut Preparation) {
     let ReportTask { action, located, output_directory, .. } = *task;
     let path = output_directory.join(JSON_NAME);
-    let own = if located.tool == action.tool { option_value(&located.arguments, OUTPUT_FILE_OPTIONS) } else { None };
+    let own = if located.recognition.tool == action.tool { option_value(&located.arguments, OUTPUT_FILE_OPTIONS) } else { None };
     let is_vitest = action.tool == Tool::Vitest;
     let mut options = if is_vitest { vitest_reporters(&located.arguments) } else { vec!["--json".to_owned()] };
     preparation.report = match own {
@@ -35,7 +35,7 @@ pub(in crate::tools) fn ask(task: &ReportTask<'_>, preparation: &mut Preparation
             ReportRequest::Ours { path: path.clone(), channel: "argument" }
         }
     };
-    if located.tool == action.tool && located.form == CommandForm::Direct {
+    if located.recognition.tool == action.tool && located.recognition.form == CommandForm::Direct {
         insert_options(&mut preparation.argv, located.arguments_from, options);
     } else if let Some(separator) = hand_on(&preparation.argv) {
         preparation.argv.extend(separator.iter().map(|word| (*word).to_owned()).chain(options));

@@ -42,7 +42,7 @@ pub fn may_have_control(tool: Tool, argv: &[String]) -> bool {
 }
 
 fn is_direct(located: &Located) -> bool {
-    located.tool == Tool::Pytest && located.form == CommandForm::Direct
+    located.recognition.tool == Tool::Pytest && located.recognition.form == CommandForm::Direct
 }
 
 /// Prepares the control of an action; none where it wants none or can have none. `directory` is fresh and absolute, `nonce` is a part

@@ -22,8 +22,8 @@ pub(in crate::tools) fn ask(task: &ReportTask<'_>, preparation: &mut Preparation
     let path = output_directory.join(JUNIT_NAME);
     // pytest follows links, and each run is a directory it would look through.
     let ignore = link.map(|link| format!("--ignore={}", link.to_string_lossy()));
-    let is_direct = located.tool == Tool::Pytest && located.form == CommandForm::Direct;
-    let own = if located.tool == Tool::Pytest { option_value(&located.arguments, JUNIT_OPTIONS) } else { None };
+    let is_direct = located.recognition.tool == Tool::Pytest && located.recognition.form == CommandForm::Direct;
+    let own = if located.recognition.tool == Tool::Pytest { option_value(&located.arguments, JUNIT_OPTIONS) } else { None };
     if let Some(own) = own {
         preparation.report = ReportRequest::Own { path: PathBuf::from(own) };
         if is_direct {
