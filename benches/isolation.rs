@@ -15,7 +15,7 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use proctor::model::{Access, ActionEnd, ActionLimits, Ended, IsolationLevel, Place, Sandbox, StopReason, StopStage};
+use proctor::model::{Access, ActionEnd, ActionLimits, EndedAction, IsolationLevel, Place, Sandbox, StopReason, StopStage};
 use proctor::process::{ALL_REASONS, Control, Isolation, LaunchRequest, LaunchedChild, LauncherHandle, Sinks, supervise};
 use tempfile::TempDir;
 
@@ -131,7 +131,7 @@ impl Bench {
         took
     }
 
-    fn supervise(&mut self, request: &LaunchRequest, control: &Control) -> (Ended, Duration) {
+    fn supervise(&mut self, request: &LaunchRequest, control: &Control) -> (EndedAction, Duration) {
         self.runs += 1;
         let sink = |kind: &str| File::create_new(self.root.path().join(format!("{}.{kind}", self.runs))).expect("a file");
         let sinks = Sinks { log: sink("log"), frames: sink("frames") };

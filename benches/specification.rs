@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use proctor::spec::specification::{Surroundings, read_specification};
+use proctor::spec::specification::{SpecificationContext, read_specification};
 use serde_json::{Value, json};
 
 const ACTIONS: usize = 1000;
@@ -27,7 +27,7 @@ fn main() -> ExitCode {
 
 fn time_of(text: &str) -> Duration {
     let start = Instant::now();
-    let reading = black_box(read_specification(text, "a.json", Surroundings { project_root: Path::new("/srv/app") }));
+    let reading = black_box(read_specification(text, "a.json", SpecificationContext { project_root: Path::new("/srv/app") }));
     let time = start.elapsed();
     assert!(reading.specification.is_some() && reading.faults.is_empty(), "{:?}", reading.faults.first());
     time

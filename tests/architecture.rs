@@ -390,7 +390,7 @@ fn reserved_texts(file: &SourceFile) -> Vec<String> {
 const FORMS: &[(&str, &str, &str)] = &[
     ("EndedChild", "src/process/protocol.rs", "crosses two process borders: keeper, launcher, supervisor"),
     (
-        "Ended",
+        "EndedAction",
         "src/model/process.rs",
         "the supervisor adds what only it knows: its own stops, limits, output, and what never started",
     ),
@@ -414,7 +414,7 @@ const MOST_FORMS: usize = 8;
 /// What a form is made of, each with the form: no way leads from one to the other, it lies in it.
 const PARTS: &[(&str, &str)] = &[
     ("LeaderStatus", "EndedChild"),
-    ("ActionEnd", "Ended"),
+    ("ActionEnd", "EndedAction"),
     ("Classification", "ActionJudgement"),
     ("ActionDisposition", "ActionResult"),
     ("ExecutedAction", "ActionResult"),
@@ -425,10 +425,10 @@ const PARTS: &[(&str, &str)] = &[
 /// Types that own a fact of an outcome and are none of its forms, each with the reason.
 const BESIDE: &[(&str, &str)] = &[
     ("CategoryRow", "a row of the table of category codes, which is constant"),
-    ("Cell", "a cell of the table of policies, which is constant"),
+    ("PolicyCell", "a cell of the table of policies, which is constant"),
     ("ErrorDetailsV1", "a debt item, of one cause that several actions may have"),
     ("EventV1", "tells a follower of the service the status alone; the report says the rest"),
-    ("LaneOver", "carries a supervisor's word from its thread to the run's"),
+    ("BackgroundActionEnd", "carries a supervisor's word from its thread to the run's"),
     ("RunVerdict", "counts the results of a run by type"),
     ("RunningService", "holds a supervisor's word until the service is asked for"),
     ("SeenAction", "the names that conditions of a specification have for an outcome"),
@@ -438,7 +438,7 @@ const OUTCOME_FACTS: &[&str] = &[
     "EndedChild",
     "LeaderStatus",
     "ActionEnd",
-    "Ended",
+    "EndedAction",
     "Interpretation",
     "CategoryCode",
     "ResultType",
@@ -527,13 +527,13 @@ fn whoever_owns_a_fact_of_an_outcome_is_listed() {
 
 #[test]
 fn a_type_that_owns_a_fact_of_an_outcome_is_found_and_one_that_borrows_it_is_not() {
-    let text = "pub struct Copy {\n    pub end: ActionEnd, // Ended\n}\n\npub(crate) enum Said<'a> {\n    Ended,\n    Over(Box<Ended>),\n    \
+    let text = "pub struct Copy {\n    pub end: ActionEnd, // EndedAction\n}\n\npub(crate) enum Said<'a> {\n    EndedAction,\n    Over(Box<EndedAction>),\n    \
                 Seen(&'a Classification),\n}\n\nstruct View<'a> {\n    code: &'a CategoryCode,\n    said: Option<&Interpretation>,\n}\n\
                 struct Pair(ResultType, u8);\nfn f(end: ActionEnd) {}\n";
     let found: Vec<(String, Vec<String>)> =
         owned_facts(text).into_iter().map(|(name, facts)| (name, facts.into_iter().collect())).collect();
     let of = |name: &str, facts: &[&str]| (name.to_owned(), facts.iter().map(|&fact| fact.to_owned()).collect::<Vec<_>>());
-    assert_eq!(found, [of("Copy", &["ActionEnd"]), of("Said", &["Ended"]), of("View", &[]), of("Pair", &["ResultType"])]);
+    assert_eq!(found, [of("Copy", &["ActionEnd"]), of("Said", &["EndedAction"]), of("View", &[]), of("Pair", &["ResultType"])]);
 }
 
 /// Returns the public items at the top level of a module that have no doc comment.

@@ -8,7 +8,7 @@ use std::time::Duration;
 use nix::sys::signal::Signal;
 use proctor::evidence::DurableStep;
 
-use crate::common::{Committed, Kept, Output, Project, WRITES_TO_SHARED, Watch, fake_tool, poll, processes_of};
+use crate::common::{Committed, Output, Project, ReachedIsolation, WRITES_TO_SHARED, Watch, fake_tool, poll, processes_of};
 
 const BOUND: Duration = Duration::from_secs(30);
 /// The status of a command that was killed, as a shell says it.
@@ -165,7 +165,7 @@ fn a_damaged_index_is_set_aside_rebuilt_from_the_ledger_and_said() {
         project.proctor(["run"]).success();
         project.proctor(["tdd", "start", "--phase", "green"]).success();
         let before = kept(&project).check();
-        damage.carry_out(&project);
+        damage.run_plan(&project);
 
         let output = project.proctor([first_command]).success();
         let said = output.stderr.contains("the index was damaged; it was set aside as")
@@ -256,7 +256,7 @@ fn runs_of_two_projects_go_on_at_the_same_time() {
     for run in [here, there] {
         succeeded(run);
     }
-    let all = Kept::all(&state(&project));
+    let all = ReachedIsolation::all(&state(&project));
     assert_eq!(all.len(), 2);
     for kept in all {
         assert_eq!(statuses(&kept.check()), ["SUCCESS"]);
@@ -273,7 +273,7 @@ enum Damage {
 }
 
 impl Damage {
-    fn carry_out(self, project: &Project) {
+    fn run_plan(self, project: &Project) {
         let path = state(project).join("state.db");
         // A connection that closes as SQLite does by itself moves everything into the one file.
         let connection = rusqlite::Connection::open(&path).expect("the index can be opened");
@@ -360,6 +360,6 @@ fn state(project: &Project) -> PathBuf {
 }
 
 #[track_caller]
-fn kept(project: &Project) -> Kept {
-    Kept::only(&state(project))
+fn kept(project: &Project) -> ReachedIsolation {
+    ReachedIsolation::only(&state(project))
 }

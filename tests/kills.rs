@@ -18,8 +18,8 @@ use nix::unistd::Pid;
 use proctor::model::IsolationLevel;
 
 use crate::common::{
-    Committed, Invocation, Kept, LEVELS, Machine, Owner, Project, Watch, children_of, expect_all_to_be_gone, fake_tool,
-    family_of, inside, levels, name_of, poll, processes_of,
+    Committed, Invocation, LEVELS, Machine, Owner, Project, ReachedIsolation, Watch, children_of, expect_all_to_be_gone,
+    fake_tool, family_of, inside, levels, name_of, poll, processes_of,
 };
 
 /// The number of kills, unless `PROCTOR_KILLS` says otherwise.
@@ -220,8 +220,8 @@ impl Target {
         target
     }
 
-    fn kept(&self) -> Kept {
-        Kept::only(&self.project.root().join("state/proctor"))
+    fn kept(&self) -> ReachedIsolation {
+        ReachedIsolation::only(&self.project.root().join("state/proctor"))
     }
 
     /// Kills the victim at a random moment, checks what is left, and runs again. Returns what happened to the killed run.

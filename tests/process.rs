@@ -15,7 +15,7 @@ use std::process::Command;
 use std::thread;
 use std::time::Duration;
 
-use proctor::model::{ActionLimits, Ended, IsolationLevel, Sandbox, StopReason, StopStage};
+use proctor::model::{ActionLimits, EndedAction, IsolationLevel, Sandbox, StopReason, StopStage};
 use proctor::process::{
     ALL_REASONS, Control, ControlHandle, Isolation, LaunchRequest, LaunchedChild, LauncherHandle, Sinks, SuperviseError,
     supervise,
@@ -87,16 +87,16 @@ impl Bench {
     }
 
     #[track_caller]
-    fn run(&mut self, arguments: &[&str]) -> Ended {
+    fn run(&mut self, arguments: &[&str]) -> EndedAction {
         self.run_program(Path::new(FAKE_TOOL), arguments)
     }
 
     #[track_caller]
-    fn run_program(&mut self, program: &Path, arguments: &[&str]) -> Ended {
+    fn run_program(&mut self, program: &Path, arguments: &[&str]) -> EndedAction {
         self.try_run(program, arguments).expect("supervised")
     }
 
-    fn run_with_input(&mut self, input: &[u8], arguments: &[&str]) -> Ended {
+    fn run_with_input(&mut self, input: &[u8], arguments: &[&str]) -> EndedAction {
         self.actions += 1;
         let create = |kind: &str| File::create_new(self.path(&format!("{}.{kind}", self.actions))).expect("created");
         let sinks = Sinks { log: create("log"), frames: create("frames") };
@@ -104,7 +104,7 @@ impl Bench {
         supervise(&mut self.launcher, &request, &self.limits, sinks, &self.control, ALL_REASONS).expect("supervised")
     }
 
-    fn try_run(&mut self, program: &Path, arguments: &[&str]) -> Result<Ended, SuperviseError> {
+    fn try_run(&mut self, program: &Path, arguments: &[&str]) -> Result<EndedAction, SuperviseError> {
         self.actions += 1;
         let create = |kind: &str| File::create_new(self.path(&format!("{}.{kind}", self.actions))).expect("created");
         let sinks = Sinks { log: create("log"), frames: create("frames") };
@@ -170,7 +170,7 @@ fn read_pid(path: &Path) -> i32 {
     fs::read_to_string(path).expect("a pid file").parse().expect("a number")
 }
 
-fn stdout_text(ended: &Ended) -> String {
+fn stdout_text(ended: &EndedAction) -> String {
     String::from_utf8(ended.captured.stdout.head.clone()).expect("text")
 }
 

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::common::source_files;
 
 /// What there is of a row.
-enum Standing {
+enum LastRunState {
     /// A test that fails when the rule is reverted.
     Tested(&'static str),
     /// No rule of the program, and why.
@@ -17,9 +17,9 @@ enum Standing {
     Awaited(&'static str),
 }
 
-use Standing::{Awaited, NoBehaviour, Tested};
+use LastRunState::{Awaited, NoBehaviour, Tested};
 
-const ROWS: &[(&str, Standing)] = &[
+const ROWS: &[(&str, LastRunState)] = &[
     ("c01", Tested("c01_a_non_zero_exit_is_what_the_class_of_the_tool_makes_of_it")),
     ("c02", Tested("c02_what_a_generic_command_prints_changes_nothing")),
     ("c03", Tested("c03_c20_warnings_alone_are_a_validation_failure_that_does_not_block_and_is_debt")),
@@ -132,7 +132,7 @@ fn tests_of(text: &str) -> BTreeSet<&str> {
 }
 
 /// Returns what is wrong between a table and the tests that there are.
-fn faults(rows: &[(&str, Standing)], tests: &BTreeSet<String>) -> Vec<String> {
+fn faults(rows: &[(&str, LastRunState)], tests: &BTreeSet<String>) -> Vec<String> {
     let mut faults = Vec::new();
     let mut by_row: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for test in tests {
@@ -183,7 +183,7 @@ fn what_is_missing_stale_or_unknown_is_found() {
     let text = "#[test]\n#[should_panic]\nfn c01_a() {\n}\nfn c02_b() {}\nproptest! {\n    #[test]\n    fn c03_c(x in y) {}\n}\n";
     assert_eq!(tests_of(text), BTreeSet::from(["c01_a", "c03_c"]));
     let tests = || BTreeSet::from(["c01_a".to_owned(), "c02_b".to_owned()]);
-    let of = |rows: &[(&str, Standing)]| faults(rows, &tests()).len();
+    let of = |rows: &[(&str, LastRunState)]| faults(rows, &tests()).len();
     assert_eq!(of(&[("c01", Tested("c01_a")), ("c02", Tested("c02_b"))]), 0);
     assert_eq!(of(&[("c01", Tested("c01_gone")), ("c02", Tested("c02_b"))]), 1);
     assert_eq!(of(&[("c01", Tested("c02_b")), ("c02", Tested("c02_b"))]), 1, "another row's test");

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use proctor::daemon::{Effect, Engine, EngineSettings, Event, Finished, Moment, Order};
+use proctor::daemon::{Effect, Engine, EngineSettings, Event, Moment, Order, RunFinish};
 use proctor::ignore::{Matcher, MatcherSettings};
 use proctor::model::{OnChange, OnDisk, SyncId, Timestamp, TreePath, WatchHint, WatchProblem};
 use proctor::tree::{TreeHints, TreeIndex, compare};
@@ -184,10 +184,10 @@ impl Stage<'_> {
         if run.begun.is_none() {
             let index = scan(self.root);
             if run.stopped {
-                return self.end(Finished::Stopped);
+                return self.end(RunFinish::Stopped);
             }
             if run.order.unless_tree == Some(index.digest()) {
-                return self.end(Finished::Unchanged);
+                return self.end(RunFinish::Unchanged);
             }
             run.begun = Some(index);
             run.over_at = now.plus(Duration::from_millis(15));
@@ -199,20 +199,20 @@ impl Stage<'_> {
         }
         let before = run.begun.take().expect("it has begun");
         if stopped {
-            return self.end(Finished::Stopped);
+            return self.end(RunFinish::Stopped);
         }
         let after = scan(self.root);
         let comparison = compare(&before, &after);
         if comparison.moved.is_empty() {
             let tree = after.digest();
             self.verdict = Some(after);
-            return self.end(Finished::Verdict { tree, failed: Vec::new(), paused: false });
+            return self.end(RunFinish::Verdict { tree, failed: Vec::new(), paused: false });
         }
         let on_disk = OnDisk::compare(before.digest(), after.digest());
-        self.end(Finished::Moved { paths: comparison.moved.into_iter().collect(), on_disk });
+        self.end(RunFinish::Moved { paths: comparison.moved.into_iter().collect(), on_disk });
     }
 
-    fn end(&mut self, finished: Finished) {
+    fn end(&mut self, finished: RunFinish) {
         self.run = None;
         self.handle(Event::Finished(finished));
     }

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use proctor::config::Configuration;
 use proctor::model::TaskId;
-use proctor::spec::specification::{Surroundings, read_specification};
-use proctor::spec::{TaskSurroundings, plan_digest, resolve_task};
+use proctor::spec::specification::{SpecificationContext, read_specification};
+use proctor::spec::{TaskContext, plan_digest, resolve_task};
 
 use super::project::Parts;
 
@@ -17,7 +17,7 @@ use super::project::Parts;
 pub(crate) fn hold(bytes: &[u8]) {
     let parts = Parts::of(bytes);
     let Ok(text) = std::str::from_utf8(parts.head()) else { return };
-    let project = Surroundings { project_root: Path::new("/srv/billing-core") };
+    let project = SpecificationContext { project_root: Path::new("/srv/billing-core") };
     let reading = read_specification(text, "a-test-specification.json", project);
     let hard = reading.faults.iter().any(|fault| fault.is_hard());
     assert_eq!(reading.specification.is_none(), hard, "a specification is refused for a hard fault, and for nothing else");
@@ -28,7 +28,7 @@ pub(crate) fn hold(bytes: &[u8]) {
     }
     let Some(specification) = &reading.specification else { return };
     let configuration = Configuration::default();
-    let around = TaskSurroundings { project, files: &parts, configuration: &configuration };
+    let around = TaskContext { project, files: &parts, configuration: &configuration };
     for name in &reading.tasks {
         let task = TaskId::try_from(name.as_str()).expect("the lint refuses ids that are none");
         let plan = resolve_task(specification, &task, &reading.faults, around).expect("the specification has the task");

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::api::run::RunAnswerV1;
-use crate::model::{CommandExit, Completion, CompletionStatus, RunId, SpecificationChange, TaskId};
+use crate::model::{CommandExit, CompletionStatus, RunId, SpecificationChange, TaskCompletion, TaskId};
 
 /// The body of `POST /v1/projects/{id}/requests`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -91,8 +91,8 @@ impl AgentRequestV1 {
 
 impl AgentAnswerV1 {
     /// Returns the answer about a task's completion. The claim is accepted only if it equals the computed status.
-    pub fn of_completion(asked: CompletionStatus, completion: Completion) -> Self {
-        let Completion { task: task_id, status: computed_status, reasons, open, run_id, exit } = completion;
+    pub fn from_completion(asked: CompletionStatus, completion: TaskCompletion) -> Self {
+        let TaskCompletion { task: task_id, status: computed_status, reasons, open, run_id, exit } = completion;
         let accepted = asked == computed_status;
         let exit = match (accepted, exit) {
             (true, _) => CommandExit::Proceed,
@@ -104,7 +104,7 @@ impl AgentAnswerV1 {
 
     /// Returns the answer about the configuration's errors and a proposal's changes. A proposal without errors is still not accepted if it
     /// weakens the checks: a person has to agree (C80).
-    pub fn of_problems(task_id: TaskId, errors: Vec<String>, changes: Vec<SpecificationChange>) -> Self {
+    pub fn from_problems(task_id: TaskId, errors: Vec<String>, changes: Vec<SpecificationChange>) -> Self {
         let needs_person = changes.iter().any(|change| change.effect.needs_person());
         let exit = match (errors.is_empty(), needs_person) {
             (false, _) => CommandExit::SpecificationWrong,
@@ -143,8 +143,8 @@ mod tests {
         let asked = |status, exit| {
             let (reasons, open) = (Vec::new(), Vec::new());
             let task = TaskId::default_task();
-            let completion = Completion { task, status, reasons, open, run_id: None, exit };
-            AgentAnswerV1::of_completion(CompletionStatus::Complete, completion).exit_code()
+            let completion = TaskCompletion { task, status, reasons, open, run_id: None, exit };
+            AgentAnswerV1::from_completion(CompletionStatus::Complete, completion).exit_code()
         };
         assert_eq!(asked(CompletionStatus::Complete, CommandExit::Proceed), 0);
         assert_eq!(asked(CompletionStatus::Incomplete, CommandExit::Proceed), 1, "a valid RED is not complete");

@@ -5,7 +5,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use crate::api::status::VerdictV1;
-use crate::model::{ProjectId, ProjectStanding, Serving};
+use crate::model::{ProjectId, ProjectStatus, Serving};
 
 /// The answer of `GET /v1/projects`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -76,7 +76,7 @@ impl ProjectV1 {
 }
 
 impl ListedV1 {
-    pub fn new(standing: &ProjectStanding, watching: WatchingV1, doing: DoingV1) -> Self {
+    pub fn new(standing: &ProjectStatus, watching: WatchingV1, doing: DoingV1) -> Self {
         let verdict = standing.tasks.first().and_then(|task| task.verdict.as_ref()).map(VerdictV1::from);
         Self { watching, doing, verdict, problems: standing.problems.clone() }
     }

@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::model::{
-    Digest, Freshness, LastVerdict, Outdated, OverallResult, OverallStatus, ProjectId, ProjectStanding, RunId, Serving, TaskId,
-    TaskStanding, Timestamp, TreeDigest,
+    Digest, Freshness, LastVerdict, OverallResult, OverallStatus, ProjectId, ProjectStatus, RunId, Serving, StaleReason, TaskId,
+    Timestamp, TreeDigest, VerdictStatus,
 };
 
 /// The answer of `GET /v1/status`.
@@ -77,7 +77,7 @@ pub struct TaskStatusV1 {
     /// The digest of the present plan; `None` if the configuration has no plan for the task.
     pub plan: Option<Digest>,
     /// For a stale verdict: what has changed since.
-    pub outdated: Option<Outdated>,
+    pub outdated: Option<StaleReason>,
     /// The paths that changed during the run.
     pub paths: Vec<String>,
     /// The last verdict, fresh or not.
@@ -134,7 +134,7 @@ pub struct VerdictV1 {
 }
 
 impl ProjectStatusV1 {
-    pub fn new(standing: &ProjectStanding, serving: Serving) -> Self {
+    pub fn new(standing: &ProjectStatus, serving: Serving) -> Self {
         Self {
             id: standing.project.clone(),
             root: standing.root.display().to_string(),
@@ -151,8 +151,8 @@ impl ProjectStatusV1 {
     }
 }
 
-impl From<&TaskStanding> for TaskStatusV1 {
-    fn from(standing: &TaskStanding) -> Self {
+impl From<&VerdictStatus> for TaskStatusV1 {
+    fn from(standing: &VerdictStatus) -> Self {
         let freshness = &standing.freshness;
         let (mut result, mut outdated, mut moved) = (None, None, Vec::new());
         let state = match freshness {

@@ -16,7 +16,7 @@ use crate::cli::service_arguments::{
 };
 use crate::cli::specification_arguments::{ApproveOptions, CheckOptions, PlanOptions, SchemaOptions};
 use crate::model::{NextNode, Phase};
-use crate::project::Identity;
+use crate::project::IdentityAnswer;
 
 /// Run a project's checks on save, with a verdict bound to the exact tree and hashed evidence for it
 ///
@@ -347,7 +347,7 @@ pub(crate) enum IdentityArgument {
     New,
 }
 
-impl From<IdentityArgument> for Identity {
+impl From<IdentityArgument> for IdentityAnswer {
     fn from(argument: IdentityArgument) -> Self {
         match argument {
             IdentityArgument::Same => Self::Same,

@@ -38,7 +38,7 @@ pub(crate) struct DoctorFacts {
 /// The document that `--json` prints (`proctor-doctor-v1`).
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Findings<'a> {
+pub(crate) struct DoctorFindings<'a> {
     schema: &'static str,
     /// The level of isolation that actions get; null if actions cannot be started.
     level: Option<IsolationLevel>,
@@ -173,7 +173,7 @@ fn lacks_namespaces(facts: &DoctorFacts) -> bool {
     obstacle(facts, IsolationLevel::Namespace).is_some()
 }
 
-impl<'a> Findings<'a> {
+impl<'a> DoctorFindings<'a> {
     pub(crate) fn of(facts: &'a DoctorFacts) -> Self {
         let has = |name: &str| facts.controllers.as_ref().is_ok_and(|names| names.iter().any(|one| one == name));
         let places = |wanted: fn(&Place) -> bool| {
@@ -342,7 +342,7 @@ mod tests {
     }
 
     fn commands(facts: &DoctorFacts) -> Vec<String> {
-        Findings::of(facts).remedies.into_iter().map(|remedy| remedy.command).collect()
+        DoctorFindings::of(facts).remedies.into_iter().map(|remedy| remedy.command).collect()
     }
 
     #[test]
@@ -350,7 +350,7 @@ mod tests {
         let restricted = KernelSwitches { apparmor_restrict_unprivileged_userns: Some(1), ..KernelSwitches::default() };
         let all = facts([None, None, None], restricted);
         assert_eq!(commands(&all), [""; 0], "a profile is there already");
-        assert_eq!(Findings::of(&all).exit(), CommandExit::Proceed);
+        assert_eq!(DoctorFindings::of(&all).exit(), CommandExit::Proceed);
     }
 
     #[test]
@@ -378,9 +378,9 @@ mod tests {
     #[test]
     fn the_exit_code_says_whether_namespaces_are_reached_or_not_wanted() {
         let weaker = facts([Some("no"), Some("no"), None], KernelSwitches::default());
-        assert_eq!(Findings::of(&weaker).exit(), CommandExit::CodeNeedsWork);
+        assert_eq!(DoctorFindings::of(&weaker).exit(), CommandExit::CodeNeedsWork);
         let off = DoctorFacts { mode: SandboxMode::Off, ..weaker };
-        assert_eq!(Findings::of(&off).exit(), CommandExit::Proceed);
+        assert_eq!(DoctorFindings::of(&off).exit(), CommandExit::Proceed);
     }
 
     #[test]

@@ -5,20 +5,20 @@ use std::thread::{self, JoinHandle};
 
 use crate::api::EventV1;
 use crate::cli::render;
-use crate::cli::service::Served;
+use crate::cli::service::ServedProject;
 use crate::cli::style::{Style, Tone};
-use crate::client::{Events, EventsEnd};
+use crate::client::{Events, EventsStopper};
 use crate::model::ProjectId;
 
 /// The line while it is shown.
 pub(crate) struct LiveLine {
-    end: EventsEnd,
+    end: EventsStopper,
     thread: JoinHandle<()>,
 }
 
 impl LiveLine {
     /// Begins to show the events of a project; `None` if there are no events.
-    pub(crate) fn begin(served: &Served, style: Style) -> Option<Self> {
+    pub(crate) fn begin(served: &ServedProject, style: Style) -> Option<Self> {
         let (events, end) = served.client.events().ok()?;
         let project = served.project.id.clone();
         let draw = move || draw(events, &project, style);

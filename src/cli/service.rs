@@ -16,7 +16,7 @@ pub(crate) const AT_ONCE: Duration = Duration::from_secs(10);
 pub(crate) const MARGIN: Duration = Duration::from_secs(10);
 
 /// The service's client, for a project that the service watches.
-pub(crate) struct Served {
+pub(crate) struct ServedProject {
     pub(crate) client: Client,
     pub(crate) project: ProjectV1,
 }
@@ -35,11 +35,11 @@ pub(crate) fn listening(environment: &Environment) -> Option<(Client, Vec<Projec
 }
 
 /// Returns the service if it watches the project at `root`.
-pub(crate) fn serving(environment: &Environment, root: &Path) -> Option<Served> {
+pub(crate) fn serving(environment: &Environment, root: &Path) -> Option<ServedProject> {
     let (client, projects) = listening(environment)?;
     let root = root.to_string_lossy();
     let project = projects.into_iter().find(|project| project.serving == Serving::Served && project.root == root)?;
-    Some(Served { client, project })
+    Some(ServedProject { client, project })
 }
 
 /// Prints a note that the service could not be used and the command does the work itself.
@@ -49,7 +49,7 @@ pub(crate) fn say_unusable(error: &ClientError) {
 }
 
 /// Converts an error of the client into a command error.
-pub(crate) fn of_client(error: &ClientError) -> CommandError {
+pub(crate) fn from_client_error(error: &ClientError) -> CommandError {
     let ClientError::Refused(refusal) = error else {
         return CommandError::of(CommandExit::OwnFault, error).hint("see `proctor status` and the service's log");
     };

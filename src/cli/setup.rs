@@ -12,7 +12,7 @@ use crate::spec::{self, DiskFiles};
 pub(crate) const CONFIGURATION_FILE: &str = "proctor.toml";
 
 /// A project's settings and plan.
-pub(crate) struct Loaded {
+pub(crate) struct LoadedProject {
     /// The root's path with all links resolved.
     pub(crate) root: PathBuf,
     pub(crate) configuration: Configuration,
@@ -57,20 +57,20 @@ pub(crate) fn configuration(root: &Path) -> Result<(Configuration, bool), Comman
         CommandError::caused(CommandExit::SpecificationWrong, format!("`{CONFIGURATION_FILE}` is not UTF-8"), &error.utf8_error())
             .hint("save the file in UTF-8")
     })?;
-    let configuration = config::read(&text, CONFIGURATION_FILE).map_err(|problems| of_problems(&problems))?;
+    let configuration = config::read(&text, CONFIGURATION_FILE).map_err(|problems| from_problems(&problems))?;
     Ok((configuration, true))
 }
 
 /// Loads a project's configuration and plan.
-pub(crate) fn load(environment: &Environment, directory: &Path) -> Result<Loaded, CommandError> {
+pub(crate) fn load(environment: &Environment, directory: &Path) -> Result<LoadedProject, CommandError> {
     let root = project_root(environment, directory)?;
     reload(&root)
 }
 
 /// Loads a project again from its root. This is done before every run.
-pub(crate) fn reload(root: &Path) -> Result<Loaded, CommandError> {
+pub(crate) fn reload(root: &Path) -> Result<LoadedProject, CommandError> {
     let (configuration, plan) = describe(root)?;
-    Ok(Loaded { root: root.to_owned(), configuration, plan: plan? })
+    Ok(LoadedProject { root: root.to_owned(), configuration, plan: plan? })
 }
 
 /// Reads a project's configuration and makes the plan of its own checks. A missing plan is returned as a separate error, because
@@ -78,7 +78,7 @@ pub(crate) fn reload(root: &Path) -> Result<Loaded, CommandError> {
 pub(crate) fn describe(root: &Path) -> Result<(Configuration, Result<Plan, CommandError>), CommandError> {
     let (configuration, _) = configuration(root)?;
     let files = DiskFiles::new(root);
-    let plan = spec::plan(&configuration, &files, &directory_name(root)).map_err(|problems| of_problems(&problems));
+    let plan = spec::plan(&configuration, &files, &directory_name(root)).map_err(|problems| from_problems(&problems));
     Ok((configuration, plan))
 }
 
@@ -87,7 +87,7 @@ pub(crate) fn directory_name(root: &Path) -> String {
 }
 
 /// Combines all problems of a configuration into one command error.
-pub(crate) fn of_problems(problems: &[Problem]) -> CommandError {
+pub(crate) fn from_problems(problems: &[Problem]) -> CommandError {
     const MORE: &str = "`proctor init --print` shows every setting with its default";
     // If something is missing altogether, the problem has no position, and often there is no file. Then only the message is
     // shown.

@@ -3,10 +3,10 @@
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
-use crate::cli::commands::{of_run, opening};
+use crate::cli::commands::{from_run_error, opening};
 use crate::cli::environment::Environment;
 use crate::cli::error::CommandError;
-use crate::cli::setup::{self, Loaded};
+use crate::cli::setup::{self, LoadedProject};
 use crate::config::Configuration;
 use crate::model::{CommandExit, TaskId};
 use crate::process::clock;
@@ -16,7 +16,7 @@ use crate::tree::TreeIndex;
 
 /// The result of looking for a task's plan.
 pub(crate) enum FoundPlan {
-    Planned(Box<Loaded>),
+    Planned(Box<LoadedProject>),
     /// The task's specification has errors.
     Wrong(Box<WrongSpecification>),
 }
@@ -32,7 +32,7 @@ pub(crate) struct WrongSpecification {
 }
 
 /// Loads a project for a task, or for the project's own checks if no task is named.
-pub(crate) fn load(environment: &Environment, directory: &Path, task: Option<&str>) -> Result<Loaded, CommandError> {
+pub(crate) fn load(environment: &Environment, directory: &Path, task: Option<&str>) -> Result<LoadedProject, CommandError> {
     found(find(environment, directory, task)?)
 }
 
@@ -43,11 +43,11 @@ pub(crate) fn find(environment: &Environment, directory: &Path, task: Option<&st
 }
 
 /// Loads a project again for a task. This is done before every run.
-pub(crate) fn reload(root: &Path, task: &TaskId) -> Result<Loaded, CommandError> {
+pub(crate) fn reload(root: &Path, task: &TaskId) -> Result<LoadedProject, CommandError> {
     found(find_in(root, task)?)
 }
 
-fn found(found: FoundPlan) -> Result<Loaded, CommandError> {
+fn found(found: FoundPlan) -> Result<LoadedProject, CommandError> {
     match found {
         FoundPlan::Planned(loaded) => Ok(*loaded),
         FoundPlan::Wrong(wrong) => Err(wrong.error),
@@ -63,12 +63,14 @@ fn find_in(root: &Path, task: &TaskId) -> Result<FoundPlan, CommandError> {
     specifications.update(root, &scan(root, &configuration)?);
     let root = root.to_owned();
     match specifications.plan(&configuration, task) {
-        Ok(plan) => Ok(FoundPlan::Planned(Box::new(Loaded { root, configuration, plan }))),
+        Ok(plan) => Ok(FoundPlan::Planned(Box::new(LoadedProject { root, configuration, plan }))),
         Err(error @ TaskError::Wrong { .. }) => {
-            let error = of_task(&error);
+            let error = from_task_error(&error);
             Ok(FoundPlan::Wrong(Box::new(WrongSpecification { root, configuration, task: task.clone(), error })))
         }
-        Err(error @ (TaskError::Unknown { .. } | TaskError::Twice { .. } | TaskError::Approval { .. })) => Err(of_task(&error)),
+        Err(error @ (TaskError::Unknown { .. } | TaskError::Twice { .. } | TaskError::Approval { .. })) => {
+            Err(from_task_error(&error))
+        }
     }
 }
 
@@ -92,10 +94,10 @@ pub(crate) fn names(root: &Path, configuration: &Configuration) -> Result<Vec<St
 
 fn scan(root: &Path, configuration: &Configuration) -> Result<TreeIndex, CommandError> {
     let matcher = opening::matcher(configuration)?;
-    TreeIndex::scan(root, &matcher, clock::now()).map_err(|error| of_run(&ProjectError::Tree(error)))
+    TreeIndex::scan(root, &matcher, clock::now()).map_err(|error| from_run_error(&ProjectError::Tree(error)))
 }
 
-fn of_task(error: &TaskError) -> CommandError {
+fn from_task_error(error: &TaskError) -> CommandError {
     let of = CommandError::of(error.exit(), error);
     let of = error.details().into_iter().fold(of, CommandError::detail);
     error.hints().into_iter().fold(of, CommandError::hint)

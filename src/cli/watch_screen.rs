@@ -4,17 +4,17 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use crate::cli::commands::of_run;
+use crate::cli::commands::from_run_error;
 use crate::cli::render;
 use crate::cli::screen;
 use crate::cli::show_progress::{Audience, ProgressScreen};
 use crate::cli::style::{Style, Tone};
-use crate::daemon::{Notice, Over, Screen, Standing, Trouble, notify_desktop};
+use crate::daemon::{FinishedRun, LastRunState, Notice, RunFailure, Screen, notify_desktop};
 use crate::model::{OverallResult, TaskId};
-use crate::project::{Carried, Progress, Sealed};
+use crate::project::{Progress, RunOutcome, SealedReport};
 
 /// The settings for the screen of a watch.
-pub(crate) struct WatchLook {
+pub(crate) struct WatchScreenSettings {
     pub(crate) style: Style,
     pub(crate) is_terminal: bool,
     pub(crate) clear: bool,
@@ -25,19 +25,19 @@ pub(crate) struct WatchLook {
 }
 
 pub(crate) struct WatchScreen {
-    look: WatchLook,
+    look: WatchScreenSettings,
     progress: ProgressScreen,
     last: BTreeMap<TaskId, OverallResult>,
 }
 
 impl WatchScreen {
-    pub(crate) fn new(look: WatchLook) -> Self {
+    pub(crate) fn new(look: WatchScreenSettings) -> Self {
         let audience = if look.is_terminal { Audience::Terminal } else { Audience::Plain };
         let progress = ProgressScreen::new(look.style, audience);
         Self { look, progress, last: BTreeMap::new() }
     }
 
-    fn judged(&mut self, sealed: &Sealed) {
+    fn judged(&mut self, sealed: &SealedReport) {
         self.show_end(sealed, true);
         let now = sealed.report.validation_criteria_evaluation.overall_result;
         let task = &sealed.report.test_specification.task_id;
@@ -54,7 +54,7 @@ impl WatchScreen {
         }
     }
 
-    fn show_end(&self, sealed: &Sealed, is_latest: bool) {
+    fn show_end(&self, sealed: &SealedReport, is_latest: bool) {
         screen::notes(&sealed.report).iter().for_each(|note| render::line(note));
         let task = &sealed.report.test_specification.task_id;
         let path = screen::report_path(&self.look.root, self.look.link.as_deref(), task, &sealed.report_path, is_latest);
@@ -77,30 +77,30 @@ impl Screen for WatchScreen {
         self.progress.show(progress);
     }
 
-    fn over(&mut self, over: &Over) {
+    fn over(&mut self, over: &FinishedRun) {
         match &over.carried {
-            Ok(Carried::Judged(sealed)) => self.judged(sealed),
-            Ok(Carried::Moved(sealed)) => {
+            Ok(RunOutcome::Judged(sealed)) => self.judged(sealed),
+            Ok(RunOutcome::Moved(sealed)) => {
                 self.show_end(sealed, false);
                 self.say("this result is for an older tree");
             }
-            Ok(Carried::Interrupted(sealed)) => self.show_end(sealed, false),
-            Ok(Carried::Paused(pause)) => {
+            Ok(RunOutcome::Interrupted(sealed)) => self.show_end(sealed, false),
+            Ok(RunOutcome::Paused(pause)) => {
                 let task = &over.task;
                 render::line(&screen::paused(task, pause));
                 self.say(&format!("hint: {}", screen::resolve_hint(task)));
             }
-            Ok(Carried::Waits(unmet)) => {
+            Ok(RunOutcome::Waits(unmet)) => {
                 render::line(&screen::waits(&over.task));
                 unmet.iter().for_each(|unmet| self.say(&format!("  {unmet}")));
             }
-            Ok(Carried::NotApproved(unapproved)) => {
+            Ok(RunOutcome::NotApproved(unapproved)) => {
                 screen::not_approved(unapproved).iter().for_each(|line| render::line(line));
                 self.say(&format!("hint: {}", screen::approve_hint(&unapproved.task, unapproved.way)));
             }
-            Ok(Carried::Superseded | Carried::Withdrawn | Carried::Unchanged | Carried::Untriggered) => {}
-            Err(Trouble::Configuration(lines)) => lines.iter().for_each(|line| render::note(line)),
-            Err(Trouble::Run(error)) => render::error(&of_run(error)),
+            Ok(RunOutcome::Superseded | RunOutcome::Withdrawn | RunOutcome::Unchanged | RunOutcome::Untriggered) => {}
+            Err(RunFailure::Configuration(lines)) => lines.iter().for_each(|line| render::note(line)),
+            Err(RunFailure::Run(error)) => render::error(&from_run_error(error)),
         }
     }
 
@@ -152,12 +152,12 @@ fn notice_lines(notice: &Notice, is_terminal: bool) -> Vec<String> {
     }
 }
 
-fn waiting(standing: Standing, is_terminal: bool) -> String {
+fn waiting(standing: LastRunState, is_terminal: bool) -> String {
     let keys = if is_terminal { " (Enter run again, f failed only, a all, c clear, q quit)" } else { "" };
     match standing {
-        Standing::Verdict => format!("watching{keys}"),
-        Standing::Paused => format!("watching; the task waits for a person{keys}"),
-        Standing::NoVerdict => format!("watching; there is no verdict for this tree{keys}"),
+        LastRunState::Verdict => format!("watching{keys}"),
+        LastRunState::Paused => format!("watching; the task waits for a person{keys}"),
+        LastRunState::NoVerdict => format!("watching; there is no verdict for this tree{keys}"),
     }
 }
 

@@ -12,7 +12,7 @@ pub(super) struct Answer {
 
 /// What the bytes received so far amount to.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Parsed {
+pub(super) enum AnswerProgress {
     /// More bytes must be read.
     Unfinished,
     Whole(Answer),
@@ -21,22 +21,26 @@ pub(super) enum Parsed {
 }
 
 /// Parses the bytes received so far.
-pub(super) fn parse_answer(bytes: &[u8]) -> Parsed {
+pub(super) fn parse_answer(bytes: &[u8]) -> AnswerProgress {
     let Some(head_end) = bytes.windows(4).position(|window| window == b"\r\n\r\n") else {
-        return if bytes.len() > LONGEST_HEAD { Parsed::Wrong("its head is too long") } else { Parsed::Unfinished };
+        return if bytes.len() > LONGEST_HEAD {
+            AnswerProgress::Wrong("its head is too long")
+        } else {
+            AnswerProgress::Unfinished
+        };
     };
-    let Ok(head) = std::str::from_utf8(&bytes[..head_end]) else { return Parsed::Wrong("its head is no text") };
+    let Ok(head) = std::str::from_utf8(&bytes[..head_end]) else { return AnswerProgress::Wrong("its head is no text") };
     let mut lines = head.split("\r\n");
     let status = lines.next().and_then(|line| line.strip_prefix("HTTP/1.1 ")?.get(..3)?.parse().ok());
-    let Some(status) = status else { return Parsed::Wrong("its first line is not HTTP/1.1") };
+    let Some(status) = status else { return AnswerProgress::Wrong("its first line is not HTTP/1.1") };
     let length = lines.filter_map(|line| line.split_once(':')).find(|(name, _)| name.eq_ignore_ascii_case("content-length"));
     let Some(length) = length.and_then(|(_, value)| value.trim().parse::<usize>().ok()) else {
-        return Parsed::Wrong("it does not say how long it is");
+        return AnswerProgress::Wrong("it does not say how long it is");
     };
     let body = &bytes[head_end + 4..];
     match body.len() {
-        so_far if so_far < length => Parsed::Unfinished,
-        _ => Parsed::Whole(Answer { status, body: body[..length].to_vec() }),
+        so_far if so_far < length => AnswerProgress::Unfinished,
+        _ => AnswerProgress::Whole(Answer { status, body: body[..length].to_vec() }),
     }
 }
 
@@ -48,16 +52,16 @@ mod tests {
     fn an_answer_is_whole_when_its_length_has_come() {
         let text = b"HTTP/1.1 404 Not Found\r\nContent-Type: application/json\r\ncontent-length: 5\r\n\r\nhello";
         for end in 0..text.len() {
-            assert_eq!(parse_answer(&text[..end]), Parsed::Unfinished, "{end}");
+            assert_eq!(parse_answer(&text[..end]), AnswerProgress::Unfinished, "{end}");
         }
-        assert_eq!(parse_answer(text), Parsed::Whole(Answer { status: 404, body: b"hello".to_vec() }));
+        assert_eq!(parse_answer(text), AnswerProgress::Whole(Answer { status: 404, body: b"hello".to_vec() }));
     }
 
     #[test]
     fn what_is_not_understood_is_wrong_and_not_waited_for() {
         for text in ["SSH-2.0\r\n\r\n", "HTTP/1.1 200 OK\r\n\r\n", "HTTP/1.1 200 OK\r\ncontent-length: x\r\n\r\n"] {
-            assert!(matches!(parse_answer(text.as_bytes()), Parsed::Wrong(_)), "{text}");
+            assert!(matches!(parse_answer(text.as_bytes()), AnswerProgress::Wrong(_)), "{text}");
         }
-        assert!(matches!(parse_answer(&vec![b'x'; LONGEST_HEAD + 1]), Parsed::Wrong(_)));
+        assert!(matches!(parse_answer(&vec![b'x'; LONGEST_HEAD + 1]), AnswerProgress::Wrong(_)));
     }
 }

@@ -9,7 +9,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::api::{ErrorDocumentV1, ErrorV1, MethodV1};
-use crate::client::answer::{Answer, Parsed, parse_answer};
+use crate::client::answer::{Answer, AnswerProgress, parse_answer};
 
 /// The longest answer that is read, in bytes.
 const LONGEST_ANSWER: usize = 16 * 1024 * 1024;
@@ -113,10 +113,12 @@ fn read_answer(stream: &mut UnixStream, within: Duration) -> Result<Answer, Clie
     let mut buffer = [0; 16 * 1024];
     loop {
         match parse_answer(&bytes) {
-            Parsed::Whole(answer) => return Ok(answer),
-            Parsed::Wrong(why) => return Err(ClientError::Answer(why.to_owned())),
-            Parsed::Unfinished if bytes.len() > LONGEST_ANSWER => return Err(ClientError::Answer("it is too long".to_owned())),
-            Parsed::Unfinished => {}
+            AnswerProgress::Whole(answer) => return Ok(answer),
+            AnswerProgress::Wrong(why) => return Err(ClientError::Answer(why.to_owned())),
+            AnswerProgress::Unfinished if bytes.len() > LONGEST_ANSWER => {
+                return Err(ClientError::Answer("it is too long".to_owned()));
+            }
+            AnswerProgress::Unfinished => {}
         }
         match stream.read(&mut buffer) {
             Ok(0) => return Err(ClientError::Answer("it was cut short".to_owned())),

@@ -11,7 +11,7 @@ use crate::client::connection::{Client, ClientError};
 /// How long the service may take to answer with the first line.
 const BEGINNING: Duration = Duration::from_secs(5);
 
-/// The events of the service since the connection was made. The iterator ends when the service stops, or when [`EventsEnd::end`] is called.
+/// The events of the service since the connection was made. The iterator ends when the service stops, or when [`EventsStopper::end`] is called.
 #[derive(Debug)]
 pub struct Events {
     lines: BufReader<UnixStream>,
@@ -19,7 +19,7 @@ pub struct Events {
 
 /// Ends [`Events`] from another thread.
 #[derive(Debug)]
-pub struct EventsEnd {
+pub struct EventsStopper {
     stream: UnixStream,
 }
 
@@ -28,12 +28,12 @@ impl Client {
     ///
     /// # Errors
     /// When no process listens, or the service does not answer in time.
-    pub fn events(&self) -> Result<(Events, EventsEnd), ClientError> {
+    pub fn events(&self) -> Result<(Events, EventsStopper), ClientError> {
         let mut stream = self.connect()?;
         stream.set_read_timeout(Some(BEGINNING)).map_err(ClientError::Connection)?;
         // With HTTP/1.0 the answer has no chunk lengths between the events.
         stream.write_all(b"GET /v1/events HTTP/1.0\r\nhost: proctor\r\n\r\n").map_err(ClientError::Connection)?;
-        let end = EventsEnd { stream: stream.try_clone().map_err(ClientError::Connection)? };
+        let end = EventsStopper { stream: stream.try_clone().map_err(ClientError::Connection)? };
         let mut lines = BufReader::new(stream);
         let mut head = String::new();
         lines.read_line(&mut head).map_err(ClientError::Connection)?;
@@ -46,7 +46,7 @@ impl Client {
                 return Err(ClientError::Answer("it was cut short".to_owned()));
             }
         }
-        // From here on there is no time limit, because hours may pass between two events. `EventsEnd` ends the waiting.
+        // From here on there is no time limit, because hours may pass between two events. `EventsStopper` ends the waiting.
         end.stream.set_read_timeout(None).map_err(ClientError::Connection)?;
         Ok((Events { lines }, end))
     }
@@ -73,7 +73,7 @@ impl Iterator for Events {
     }
 }
 
-impl EventsEnd {
+impl EventsStopper {
     /// Ends the events, even while another thread waits for the next one.
     pub fn end(self) {
         // Shutting down a closed connection fails; then the events have ended already.

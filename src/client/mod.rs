@@ -7,4 +7,4 @@ mod connection;
 mod events;
 
 pub use connection::{Client, ClientError};
-pub use events::{Events, EventsEnd};
+pub use events::{Events, EventsStopper};

@@ -1,19 +1,19 @@
 //! Answers to agents: whether a task is complete, and whether it may be tested again. The facts are computed and never taken from
 //! the request.
 //!
-//! [`Completion`] is read from the sealed report of the last run, and only if its verdict is for the current tree.
+//! [`TaskCompletion`] is read from the sealed report of the last run, and only if its verdict is for the current tree.
 //! [`decide_retest`] grants a retest within the task's budget; the grant is a line in the ledger, so a restart does not refill
 //! the budget. No run is started here: the caller does that.
 
 use crate::evidence::{self, Store};
 use crate::model::{
-    CommandExit, Completion, CompletionStatus, Digest, Freshness, LastVerdict, LedgerBody, LedgerLine, OverallResult,
-    PauseRecord, ProjectId, ProjectStanding, ResultType, RetestRecord, RunId, TaskId, TaskStanding, TreeDigest,
+    CommandExit, CompletionStatus, Digest, Freshness, LastVerdict, LedgerBody, LedgerLine, OverallResult, PauseRecord, ProjectId,
+    ProjectStatus, ResultType, RetestRecord, RunId, TaskCompletion, TaskId, TreeDigest, VerdictStatus,
 };
-use crate::project::Archive;
-use crate::project::Described;
+use crate::project::DescribedProject;
 use crate::project::ProjectError;
-use crate::project::Scope;
+use crate::project::ProjectScope;
+use crate::project::StoreReader;
 use crate::project::Workspace;
 use crate::project::read_debt;
 use crate::project::{RetestRefusal, sealed_report};
@@ -52,13 +52,13 @@ struct Judged {
     passed: bool,
 }
 
-impl Archive {
+impl StoreReader {
     /// Returns the state of a task from a project's standing.
     ///
     /// # Errors
     ///
     /// When its report is missing, or differs from the sealed one.
-    pub fn completion(&self, standing: &ProjectStanding, task: &TaskId) -> Result<Completion, ProjectError> {
+    pub fn completion(&self, standing: &ProjectStatus, task: &TaskId) -> Result<TaskCompletion, ProjectError> {
         completion(&self.store, &self.index, standing, task)
     }
 }
@@ -69,8 +69,13 @@ impl Workspace {
     /// # Errors
     ///
     /// When the tree cannot be read, or the task's report differs from the sealed one.
-    pub fn completion(&mut self, scope: &Scope, described: Described<'_>, task: &TaskId) -> Result<Completion, ProjectError> {
-        let standing = self.standing(scope, Ok(described), &[], &TreeHints::Everything)?;
+    pub fn completion(
+        &mut self,
+        scope: &ProjectScope,
+        described: DescribedProject<'_>,
+        task: &TaskId,
+    ) -> Result<TaskCompletion, ProjectError> {
+        let standing = self.project_status(scope, Ok(described), &[], &TreeHints::Everything)?;
         completion(&self.store, &self.index, &standing, task)
     }
 
@@ -79,7 +84,7 @@ impl Workspace {
     /// # Errors
     ///
     /// [`ProjectError::Retest`] when the retest is refused; others when tree, ledger or index cannot be used.
-    pub fn grant_retest(&mut self, scope: &Scope, described: Described<'_>) -> Result<GrantedRetest, ProjectError> {
+    pub fn grant_retest(&mut self, scope: &ProjectScope, described: DescribedProject<'_>) -> Result<GrantedRetest, ProjectError> {
         let (project, task, settings) = (&scope.project, &described.plan.task, described.settings);
         let lock = self.lock(scope, settings.lock_wait, &|| None, &mut |_| {})?;
         let mut ledger = self.recovered_ledger(&lock, scope, &mut |_| {})?;
@@ -95,7 +100,7 @@ impl Workspace {
                 passed: run.result == Some(OverallResult::Passed),
             }),
             waiting: retests.waiting,
-            tree: self.trees.look(&self.store, settings, scope, &TreeHints::Everything)?.digest(),
+            tree: self.trees.scan(&self.store, settings, scope, &TreeHints::Everything)?.digest(),
             plan: crate::spec::plan_digest(described.plan),
             used: retests.used,
             budget: settings.routing.max_retests,
@@ -183,9 +188,9 @@ fn count_retests(used: u32, line: &LedgerLine, task: &TaskId) -> u32 {
 fn completion(
     store: &Store,
     index: &store::StoreIndex,
-    standing: &ProjectStanding,
+    standing: &ProjectStatus,
     name: &TaskId,
-) -> Result<Completion, ProjectError> {
+) -> Result<TaskCompletion, ProjectError> {
     let task = standing.tasks.iter().find(|task| task.task == *name);
     let exit = task.map_or(CommandExit::NoFreshVerdict, |task| task.freshness.exit());
     let judged = match (&standing.project, task.and_then(verdict_for_now)) {
@@ -198,17 +203,17 @@ fn completion(
         let own = task.map_or_else(unknown, |task| reason(&task.freshness));
         let reasons = std::iter::once(own).chain(standing.problems.iter().cloned()).collect();
         let status = CompletionStatus::Incomplete;
-        return Ok(Completion { task: name, status, reasons, open: Vec::new(), run_id: None, exit });
+        return Ok(TaskCompletion { task: name, status, reasons, open: Vec::new(), run_id: None, exit });
     };
     let open = open(store, project, &name, &report);
     let run_id = Some(report.authenticity.execution_id);
     let evaluated = report.completion_criteria_evaluation;
     let reasons = Some(evaluated.reason).filter(|reason| !reason.is_empty()).into_iter().collect();
-    Ok(Completion { task: name, status: evaluated.completion_status, reasons, open, run_id, exit })
+    Ok(TaskCompletion { task: name, status: evaluated.completion_status, reasons, open, run_id, exit })
 }
 
 /// Returns the verdict of a task if it is for the current tree and plan.
-fn verdict_for_now(task: &TaskStanding) -> Option<&LastVerdict> {
+fn verdict_for_now(task: &VerdictStatus) -> Option<&LastVerdict> {
     task.verdict.as_ref().filter(|_| matches!(task.freshness, Freshness::Fresh { .. }))
 }
 

@@ -13,15 +13,15 @@ use std::time::Duration;
 
 use crate::config::{HomeAccess, SandboxMode, SandboxSettings};
 use crate::evidence::mint_nonce;
-use crate::model::{Access, Action, ActionLimits, Ended, GovernanceRecord, LedgerBody, Place, StopStage};
+use crate::model::{Access, Action, ActionLimits, EndedAction, GovernanceRecord, LedgerBody, Place, StopStage};
 use crate::process::{
     ALL_REASONS, Control, Isolation, LaunchRequest, LaunchedChild, Sinks, SuperviseError, resolve_program, supervise,
 };
 use crate::project::Progress;
 use crate::project::ProjectError;
 use crate::project::Workspace;
-use crate::project::{Scope, Settings};
-use crate::run::not_started;
+use crate::project::{ProjectScope, ProjectSettings};
+use crate::run::ended_not_started;
 use crate::sandbox::SandboxRequest;
 use crate::sandbox::isolation;
 use crate::sandbox::{ChildEnvironment, EnvironmentAdditions};
@@ -66,7 +66,7 @@ pub struct ModelRequest<'a> {
     /// Paths that the model may write to, beside its copy.
     pub writable: &'a [String],
     /// The project's settings for isolation and limits.
-    pub settings: &'a Settings,
+    pub settings: &'a ProjectSettings,
     /// The control by which the model can be stopped.
     pub control: &'a Control,
 }
@@ -89,14 +89,14 @@ impl Workspace {
     /// # Errors
     ///
     /// When its sandbox cannot be prepared, or supervising fails.
-    pub fn consult(&mut self, request: &ModelRequest<'_>) -> Result<Ended, ProjectError> {
+    pub fn consult(&mut self, request: &ModelRequest<'_>) -> Result<EndedAction, ProjectError> {
         let scratch = Scratch::make(self.store.root())?;
         let environment = self.model_environment(request, &scratch);
         let argv = &request.action.command.argv;
         let name = argv.first().map(String::as_str).unwrap_or_default();
         let program = match resolve_program(name, request.directory, &environment.search_path()) {
             Ok(program) => program,
-            Err(failure) => return Ok(not_started(failure)),
+            Err(failure) => return Ok(ended_not_started(failure)),
         };
         let isolation = self.model_isolation(request, &scratch, &environment, &program)?;
         let launch = LaunchRequest {
@@ -119,12 +119,12 @@ impl Workspace {
     /// # Errors
     ///
     /// When supervising fails.
-    pub fn run_own_tool(&mut self, request: &OwnToolRequest<'_>) -> Result<Ended, ProjectError> {
+    pub fn run_own_tool(&mut self, request: &OwnToolRequest<'_>) -> Result<EndedAction, ProjectError> {
         let scratch = Scratch::make(self.store.root())?;
         let name = request.argv.first().map(String::as_str).unwrap_or_default();
         let program = match resolve_program(name, request.directory, &self.path_variable()) {
             Ok(program) => program,
-            Err(failure) => return Ok(not_started(failure)),
+            Err(failure) => return Ok(ended_not_started(failure)),
         };
         let mut environment = self.ambient().clone();
         environment.retain(|name, _| !GIT_VARIABLES.iter().any(|variable| OsStr::new(variable) == name));
@@ -150,7 +150,7 @@ impl Workspace {
     /// When the ledger cannot be written, or a stop request came while waiting for another run.
     pub fn record_governance(
         &mut self,
-        scope: &Scope,
+        scope: &ProjectScope,
         record: GovernanceRecord,
         control: &Control,
         show: &mut dyn FnMut(Progress),
@@ -244,7 +244,7 @@ impl Workspace {
         limits: &ActionLimits,
         (name, control): (&str, &Control),
         scratch: &Scratch,
-    ) -> Result<Ended, ProjectError> {
+    ) -> Result<EndedAction, ProjectError> {
         let failed = |source| ProjectError::Supervise { action: name.to_owned(), source };
         match supervise(self.launcher()?, launch, limits, scratch.sinks(1)?, control, ALL_REASONS) {
             // The launcher may have died since the last request. Nothing was started yet.

@@ -10,9 +10,11 @@ use crate::evidence;
 use crate::model::{Problem, SpecificationChange, TaskId};
 use crate::process::clock;
 use crate::project::ProjectError;
-use crate::project::Settings;
-use crate::spec::specification::{Reading, SPECIFICATION_SUFFIX, Surroundings, compare_specifications, read_specification};
-use crate::spec::{DiskFiles, hold_to_project};
+use crate::project::ProjectSettings;
+use crate::spec::specification::{
+    SPECIFICATION_SUFFIX, SpecificationContext, SpecificationReading, compare_specifications, read_specification,
+};
+use crate::spec::{DiskFiles, compare_with_project};
 use crate::tree::TreeIndex;
 
 /// A proposed specification.
@@ -39,7 +41,7 @@ pub struct ReviewedSpecification {
 struct Current {
     file: String,
     text: String,
-    reading: Reading,
+    reading: SpecificationReading,
 }
 
 /// Reviews a task's specification, or a proposed one together with its changes. Nothing is written.
@@ -50,7 +52,7 @@ struct Current {
 /// cannot be read.
 pub fn review_specification(
     root: &Path,
-    settings: &Settings,
+    settings: &ProjectSettings,
     task: &TaskId,
     proposal: Option<&Proposal>,
 ) -> Result<ReviewedSpecification, ProjectError> {
@@ -71,7 +73,7 @@ pub fn review_specification(
     Ok(ReviewedSpecification { file: current.file, errors, changes })
 }
 
-fn find(root: &Path, settings: &Settings, task: &TaskId) -> Result<Current, ProjectError> {
+fn find(root: &Path, settings: &ProjectSettings, task: &TaskId) -> Result<Current, ProjectError> {
     let index = TreeIndex::scan(root, &settings.new_matcher()?, clock::now()).map_err(ProjectError::Tree)?;
     let named = index.named(&|name| name.ends_with(SPECIFICATION_SUFFIX.as_bytes()));
     let names = named.into_iter().filter_map(|(path, _)| path.as_path().to_str().map(str::to_owned));
@@ -96,8 +98,8 @@ fn find(root: &Path, settings: &Settings, task: &TaskId) -> Result<Current, Proj
 }
 
 /// Reads a text as a run would, because some errors depend on the project's other files.
-fn reading_of(root: &Path, name: &str, text: &str) -> Reading {
-    hold_to_project(read_specification(text, name, Surroundings { project_root: root }), &DiskFiles::new(root))
+fn reading_of(root: &Path, name: &str, text: &str) -> SpecificationReading {
+    compare_with_project(read_specification(text, name, SpecificationContext { project_root: root }), &DiskFiles::new(root))
 }
 
 fn read(root: &Path, file: &str) -> Result<String, ProjectError> {

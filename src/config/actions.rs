@@ -5,13 +5,17 @@ use std::time::Duration;
 
 use crate::config::command::{Shell, command};
 use crate::config::paths::{glob, inner_file, inner_path};
-use crate::config::placed::Placed;
 use crate::config::policy::read_override;
 use crate::config::section::{Document, Section};
 use crate::config::service::read_service;
 use crate::config::settings::{ActionSettings, Check, Prerequisite, RunSettings};
-use crate::config::values::{Wrong, basis_points, boolean, choice, duration, filled_text, list, number, or_off, size, variables};
-use crate::model::{ActionDefaults, ByteSize, CheckOrder, CoverageTarget, JudgedBy, OnSurvivors, Once, Reuse, Tool};
+use crate::config::values::{
+    WrongValue, basis_points, boolean, choice, duration, filled_text, list, number, or_off, size, variables,
+};
+use crate::config::written_value::WrittenValue;
+use crate::model::{
+    ActionDefaults, ByteSize, CheckOrder, CoverageTarget, JudgedBy, OnSurvivors, Reuse, SkipWhileUnchanged, Tool,
+};
 
 const TOOLS: &[(&str, Tool)] = &{
     let mut words = [("", Tool::ALL[0]); Tool::ALL.len()];
@@ -98,7 +102,7 @@ pub(super) fn check_names<'s>(document: &mut Document<'_>, actions: impl Iterato
             continue;
         };
         let line = first.name.place.map_or(0, |place| place.line);
-        let wrong = Wrong::new(format!("`{name}` is the name of `{}` in line {line} already", first.key_path));
+        let wrong = WrongValue::new(format!("`{name}` is the name of `{}` in line {line} already", first.key_path));
         if let Some(place) = action.name.place {
             let hint = "give each action a name of its own";
             document.report_at(place, &format!("{}.name", action.key_path), wrong.hint(hint));
@@ -121,8 +125,8 @@ fn read_check(section: &Section<'_>, document: &mut Document<'_>, defaults: Acti
     let control = section.optional(document, "control", boolean).is_some_and(|control| control.value);
     let policy = read_override(&section.table(document, "policy"), document);
     let action = action?;
-    let policy = Placed { value: policy, place: action.name.place.filter(|_| section.has("policy")) };
-    let after = after.unwrap_or_else(|| Placed { value: Vec::new(), place: None });
+    let policy = WrittenValue { value: policy, place: action.name.place.filter(|_| section.has("policy")) };
+    let after = after.unwrap_or_else(|| WrittenValue { value: Vec::new(), place: None });
     let retries = u8::try_from(retries).expect("the range is checked");
     let paths = paths.map(|paths| paths.value).unwrap_or_default();
     Some(Check { action, tool, paths, after, retries, reuse, prompt, accept_split_emphasis, coverage, control, policy })
@@ -132,7 +136,7 @@ fn read_prerequisite(section: &Section<'_>, document: &mut Document<'_>, default
     let action = read_action(section, document, defaults, Command::Required);
     let when_changed = section.optional(document, "when_changed", list(inner_file("\"uv.lock\""), "[\"uv.lock\"]"));
     let creates = section.optional(document, "creates", list(inner_file("\".venv\""), "[\".venv\"]"));
-    let once = Once {
+    let once = SkipWhileUnchanged {
         when_changed: when_changed.map(|placed| placed.value).unwrap_or_default(),
         creates: creates.map(|placed| placed.value).unwrap_or_default(),
     };
@@ -151,7 +155,7 @@ fn read_action(
     let shell = if shell { Shell::Bash } else { Shell::None };
     let command = section.optional(document, "command", command(shell));
     if !section.has("command") && required == Command::Required {
-        let wrong = Wrong::new("`command` is missing");
+        let wrong = WrongValue::new("`command` is missing");
         document.report_absent(
             section,
             "command",
@@ -184,49 +188,49 @@ fn read_action(
     })
 }
 
-fn read_name(section: &Section<'_>, document: &mut Document<'_>) -> Option<Placed<String>> {
+fn read_name(section: &Section<'_>, document: &mut Document<'_>) -> Option<WrittenValue<String>> {
     const LONGEST: usize = 100;
     let name = section.optional(document, "name", |value| {
         let name = filled_text("\"unit tests\"")(value)?;
         let is_name = name.chars().count() <= LONGEST && !name.chars().any(char::is_control) && name.trim() == name;
-        let wrong = || Wrong::new(format!("a name is one line of at most {LONGEST} characters, without spaces around it"));
+        let wrong = || WrongValue::new(format!("a name is one line of at most {LONGEST} characters, without spaces around it"));
         if is_name { Ok(name) } else { Err(wrong()) }
     });
     if !section.has("name") {
-        let wrong = Wrong::new("`name` is missing").hint("give it one, for example `name = \"unit tests\"`");
+        let wrong = WrongValue::new("`name` is missing").hint("give it one, for example `name = \"unit tests\"`");
         document.report_absent(section, "name", wrong);
     }
     name
 }
 
-fn idle_timeout() -> impl Fn(&toml::Spanned<toml::de::DeValue<'_>>) -> Result<Option<Duration>, Wrong> {
+fn idle_timeout() -> impl Fn(&toml::Spanned<toml::de::DeValue<'_>>) -> Result<Option<Duration>, WrongValue> {
     or_off(duration(TIMEOUT_LEAST..=TIMEOUT_MOST, "\"60s\""))
 }
 
-fn max_output() -> impl Fn(&toml::Spanned<toml::de::DeValue<'_>>) -> Result<Option<ByteSize>, Wrong> {
+fn max_output() -> impl Fn(&toml::Spanned<toml::de::DeValue<'_>>) -> Result<Option<ByteSize>, WrongValue> {
     or_off(size(OUTPUT_LEAST..=OUTPUT_MOST, "\"4GiB\""))
 }
 
-fn expected_exit_codes(value: &toml::Spanned<toml::de::DeValue<'_>>) -> Result<Vec<i32>, Wrong> {
+fn expected_exit_codes(value: &toml::Spanned<toml::de::DeValue<'_>>) -> Result<Vec<i32>, WrongValue> {
     const EXAMPLE: &str = "[0, 2]";
     let codes = list(number(0..=255, EXAMPLE), EXAMPLE)(value)?;
     if codes.is_empty() {
-        return Err(Wrong::new("without any code the action could never succeed").example(EXAMPLE));
+        return Err(WrongValue::new("without any code the action could never succeed").example(EXAMPLE));
     }
     Ok(codes.into_iter().map(|code| i32::try_from(code).expect("the range is checked")).collect())
 }
 
-fn read_coverage(section: &Section<'_>, document: &mut Document<'_>) -> Option<Placed<CoverageTarget>> {
+fn read_coverage(section: &Section<'_>, document: &mut Document<'_>) -> Option<WrittenValue<CoverageTarget>> {
     let coverage = section.table(document, "coverage");
     let minimum = coverage.optional(document, "minimum", basis_points);
     let report = coverage.optional(document, "report", inner_file("\"coverage.json\""));
     for (key, example) in [("minimum", "85.5"), ("report", "\"coverage.json\"")] {
         if section.has("coverage") && !coverage.has(key) {
-            let wrong = Wrong::new(format!("`{key}` is missing")).hint(format!("for example `{key} = {example}`"));
+            let wrong = WrongValue::new(format!("`{key}` is missing")).hint(format!("for example `{key} = {example}`"));
             document.report_absent(&coverage, key, wrong);
         }
     }
     let (minimum, report) = (minimum?, report?);
     let target = CoverageTarget { minimum_basis_points: minimum.value, report: report.value };
-    Some(Placed { value: target, place: minimum.place })
+    Some(WrittenValue { value: target, place: minimum.place })
 }

@@ -3,7 +3,7 @@
 use crate::config::paths::glob;
 use crate::config::section::{Document, Section};
 use crate::config::settings::ApprovalSettings;
-use crate::config::values::{Wrong, boolean, choice, list, text};
+use crate::config::values::{WrongValue, boolean, choice, list, text};
 use crate::model::{ApprovalTerms, OnProtectedChange};
 
 const ON_PROTECTED_CHANGE: &[(&str, OnProtectedChange)] =
@@ -14,7 +14,7 @@ pub(super) fn read_approval(section: &Section<'_>, document: &mut Document<'_>) 
     let allowed_signers = section.setting(document, "allowed_signers", text("\"allowed_signers\""));
     if require_signature.value && allowed_signers.value.is_empty() {
         if let Some(place) = require_signature.place {
-            let wrong = Wrong::new("nobody could ever approve: there is no file of keys");
+            let wrong = WrongValue::new("nobody could ever approve: there is no file of keys");
             let hint = "name one beside it, for example `allowed_signers = \"allowed_signers\"`";
             document.report_at(place, &section.key_path("require_signature"), wrong.hint(hint.to_owned()));
         }

@@ -4,7 +4,7 @@
 use toml::Spanned;
 use toml::de::DeValue;
 
-use crate::config::values::{Wrong, filled_text, list, text};
+use crate::config::values::{WrongValue, filled_text, list, text};
 use crate::model::CommandLine;
 use crate::shell::{hidden_failure_of_words, join_words, shell_construct, split_words};
 
@@ -20,42 +20,42 @@ pub(super) enum Shell {
 }
 
 /// Reads a command that is written as a list of words or as one text.
-pub(super) fn command(shell: Shell) -> impl Fn(&Spanned<DeValue<'_>>) -> Result<CommandLine, Wrong> {
+pub(super) fn command(shell: Shell) -> impl Fn(&Spanned<DeValue<'_>>) -> Result<CommandLine, WrongValue> {
     move |value| {
         let read = value.get_ref();
         let command = match (read.is_array(), read.is_str(), shell) {
             (true, _, Shell::None) => from_list(list(text(EXAMPLE), EXAMPLE)(value)?),
             (true, _, Shell::Bash) => {
-                let wrong = Wrong::new("with `shell = true` the command is a script, written as one string");
+                let wrong = WrongValue::new("with `shell = true` the command is a script, written as one string");
                 return Err(wrong.hint("write the script as one string, or leave `shell` out"));
             }
             (false, true, Shell::None) => from_text(&filled_text(EXAMPLE)(value)?),
             (false, true, Shell::Bash) => Ok(from_script(&filled_text(EXAMPLE)(value)?)),
-            (false, false, _) => Err(Wrong::kind("a list of words or a string", read).example(EXAMPLE)),
+            (false, false, _) => Err(WrongValue::kind("a list of words or a string", read).example(EXAMPLE)),
         }?;
         refuse_masks(&command)?;
         Ok(command)
     }
 }
 
-fn from_list(argv: Vec<String>) -> Result<CommandLine, Wrong> {
+fn from_list(argv: Vec<String>) -> Result<CommandLine, WrongValue> {
     if argv.first().is_none_or(|program| program.trim().is_empty()) {
-        return Err(Wrong::new("the command is empty").example(EXAMPLE));
+        return Err(WrongValue::new("the command is empty").example(EXAMPLE));
     }
     let display = join_words(argv.iter().map(String::as_str)).expect("the reader of texts refuses NUL");
     Ok(CommandLine { argv, display, shell: false })
 }
 
-fn from_text(text: &str) -> Result<CommandLine, Wrong> {
+fn from_text(text: &str) -> Result<CommandLine, WrongValue> {
     if let Some(construct) = shell_construct(text) {
         let written = construct.text.escape_debug();
-        let wrong = Wrong::new(format!("`{written}` is {} and needs a shell, but commands run without one", construct.what));
+        let wrong = WrongValue::new(format!("`{written}` is {} and needs a shell, but commands run without one", construct.what));
         return Err(wrong.hint(match construct.instead {
             Some(instead) => format!("{instead}, or add `shell = true`"),
             None => "add `shell = true`, or write the command as a list of words".to_owned(),
         }));
     }
-    let split = split_words(text).ok_or_else(|| Wrong::new("a quote is not closed").hint("close it"))?;
+    let split = split_words(text).ok_or_else(|| WrongValue::new("a quote is not closed").hint("close it"))?;
     Ok(CommandLine { display: text.trim().to_owned(), ..from_list(split)? })
 }
 
@@ -64,10 +64,10 @@ fn from_script(script: &str) -> CommandLine {
     CommandLine { argv, display: script.trim().to_owned(), shell: true }
 }
 
-fn refuse_masks(command: &CommandLine) -> Result<(), Wrong> {
+fn refuse_masks(command: &CommandLine) -> Result<(), WrongValue> {
     let Some(hidden) = hidden_failure_of_words(&command.argv) else { return Ok(()) };
     let hint = format!("{}; what may fail is said with `policy` or `expected_exit_codes`", hidden.instead);
-    Err(Wrong::new(format!("`{}` {}", hidden.part, hidden.why)).hint(hint))
+    Err(WrongValue::new(format!("`{}` {}", hidden.part, hidden.why)).hint(hint))
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use crate::config::paths::inner_file;
 use crate::config::sandbox::{fixed_place, place};
 use crate::config::section::{Document, Section};
 use crate::config::settings::{GovernSettings, ModelSettings};
-use crate::config::values::{Wrong, count, duration, filled_text, list, variable_name};
+use crate::config::values::{WrongValue, count, duration, filled_text, list, variable_name};
 
 /// Variables with the tracker's credentials. No model gets them, even if the settings pass them on (requirement 11 of seed 002).
 const OF_THE_TRACKER: &[&str] = &["GH_TOKEN", "GITHUB_TOKEN", "GH_ENTERPRISE_TOKEN", "GITHUB_ENTERPRISE_TOKEN", "GH_CONFIG_DIR"];
@@ -44,10 +44,10 @@ fn read_model(section: &Section<'_>, document: &mut Document<'_>) -> ModelSettin
     }
 }
 
-fn variable(value: &Spanned<DeValue<'_>>) -> Result<String, Wrong> {
+fn variable(value: &Spanned<DeValue<'_>>) -> Result<String, WrongValue> {
     let name = filled_text("\"MODEL_KEY\"")(value)?;
     if OF_THE_TRACKER.contains(&name.as_str()) {
-        return Err(Wrong::new(format!("`{name}` opens the tracker, which no model may reach")).hint("remove it"));
+        return Err(WrongValue::new(format!("`{name}` opens the tracker, which no model may reach")).hint("remove it"));
     }
     variable_name(&name).map(|()| name)
 }

@@ -4,7 +4,7 @@
 use std::cmp::Reverse;
 use std::sync::LazyLock;
 
-use crate::config::values::Wrong;
+use crate::config::values::WrongValue;
 use crate::model::{PolicyCategory, PolicyOptions, Tool};
 
 /// A table of the file and its allowed keys.
@@ -16,7 +16,7 @@ pub(super) struct KnownTable {
 }
 
 /// An unknown key that people write often, with a better explanation than the general one.
-struct Stranger {
+struct UnknownKey {
     table: &'static str,
     key: &'static str,
     /// What is wrong with the key. `None`: the message is "unknown key".
@@ -174,19 +174,19 @@ const NO_CATCH_ALL: Option<&str> = Some("is not known to this kind of action: it
 const USE_CHECK: Option<&str> = Some("make it a `[[check]]` if its output should be judged");
 
 /// Unknown keys that people often write, beside those of the tools' policies.
-const STRANGERS: &[Stranger] = &[
-    Stranger { table: "prerequisite", key: "tool", message: NO_CATCH_ALL, nearest: None, hint: USE_CHECK },
-    Stranger { table: "prerequisite", key: "policy", message: NO_CATCH_ALL, nearest: None, hint: USE_CHECK },
-    Stranger { table: "prerequisite", key: "coverage", message: NO_CATCH_ALL, nearest: None, hint: USE_CHECK },
-    Stranger { table: "prerequisite", key: "health", message: None, nearest: Some("ready"), hint: None },
-    Stranger { table: "cleanup", key: "tool", message: NO_CATCH_ALL, nearest: None, hint: USE_CHECK },
-    Stranger { table: "cleanup", key: "policy", message: NO_CATCH_ALL, nearest: None, hint: USE_CHECK },
-    Stranger { table: "cleanup", key: "coverage", message: NO_CATCH_ALL, nearest: None, hint: USE_CHECK },
-    Stranger { table: "environment", key: "pass", message: None, nearest: Some("pass_environment"), hint: None },
-    Stranger { table: "environment", key: "file", message: None, nearest: Some("env_file"), hint: None },
-    Stranger { table: "", key: "isolation", message: None, nearest: Some("sandbox"), hint: None },
-    Stranger { table: "sandbox", key: "write", message: None, nearest: Some("writable"), hint: None },
-    Stranger { table: "sandbox", key: "pids", message: None, nearest: Some("processes"), hint: None },
+const STRANGERS: &[UnknownKey] = &[
+    UnknownKey { table: "prerequisite", key: "tool", message: NO_CATCH_ALL, nearest: None, hint: USE_CHECK },
+    UnknownKey { table: "prerequisite", key: "policy", message: NO_CATCH_ALL, nearest: None, hint: USE_CHECK },
+    UnknownKey { table: "prerequisite", key: "coverage", message: NO_CATCH_ALL, nearest: None, hint: USE_CHECK },
+    UnknownKey { table: "prerequisite", key: "health", message: None, nearest: Some("ready"), hint: None },
+    UnknownKey { table: "cleanup", key: "tool", message: NO_CATCH_ALL, nearest: None, hint: USE_CHECK },
+    UnknownKey { table: "cleanup", key: "policy", message: NO_CATCH_ALL, nearest: None, hint: USE_CHECK },
+    UnknownKey { table: "cleanup", key: "coverage", message: NO_CATCH_ALL, nearest: None, hint: USE_CHECK },
+    UnknownKey { table: "environment", key: "pass", message: None, nearest: Some("pass_environment"), hint: None },
+    UnknownKey { table: "environment", key: "file", message: None, nearest: Some("env_file"), hint: None },
+    UnknownKey { table: "", key: "isolation", message: None, nearest: Some("sandbox"), hint: None },
+    UnknownKey { table: "sandbox", key: "write", message: None, nearest: Some("writable"), hint: None },
+    UnknownKey { table: "sandbox", key: "pids", message: None, nearest: Some("processes"), hint: None },
 ];
 
 /// Returns the keys of a tool's policy.
@@ -199,11 +199,11 @@ fn policy_keys(tool: Tool) -> &'static [&'static str] {
 }
 
 /// Returns the special explanation of an unknown key; `None` if only the general one applies.
-pub(super) fn strange_key(table: &str, key: &str) -> Option<Wrong> {
-    let unknown = || Wrong::new(format!("unknown key `{key}`"));
+pub(super) fn strange_key(table: &str, key: &str) -> Option<WrongValue> {
+    let unknown = || WrongValue::new(format!("unknown key `{key}`"));
     if let Some(row) = STRANGERS.iter().find(|row| row.table == table && row.key == key) {
-        let wrong = row.message.map_or_else(unknown, |message| Wrong::new(format!("`{key}` {message}")));
-        return Some(row.hint.into_iter().fold(wrong.nearest(row.nearest), Wrong::hint));
+        let wrong = row.message.map_or_else(unknown, |message| WrongValue::new(format!("`{key}` {message}")));
+        return Some(row.hint.into_iter().fold(wrong.nearest(row.nearest), WrongValue::hint));
     }
     let mut judged = Tool::ALL.into_iter().filter(|tool| tool.findings().is_some());
     if table == "policy" {
@@ -212,7 +212,8 @@ pub(super) fn strange_key(table: &str, key: &str) -> Option<Wrong> {
     }
     let word = judged.map(Tool::word).find(|word| table.strip_prefix("policy.") == Some(word))?;
     POLICY_KEYS.contains(&key).then(|| {
-        let wrong = Wrong::new(format!("`{key}` is a setting of linters: {word} reports errors only and has no rules by name"));
+        let wrong =
+            WrongValue::new(format!("`{key}` is a setting of linters: {word} reports errors only and has no rules by name"));
         wrong.hint(format!("write it under a linter, for example `[policy.eslint]`, or choose a `block_on` for {word}"))
     })
 }
@@ -223,7 +224,7 @@ pub(super) fn keys_of(table: &str) -> &'static [&'static str] {
 }
 
 /// Returns the headers of the tables that have a key, such as `[watch]` and `[[check]]`.
-pub(super) fn homes_of(key: &str) -> Vec<String> {
+pub(super) fn tables_with_key(key: &str) -> Vec<String> {
     let homes = TABLES.iter().filter(|known| !known.name.is_empty() && known.keys.contains(&key));
     homes.map(|known| header(&known.name)).collect()
 }

@@ -12,7 +12,6 @@ mod govern;
 mod keys;
 mod nearest;
 mod paths;
-mod placed;
 mod policy;
 mod read;
 mod sandbox;
@@ -22,11 +21,11 @@ mod settings;
 #[cfg(test)]
 mod tests;
 mod values;
+mod written_value;
 
 pub use default_text::default_text;
 pub use duration::{duration_text, parse_duration};
 pub use nearest::nearest;
-pub use placed::Placed;
 pub use policy::strategy_word;
 pub use read::read;
 pub use settings::{
@@ -34,3 +33,4 @@ pub use settings::{
     ModelSettings, PolicyOverride, PolicySettings, Prerequisite, QueueSettings, RuleOverride, RunSettings, SandboxMode,
     SandboxSettings, TaskSettings, WarningOverride, WatchSettings, WatchedTasks,
 };
+pub use written_value::WrittenValue;

@@ -5,35 +5,35 @@ use std::path::{Component, Path};
 use toml::Spanned;
 use toml::de::DeValue;
 
-use crate::config::values::{Wrong, filled_text, text};
+use crate::config::values::{WrongValue, filled_text, text};
 
 /// Reads the path of a file or directory below the project's root. The result has neither `.` components nor a slash at its end.
-pub(super) fn inner_path(example: &'static str) -> impl Fn(&Spanned<DeValue<'_>>) -> Result<String, Wrong> {
+pub(super) fn inner_path(example: &'static str) -> impl Fn(&Spanned<DeValue<'_>>) -> Result<String, WrongValue> {
     move |value| filled_text(example)(value).and_then(|path| normalised(&path))
 }
 
 /// Reads the path of a file below the project's root.
-pub(super) fn inner_file(example: &'static str) -> impl Fn(&Spanned<DeValue<'_>>) -> Result<String, Wrong> {
+pub(super) fn inner_file(example: &'static str) -> impl Fn(&Spanned<DeValue<'_>>) -> Result<String, WrongValue> {
     move |value| {
         let path = inner_path(example)(value)?;
-        if path.is_empty() { Err(Wrong::new("the project's root is not a file").example(example)) } else { Ok(path) }
+        if path.is_empty() { Err(WrongValue::new("the project's root is not a file").example(example)) } else { Ok(path) }
     }
 }
 
 /// Reads the name of the link in the project. An empty name means that no link is made.
-pub(super) fn link_name(value: &Spanned<DeValue<'_>>) -> Result<String, Wrong> {
+pub(super) fn link_name(value: &Spanned<DeValue<'_>>) -> Result<String, WrongValue> {
     const EXAMPLE: &str = "\"evidence\"";
     let name = text(EXAMPLE)(value)?;
     if name.is_empty() {
         return Ok(name);
     }
     let is_name = !name.starts_with('.') && !name.contains(|character: char| character == '/' || character.is_control());
-    if is_name { Ok(name) } else { Err(Wrong::new("the link is one visible name in the project's root").example(EXAMPLE)) }
+    if is_name { Ok(name) } else { Err(WrongValue::new("the link is one visible name in the project's root").example(EXAMPLE)) }
 }
 
 /// Reads the path of the task list; empty means that there is none. Only Markdown files are allowed: the list does not belong to
 /// the tree, so source code could otherwise be hidden from the digest.
-pub(super) fn task_list(value: &Spanned<DeValue<'_>>) -> Result<String, Wrong> {
+pub(super) fn task_list(value: &Spanned<DeValue<'_>>) -> Result<String, WrongValue> {
     const EXAMPLE: &str = "\"tasks.md\"";
     let path = text(EXAMPLE)(value)?;
     if path.is_empty() {
@@ -44,40 +44,41 @@ pub(super) fn task_list(value: &Spanned<DeValue<'_>>) -> Result<String, Wrong> {
     if is_plain && Path::new(&path).extension().is_some_and(|extension| extension == "md") {
         return Ok(path);
     }
-    Err(Wrong::new("the task list is a Markdown file below the project's root, with a name that ends in `.md`").example(EXAMPLE))
+    Err(WrongValue::new("the task list is a Markdown file below the project's root, with a name that ends in `.md`")
+        .example(EXAMPLE))
 }
 
 /// Reads a glob for paths that are relative to the project.
-pub(super) fn glob(value: &Spanned<DeValue<'_>>) -> Result<String, Wrong> {
+pub(super) fn glob(value: &Spanned<DeValue<'_>>) -> Result<String, WrongValue> {
     let pattern = filled_text("\"src/**/*.py\"")(value)?;
     match globset::Glob::new(&pattern) {
         Ok(_) => Ok(pattern),
-        Err(error) => Err(Wrong::new(format!("not a glob: {}", error.kind())).hint("for example \"src/**/*.py\"")),
+        Err(error) => Err(WrongValue::new(format!("not a glob: {}", error.kind())).hint("for example \"src/**/*.py\"")),
     }
 }
 
 /// Reads a pattern in the syntax of `.gitignore`.
-pub(super) fn ignore_pattern(value: &Spanned<DeValue<'_>>) -> Result<String, Wrong> {
+pub(super) fn ignore_pattern(value: &Spanned<DeValue<'_>>) -> Result<String, WrongValue> {
     let pattern = filled_text("\"*.log\"")(value)?;
     if pattern.contains('\n') {
-        return Err(Wrong::new("a pattern is one line").hint("write each pattern as its own element of the list"));
+        return Err(WrongValue::new("a pattern is one line").hint("write each pattern as its own element of the list"));
     }
     match ignore::gitignore::GitignoreBuilder::new("").add_line(None, &pattern) {
         Ok(_) => Ok(pattern),
-        Err(error) => Err(Wrong::new(format!("not a pattern as .gitignore has them: {error}"))),
+        Err(error) => Err(WrongValue::new(format!("not a pattern as .gitignore has them: {error}"))),
     }
 }
 
-fn normalised(path: &str) -> Result<String, Wrong> {
+fn normalised(path: &str) -> Result<String, WrongValue> {
     const INSIDE: &str = "name something below the project's root, relative to it";
     let mut parts = Vec::new();
     for component in Path::new(path).components() {
         match component {
             Component::Normal(name) => parts.push(name.to_string_lossy().into_owned()),
             Component::CurDir => {}
-            Component::ParentDir => return Err(Wrong::new(format!("`{path}` may leave the project by `..`")).hint(INSIDE)),
+            Component::ParentDir => return Err(WrongValue::new(format!("`{path}` may leave the project by `..`")).hint(INSIDE)),
             Component::RootDir | Component::Prefix(_) => {
-                return Err(Wrong::new(format!("`{path}` is an absolute path")).hint(INSIDE));
+                return Err(WrongValue::new(format!("`{path}` is an absolute path")).hint(INSIDE));
             }
         }
     }

@@ -17,7 +17,7 @@ use crate::config::section::{Document, DocumentState, Section};
 use crate::config::settings::{
     Configuration, EnvironmentSettings, EvidenceSettings, QueueSettings, TaskSettings, WatchSettings, WatchedTasks,
 };
-use crate::config::values::{Wrong, boolean, choice, count, duration, filled_text, list, size, text, variable_name};
+use crate::config::values::{WrongValue, boolean, choice, count, duration, filled_text, list, size, text, variable_name};
 use crate::model::{ByteSize, CollectionErrorPolicy, OnChange, Problem, RetentionLimits, RoutingSettings, TaskId};
 
 /// The name the defaults go by.
@@ -97,12 +97,12 @@ fn read_top(document: &mut Document<'_>, top: &Section<'_>, file_name: &str) -> 
 /// Means every task of every specification.
 const EVERY_TASK: &str = "*";
 
-fn task_name(value: &Spanned<DeValue<'_>>) -> Result<String, Wrong> {
+fn task_name(value: &Spanned<DeValue<'_>>) -> Result<String, WrongValue> {
     let name = filled_text("\"T117\"")(value)?;
     if name == EVERY_TASK || TaskId::try_from(name.as_str()).is_ok() {
         return Ok(name);
     }
-    Err(Wrong::new(format!("`{name}` is no task"))
+    Err(WrongValue::new(format!("`{name}` is no task"))
         .hint("write `default`, a task's id such as `T117`, or `*` for every task there is"))
 }
 
@@ -124,7 +124,7 @@ fn read_watch(section: &Section<'_>, document: &mut Document<'_>) -> WatchSettin
     if longest_burst.value < quiet.value {
         // If only `quiet` is written, the default of `longest_burst` is raised to it without an error.
         if let Some(place) = longest_burst.place {
-            let wrong = Wrong::new("a burst cannot be cut off before it has been quiet once");
+            let wrong = WrongValue::new("a burst cannot be cut off before it has been quiet once");
             let hint = format!("make it at least as long as `quiet`, which is {}", duration_text(quiet.value));
             document.report_at(place, &section.key_path("longest_burst"), wrong.hint(hint));
         }
@@ -219,10 +219,10 @@ fn shown(mut problems: Vec<Problem>) -> Vec<Problem> {
     problems
 }
 
-fn syntax_problem(message: &str, offending: &str) -> Wrong {
+fn syntax_problem(message: &str, offending: &str) -> WrongValue {
     match message {
-        "duplicate key" => Wrong::new(format!("`{offending}` is written twice")).hint("keep one of the two"),
-        "string values must be quoted, expected literal string" if offending.is_empty() => Wrong::new("a value is missing"),
-        _ => Wrong::new(format!("not valid TOML: {}", message.replace('\n', ", "))),
+        "duplicate key" => WrongValue::new(format!("`{offending}` is written twice")).hint("keep one of the two"),
+        "string values must be quoted, expected literal string" if offending.is_empty() => WrongValue::new("a value is missing"),
+        _ => WrongValue::new(format!("not valid TOML: {}", message.replace('\n', ", "))),
     }
 }

@@ -5,7 +5,7 @@ use toml::de::DeValue;
 
 use crate::config::section::{Document, Section};
 use crate::config::settings::{HomeAccess, SandboxMode, SandboxSettings};
-use crate::config::values::{Wrong, choice, count, filled_text, list, or_off, size};
+use crate::config::values::{WrongValue, choice, count, filled_text, list, or_off, size};
 use crate::model::ByteSize;
 
 const MODE: &[(&str, SandboxMode)] = &[("auto", SandboxMode::Auto), ("require", SandboxMode::Require), ("off", SandboxMode::Off)];
@@ -32,27 +32,29 @@ pub(super) fn read_sandbox(section: &Section<'_>, document: &mut Document<'_>) -
 }
 
 /// Reads a path that is relative to the project, absolute, or below HOME (`~/…`).
-pub(super) fn place(example: &'static str) -> impl Fn(&Spanned<DeValue<'_>>) -> Result<String, Wrong> {
+pub(super) fn place(example: &'static str) -> impl Fn(&Spanned<DeValue<'_>>) -> Result<String, WrongValue> {
     move |value| {
         let path = filled_text(example)(value)?;
         if path.starts_with('$') {
-            return Err(Wrong::new(format!("`{path}` names a variable, and none is replaced here")).hint("write `~/…` for HOME"));
+            return Err(
+                WrongValue::new(format!("`{path}` names a variable, and none is replaced here")).hint("write `~/…` for HOME")
+            );
         }
         if path.starts_with('~') && path != "~" && !path.starts_with("~/") {
-            return Err(Wrong::new(format!("`{path}` names another user's home")).hint("write an absolute path"));
+            return Err(WrongValue::new(format!("`{path}` names another user's home")).hint("write an absolute path"));
         }
         Ok(path)
     }
 }
 
 /// Reads a path that is absolute or below HOME.
-pub(super) fn fixed_place(example: &'static str) -> impl Fn(&Spanned<DeValue<'_>>) -> Result<String, Wrong> {
+pub(super) fn fixed_place(example: &'static str) -> impl Fn(&Spanned<DeValue<'_>>) -> Result<String, WrongValue> {
     move |value| {
         let path = place(example)(value)?;
         if path.starts_with(['/', '~']) {
             Ok(path)
         } else {
-            Err(Wrong::new(format!("`{path}` is a relative path")).example(example))
+            Err(WrongValue::new(format!("`{path}` is a relative path")).example(example))
         }
     }
 }

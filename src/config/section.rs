@@ -9,8 +9,8 @@ use toml::de::{DeTable, DeValue};
 
 use crate::config::keys;
 use crate::config::nearest::nearest;
-use crate::config::placed::Placed;
-use crate::config::values::Wrong;
+use crate::config::values::WrongValue;
+use crate::config::written_value::WrittenValue;
 use crate::model::{Problem, TextPosition};
 
 /// The text that is being read, and the problems found in it so far.
@@ -59,13 +59,13 @@ impl<'t> Document<'t> {
     }
 
     /// Reports a problem with a byte range of the text.
-    pub(super) fn report(&mut self, key_path: &str, span: &Range<usize>, wrong: Wrong) {
+    pub(super) fn report(&mut self, key_path: &str, span: &Range<usize>, wrong: WrongValue) {
         let span = wrong.element.as_ref().map_or(span, |(_, span)| span).clone();
         self.report_at(self.place(span.start), key_path, wrong);
     }
 
     /// Reports a problem at a line and column.
-    pub(super) fn report_at(&mut self, place: TextPosition, key_path: &str, wrong: Wrong) {
+    pub(super) fn report_at(&mut self, place: TextPosition, key_path: &str, wrong: WrongValue) {
         let pointer = match wrong.element {
             Some((element, _)) => format!("{key_path}[{element}]"),
             None => key_path.to_owned(),
@@ -74,7 +74,7 @@ impl<'t> Document<'t> {
     }
 
     /// Reports that something is missing. Does nothing if the text has syntax errors, because the parser may have lost it.
-    pub(super) fn report_absent(&mut self, section: &Section<'_>, key: &str, wrong: Wrong) {
+    pub(super) fn report_absent(&mut self, section: &Section<'_>, key: &str, wrong: WrongValue) {
         if self.state == DocumentState::Whole {
             let span = section.span.clone().unwrap_or(0..0);
             self.report(&section.key_path(key), &span, wrong);
@@ -115,12 +115,12 @@ impl<'d> Section<'d> {
         }
     }
 
-    fn unknown(&self, name: &str, known: &[&'static str]) -> Wrong {
+    fn unknown(&self, name: &str, known: &[&'static str]) -> WrongValue {
         if let Some(wrong) = keys::strange_key(&self.table, name) {
             return wrong;
         }
-        let plain = Wrong::new(format!("unknown key `{name}`"));
-        let homes = keys::homes_of(name);
+        let plain = WrongValue::new(format!("unknown key `{name}`"));
+        let homes = keys::tables_with_key(name);
         if !homes.is_empty() {
             return plain.hint(format!("`{name}` belongs under {}", homes.join(" or ")));
         }
@@ -136,20 +136,20 @@ impl<'d> Section<'d> {
         &self,
         document: &mut Document<'_>,
         key: &'static str,
-        read: impl Fn(&Spanned<DeValue<'_>>) -> Result<T, Wrong>,
-    ) -> Option<Placed<T>> {
+        read: impl Fn(&Spanned<DeValue<'_>>) -> Result<T, WrongValue>,
+    ) -> Option<WrittenValue<T>> {
         debug_assert!(keys::keys_of(&self.table).contains(&key), "`{key}` is not listed in keys.rs");
         if let Some(value) = self.written_value(key) {
             match read(value) {
-                Ok(read) => return Some(Placed { value: read, place: Some(document.place(value.span().start)) }),
+                Ok(read) => return Some(WrittenValue { value: read, place: Some(document.place(value.span().start)) }),
                 Err(wrong) => document.report(&self.key_path(key), &value.span(), wrong.with_key(key)),
             }
         }
-        self.fallback.and_then(|fallback| fallback.get(key)).and_then(|value| read(value).ok()).map(Placed::unwritten)
+        self.fallback.and_then(|fallback| fallback.get(key)).and_then(|value| read(value).ok()).map(WrittenValue::unwritten)
     }
 
     /// Reports a key that is written but not allowed here.
-    pub(super) fn refuse(&self, document: &mut Document<'_>, key: &str, wrong: Wrong) {
+    pub(super) fn refuse(&self, document: &mut Document<'_>, key: &str, wrong: WrongValue) {
         if let Some(value) = self.written_value(key) {
             document.report(&self.key_path(key), &value.span(), wrong);
         }
@@ -160,8 +160,8 @@ impl<'d> Section<'d> {
         &self,
         document: &mut Document<'_>,
         key: &'static str,
-        read: impl Fn(&Spanned<DeValue<'_>>) -> Result<T, Wrong>,
-    ) -> Placed<T> {
+        read: impl Fn(&Spanned<DeValue<'_>>) -> Result<T, WrongValue>,
+    ) -> WrittenValue<T> {
         self.optional(document, key, read).expect("a test reads every setting from default.toml")
     }
 
@@ -174,7 +174,8 @@ impl<'d> Section<'d> {
             section.written = value.get_ref().as_table();
             section.span = Some(value.span());
             if section.written.is_none() {
-                let wrong = Wrong::kind("a table", value.get_ref()).hint(format!("write `{}`", keys::header(&section.table)));
+                let wrong =
+                    WrongValue::kind("a table", value.get_ref()).hint(format!("write `{}`", keys::header(&section.table)));
                 document.report(&section.path, &value.span(), wrong);
             }
             section.check_keys(document);
@@ -187,7 +188,8 @@ impl<'d> Section<'d> {
         let Some(value) = self.written_value(key) else { return Vec::new() };
         let header = keys::header(key);
         let Some(elements) = value.get_ref().as_array() else {
-            let wrong = Wrong::kind("a list of tables", value.get_ref()).hint(format!("write `{header}`, in double brackets"));
+            let wrong =
+                WrongValue::kind("a list of tables", value.get_ref()).hint(format!("write `{header}`, in double brackets"));
             document.report(key, &value.span(), wrong);
             return Vec::new();
         };
@@ -195,7 +197,7 @@ impl<'d> Section<'d> {
         for (index, element) in elements.iter().enumerate() {
             let path = format!("{key}[{}]", index + 1);
             let Some(written) = element.get_ref().as_table() else {
-                let wrong = Wrong::kind("a table", element.get_ref()).hint(format!("write `{header}`"));
+                let wrong = WrongValue::kind("a table", element.get_ref()).hint(format!("write `{header}`"));
                 document.report(&path, &element.span(), wrong);
                 continue;
             };

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::config::command::{Shell, command};
 use crate::config::section::{Document, Section};
-use crate::config::values::{Wrong, boolean, duration, filled_text, number};
+use crate::config::values::{WrongValue, boolean, duration, filled_text, number};
 use crate::model::{HealthUrl, ReadyCheck, Service};
 
 const EXAMPLE: &str = "ready = { port = 4173 }";
@@ -37,16 +37,16 @@ pub(super) fn read_service(section: &Section<'_>, document: &mut Document<'_>) -
         // A misspelt `service` is reported as one problem. Do not report `ready` as well, because the misspelling causes that
         // error.
         if service.is_some() || !section.has("service") {
-            let wrong = Wrong::new("only a service has a `ready`: an ordinary prerequisite is done when its command ends");
+            let wrong = WrongValue::new("only a service has a `ready`: an ordinary prerequisite is done when its command ends");
             section.refuse(document, "ready", wrong.hint("add `service = true`, or remove it"));
         }
         return None;
     }
     for (key, why) in NOT_OF_A_SERVICE {
-        section.refuse(document, key, Wrong::new(*why).hint("remove it, or `service = true`"));
+        section.refuse(document, key, WrongValue::new(*why).hint("remove it, or `service = true`"));
     }
     if !section.has("ready") {
-        let wrong = Wrong::new("`ready` is missing: without it nobody knows when the checks may start");
+        let wrong = WrongValue::new("`ready` is missing: without it nobody knows when the checks may start");
         document.report_absent(section, "ready", wrong.hint(format!("say what to look at, for example `{EXAMPLE}`")));
     }
     read_ready(&ready, document)
@@ -55,11 +55,11 @@ pub(super) fn read_service(section: &Section<'_>, document: &mut Document<'_>) -
 fn read_ready(ready: &Section<'_>, document: &mut Document<'_>) -> Option<Service> {
     let said: Vec<&str> = LOOKS.iter().copied().filter(|key| ready.has(key)).collect();
     if ready.is_written() && said.is_empty() {
-        let wrong = Wrong::new("one of `url`, `port` and `command` says what to look at");
+        let wrong = WrongValue::new("one of `url`, `port` and `command` says what to look at");
         document.report_absent(ready, "port", wrong.hint(format!("for example `{EXAMPLE}`")));
     }
     for key in said.iter().skip(1) {
-        let wrong = Wrong::new(format!("`{}` says already what to look at", said[0]));
+        let wrong = WrongValue::new(format!("`{}` says already what to look at", said[0]));
         ready.refuse(document, key, wrong.hint("keep one of `url`, `port` and `command`"));
     }
     let url = ready.optional(document, "url", url).map(|url| ReadyCheck::Url(url.value));
@@ -77,16 +77,16 @@ fn read_ready(ready: &Section<'_>, document: &mut Document<'_>) -> Option<Servic
     })
 }
 
-fn url(value: &toml::Spanned<toml::de::DeValue<'_>>) -> Result<HealthUrl, Wrong> {
+fn url(value: &toml::Spanned<toml::de::DeValue<'_>>) -> Result<HealthUrl, WrongValue> {
     const EXAMPLE: &str = "\"http://127.0.0.1:4173/healthz\"";
     let text = filled_text(EXAMPLE)(value)?;
     HealthUrl::try_from(text.as_str()).map_err(|error| {
-        Wrong::new(format!("not a URL that can be asked: {error}"))
+        WrongValue::new(format!("not a URL that can be asked: {error}"))
             .hint(format!("for example `url = {EXAMPLE}`; anything else can be asked by a `command`, such as curl"))
     })
 }
 
-fn port(value: &toml::Spanned<toml::de::DeValue<'_>>) -> Result<u16, Wrong> {
+fn port(value: &toml::Spanned<toml::de::DeValue<'_>>) -> Result<u16, WrongValue> {
     number(1..=65_535, "4173")(value).map(|port| u16::try_from(port).expect("the range is checked"))
 }
 

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use crate::config::placed::Placed;
+use crate::config::written_value::WrittenValue;
 use crate::model::{
-    ActionDefaults, ApprovalTerms, BlockOn, ByteSize, CheckOrder, CommandLine, CoverageTarget, OnChange, OnSurvivors, Once,
-    PolicyCategory, RetentionLimits, Reuse, RoutingSettings, Service, TaskId, Tool,
+    ActionDefaults, ApprovalTerms, BlockOn, ByteSize, CheckOrder, CommandLine, CoverageTarget, OnChange, OnSurvivors,
+    PolicyCategory, RetentionLimits, Reuse, RoutingSettings, Service, SkipWhileUnchanged, TaskId, Tool,
 };
 
 /// All settings of `proctor.toml`. Two configurations are equal if their values are, whatever lines they are written on.
@@ -39,7 +39,7 @@ pub struct ApprovalSettings {
     /// Its `signers` are empty here: the file of keys is read later. If only a signature may approve, `allowed_signers` is set.
     pub terms: ApprovalTerms,
     /// The file with the keys of the people who may approve, relative to the project or absolute; `None` if there is none.
-    pub allowed_signers: Option<Placed<String>>,
+    pub allowed_signers: Option<WrittenValue<String>>,
 }
 
 /// The settings that checks, prerequisites and cleanups have in common.
@@ -48,11 +48,11 @@ pub struct ActionSettings {
     /// The action's list and its position from 1: `check[2]`.
     pub key_path: String,
     /// The name, unique in the file. Problems with the whole action point to the name's place.
-    pub name: Placed<String>,
+    pub name: WrittenValue<String>,
     /// `None` for a check with a `tool`: proctor then uses the tool's own command.
-    pub command: Option<Placed<CommandLine>>,
+    pub command: Option<WrittenValue<CommandLine>>,
     /// The working directory, relative to the project; `None` if it is not written.
-    pub directory: Option<Placed<String>>,
+    pub directory: Option<WrittenValue<String>>,
     /// Environment variables for this action only.
     pub environment: BTreeMap<String, String>,
     /// The wall-clock limit.
@@ -64,7 +64,7 @@ pub struct ActionSettings {
     /// The time limit for stopping the action. It may exceed `timeout`, because it starts when that has passed.
     pub grace: Duration,
     /// Exit codes that count as success for a generic command. `None` if not written, which means only 0.
-    pub expected_exit_codes: Option<Placed<Vec<i32>>>,
+    pub expected_exit_codes: Option<WrittenValue<Vec<i32>>>,
     /// Whether processes that the action leaves behind make it fail.
     pub on_survivors: OnSurvivors,
 }
@@ -74,24 +74,24 @@ pub struct ActionSettings {
 pub struct Check {
     pub action: ActionSettings,
     /// `None`: the tool is recognised from the command.
-    pub tool: Option<Placed<Tool>>,
+    pub tool: Option<WrittenValue<Tool>>,
     /// Globs of the files that trigger the check; empty means every file.
     pub paths: Vec<String>,
     /// The names of the checks that must have ended before this one starts.
-    pub after: Placed<Vec<String>>,
+    pub after: WrittenValue<Vec<String>>,
     /// How often the check is repeated if an attempt does not succeed.
     pub retries: u8,
     /// When the result of an earlier run may be used instead of running the check.
     pub reuse: Reuse,
     /// The file with the prompt for the reviewer of a review; `None` for no prompt.
-    pub prompt: Option<Placed<String>>,
+    pub prompt: Option<WrittenValue<String>>,
     /// Whether a review's verdict line may have emphasis around its label alone. `None` if not written, which means yes.
-    pub accept_split_emphasis: Option<Placed<bool>>,
-    pub coverage: Option<Placed<CoverageTarget>>,
+    pub accept_split_emphasis: Option<WrittenValue<bool>>,
+    pub coverage: Option<WrittenValue<CoverageTarget>>,
     /// Whether control tests, which must fail, are run before the check.
     pub control: bool,
     /// Where the policy differs from the tool's policy.
-    pub policy: Placed<PolicyOverride>,
+    pub policy: WrittenValue<PolicyOverride>,
 }
 
 /// A `[[prerequisite]]`: an action that must succeed before the checks start.
@@ -99,7 +99,7 @@ pub struct Check {
 pub struct Prerequisite {
     pub action: ActionSettings,
     /// When the prerequisite may be skipped because it was done earlier.
-    pub once: Once,
+    pub once: SkipWhileUnchanged,
     /// The settings of a service. `None`: the prerequisite is done when its command ends.
     pub service: Option<Service>,
 }
@@ -283,7 +283,7 @@ pub enum HomeAccess {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PolicySettings {
     /// The strategies of categories, for tools that do not say their own (C23).
-    pub categories: BTreeMap<PolicyCategory, Placed<BlockOn>>,
+    pub categories: BTreeMap<PolicyCategory, WrittenValue<BlockOn>>,
     /// `[policy.eslint]` and its like, for every tool that a policy judges.
     pub tools: BTreeMap<Tool, PolicyOverride>,
 }
@@ -295,7 +295,7 @@ impl PolicySettings {
     }
 
     /// Returns the strategy for a category; `None` if it is not written.
-    pub fn of_category(&self, category: PolicyCategory) -> Option<&Placed<BlockOn>> {
+    pub fn for_category(&self, category: PolicyCategory) -> Option<&WrittenValue<BlockOn>> {
         self.categories.get(&category)
     }
 }
@@ -305,8 +305,8 @@ impl PolicySettings {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct PolicyOverride {
     /// Whether the tool's findings count. `false` is the same as `block_on = "never"` (C22).
-    pub enabled: Option<Placed<bool>>,
-    pub block_on: Option<Placed<BlockOn>>,
+    pub enabled: Option<WrittenValue<bool>>,
+    pub block_on: Option<WrittenValue<BlockOn>>,
     /// What is said about warnings; only linters have them.
     pub warnings: WarningOverride,
     /// What is said about single rules; only linters have them.
@@ -317,18 +317,18 @@ pub struct PolicyOverride {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct WarningOverride {
     /// Whether they count as errors (`treat_warnings_as_errors`).
-    pub as_errors: Option<Placed<bool>>,
+    pub as_errors: Option<WrittenValue<bool>>,
     /// More of them than this block (`max_warnings`).
-    pub at_most: Option<Placed<u32>>,
+    pub at_most: Option<WrittenValue<u32>>,
 }
 
 /// What is said about single rules of a linter.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct RuleOverride {
     /// Rules whose findings are dropped (`ignored_rules`).
-    pub ignored: Option<Placed<Vec<String>>>,
+    pub ignored: Option<WrittenValue<Vec<String>>>,
     /// Rules whose findings count as errors (`error_on_rules`).
-    pub as_errors: Option<Placed<Vec<String>>>,
+    pub as_errors: Option<WrittenValue<Vec<String>>>,
 }
 
 impl Configuration {
@@ -343,10 +343,10 @@ impl PolicyOverride {
     /// Returns the keys that are written here but work only for linters with named rules.
     pub fn linter_keys(&self) -> Vec<&'static str> {
         let rows = [
-            ("treat_warnings_as_errors", self.warnings.as_errors.as_ref().is_some_and(Placed::is_written)),
-            ("max_warnings", self.warnings.at_most.as_ref().is_some_and(Placed::is_written)),
-            ("ignored_rules", self.rules.ignored.as_ref().is_some_and(Placed::is_written)),
-            ("error_on_rules", self.rules.as_errors.as_ref().is_some_and(Placed::is_written)),
+            ("treat_warnings_as_errors", self.warnings.as_errors.as_ref().is_some_and(WrittenValue::is_written)),
+            ("max_warnings", self.warnings.at_most.as_ref().is_some_and(WrittenValue::is_written)),
+            ("ignored_rules", self.rules.ignored.as_ref().is_some_and(WrittenValue::is_written)),
+            ("error_on_rules", self.rules.as_errors.as_ref().is_some_and(WrittenValue::is_written)),
         ];
         rows.into_iter().filter(|(_, written)| *written).map(|(key, _)| key).collect()
     }

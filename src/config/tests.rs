@@ -6,7 +6,7 @@ use insta::assert_snapshot;
 use proptest::prelude::{Just, Strategy, any, prop, prop_oneof, proptest};
 
 use crate::config::keys::TABLES;
-use crate::config::{ActionSettings, Configuration, HomeAccess, Placed, SandboxMode, SandboxSettings, default_text, read};
+use crate::config::{ActionSettings, Configuration, HomeAccess, SandboxMode, SandboxSettings, WrittenValue, default_text, read};
 use crate::model::{
     BlockOn, ByteSize, CheckOrder, CollectionErrorPolicy, OnChange, OnProtectedChange, OnSurvivors, PolicyCategory, Reuse,
     RoutingSettings, Tool,
@@ -266,7 +266,7 @@ fn the_default_file_says_exactly_the_defaults() {
     assert_eq!((approval.terms.require_signature, &approval.allowed_signers), (false, &None));
     for tool in Tool::ALL {
         let stated = defaults.policy.of(tool).and_then(|said| said.block_on.clone());
-        assert_eq!(stated, tool.default_strategy().map(Placed::unwritten), "{tool:?}");
+        assert_eq!(stated, tool.default_strategy().map(WrittenValue::unwritten), "{tool:?}");
     }
 }
 
@@ -404,7 +404,7 @@ fn everything_that_can_be_said_is_understood() {
     assert_eq!(read.watch.longest_burst, Duration::from_secs(2), "a burst lasts at least as long as its quiet");
     assert_eq!((read.watch.git_wait, read.watch.sweep), (Duration::ZERO, None), "zero is never");
     assert_eq!((read.queue.max_parallel, read.queue.wait), (Some(2), Duration::from_secs(90)));
-    assert_eq!(read.policy.of_category(PolicyCategory::Linting).map(|placed| placed.value), Some(BlockOn::WarnOnly));
+    assert_eq!(read.policy.for_category(PolicyCategory::Linting).map(|placed| placed.value), Some(BlockOn::WarnOnly));
     assert_eq!(read.approval.terms.protect, ["tests/**", "conftest.py"]);
     assert_eq!(read.approval.terms.on_protected_change, OnProtectedChange::HumanReview);
     assert!(read.approval.terms.require_signature);

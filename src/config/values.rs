@@ -13,8 +13,8 @@ use crate::model::{ByteSize, Problem, quoted_text};
 
 /// An error in a value, before its place in the file is known.
 #[derive(Debug, Default)]
-pub(super) struct Wrong {
-    /// Boxed to keep `Result<T, Wrong>` small.
+pub(super) struct WrongValue {
+    /// Boxed to keep `Result<T, WrongValue>` small.
     pub(super) problem: Box<Problem>,
     /// An example of a correct value, without the key.
     pub(super) example: Option<&'static str>,
@@ -24,7 +24,7 @@ pub(super) struct Wrong {
 
 type Value<'i> = Spanned<DeValue<'i>>;
 
-impl Wrong {
+impl WrongValue {
     /// Returns an error with a message only.
     pub(super) fn new(message: impl Into<String>) -> Self {
         Self { problem: Box::new(Problem::new("", message)), ..Self::default() }
@@ -72,48 +72,51 @@ impl Wrong {
 }
 
 /// Reads a text, which may be empty.
-pub(super) fn text(example: &'static str) -> impl Fn(&Value<'_>) -> Result<String, Wrong> {
+pub(super) fn text(example: &'static str) -> impl Fn(&Value<'_>) -> Result<String, WrongValue> {
     move |value| {
         let value = value.get_ref();
-        let text = value.as_str().ok_or_else(|| Wrong::kind("a string", value).example(example))?;
+        let text = value.as_str().ok_or_else(|| WrongValue::kind("a string", value).example(example))?;
         if text.contains('\0') {
-            return Err(Wrong::new("a NUL character cannot be part of it").hint("remove `\\u0000`"));
+            return Err(WrongValue::new("a NUL character cannot be part of it").hint("remove `\\u0000`"));
         }
         Ok(text.to_owned())
     }
 }
 
 /// Reads a text that is not blank.
-pub(super) fn filled_text(example: &'static str) -> impl Fn(&Value<'_>) -> Result<String, Wrong> {
+pub(super) fn filled_text(example: &'static str) -> impl Fn(&Value<'_>) -> Result<String, WrongValue> {
     move |value| {
         let read = text(example)(value)?;
-        if read.trim().is_empty() { Err(Wrong::new("it is empty").example(example)) } else { Ok(read) }
+        if read.trim().is_empty() { Err(WrongValue::new("it is empty").example(example)) } else { Ok(read) }
     }
 }
 
-pub(super) fn boolean(value: &Value<'_>) -> Result<bool, Wrong> {
+pub(super) fn boolean(value: &Value<'_>) -> Result<bool, WrongValue> {
     let value = value.get_ref();
-    value.as_bool().ok_or_else(|| Wrong::kind("`true` or `false`", value).example("true"))
+    value.as_bool().ok_or_else(|| WrongValue::kind("`true` or `false`", value).example("true"))
 }
 
 /// Reads a whole number within a range.
-pub(super) fn number(range: RangeInclusive<i64>, example: &'static str) -> impl Fn(&Value<'_>) -> Result<i64, Wrong> {
+pub(super) fn number(range: RangeInclusive<i64>, example: &'static str) -> impl Fn(&Value<'_>) -> Result<i64, WrongValue> {
     move |value| {
         let value = value.get_ref();
-        let integer = value.as_integer().ok_or_else(|| Wrong::kind("a whole number", value).example(example))?;
+        let integer = value.as_integer().ok_or_else(|| WrongValue::kind("a whole number", value).example(example))?;
         let number = i64::from_str_radix(integer.as_str(), integer.radix()).ok().filter(|number| range.contains(number));
         let limits = || format!("a number from {} to {} is expected", range.start(), range.end());
-        number.ok_or_else(|| Wrong::new(limits()).example(example))
+        number.ok_or_else(|| WrongValue::new(limits()).example(example))
     }
 }
 
 /// Reads a number that fits into `u32`.
-pub(super) fn count(range: RangeInclusive<u32>, example: &'static str) -> impl Fn(&Value<'_>) -> Result<u32, Wrong> {
+pub(super) fn count(range: RangeInclusive<u32>, example: &'static str) -> impl Fn(&Value<'_>) -> Result<u32, WrongValue> {
     let read = number(i64::from(*range.start())..=i64::from(*range.end()), example);
     move |value| read(value).map(|number| u32::try_from(number).expect("the range is one of u32"))
 }
 
-pub(super) fn duration(range: RangeInclusive<Duration>, example: &'static str) -> impl Fn(&Value<'_>) -> Result<Duration, Wrong> {
+pub(super) fn duration(
+    range: RangeInclusive<Duration>,
+    example: &'static str,
+) -> impl Fn(&Value<'_>) -> Result<Duration, WrongValue> {
     move |value| {
         let value = value.get_ref();
         let read = if let Some(integer) = value.as_integer() {
@@ -121,33 +124,38 @@ pub(super) fn duration(range: RangeInclusive<Duration>, example: &'static str) -
         } else if let Some(text) = value.as_str() {
             parse_duration(text)
         } else {
-            return Err(Wrong::kind("a duration", value).example(example));
+            return Err(WrongValue::kind("a duration", value).example(example));
         };
         let (least, most) = (duration_text(*range.start()), duration_text(*range.end()));
         match read {
             None => {
-                let wrong = Wrong::new("not a duration: a whole number and one of `ms`, `s`, `m`, `h` is expected");
+                let wrong = WrongValue::new("not a duration: a whole number and one of `ms`, `s`, `m`, `h` is expected");
                 Err(wrong.example(example))
             }
             Some(duration) if range.contains(&duration) => Ok(duration),
-            Some(_) => Err(Wrong::new(format!("a duration from {least} to {most} is expected")).example(example)),
+            Some(_) => Err(WrongValue::new(format!("a duration from {least} to {most} is expected")).example(example)),
         }
     }
 }
 
-pub(super) fn size(range: RangeInclusive<ByteSize>, example: &'static str) -> impl Fn(&Value<'_>) -> Result<ByteSize, Wrong> {
+pub(super) fn size(
+    range: RangeInclusive<ByteSize>,
+    example: &'static str,
+) -> impl Fn(&Value<'_>) -> Result<ByteSize, WrongValue> {
     move |value| {
         let value = value.get_ref();
-        let text = value.as_str().ok_or_else(|| Wrong::kind("a size", value).example(example))?;
+        let text = value.as_str().ok_or_else(|| WrongValue::kind("a size", value).example(example))?;
         let units = "not a size: a whole number and one of `B`, `kB`, `MB`, `GB`, `KiB`, `MiB`, `GiB` is expected";
-        let size = ByteSize::parse(text).ok_or_else(|| Wrong::new(units).example(example))?;
+        let size = ByteSize::parse(text).ok_or_else(|| WrongValue::new(units).example(example))?;
         let limits = || format!("a size from {} to {} is expected", range.start(), range.end());
-        if range.contains(&size) { Ok(size) } else { Err(Wrong::new(limits()).example(example)) }
+        if range.contains(&size) { Ok(size) } else { Err(WrongValue::new(limits()).example(example)) }
     }
 }
 
 /// Reads a value that may also be `"off"`, which gives `None`.
-pub(super) fn or_off<T>(read: impl Fn(&Value<'_>) -> Result<T, Wrong>) -> impl Fn(&Value<'_>) -> Result<Option<T>, Wrong> {
+pub(super) fn or_off<T>(
+    read: impl Fn(&Value<'_>) -> Result<T, WrongValue>,
+) -> impl Fn(&Value<'_>) -> Result<Option<T>, WrongValue> {
     move |value| {
         if value.get_ref().as_str() == Some("off") {
             return Ok(None);
@@ -160,70 +168,70 @@ pub(super) fn or_off<T>(read: impl Fn(&Value<'_>) -> Result<T, Wrong>) -> impl F
 }
 
 /// Reads one word of a fixed list.
-pub(super) fn choice<T: Copy>(words: &'static [(&'static str, T)]) -> impl Fn(&Value<'_>) -> Result<T, Wrong> {
+pub(super) fn choice<T: Copy>(words: &'static [(&'static str, T)]) -> impl Fn(&Value<'_>) -> Result<T, WrongValue> {
     move |value| {
         let value = value.get_ref();
         let all = || words.iter().map(|(word, _)| format!("\"{word}\"")).collect::<Vec<_>>().join(", ");
-        let text = value.as_str().ok_or_else(|| Wrong::kind(&format!("one of {}", all()), value))?;
+        let text = value.as_str().ok_or_else(|| WrongValue::kind(&format!("one of {}", all()), value))?;
         if let Some((_, chosen)) = words.iter().find(|(word, _)| *word == text) {
             return Ok(*chosen);
         }
         let nearest = nearest(text, words.iter().map(|(word, _)| *word));
-        Err(Wrong::new(format!("expected one of {}", all())).nearest(nearest))
+        Err(WrongValue::new(format!("expected one of {}", all())).nearest(nearest))
     }
 }
 
 /// Reads a list with a reader for its elements.
 pub(super) fn list<T>(
-    read: impl Fn(&Value<'_>) -> Result<T, Wrong>,
+    read: impl Fn(&Value<'_>) -> Result<T, WrongValue>,
     example: &'static str,
-) -> impl Fn(&Value<'_>) -> Result<Vec<T>, Wrong> {
+) -> impl Fn(&Value<'_>) -> Result<Vec<T>, WrongValue> {
     move |value| {
         let elements = value.get_ref().as_array();
-        let elements = elements.ok_or_else(|| Wrong::kind("a list", value.get_ref()).example(example))?;
+        let elements = elements.ok_or_else(|| WrongValue::kind("a list", value.get_ref()).example(example))?;
         let one = |(index, element): (usize, &Value<'_>)| {
-            read(element).map_err(|wrong| Wrong { example: Some(example), ..wrong }.at((index + 1).to_string(), element))
+            read(element).map_err(|wrong| WrongValue { example: Some(example), ..wrong }.at((index + 1).to_string(), element))
         };
         elements.iter().enumerate().map(one).collect()
     }
 }
 
-pub(super) fn variables(value: &Value<'_>) -> Result<BTreeMap<String, String>, Wrong> {
+pub(super) fn variables(value: &Value<'_>) -> Result<BTreeMap<String, String>, WrongValue> {
     const EXAMPLE: &str = "{ DATABASE = \"test\" }";
-    let table = value.get_ref().as_table().ok_or_else(|| Wrong::kind("a table", value.get_ref()).example(EXAMPLE))?;
+    let table = value.get_ref().as_table().ok_or_else(|| WrongValue::kind("a table", value.get_ref()).example(EXAMPLE))?;
     let mut variables = BTreeMap::new();
     for (name, value) in table {
         let name: &str = name.get_ref();
         let element = || quoted_text(name);
         variable_name(name).map_err(|wrong| wrong.at(element(), value))?;
-        let text = text(EXAMPLE)(value).map_err(|wrong| Wrong { example: Some(EXAMPLE), ..wrong }.at(element(), value))?;
+        let text = text(EXAMPLE)(value).map_err(|wrong| WrongValue { example: Some(EXAMPLE), ..wrong }.at(element(), value))?;
         variables.insert(name.to_owned(), text);
     }
     Ok(variables)
 }
 
 /// Checks that a text can be the name of an environment variable.
-pub(super) fn variable_name(name: &str) -> Result<(), Wrong> {
+pub(super) fn variable_name(name: &str) -> Result<(), WrongValue> {
     let is_name = !name.is_empty()
         && !name.as_bytes()[0].is_ascii_digit()
         && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
     if is_name {
         return Ok(());
     }
-    Err(Wrong::new(format!("{} is not the name of a variable", quoted_text(name)))
+    Err(WrongValue::new(format!("{} is not the name of a variable", quoted_text(name)))
         .hint("use letters, digits and `_`, not a digit first"))
 }
 
 /// Reads a percentage as basis points (hundredths of a per cent).
-pub(super) fn basis_points(value: &Value<'_>) -> Result<u32, Wrong> {
+pub(super) fn basis_points(value: &Value<'_>) -> Result<u32, WrongValue> {
     const EXAMPLE: &str = "85.5";
     let value = value.get_ref();
     let text = value.as_float().map(|float| float.as_str()).or_else(|| value.as_integer().map(|integer| integer.as_str()));
-    let text = text.ok_or_else(|| Wrong::kind("a percentage", value).example(EXAMPLE))?;
+    let text = text.ok_or_else(|| WrongValue::kind("a percentage", value).example(EXAMPLE))?;
     let hundredths = text.parse::<f64>().unwrap_or(f64::NAN) * 100.0;
     let exact = (hundredths - hundredths.round()).abs() < 1e-6;
     if exact && (0.0..=10_000.0).contains(&hundredths) {
         return Ok(hundredths.round() as u32);
     }
-    Err(Wrong::new("a percentage from 0 to 100 with at most two decimals is expected").example(EXAMPLE))
+    Err(WrongValue::new("a percentage from 0 to 100 with at most two decimals is expected").example(EXAMPLE))
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
-use crate::daemon::worker::{Report, WorkerReport};
+use crate::daemon::worker::{SendReport, WorkerReport};
 use crate::model::WatchHint;
 
 /// So many arrivals are taken from the channel at once. Signals and calls have their turn after them.
@@ -65,7 +65,7 @@ impl ArrivalSender {
     }
 
     /// Returns what a worker reports by.
-    pub(super) fn reports(&self) -> Report {
+    pub(super) fn reports(&self) -> SendReport {
         let Self { channel, seat } = self.clone();
         Box::new(move |report| channel.send((seat, ProjectArrival::Report(Box::new(report)))).is_ok())
     }

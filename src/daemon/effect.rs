@@ -79,12 +79,12 @@ pub enum Notice {
     /// What changed since the last verdict triggers no check.
     Untriggered,
     /// We are waiting for changes.
-    Waiting(Standing),
+    Waiting(LastRunState),
 }
 
 /// What the last run left on the screen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Standing {
+pub enum LastRunState {
     /// A verdict.
     Verdict,
     /// The task waits for a person.

@@ -5,13 +5,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use crate::daemon::burst::Burst;
-use crate::daemon::effect::{Effect, Notice, Order, Standing};
-use crate::daemon::engine::hold::{Held, Hold};
+use crate::daemon::effect::{Effect, LastRunState, Notice, Order};
+use crate::daemon::engine::hold::{GitHold, HoldDecision};
 use crate::daemon::engine::moved::WaitingRepetition;
-use crate::daemon::engine::round::{Known, Round, Which};
-use crate::daemon::engine::stage::{Flow, Look, News, Stage};
-use crate::daemon::engine::unseen::Unseen;
-use crate::daemon::event::{Event, Finished};
+use crate::daemon::engine::round::{KnownTask, Round, RoundChecks};
+use crate::daemon::engine::stage::{HintEffect, LookPurpose, Stage, StopProgress};
+use crate::daemon::engine::unscanned_changes::UnscannedChanges;
+use crate::daemon::event::{Event, RunFinish};
 use crate::model::{
     CommandExit, OnChange, Repetitions, StopReason, TaskId, TreeDigest, TreePath, Trigger, TriggerKind, WatchHint, WatchProblem,
 };
@@ -25,7 +25,7 @@ mod save_during_run;
 mod stage;
 #[cfg(test)]
 mod tests;
-mod unseen;
+mod unscanned_changes;
 
 /// Milliseconds on a clock that never steps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -56,12 +56,12 @@ pub struct Engine {
     burst: Option<Burst>,
     /// The task that was ordered last.
     current: TaskId,
-    known: BTreeMap<TaskId, Known>,
+    known: BTreeMap<TaskId, KnownTask>,
     round: Option<Round>,
     repetitions: Repetitions,
     repetition: Option<WaitingRepetition>,
-    unseen: Unseen,
-    git: Option<Hold>,
+    unscanned_changes: UnscannedChanges,
+    git: Option<GitHold>,
     /// Whether everything is to be run once more when the run under way is over: its configuration was read before that was asked.
     reload_owed: bool,
     leaving: Option<CommandExit>,
@@ -86,7 +86,7 @@ impl Engine {
             round: None,
             repetitions: Repetitions::at_most(Repetitions::OF_A_WATCH),
             repetition: None,
-            unseen: Unseen::everything(),
+            unscanned_changes: UnscannedChanges::everything(),
             git: None,
             reload_owed: false,
             leaving: None,
@@ -100,10 +100,10 @@ impl Engine {
 
     /// Returns the order with which a watch begins where some of the tasks have their verdicts already; none where all have.
     pub fn begin_without(&mut self, settled: &[TaskId]) -> Vec<Effect> {
-        let mut round = Round::new(TriggerKind::Start, BTreeSet::new(), Which::All);
+        let mut round = Round::new(TriggerKind::Start, BTreeSet::new(), RoundChecks::All);
         settled.iter().for_each(|task| round.had(task));
         self.round = Some(round);
-        self.next_of_round(Look::Request).into_iter().collect()
+        self.next_of_round(LookPurpose::Request).into_iter().collect()
     }
 
     /// Returns the tasks that are run on a save.
@@ -135,37 +135,37 @@ impl Engine {
 
     fn on_hints(&mut self, now: Moment, hints: Vec<WatchHint>) -> Vec<Effect> {
         let mut effects = Vec::new();
-        let mut news = News::Nothing;
+        let mut news = HintEffect::Nothing;
         for hint in hints {
             news = news.max(self.on_hint(now, hint, &mut effects));
         }
         // What waited is noted as a whole before anything is decided: the steps of one save come together.
         match news {
-            News::Nothing => {}
-            News::Sweep => effects.extend(self.on_sweep(now)),
-            News::Change => effects.extend(self.on_change(now)),
+            HintEffect::Nothing => {}
+            HintEffect::Sweep => effects.extend(self.on_sweep(now)),
+            HintEffect::Change => effects.extend(self.on_change(now)),
         }
         effects
     }
 
-    fn on_hint(&mut self, now: Moment, hint: WatchHint, effects: &mut Vec<Effect>) -> News {
-        self.unseen.heard(&hint);
+    fn on_hint(&mut self, now: Moment, hint: WatchHint, effects: &mut Vec<Effect>) -> HintEffect {
+        self.unscanned_changes.heard(&hint);
         match &hint {
-            WatchHint::LookAgain(WatchProblem::Sweep) => return News::Sweep,
+            WatchHint::LookAgain(WatchProblem::Sweep) => return HintEffect::Sweep,
             // Whoever asked for it is told by the loop.
-            WatchHint::Synced(_) => return News::Nothing,
+            WatchHint::Synced(_) => return HintEffect::Nothing,
             WatchHint::Polling(reason) => {
                 effects.push(Effect::Show(Notice::Polling(reason.clone())));
-                return News::Nothing;
+                return HintEffect::Nothing;
             }
             WatchHint::LookAgain(WatchProblem::Unsynced | WatchProblem::SeveralNames(_)) => {}
             WatchHint::LookAgain(problem) => effects.push(Effect::Show(Notice::EventsLost(problem.clone()))),
             WatchHint::RootVanished => {
                 self.burst = None;
                 effects.push(Effect::Show(Notice::RootVanished));
-                return News::Nothing;
+                return HintEffect::Nothing;
             }
-            path if self.is_late_echo(now, path) => return News::Nothing,
+            path if self.is_late_echo(now, path) => return HintEffect::Nothing,
             WatchHint::Saved(_) | WatchHint::Created(_) | WatchHint::Writing(_) | WatchHint::Removed(_) => {}
         }
         if self.repetition.take().is_some() {
@@ -173,13 +173,13 @@ impl Engine {
             self.repetitions.reset();
         }
         self.burst.get_or_insert_with(|| Burst::begin(now)).hear(now, hint);
-        News::Change
+        HintEffect::Change
     }
 
     /// Something came: a look that is under way for a burst is called off, since the burst goes on.
     fn on_change(&mut self, now: Moment) -> Vec<Effect> {
         let longest = self.settings.longest_burst;
-        if let Stage::Looking(Look::Burst(burst) | Look::Sweep(burst)) = &mut self.stage
+        if let Stage::Looking(LookPurpose::Burst(burst) | LookPurpose::Sweep(burst)) = &mut self.stage
             && now < burst.bound(longest)
         {
             let begun = std::mem::replace(burst, Burst::begin(now));
@@ -199,30 +199,30 @@ impl Engine {
         // One task that has a verdict tells whether the tree is another one; the others have their turn if it is.
         let has_verdict = |task: &&TaskId| self.known.get(task).is_some_and(|known| known.last_tree.is_some());
         let task = self.settings.tasks.iter().find(has_verdict)?.clone();
-        let Known { last_tree, last_failed, .. } = self.known.get(&task)?.clone();
-        self.unseen.anything();
-        let mut round = Round::new(TriggerKind::Save, BTreeSet::new(), Which::Triggered);
+        let KnownTask { last_tree, last_failed, .. } = self.known.get(&task)?.clone();
+        self.unscanned_changes.anything();
+        let mut round = Round::new(TriggerKind::Save, BTreeSet::new(), RoundChecks::Triggered);
         round.had(&task);
         self.round = Some(round);
         let selection = Selection::Triggered { failed: last_failed };
-        Some(self.start(task, Look::Sweep(Burst::begin(now)), TriggerKind::Save, BTreeSet::new(), selection, last_tree))
+        Some(self.start(task, LookPurpose::Sweep(Burst::begin(now)), TriggerKind::Save, BTreeSet::new(), selection, last_tree))
     }
 
     /// The tree was looked at, and the run has begun.
     fn on_begun(&mut self, now: Moment) -> Vec<Effect> {
         match self.stage {
-            Stage::Looking(_) => self.stage = Stage::Running(Flow::Going),
+            Stage::Looking(_) => self.stage = Stage::Running(StopProgress::Going),
             Stage::Recalling => {
                 // The call came too late: the run is superseded like any other.
                 self.of_current().restarts += 1;
-                self.stage = Stage::Running(Flow::Stopping);
+                self.stage = Stage::Running(StopProgress::Stopping);
             }
             Stage::Idle | Stage::Running(_) => {}
         }
         if let Some(round) = &mut self.round {
             round.ran();
         }
-        self.unseen.looked();
+        self.unscanned_changes.looked();
         self.settle(now)
     }
 
@@ -239,16 +239,16 @@ impl Engine {
         let (quiet, longest) = (self.settings.quiet, self.settings.longest_burst);
         let due = match self.stage {
             Stage::Idle => burst.due(quiet, longest),
-            Stage::Looking(_) | Stage::Running(Flow::Going) => burst.due_during_run(quiet, longest),
-            Stage::Recalling | Stage::Running(Flow::Stopping | Flow::LetFinish) => return Vec::new(),
+            Stage::Looking(_) | Stage::Running(StopProgress::Going) => burst.due_during_run(quiet, longest),
+            Stage::Recalling | Stage::Running(StopProgress::Stopping | StopProgress::LetFinish) => return Vec::new(),
         };
         if now < due {
             return vec![Effect::WakeAt(due)];
         }
         match hold::ask(self.git.as_mut(), now, self.settings.git_wait) {
-            Held::No => self.on_settled(),
-            Held::Until(moment) => vec![Effect::WakeAt(moment)],
-            Held::NoLonger(operation) => {
+            HoldDecision::No => self.on_settled(),
+            HoldDecision::Until(moment) => vec![Effect::WakeAt(moment)],
+            HoldDecision::NoLonger(operation) => {
                 let mut effects = vec![Effect::Show(Notice::GitGoesOn(operation))];
                 effects.extend(self.on_settled());
                 effects
@@ -260,20 +260,20 @@ impl Engine {
         match self.stage {
             Stage::Idle => {
                 let Some(burst) = self.burst.take() else { return Vec::new() };
-                self.round = Some(Round::new(TriggerKind::Save, burst.paths(), Which::Triggered));
-                self.next_of_round(Look::Burst(burst)).into_iter().collect()
+                self.round = Some(Round::new(TriggerKind::Save, burst.paths(), RoundChecks::Triggered));
+                self.next_of_round(LookPurpose::Burst(burst)).into_iter().collect()
             }
-            Stage::Running(Flow::Going) => self.on_save_during_run(),
-            Stage::Looking(_) | Stage::Recalling | Stage::Running(Flow::Stopping | Flow::LetFinish) => Vec::new(),
+            Stage::Running(StopProgress::Going) => self.on_save_during_run(),
+            Stage::Looking(_) | Stage::Recalling | Stage::Running(StopProgress::Stopping | StopProgress::LetFinish) => Vec::new(),
         }
     }
 
-    fn on_finished(&mut self, now: Moment, finished: Finished) -> Vec<Effect> {
-        let was_sweep = matches!(std::mem::replace(&mut self.stage, Stage::Idle), Stage::Looking(Look::Sweep(_)));
+    fn on_finished(&mut self, now: Moment, finished: RunFinish) -> Vec<Effect> {
+        let was_sweep = matches!(std::mem::replace(&mut self.stage, Stage::Idle), Stage::Looking(LookPurpose::Sweep(_)));
         if let Some(exit) = self.leaving {
             return vec![Effect::Quit(exit)];
         }
-        if finished != Finished::Stopped {
+        if finished != RunFinish::Stopped {
             self.of_current().restarts = 0;
         }
         if self.reload_owed {
@@ -281,8 +281,8 @@ impl Engine {
             self.burst = None;
             self.round = None;
         }
-        let found_nothing = matches!(finished, Finished::Unchanged | Finished::Untriggered);
-        if was_sweep && finished == Finished::Unchanged {
+        let found_nothing = matches!(finished, RunFinish::Unchanged | RunFinish::Untriggered);
+        if was_sweep && finished == RunFinish::Unchanged {
             self.round = None;
         }
         let mut effects = self.on_outcome(now, finished);
@@ -297,51 +297,51 @@ impl Engine {
         effects
     }
 
-    fn on_outcome(&mut self, now: Moment, finished: Finished) -> Vec<Effect> {
+    fn on_outcome(&mut self, now: Moment, finished: RunFinish) -> Vec<Effect> {
         match finished {
-            Finished::Verdict { tree, failed, paused } => {
-                self.unseen.reported();
+            RunFinish::Verdict { tree, failed, paused } => {
+                self.unscanned_changes.reported();
                 let known = self.of_current();
                 (known.last_tree, known.last_failed) = (Some(tree), failed);
                 self.repetitions.reset();
-                self.after_run(now, if paused { Standing::Paused } else { Standing::Verdict })
+                self.after_run(now, if paused { LastRunState::Paused } else { LastRunState::Verdict })
             }
-            Finished::Partial { failed, paused } => {
-                self.unseen.reported();
+            RunFinish::Partial { failed, paused } => {
+                self.unscanned_changes.reported();
                 self.of_current().last_failed = failed;
-                self.after_run(now, if paused { Standing::Paused } else { Standing::Verdict })
+                self.after_run(now, if paused { LastRunState::Paused } else { LastRunState::Verdict })
             }
-            Finished::Moved { paths, on_disk } => {
-                self.unseen.reported();
+            RunFinish::Moved { paths, on_disk } => {
+                self.unscanned_changes.reported();
                 self.on_moved(now, paths, on_disk)
             }
-            Finished::Stopped => self.after_run(now, Standing::NoVerdict),
-            Finished::Unchanged => self.after_look(now, Notice::Unchanged),
-            Finished::Untriggered => self.after_look(now, Notice::Untriggered),
-            Finished::Paused => self.after_run(now, Standing::Paused),
-            Finished::Waits | Finished::Failed => {
+            RunFinish::Stopped => self.after_run(now, LastRunState::NoVerdict),
+            RunFinish::Unchanged => self.after_look(now, Notice::Unchanged),
+            RunFinish::Untriggered => self.after_look(now, Notice::Untriggered),
+            RunFinish::Paused => self.after_run(now, LastRunState::Paused),
+            RunFinish::Waits | RunFinish::Failed => {
                 self.of_current().last_tree = None;
-                self.after_run(now, Standing::NoVerdict)
+                self.after_run(now, LastRunState::NoVerdict)
             }
         }
     }
 
     /// A look that led to no run: said, unless more came and says something else.
     fn after_look(&mut self, now: Moment, notice: Notice) -> Vec<Effect> {
-        self.unseen.looked();
+        self.unscanned_changes.looked();
         let is_worth_a_word = self.burst.is_none() && self.round_came_to_nothing();
         let mut effects: Vec<Effect> = is_worth_a_word.then_some(Effect::Show(notice)).into_iter().collect();
-        effects.extend(self.after_run(now, Standing::Verdict));
+        effects.extend(self.after_run(now, LastRunState::Verdict));
         effects
     }
 
     /// A burst that came during the run leads to the next one; without one the next task has its turn, or we wait.
-    fn after_run(&mut self, now: Moment, standing: Standing) -> Vec<Effect> {
+    fn after_run(&mut self, now: Moment, standing: LastRunState) -> Vec<Effect> {
         if self.burst.is_some() {
             return self.settle(now);
         }
         if self.repetition.is_none()
-            && let Some(next) = self.next_of_round(Look::Request)
+            && let Some(next) = self.next_of_round(LookPurpose::Request)
         {
             return vec![next];
         }
@@ -350,14 +350,14 @@ impl Engine {
         effects
     }
 
-    fn of_current(&mut self) -> &mut Known {
+    fn of_current(&mut self) -> &mut KnownTask {
         self.known.entry(self.current.clone()).or_default()
     }
 
     fn start(
         &mut self,
         task: TaskId,
-        look: Look,
+        look: LookPurpose,
         kind: TriggerKind,
         paths: BTreeSet<TreePath>,
         selection: Selection,
@@ -365,7 +365,7 @@ impl Engine {
     ) -> Effect {
         self.stage = Stage::Looking(look);
         self.current = task.clone();
-        let given = self.unseen.give();
+        let given = self.unscanned_changes.give();
         let paths = paths.iter().take(Trigger::SHOWN_PATHS).map(ToString::to_string).collect();
         let trigger = Trigger { kind, paths };
         Effect::Start(Order { task, trigger, selection, unless_tree, hints: given.hints, lost_events: given.lost })

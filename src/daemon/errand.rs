@@ -4,9 +4,9 @@
 
 use crate::collaboration::{GrantedRetest, Proposal, ReviewedSpecification, review_specification};
 use crate::config::Configuration;
-use crate::daemon::worker::Unplanned;
-use crate::model::{Asker, Completion, CycleRequest, Plan, TaskId, TddState};
-use crate::project::{Attendance, Described, ProjectError, Scope, Settings, Workspace};
+use crate::daemon::worker::MissingPlan;
+use crate::model::{Asker, CycleRequest, Plan, TaskCompletion, TaskId, TddState};
+use crate::project::{DescribedProject, PersonPresence, ProjectError, ProjectScope, ProjectSettings, Workspace};
 
 /// Something to be done.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,7 +40,7 @@ pub enum ErrandDone {
     /// The task's state from here on.
     Changed(Box<TddState>),
     /// What the task amounts to.
-    Computed(Completion),
+    Computed(TaskCompletion),
     /// The run may be made.
     Granted(GrantedRetest),
     /// What is wrong with the configuration.
@@ -68,8 +68,8 @@ impl Errand {
     pub(super) fn review(
         &self,
         proposal: Option<&Proposal>,
-        scope: &Scope,
-        settings: &Settings,
+        scope: &ProjectScope,
+        settings: &ProjectSettings,
     ) -> Result<ErrandDone, ErrandTrouble> {
         let reviewed = review_specification(&scope.root, settings, &self.task, proposal);
         reviewed.map(ErrandDone::Reviewed).map_err(ErrandTrouble::Run)
@@ -79,20 +79,20 @@ impl Errand {
     ///
     /// # Errors
     /// As [`ErrandTrouble`] lists.
-    pub(super) fn carry_out(
+    pub(super) fn perform(
         &self,
         workspace: &mut Workspace,
-        scope: &Scope,
-        reloaded: Result<(Plan, Settings, Configuration), Unplanned>,
+        scope: &ProjectScope,
+        reloaded: Result<(Plan, ProjectSettings, Configuration), MissingPlan>,
     ) -> Result<ErrandDone, ErrandTrouble> {
         let (plan, settings, configuration) = match reloaded {
             Ok(reloaded) => reloaded,
-            Err(Unplanned::Unknown(lines)) => return Err(ErrandTrouble::NoSuchTask(lines)),
-            Err(Unplanned::Wrong(lines)) if self.what == ErrandKind::Problems => return Ok(ErrandDone::Reread(lines)),
-            Err(Unplanned::Wrong(lines)) => return Err(ErrandTrouble::Configuration(lines)),
+            Err(MissingPlan::Unknown(lines)) => return Err(ErrandTrouble::NoSuchTask(lines)),
+            Err(MissingPlan::Wrong(lines)) if self.what == ErrandKind::Problems => return Ok(ErrandDone::Reread(lines)),
+            Err(MissingPlan::Wrong(lines)) => return Err(ErrandTrouble::Configuration(lines)),
         };
-        let scope = Scope { asker: self.asker.clone(), ..scope.clone() };
-        let described = Described { plan: &plan, settings: &settings, configuration: &configuration };
+        let scope = ProjectScope { asker: self.asker.clone(), ..scope.clone() };
+        let described = DescribedProject { plan: &plan, settings: &settings, configuration: &configuration };
         let done = match &self.what {
             ErrandKind::Cycle(request) => {
                 let attendance = attendance(&self.asker);
@@ -109,6 +109,6 @@ impl Errand {
 
 /// A process whose standard input is a terminal speaks for the person at it, as on the command line itself. A program of the same
 /// user can make itself a terminal: this keeps a person's decision from being taken by the way, it is no barrier (S8).
-fn attendance(asker: &Asker) -> Attendance {
-    if asker.terminal.is_some() { Attendance::Person } else { Attendance::Nobody }
+fn attendance(asker: &Asker) -> PersonPresence {
+    if asker.terminal.is_some() { PersonPresence::Person } else { PersonPresence::Nobody }
 }

@@ -28,7 +28,7 @@ pub enum Event {
     /// The configuration, which is read before every run, has other settings for scheduling now.
     Settings(EngineSettings),
     /// The run under way is over.
-    Finished(Finished),
+    Finished(RunFinish),
 }
 
 /// The keys that mean something.
@@ -59,7 +59,7 @@ pub enum OsSignal {
 
 /// How a run ended, as far as scheduling is concerned.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Finished {
+pub enum RunFinish {
     /// A verdict for the tree it began with, which is still on disk.
     Verdict {
         /// The tree.

@@ -13,11 +13,11 @@ use crate::daemon::event::{Event, Key};
 use crate::daemon::event_loop::{EventHost, EventSources, LoopClock, LoopEvent, new_runtime, run_event_loop};
 use crate::daemon::os_signals::{HangUp, Signals};
 use crate::daemon::project_scheduler::{HostEffect, ProjectScheduler};
-use crate::daemon::worker::{Over, Reload, Worker, WorkerReport};
+use crate::daemon::worker::{FinishedRun, ReloadProject, Worker, WorkerReport};
 use crate::ignore::Matcher;
 use crate::model::CommandExit;
 use crate::process::ControlError;
-use crate::project::{Progress, Scope, Workspace};
+use crate::project::{Progress, ProjectScope, Workspace};
 use crate::watch::{Pace, WatchError, Watcher};
 
 /// What a person sees of a watch.
@@ -25,7 +25,7 @@ pub trait Screen {
     /// Shows what a run says of itself.
     fn progress(&mut self, progress: &Progress);
     /// Shows what came of a run.
-    fn over(&mut self, over: &Over);
+    fn over(&mut self, over: &FinishedRun);
     /// Shows a notice between runs.
     fn notice(&mut self, notice: &Notice);
     /// Clears it.
@@ -54,9 +54,9 @@ pub struct ForegroundBeginning {
     /// What runs need.
     pub workspace: Workspace,
     /// The project.
-    pub scope: Scope,
+    pub scope: ProjectScope,
     /// Reads plan and settings before every run.
-    pub reload: Reload,
+    pub reload: ReloadProject,
     /// The settings of `[watch]`.
     pub settings: EngineSettings,
     /// What belongs to the tree.

@@ -24,14 +24,15 @@ mod service;
 mod worker;
 
 pub use control::{ControlSocket, ControlSocketError};
-pub use effect::{Effect, Notice, Order, Standing};
+pub use effect::{Effect, LastRunState, Notice, Order};
 pub use engine::{Engine, EngineSettings, Moment};
 pub use errand::{Errand, ErrandDone, ErrandKind, ErrandTrouble};
-pub use event::{Event, Finished, Key, OsSignal};
+pub use event::{Event, Key, OsSignal, RunFinish};
 pub use foreground::{ForegroundBeginning, ForegroundError, Screen, watch_in_foreground};
 pub use notify_desktop::notify_desktop;
 pub use os_signals::HangUp;
 pub use service::{OpeningSettings, ProjectReader, ReadProject, ServiceError, ServiceHost, ServiceManager, ServiceSettings};
 pub use worker::{
-    Closed, ClosedReason, Opened, Opener, Over, Reload, Reloaded, Report, Ticket, Trouble, Worker, WorkerReport, watched_tasks,
+    FinishedRun, LookTicket, OpenFailure, OpenFailureKind, OpenedProject, Opener, ProjectDefinition, ReloadProject, RunFailure,
+    SendReport, Worker, WorkerReport, watched_tasks,
 };

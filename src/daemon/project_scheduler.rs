@@ -11,7 +11,7 @@ use crate::daemon::engine::{Engine, EngineSettings, Moment};
 use crate::daemon::errand::Errand;
 use crate::daemon::event::Event;
 use crate::daemon::git_state::GitState;
-use crate::daemon::worker::{Ticket, Worker, WorkerReport};
+use crate::daemon::worker::{LookTicket, Worker, WorkerReport};
 use crate::ignore::Matcher;
 use crate::model::{CommandExit, TaskId, TriggerKind, WatchHint, WatchProblem};
 use crate::process::{Control, ControlError};
@@ -120,7 +120,7 @@ impl ProjectScheduler {
     }
 
     /// Asks the worker how the verdicts stand.
-    pub(super) fn look(&self, ticket: Ticket, wanted: Vec<TaskId>, hints: TreeHints) {
+    pub(super) fn look(&self, ticket: LookTicket, wanted: Vec<TaskId>, hints: TreeHints) {
         self.worker.look(ticket, wanted, hints);
     }
 

@@ -9,12 +9,13 @@ use crate::config::Configuration;
 use crate::daemon::effect::Order;
 use crate::daemon::engine::EngineSettings;
 use crate::daemon::errand::{Errand, ErrandDone, ErrandKind, ErrandTrouble};
-use crate::daemon::event::Finished;
+use crate::daemon::event::RunFinish;
 use crate::ignore::{Matcher, MatcherSettings};
-use crate::model::{OnDisk, Plan, ProjectStanding, StopReason, TaskId, TreePath};
+use crate::model::{OnDisk, Plan, ProjectStatus, StopReason, TaskId, TreePath};
 use crate::process::{Control, ControlHandle};
 use crate::project::{
-    Carried, Described, Progress, ProjectError, RunRequest, Scope, Selection, Settings, TaskError, Undescribed, Workspace,
+    DescribedProject, PlanlessProject, Progress, ProjectError, ProjectScope, ProjectSettings, RunOutcome, RunRequest, Selection,
+    TaskError, Workspace,
 };
 use crate::tree::TreeHints;
 use crate::watch::{Pace, Watcher};
@@ -29,26 +30,26 @@ pub enum WorkerReport {
     /// Scheduling has other settings from here on.
     Settings(EngineSettings),
     /// It is over; what came of it, to show.
-    Over(Box<Over>),
+    Over(Box<FinishedRun>),
     /// How the verdicts stand, as was asked for with this ticket.
-    Looked(Ticket, Box<Result<ProjectStanding, ProjectError>>),
+    Looked(LookTicket, Box<Result<ProjectStatus, ProjectError>>),
     /// What came of an errand.
     Errand(Box<Result<ErrandDone, ErrandTrouble>>),
     /// The project is open: orders are carried out from here on.
-    Opened(Box<Opened>),
+    Opened(Box<OpenedProject>),
     /// The project could not be opened; nothing else follows.
-    Closed(Closed),
+    Closed(OpenFailure),
 }
 
 /// Stands for one look that was asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Ticket(pub u64);
+pub struct LookTicket(pub u64);
 
 /// What whoever asked for a project to be opened needs of it.
 #[derive(Debug)]
-pub struct Opened {
+pub struct OpenedProject {
     /// The project.
-    pub scope: Scope,
+    pub scope: ProjectScope,
     /// Sends its hints.
     pub watcher: Watcher,
     /// When runs are begun.
@@ -61,16 +62,16 @@ pub struct Opened {
 
 /// Why a project could not be opened.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Closed {
+pub struct OpenFailure {
     /// What kind of reason.
-    pub reason: ClosedReason,
+    pub reason: OpenFailureKind,
     /// Lines for people.
     pub lines: Vec<String>,
 }
 
 /// The kinds of reasons why a project is not open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum ClosedReason {
+pub enum OpenFailureKind {
     /// Its directory is not there.
     RootMissing,
     /// Its directory may be another project: a person must say.
@@ -82,25 +83,25 @@ pub enum ClosedReason {
 }
 
 /// Opens a project on its worker's thread.
-pub type Opener = Box<dyn FnOnce() -> Result<(Workspace, Reload, Opened), Closed> + Send>;
+pub type Opener = Box<dyn FnOnce() -> Result<(Workspace, ReloadProject, OpenedProject), OpenFailure> + Send>;
 
 /// Takes a worker's reports; false when nobody listens any more.
-pub type Report = Box<dyn Fn(WorkerReport) -> bool + Send>;
+pub type SendReport = Box<dyn Fn(WorkerReport) -> bool + Send>;
 
 /// A run that is over.
 #[derive(Debug)]
-pub struct Over {
+pub struct FinishedRun {
     /// How it ended, for the engine.
-    pub finished: Finished,
+    pub finished: RunFinish,
     /// What came of it, for the screen.
-    pub carried: Result<Carried, Trouble>,
+    pub carried: Result<RunOutcome, RunFailure>,
     /// The task it belongs to.
     pub task: TaskId,
 }
 
 /// Why a run could not be carried out: not the code's fault.
 #[derive(Debug)]
-pub enum Trouble {
+pub enum RunFailure {
     /// The configuration is wrong; one line for each problem.
     Configuration(Vec<String>),
     /// proctor itself failed.
@@ -109,11 +110,11 @@ pub enum Trouble {
 
 /// What the project's files say before a run.
 #[derive(Debug)]
-pub struct Reloaded {
+pub struct ProjectDefinition {
     /// What is to be run for the task `default`; lines for people where that has no plan.
     pub default_plan: Result<Plan, Vec<String>>,
     /// How.
-    pub settings: Settings,
+    pub settings: ProjectSettings,
     /// What the plans of other tasks are made with.
     pub configuration: Configuration,
     /// When: the settings of `[watch]`.
@@ -124,7 +125,7 @@ pub struct Reloaded {
 
 /// Why a task has no plan, in lines for people.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Unplanned {
+pub(super) enum MissingPlan {
     /// What says it is wrong.
     Wrong(Vec<String>),
     /// Nothing says it.
@@ -132,7 +133,7 @@ pub(super) enum Unplanned {
 }
 
 /// Reads the project's plan and settings anew before every run; lines for people when they are wrong.
-pub type Reload = Box<dyn FnMut() -> Result<Reloaded, Vec<String>> + Send>;
+pub type ReloadProject = Box<dyn FnMut() -> Result<ProjectDefinition, Vec<String>> + Send>;
 
 /// The handle of the worker's thread.
 #[derive(Debug)]
@@ -145,15 +146,15 @@ pub struct Worker {
 /// What the thread is asked to do, one after the other.
 enum WorkerTask {
     Run(Order, Control),
-    Look(Ticket, Vec<TaskId>, TreeHints),
+    Look(LookTicket, Vec<TaskId>, TreeHints),
     Errand(Errand),
 }
 
-struct Bench {
+struct WorkerState {
     workspace: Workspace,
-    reload: Reload,
-    scope: Scope,
-    report: Report,
+    reload: ReloadProject,
+    scope: ProjectScope,
+    report: SendReport,
     /// What decides for the watcher what belongs to the tree; none until the first run of one that was started with the same.
     rules: Option<(MatcherSettings, Pace)>,
     /// When runs were begun, by the configuration of the last one.
@@ -165,8 +166,8 @@ impl Worker {
     ///
     /// # Errors
     /// When the system refuses the thread.
-    pub fn start(workspace: Workspace, reload: Reload, scope: Scope, report: Report) -> io::Result<Self> {
-        let bench = Bench { workspace, reload, scope, report, rules: None, engine: None };
+    pub fn start(workspace: Workspace, reload: ReloadProject, scope: ProjectScope, report: SendReport) -> io::Result<Self> {
+        let bench = WorkerState { workspace, reload, scope, report, rules: None, engine: None };
         Self::spawn(move |inbox| bench.serve(inbox))
     }
 
@@ -174,14 +175,14 @@ impl Worker {
     ///
     /// # Errors
     /// When the system refuses the thread.
-    pub fn open(opener: Opener, report: Report) -> io::Result<Self> {
+    pub fn open(opener: Opener, report: SendReport) -> io::Result<Self> {
         Self::spawn(move |inbox| match opener() {
             Ok((workspace, reload, opened)) => {
                 let scope = opened.scope.clone();
                 let rules = Some(opened.rules.clone());
                 let engine = Some(opened.engine.clone());
                 if report(WorkerReport::Opened(Box::new(opened))) {
-                    Bench { workspace, reload, scope, report, rules, engine }.serve(inbox);
+                    WorkerState { workspace, reload, scope, report, rules, engine }.serve(inbox);
                 }
             }
             Err(closed) => {
@@ -203,7 +204,7 @@ impl Worker {
     }
 
     /// Asks how the verdicts stand, of `wanted` too, by a look at what the hints name of the tree; answered after what was asked for before.
-    pub fn look(&self, ticket: Ticket, wanted: Vec<TaskId>, hints: TreeHints) {
+    pub fn look(&self, ticket: LookTicket, wanted: Vec<TaskId>, hints: TreeHints) {
         self.send(WorkerTask::Look(ticket, wanted, hints));
     }
 
@@ -242,11 +243,11 @@ impl Drop for Worker {
     }
 }
 
-impl Bench {
+impl WorkerState {
     fn serve(mut self, inbox: &Receiver<WorkerTask>) {
         while let Ok(task) = inbox.recv() {
             let report = match task {
-                WorkerTask::Run(order, control) => WorkerReport::Over(Box::new(self.carry_out(&order, &control))),
+                WorkerTask::Run(order, control) => WorkerReport::Over(Box::new(self.run_order(&order, &control))),
                 WorkerTask::Look(ticket, wanted, hints) => WorkerReport::Looked(ticket, Box::new(self.look(&wanted, &hints))),
                 WorkerTask::Errand(errand) => WorkerReport::Errand(Box::new(self.go_on_errand(&errand))),
             };
@@ -268,66 +269,66 @@ impl Bench {
                 let plan = self.plan_of(&mut reloaded, &errand.task, &TreeHints::Everything).map_err(ErrandTrouble::Run)?;
                 plan.map(|plan| (plan, reloaded.settings, reloaded.configuration))
             }
-            Err(lines) => Err(Unplanned::Wrong(lines)),
+            Err(lines) => Err(MissingPlan::Wrong(lines)),
         };
-        errand.carry_out(&mut self.workspace, &self.scope, reloaded)
+        errand.perform(&mut self.workspace, &self.scope, reloaded)
     }
 
     /// Takes the plan of a task; lines for people where it has none. Specifications are read for their own tasks alone.
     fn plan_of(
         &mut self,
-        reloaded: &mut Reloaded,
+        reloaded: &mut ProjectDefinition,
         task: &TaskId,
         hints: &TreeHints,
-    ) -> Result<Result<Plan, Unplanned>, ProjectError> {
+    ) -> Result<Result<Plan, MissingPlan>, ProjectError> {
         if *task == TaskId::default_task() {
             let plan = std::mem::replace(&mut reloaded.default_plan, Err(Vec::new()));
-            return Ok(plan.map_err(Unplanned::Wrong));
+            return Ok(plan.map_err(MissingPlan::Wrong));
         }
         let by = (&reloaded.settings, &reloaded.configuration);
         let read = self.workspace.plan_of_task(by, &self.scope, task, hints)?;
         Ok(read.map_err(|error| match error {
-            TaskError::Unknown { .. } => Unplanned::Unknown(error.lines()),
-            TaskError::Twice { .. } | TaskError::Wrong { .. } | TaskError::Approval { .. } => Unplanned::Wrong(error.lines()),
+            TaskError::Unknown { .. } => MissingPlan::Unknown(error.lines()),
+            TaskError::Twice { .. } | TaskError::Wrong { .. } | TaskError::Approval { .. } => MissingPlan::Wrong(error.lines()),
         }))
     }
 
-    fn look(&mut self, wanted: &[TaskId], hints: &TreeHints) -> Result<ProjectStanding, ProjectError> {
+    fn look(&mut self, wanted: &[TaskId], hints: &TreeHints) -> Result<ProjectStatus, ProjectError> {
         let reloaded = (self.reload)();
         // What the watcher heard of is everything only by the rules it watches by.
         let by_its_rules =
-            |reloaded: &Reloaded| self.rules.as_ref().is_some_and(|(matcher, _)| *matcher == reloaded.settings.matcher);
+            |reloaded: &ProjectDefinition| self.rules.as_ref().is_some_and(|(matcher, _)| *matcher == reloaded.settings.matcher);
         let hints = if reloaded.as_ref().is_ok_and(by_its_rules) { hints } else { &TreeHints::Everything };
         if let Ok(reloaded) = &reloaded {
             let (settings, pace) = (reloaded.settings.clone(), reloaded.pace.clone());
             self.tell_new_rules(&settings, pace);
         }
         let described = match &reloaded {
-            Ok(Reloaded { default_plan: Ok(plan), settings, configuration, .. }) => {
-                Ok(Described { plan, settings, configuration })
+            Ok(ProjectDefinition { default_plan: Ok(plan), settings, configuration, .. }) => {
+                Ok(DescribedProject { plan, settings, configuration })
             }
-            Ok(Reloaded { default_plan: Err(problems), settings, configuration, .. }) => {
-                Err(Undescribed { problems, readable: Some((settings, configuration)) })
+            Ok(ProjectDefinition { default_plan: Err(problems), settings, configuration, .. }) => {
+                Err(PlanlessProject { problems, readable: Some((settings, configuration)) })
             }
-            Err(problems) => Err(Undescribed { problems, readable: None }),
+            Err(problems) => Err(PlanlessProject { problems, readable: None }),
         };
-        self.workspace.standing(&self.scope, described, wanted, hints)
+        self.workspace.project_status(&self.scope, described, wanted, hints)
     }
 
-    fn carry_out(&mut self, order: &Order, control: &Control) -> Over {
-        let failed = |trouble| Over { finished: Finished::Failed, carried: Err(trouble), task: order.task.clone() };
+    fn run_order(&mut self, order: &Order, control: &Control) -> FinishedRun {
+        let failed = |trouble| FinishedRun { finished: RunFinish::Failed, carried: Err(trouble), task: order.task.clone() };
         let mut reloaded = match (self.reload)() {
             Ok(reloaded) => reloaded,
-            Err(lines) => return failed(Trouble::Configuration(lines)),
+            Err(lines) => return failed(RunFailure::Configuration(lines)),
         };
         self.tell_new_rules(&reloaded.settings, reloaded.pace.clone());
         let plan = match self.plan_of(&mut reloaded, &order.task, &order.hints) {
             Ok(Ok(plan)) => plan,
-            Ok(Err(Unplanned::Wrong(lines) | Unplanned::Unknown(lines))) => {
+            Ok(Err(MissingPlan::Wrong(lines) | MissingPlan::Unknown(lines))) => {
                 self.tell_tasks(&reloaded, &order.hints);
-                return failed(Trouble::Configuration(lines));
+                return failed(RunFailure::Configuration(lines));
             }
-            Err(error) => return failed(Trouble::Run(error)),
+            Err(error) => return failed(RunFailure::Run(error)),
         };
         self.tell_tasks(&reloaded, &order.hints);
         let settings = reloaded.settings;
@@ -348,15 +349,15 @@ impl Bench {
         let mut show = |progress: Progress| {
             let _gone = report(WorkerReport::Progress(progress));
         };
-        let carried = self.workspace.carry_out(&request, &mut show);
+        let carried = self.workspace.run_plan(&request, &mut show);
         let finished = finished_of(&carried, &order.selection);
-        Over { finished, carried: carried.map_err(Trouble::Run), task: order.task.clone() }
+        FinishedRun { finished, carried: carried.map_err(RunFailure::Run), task: order.task.clone() }
     }
 }
 
-impl Bench {
+impl WorkerState {
     /// Tells when the settings decide otherwise what belongs to the tree: whoever watches it has to know.
-    fn tell_new_rules(&mut self, settings: &Settings, pace: Pace) {
+    fn tell_new_rules(&mut self, settings: &ProjectSettings, pace: Pace) {
         let now = (settings.matcher.clone(), pace.clone());
         let is_new = self.rules.as_ref().is_some_and(|before| *before != now);
         self.rules = Some(now);
@@ -367,7 +368,7 @@ impl Bench {
     }
 
     /// Tells which tasks are run on a save, and when, if that has changed.
-    fn tell_tasks(&mut self, reloaded: &Reloaded, hints: &TreeHints) {
+    fn tell_tasks(&mut self, reloaded: &ProjectDefinition, hints: &TreeHints) {
         let found = watched_tasks(&mut self.workspace, &self.scope, reloaded, hints);
         // A tree that cannot be read fails the run itself, with its reason.
         if let Ok(tasks) = found {
@@ -389,8 +390,8 @@ impl Bench {
 /// When the tree cannot be read.
 pub fn watched_tasks(
     workspace: &mut Workspace,
-    scope: &Scope,
-    reloaded: &Reloaded,
+    scope: &ProjectScope,
+    reloaded: &ProjectDefinition,
     hints: &TreeHints,
 ) -> Result<Vec<TaskId>, ProjectError> {
     let watched = &reloaded.configuration.watch.tasks;
@@ -400,27 +401,26 @@ pub fn watched_tasks(
     Ok(watched.among(&workspace.specified_tasks(&reloaded.settings, scope, hints)?))
 }
 
-fn finished_of(carried: &Result<Carried, ProjectError>, selection: &Selection) -> Finished {
+fn finished_of(carried: &Result<RunOutcome, ProjectError>, selection: &Selection) -> RunFinish {
     match carried {
-        Ok(Carried::Judged(sealed)) => {
+        Ok(RunOutcome::Judged(sealed)) => {
             let (failed, paused) = (sealed.failed.clone(), sealed.paused);
             match selection {
-                Selection::All | Selection::Triggered { .. } => Finished::Verdict { tree: sealed.tree, failed, paused },
-                Selection::Named(_) => Finished::Partial { failed, paused },
+                Selection::All | Selection::Triggered { .. } => RunFinish::Verdict { tree: sealed.tree, failed, paused },
+                Selection::Named(_) => RunFinish::Partial { failed, paused },
             }
         }
-        Ok(Carried::Moved(sealed)) => {
+        Ok(RunOutcome::Moved(sealed)) => {
             let paths: BTreeSet<TreePath> = sealed.moved.iter().cloned().collect();
             let on_disk = OnDisk::compare(sealed.tree, sealed.tree_after);
-            Finished::Moved { paths, on_disk }
+            RunFinish::Moved { paths, on_disk }
         }
-        Ok(Carried::Interrupted(_) | Carried::Superseded | Carried::Withdrawn) | Err(ProjectError::StoppedWaiting(_)) => {
-            Finished::Stopped
-        }
-        Ok(Carried::Unchanged) => Finished::Unchanged,
-        Ok(Carried::Untriggered) => Finished::Untriggered,
-        Ok(Carried::Paused(_) | Carried::NotApproved(_)) => Finished::Paused,
-        Ok(Carried::Waits(_)) => Finished::Waits,
-        Err(_) => Finished::Failed,
+        Ok(RunOutcome::Interrupted(_) | RunOutcome::Superseded | RunOutcome::Withdrawn)
+        | Err(ProjectError::StoppedWaiting(_)) => RunFinish::Stopped,
+        Ok(RunOutcome::Unchanged) => RunFinish::Unchanged,
+        Ok(RunOutcome::Untriggered) => RunFinish::Untriggered,
+        Ok(RunOutcome::Paused(_) | RunOutcome::NotApproved(_)) => RunFinish::Paused,
+        Ok(RunOutcome::Waits(_)) => RunFinish::Waits,
+        Err(_) => RunFinish::Failed,
     }
 }

@@ -7,7 +7,7 @@ use std::path::Path;
 use sha2::{Digest as _, Sha256};
 
 use crate::evidence::artifact::{ArtifactRefusal, open_artifact};
-use crate::model::{Digest, FileLook, FoundFile, Timestamp};
+use crate::model::{Digest, FileState, FoundFile, Timestamp};
 
 /// How many bytes are read between two calls of `interrupted`.
 const CHUNK: usize = 256 * 1024;
@@ -22,21 +22,21 @@ pub enum ContentRequest<'a> {
         /// The most bytes that are kept.
         keep: u64,
         /// Called between two chunks; `Some` ends the reading with this result.
-        interrupted: &'a dyn Fn() -> Option<FileLook>,
+        interrupted: &'a dyn Fn() -> Option<FileState>,
     },
 }
 
 /// Observes the file at `relative` below `base`. It must be a regular file with one hard link, reached without symbolic links
 /// (E12).
-pub fn observe_file(base: &Path, relative: &Path, request: ContentRequest<'_>) -> FileLook {
+pub fn observe_file(base: &Path, relative: &Path, request: ContentRequest<'_>) -> FileState {
     let (mut file, metadata) = match open_artifact(base, relative) {
         Ok(opened) => opened,
-        Err(ArtifactRefusal::NotThere) => return FileLook::Missing,
-        Err(refused) => return FileLook::Refused(refused.to_string()),
+        Err(ArtifactRefusal::NotThere) => return FileState::Missing,
+        Err(refused) => return FileState::Refused(refused.to_string()),
     };
     let modified = Timestamp::from_millis(metadata.mtime() * 1000 + metadata.mtime_nsec() / 1_000_000);
     let without_content = FoundFile { bytes: metadata.len(), modified, sha256: None, content: None };
-    let ContentRequest::Whole { keep, interrupted } = request else { return FileLook::Found(without_content) };
+    let ContentRequest::Whole { keep, interrupted } = request else { return FileState::Found(without_content) };
     let (mut hasher, mut content, mut total) = (Sha256::new(), Vec::new(), 0_u64);
     let mut chunk = vec![0; CHUNK];
     loop {
@@ -47,7 +47,7 @@ pub fn observe_file(base: &Path, relative: &Path, request: ContentRequest<'_>) -
             Ok(0) => break,
             Ok(count) => count,
             Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
-            Err(error) => return FileLook::Refused(ArtifactRefusal::Unreadable(error.to_string()).to_string()),
+            Err(error) => return FileState::Refused(ArtifactRefusal::Unreadable(error.to_string()).to_string()),
         };
         hasher.update(&chunk[..count]);
         total += count as u64;
@@ -57,7 +57,7 @@ pub fn observe_file(base: &Path, relative: &Path, request: ContentRequest<'_>) -
             content = Vec::new();
         }
     }
-    FileLook::Found(FoundFile {
+    FileState::Found(FoundFile {
         // The size that was read counts. For a file that grows, the metadata may say less.
         bytes: total,
         sha256: Some(Digest::from_hasher(hasher)),
@@ -73,12 +73,12 @@ mod tests {
     use super::*;
     use crate::evidence::testing::put;
 
-    fn whole(base: &Path, name: &str, keep: u64) -> FileLook {
+    fn whole(base: &Path, name: &str, keep: u64) -> FileState {
         observe_file(base, Path::new(name), ContentRequest::Whole { keep, interrupted: &|| None })
     }
 
-    fn found(look: FileLook) -> FoundFile {
-        let FileLook::Found(found) = look else { panic!("{look:?}") };
+    fn found(look: FileState) -> FoundFile {
+        let FileState::Found(found) = look else { panic!("{look:?}") };
         found
     }
 
@@ -101,12 +101,12 @@ mod tests {
         let directory = tempfile::tempdir().expect("a temporary directory");
         put(&directory.path().join("file"), b"1");
         symlink("file", directory.path().join("link")).expect("the directory is ours");
-        assert_eq!(whole(directory.path(), "none", 9), FileLook::Missing);
+        assert_eq!(whole(directory.path(), "none", 9), FileState::Missing);
         for odd in ["link", ".", "../file"] {
-            assert!(matches!(whole(directory.path(), odd, 9), FileLook::Refused(_)), "{odd}");
+            assert!(matches!(whole(directory.path(), odd, 9), FileState::Refused(_)), "{odd}");
         }
-        let stop = || Some(FileLook::OutOfTime);
+        let stop = || Some(FileState::OutOfTime);
         let request = ContentRequest::Whole { keep: 9, interrupted: &stop };
-        assert_eq!(observe_file(directory.path(), Path::new("file"), request), FileLook::OutOfTime);
+        assert_eq!(observe_file(directory.path(), Path::new("file"), request), FileState::OutOfTime);
     }
 }

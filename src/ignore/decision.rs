@@ -5,15 +5,15 @@ use crate::model::TreePath;
 
 /// Whether a path belongs to the tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Verdict {
+pub enum IgnoreVerdict {
     In,
     Out,
 }
 
 /// Whether a path belongs to the tree, and which rule decided it: what `proctor why` prints.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Decision {
-    pub verdict: Verdict,
+pub struct IgnoreDecision {
+    pub verdict: IgnoreVerdict,
     /// The rule that decided; `None` if no rule matches the path, which then belongs to the tree.
     pub rule: Option<IgnoreRule>,
 }

@@ -59,7 +59,7 @@ impl IncludeList {
             SurroundingTree::Inside => &self.patterns,
             SurroundingTree::Leading => &self.with_path,
         };
-        !list.is_empty() && list.hit(path, is_directory).is_some()
+        !list.is_empty() && list.find_deciding(path, is_directory).is_some()
     }
 
     /// Returns whether a pattern may match something below an excluded directory, so that a walk must enter it.

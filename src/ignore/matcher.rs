@@ -6,7 +6,7 @@ use std::sync::Arc;
 use ::ignore::gitignore::Glob;
 
 use crate::ignore::always::{AlwaysOut, find_always_out};
-use crate::ignore::decision::{Decision, IgnoreRule, RuleSource, Verdict};
+use crate::ignore::decision::{IgnoreDecision, IgnoreRule, IgnoreVerdict, RuleSource};
 use crate::ignore::include::{IncludeList, compile_setting};
 use crate::ignore::pattern::{DecidingPattern, IgnorePatternProblem, PatternList, PatternSource};
 use crate::ignore::rules::{DirectoryRules, RulesFile, RulesText};
@@ -59,7 +59,7 @@ struct Descent {
     /// The rules at the point where the decision was made.
     scope: RulesScope,
     /// The membership of the path.
-    standing: TreeMembership,
+    membership: TreeMembership,
     /// The length in bytes of the part of the path that was decided about: an excluded ancestor, or the whole path.
     decided: usize,
     /// The excluded ancestor that a walk enters because of `watch.include`, and the rules around it.
@@ -110,16 +110,16 @@ impl Matcher {
     }
 
     /// Decides about a path, from the top down: the same answer as a walk that prunes.
-    pub fn decide(&self, path: &TreePath, is_directory: bool) -> Decision {
+    pub fn decide(&self, path: &TreePath, is_directory: bool) -> IgnoreDecision {
         if path.is_root() {
-            return Decision { verdict: Verdict::In, rule: None };
+            return IgnoreDecision { verdict: IgnoreVerdict::In, rule: None };
         }
         let descent = self.descend(path.as_bytes(), is_directory);
-        let verdict = if descent.standing.belongs() { Verdict::In } else { Verdict::Out };
+        let verdict = if descent.membership.belongs() { IgnoreVerdict::In } else { IgnoreVerdict::Out };
         let rule = self.rule_at(&descent.scope, descent.decided, path.as_bytes(), is_directory);
-        let excluded = descent.excluded.as_ref().filter(|_| verdict == Verdict::Out);
+        let excluded = descent.excluded.as_ref().filter(|_| verdict == IgnoreVerdict::Out);
         let rule = rule.or_else(|| excluded.and_then(|(scope, cut)| self.rule_at(scope, *cut, path.as_bytes(), true)));
-        Decision { verdict, rule }
+        IgnoreDecision { verdict, rule }
     }
 
     /// Returns the rules that apply in a directory; `None` when a walk does not enter it.
@@ -127,9 +127,9 @@ impl Matcher {
         if directory.is_root() {
             return Some(self.root_scope());
         }
-        let Descent { mut scope, standing, .. } = self.descend(directory.as_bytes(), true);
-        self.enter(&mut scope, directory, standing);
-        standing.is_walked().then_some(scope)
+        let Descent { mut scope, membership, .. } = self.descend(directory.as_bytes(), true);
+        self.enter(&mut scope, directory, membership);
+        membership.is_walked().then_some(scope)
     }
 
     /// Returns the rules that apply at the root.
@@ -138,12 +138,12 @@ impl Matcher {
     }
 
     /// Narrows the rules of a directory to those of a subdirectory, whose rules files must have been set before.
-    pub fn enter(&self, scope: &mut RulesScope, directory: &TreePath, standing: TreeMembership) {
-        self.enter_bytes(scope, directory.as_bytes(), standing);
+    pub fn enter(&self, scope: &mut RulesScope, directory: &TreePath, membership: TreeMembership) {
+        self.enter_bytes(scope, directory.as_bytes(), membership);
     }
 
     /// Returns the membership of an entry of the directory to which the rules belong.
-    pub fn standing(&self, scope: &RulesScope, path: &TreePath, is_directory: bool) -> TreeMembership {
+    pub fn membership(&self, scope: &RulesScope, path: &TreePath, is_directory: bool) -> TreeMembership {
         self.judge(scope, path.as_bytes(), is_directory).0
     }
 
@@ -154,14 +154,14 @@ impl Matcher {
     }
 
     /// Returns the rules for a subdirectory with this membership, in which a walk found these rules files.
-    pub fn narrow(&self, scope: &RulesScope, standing: TreeMembership, rules: Option<&Arc<DirectoryRules>>) -> RulesScope {
+    pub fn narrow(&self, scope: &RulesScope, membership: TreeMembership, rules: Option<&Arc<DirectoryRules>>) -> RulesScope {
         let mut scope = scope.clone();
-        narrow(&mut scope, standing, rules);
+        narrow(&mut scope, membership, rules);
         scope
     }
 
     /// Returns the membership of an entry, given by the bytes of its path.
-    pub fn standing_of(&self, scope: &RulesScope, path: &[u8], is_directory: bool) -> TreeMembership {
+    pub fn membership_of(&self, scope: &RulesScope, path: &[u8], is_directory: bool) -> TreeMembership {
         self.judge(scope, path, is_directory).0
     }
 
@@ -171,16 +171,16 @@ impl Matcher {
         let mut excluded = None;
         for (cut, _) in path.iter().enumerate().filter(|(_, byte)| **byte == b'/') {
             let ancestor = &path[..cut];
-            let standing = self.judge(&scope, ancestor, true).0;
-            match standing {
-                TreeMembership::Out => return Descent { scope, standing, decided: cut, excluded },
+            let membership = self.judge(&scope, ancestor, true).0;
+            match membership {
+                TreeMembership::Out => return Descent { scope, membership, decided: cut, excluded },
                 TreeMembership::Leads if scope.ground == SurroundingTree::Inside => excluded = Some((scope.clone(), cut)),
                 TreeMembership::Leads | TreeMembership::In | TreeMembership::PutBack => {}
             }
-            self.enter_bytes(&mut scope, ancestor, standing);
+            self.enter_bytes(&mut scope, ancestor, membership);
         }
-        let standing = self.judge(&scope, path, is_directory).0;
-        Descent { scope, standing, decided: path.len(), excluded }
+        let membership = self.judge(&scope, path, is_directory).0;
+        Descent { scope, membership, decided: path.len(), excluded }
     }
 
     /// Returns the rule that decides about the first `cut` bytes of a path.
@@ -230,7 +230,7 @@ impl Matcher {
         path: &[u8],
         is_directory: bool,
     ) -> (bool, Option<DecisionReason<'rules>>) {
-        if let Some(DecidingPattern::Excluded(glob)) = self.ignore_patterns.hit(path, is_directory) {
+        if let Some(DecidingPattern::Excluded(glob)) = self.ignore_patterns.find_deciding(path, is_directory) {
             return (true, Some(DecisionReason::Pattern(&self.ignore_patterns, glob, None)));
         }
         for rules in scope.rules.iter().rev() {
@@ -239,7 +239,7 @@ impl Matcher {
             for file in RulesFile::ALL {
                 let Some(text) = rules.text(file) else { continue };
                 let by = |glob| Some(DecisionReason::Pattern(&text.patterns, glob, Some((rules, file))));
-                match text.patterns.hit(relative, is_directory) {
+                match text.patterns.find_deciding(relative, is_directory) {
                     None => {}
                     Some(DecidingPattern::Excluded(glob)) => return (true, by(glob)),
                     Some(DecidingPattern::Kept(glob)) => return (false, by(glob)),
@@ -249,8 +249,8 @@ impl Matcher {
         (false, None)
     }
 
-    fn enter_bytes(&self, scope: &mut RulesScope, directory: &[u8], standing: TreeMembership) {
-        narrow(scope, standing, self.rules.get(directory));
+    fn enter_bytes(&self, scope: &mut RulesScope, directory: &[u8], membership: TreeMembership) {
+        narrow(scope, membership, self.rules.get(directory));
     }
 
     fn set_rules(&mut self, directory: &TreePath, file: RulesFile, text: Option<RulesText>) {
@@ -277,7 +277,7 @@ impl Matcher {
                     .map_or(RuleSource::Ignore, |(rules, file)| RuleSource::File { directory: rules.directory.clone(), file });
                 written(source, list, glob)
             }
-            DecisionReason::Include => match self.include_patterns.patterns.hit(path, is_directory) {
+            DecisionReason::Include => match self.include_patterns.patterns.find_deciding(path, is_directory) {
                 Some(DecidingPattern::Excluded(glob) | DecidingPattern::Kept(glob)) => {
                     written(RuleSource::Include, &self.include_patterns.patterns, glob)
                 }
@@ -289,14 +289,14 @@ impl Matcher {
     }
 }
 
-fn narrow(scope: &mut RulesScope, standing: TreeMembership, rules: Option<&Arc<DirectoryRules>>) {
-    scope.ground = if standing.belongs() { SurroundingTree::Inside } else { SurroundingTree::Leading };
-    if standing == TreeMembership::PutBack {
+fn narrow(scope: &mut RulesScope, membership: TreeMembership, rules: Option<&Arc<DirectoryRules>>) {
+    scope.ground = if membership.belongs() { SurroundingTree::Inside } else { SurroundingTree::Leading };
+    if membership == TreeMembership::PutBack {
         // The pattern that excluded the directory may also match its contents (`build/**`). Putting the directory back must
         // include them.
         scope.rules.clear();
     }
-    if standing.reads_rules() {
+    if membership.reads_rules() {
         scope.rules.extend(rules.cloned());
     }
 }

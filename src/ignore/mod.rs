@@ -36,7 +36,7 @@ mod why;
 
 pub use crate::model::NameRule;
 pub use always::{ALWAYS_OUT, AlwaysOut};
-pub use decision::{Decision, IgnoreRule, RuleSource, Verdict};
+pub use decision::{IgnoreDecision, IgnoreRule, IgnoreVerdict, RuleSource};
 pub use matcher::{Matcher, MatcherSettings};
 pub use pattern::{IgnorePatternProblem, PatternSource};
 pub use rules::{DirectoryRules, RulesFile};

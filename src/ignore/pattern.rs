@@ -98,7 +98,7 @@ impl PatternList {
     }
 
     /// Returns the pattern that decides about a path, which is relative to the directory of the list.
-    pub(super) fn hit(&self, relative: &[u8], is_directory: bool) -> Option<DecidingPattern<'_>> {
+    pub(super) fn find_deciding(&self, relative: &[u8], is_directory: bool) -> Option<DecidingPattern<'_>> {
         match self.compiled.matched(Path::new(OsStr::from_bytes(relative)), is_directory) {
             Match::None => None,
             Match::Ignore(glob) => Some(DecidingPattern::Excluded(glob)),
@@ -106,7 +106,7 @@ impl PatternList {
         }
     }
 
-    /// Returns the line and the text of a pattern that [`PatternList::hit`] returned.
+    /// Returns the line and the text of a pattern that [`PatternList::find_deciding`] returned.
     pub(super) fn written<'list>(&'list self, glob: &'list Glob) -> (u32, &'list str) {
         // Of equal patterns the last one decides.
         let found = self.written.iter().rev().find(|pattern| pattern.handed_over == glob.original());

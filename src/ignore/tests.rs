@@ -2,7 +2,9 @@
 
 use proptest::prelude::{Strategy, prop_assert_eq, proptest};
 
-use crate::ignore::{ALWAYS_OUT, Decision, Matcher, MatcherSettings, NameRule, RuleSource, RulesFile, TreeMembership, Verdict};
+use crate::ignore::{
+    ALWAYS_OUT, IgnoreDecision, IgnoreVerdict, Matcher, MatcherSettings, NameRule, RuleSource, RulesFile, TreeMembership,
+};
 use crate::model::TreePath;
 
 fn path(text: &str) -> TreePath {
@@ -26,7 +28,7 @@ fn matcher(ignore: &[&str], include: &[&str], rules: &[(&str, RulesFile, &str)])
 
 fn is_in(matcher: &Matcher, text: &str) -> bool {
     let (text, is_directory) = text.strip_suffix('/').map_or((text, false), |text| (text, true));
-    matcher.decide(&path(text), is_directory).verdict == Verdict::In
+    matcher.decide(&path(text), is_directory).verdict == IgnoreVerdict::In
 }
 
 #[track_caller]
@@ -44,7 +46,7 @@ use RulesFile::{DotIgnore, GitIgnore};
 #[test]
 fn what_no_rule_speaks_of_is_in() {
     check(&matcher(&[], &[], &[]), &["src/a.py", "a", ".github/workflows/ci.yml", ".env", "src/"], &[]);
-    assert_eq!(matcher(&[], &[], &[]).decide(&TreePath::root(), true), Decision { verdict: Verdict::In, rule: None });
+    assert_eq!(matcher(&[], &[], &[]).decide(&TreePath::root(), true), IgnoreDecision { verdict: IgnoreVerdict::In, rule: None });
 }
 
 #[test]
@@ -99,10 +101,10 @@ fn an_include_that_names_its_way_leads_through_excluded_directories() {
     check(&matcher, &["out/a/schema.json", "vendor/LICENSE", "vendor/x/y/LICENSE"], &["out/schema.json", "out/a/b/schema.json"]);
     check(&matcher, &[], &["out/plain", "out/a/x", "out/a/never", "vendor/x/main.c", "vendor/node_modules/LICENSE"]);
     let root = matcher.root_scope();
-    assert_eq!(matcher.standing(&root, &path("out"), true), TreeMembership::Leads);
+    assert_eq!(matcher.membership(&root, &path("out"), true), TreeMembership::Leads);
     let scope = matcher.scope(&path("out/a")).expect("a walk has to look there");
     assert!(!scope.reads_rules());
-    assert_eq!(matcher.standing(&scope, &path("out/a/b"), true), TreeMembership::Out);
+    assert_eq!(matcher.membership(&scope, &path("out/a/b"), true), TreeMembership::Out);
     assert!(matcher.scope(&path("out/a/b")).is_none());
 }
 
@@ -111,7 +113,7 @@ fn an_include_without_a_directory_opens_no_excluded_directory() {
     let rules = [("", GitIgnore, "build/\n.env\n")];
     let matcher = matcher(&[], &[".env"], &rules);
     check(&matcher, &[".env", "app/.env"], &["build/.env"]);
-    assert_eq!(matcher.standing(&matcher.root_scope(), &path("build"), true), TreeMembership::Out);
+    assert_eq!(matcher.membership(&matcher.root_scope(), &path("build"), true), TreeMembership::Out);
 }
 
 #[test]
@@ -163,7 +165,7 @@ fn a_decision_names_the_rule_its_line_and_its_text() {
 fn what_is_out_on_the_way_to_an_include_names_the_rule_that_excluded_it() {
     let matcher = matcher(&[], &["out/a/x"], &[("", GitIgnore, "out\n")]);
     let decision = matcher.decide(&path("out/a/y"), false);
-    assert_eq!((decision.verdict, decision.rule.map(|rule| rule.pattern)), (Verdict::Out, Some("out".to_owned())));
+    assert_eq!((decision.verdict, decision.rule.map(|rule| rule.pattern)), (IgnoreVerdict::Out, Some("out".to_owned())));
     let decision = matcher.decide(&path("out/a/x"), false);
     assert_eq!(decision.rule.map(|rule| (rule.source, rule.line)), Some((RuleSource::Include, Some(1))));
 }
@@ -189,7 +191,7 @@ fn a_rules_file_is_read_as_bytes() {
     assert_eq!(problems[0].to_string().split(':').next(), Some("pattern `[z-a]` of `.gitignore`, line 3"));
     check(&matcher, &[], &["first", "last"]);
     let latin = TreePath::try_from(&b"caf\xe9"[..]).expect("a clean path");
-    assert_eq!(matcher.decide(&latin, false).verdict, Verdict::Out);
+    assert_eq!(matcher.decide(&latin, false).verdict, IgnoreVerdict::Out);
 }
 
 #[test]
@@ -232,17 +234,17 @@ proptest! {
         let matcher = matcher(&[], &include, &[("", GitIgnore, &top), ("a", GitIgnore, &deep), ("a/build", DotIgnore, &deep)]);
         let mut scope = matcher.root_scope();
         let mut walked = TreePath::root();
-        let mut standing = TreeMembership::In;
+        let mut membership = TreeMembership::In;
         let parts: Vec<&str> = text.split('/').collect();
         for (depth, part) in parts.iter().enumerate() {
             walked = walked.join(part.as_bytes());
-            standing = matcher.standing(&scope, &walked, depth + 1 < parts.len());
-            if !standing.is_walked() {
+            membership = matcher.membership(&scope, &walked, depth + 1 < parts.len());
+            if !membership.is_walked() {
                 break;
             }
-            matcher.enter(&mut scope, &walked, standing);
+            matcher.enter(&mut scope, &walked, membership);
         }
-        let expected = if standing.belongs() { Verdict::In } else { Verdict::Out };
+        let expected = if membership.belongs() { IgnoreVerdict::In } else { IgnoreVerdict::Out };
         prop_assert_eq!(matcher.decide(&path(&text), false).verdict, expected);
     }
 }

@@ -1,7 +1,7 @@
 //! Explains why a path belongs to the tree or not, in words for people and as data for programs. Pure: the caller has read the
 //! rules files.
 
-use crate::ignore::decision::{IgnoreRule, RuleSource, Verdict};
+use crate::ignore::decision::{IgnoreRule, IgnoreVerdict, RuleSource};
 use crate::ignore::matcher::Matcher;
 use crate::model::TreePath;
 
@@ -9,7 +9,7 @@ use crate::model::TreePath;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Explanation {
     pub path: TreePath,
-    pub verdict: Verdict,
+    pub verdict: IgnoreVerdict,
     /// The path that was decided about: the topmost directory above it that does not belong to the tree, otherwise the path
     /// itself.
     pub decided_at: TreePath,
@@ -21,13 +21,13 @@ impl Matcher {
     /// Returns which rule decides about a path.
     pub fn explain(&self, path: &TreePath, is_directory: bool) -> Explanation {
         let decision = self.decide(path, is_directory);
-        let decided_at = if decision.verdict == Verdict::Out { self.topmost_out(path) } else { path.clone() };
+        let decided_at = if decision.verdict == IgnoreVerdict::Out { self.topmost_out(path) } else { path.clone() };
         Explanation { path: path.clone(), verdict: decision.verdict, decided_at, rule: decision.rule }
     }
 
     fn topmost_out(&self, path: &TreePath) -> TreePath {
         let ancestors = std::iter::successors(path.parent(), TreePath::parent);
-        let out = ancestors.filter(|above| self.decide(above, true).verdict == Verdict::Out);
+        let out = ancestors.filter(|above| self.decide(above, true).verdict == IgnoreVerdict::Out);
         out.last().unwrap_or_else(|| path.clone())
     }
 }
@@ -38,14 +38,14 @@ impl Explanation {
         let path = &self.path;
         let reason = self.rule.as_ref().map(|rule| self.reason(rule));
         match (self.verdict, reason) {
-            (Verdict::In, reason) => {
+            (IgnoreVerdict::In, reason) => {
                 let reason = reason.unwrap_or_else(|| "no rule speaks of it".to_owned());
                 vec![
                     format!("`{path}` belongs to the tree: {reason}"),
                     "a save of it starts a run, and every verdict is for its content too".to_owned(),
                 ]
             }
-            (Verdict::Out, reason) => {
+            (IgnoreVerdict::Out, reason) => {
                 let reason = reason.unwrap_or_else(|| "only what `watch.include` names below it does".to_owned());
                 let mut lines = vec![
                     format!("`{path}` does not belong to the tree: {reason}"),
@@ -80,7 +80,9 @@ impl Explanation {
             (RuleSource::AlwaysOut(reason), _) => format!("`{pattern}`{which} is never part of a tree ({reason})"),
             (RuleSource::EvidenceLink, _) => format!("`{pattern}` is the link to the evidence"),
             (RuleSource::TaskList, _) => format!("`{pattern}` is the task list that proctor writes into"),
-            (RuleSource::Ignore | RuleSource::File { .. }, Verdict::Out) => format!("`{pattern}` ({written}) excludes `{at}`"),
+            (RuleSource::Ignore | RuleSource::File { .. }, IgnoreVerdict::Out) => {
+                format!("`{pattern}` ({written}) excludes `{at}`")
+            }
             (RuleSource::Include | RuleSource::Ignore | RuleSource::File { .. }, _) => {
                 format!("`{pattern}` ({written}) keeps it")
             }

@@ -131,7 +131,7 @@ pub struct ApprovalRecord {
 
 /// The approval in force for a task. A later plan is compared with it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct HeldApproval {
+pub struct CurrentApproval {
     /// The ledger line that holds the approval.
     pub sequence: Sequence,
     /// The digest of the approved plan.
@@ -144,7 +144,7 @@ pub struct HeldApproval {
 
 /// A plan that waits for approval.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Unapproved {
+pub struct UnapprovedPlan {
     pub task: TaskId,
     /// The file that the plan comes from, as in [`ApprovalRecord::file`].
     pub file: String,

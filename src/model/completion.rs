@@ -4,7 +4,7 @@ use crate::model::{CommandExit, CompletionStatus, RunId, TaskId};
 
 /// What a task amounts to for the tree as it is now, before it is compared with what an agent claims.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Completion {
+pub struct TaskCompletion {
     /// The task.
     pub task: TaskId,
     /// COMPLETE only by the sealed report of a run that is a verdict for this tree and this plan.

@@ -140,10 +140,10 @@ impl ExpectedFailure {
 /// Returns whether a declared name means the same test as a name from a report. pytest writes `tests.test_a.TestX::test_y[1]`
 /// into its reports and `tests/test_a.py::TestX::test_y[1]` on the screen.
 fn is_name_of(declared: &str, test_name: &str) -> bool {
-    declared == test_name || of_node_id(declared).is_some_and(|name| name == test_name)
+    declared == test_name || from_node_id(declared).is_some_and(|name| name == test_name)
 }
 
-fn of_node_id(node_id: &str) -> Option<String> {
+fn from_node_id(node_id: &str) -> Option<String> {
     // A parameter may hold any character, so only the part before `[` is translated.
     let (path, parameter) = node_id.split_at(node_id.find('[').unwrap_or(node_id.len()));
     let (file, rest) = path.split_once(".py::")?;

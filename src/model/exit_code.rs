@@ -43,7 +43,7 @@ const ALL: [CommandExit; 10] = [
 
 impl CommandExit {
     /// Returns the variant for an exit status; [`CommandExit::OwnFault`] for an unknown one.
-    pub fn of_code(code: u8) -> Self {
+    pub fn from_code(code: u8) -> Self {
         ALL.into_iter().find(|exit| exit.code() == code).unwrap_or(Self::OwnFault)
     }
 

@@ -169,7 +169,7 @@ pub struct TestFailure {
 /// Counts of tests, from the report's `<testcase>` elements only (E5).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Counts {
+pub struct TestCounts {
     pub passed: u64,
     /// The number of failures and errors.
     pub failed: u64,
@@ -182,7 +182,7 @@ pub struct Counts {
 #[serde(rename_all = "camelCase")]
 pub struct TestResults {
     #[serde(flatten)]
-    pub counts: Counts,
+    pub counts: TestCounts,
     /// The number of distinct tests in the report.
     pub total: u64,
     /// The tests that did not pass.
@@ -271,7 +271,7 @@ pub enum FindingLevel {
 
 /// Findings that are counted but not stored, because there are too many.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Unlisted {
+pub struct UnlistedFindings {
     /// The number of findings, by level and by rule or code.
     pub by_rule: BTreeMap<(FindingLevel, Option<String>), UnlistedCount>,
     /// How many files have only findings that are not stored.
@@ -337,7 +337,7 @@ pub struct Interpretation {
     /// Errors and warnings before the policy is applied.
     pub diagnostics: Vec<Diagnostic>,
     /// The findings beyond those in `diagnostics`: a tool may report more than are stored.
-    pub unlisted: Unlisted,
+    pub unlisted: UnlistedFindings,
     /// Exact counts, when output was cut and `diagnostics` may be incomplete.
     pub counts_override: Option<DiagnosticSummary>,
     /// The coverage, if it was measured.
@@ -355,13 +355,13 @@ pub struct Interpretation {
     /// Possible causes, each based on something that was seen; empty: the defaults of the category's row apply.
     pub causes: Vec<String>,
     /// The result of the control, the tests that must fail, where the check has one.
-    pub control: Option<ControlSeen>,
+    pub control: Option<ControlObservation>,
 }
 
 /// The result of a check's control: tests that must fail, run by the same command.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct ControlSeen {
+pub struct ControlObservation {
     /// Whether all of them failed. If not, the runner's other results prove nothing.
     pub held: bool,
     /// What was seen, in words.
@@ -377,7 +377,7 @@ impl Interpretation {
             test_results: None,
             cases: Vec::new(),
             diagnostics: Vec::new(),
-            unlisted: Unlisted::default(),
+            unlisted: UnlistedFindings::default(),
             counts_override: None,
             coverage: None,
             warnings: Vec::new(),
@@ -391,7 +391,7 @@ impl Interpretation {
     }
 }
 
-impl Unlisted {
+impl UnlistedFindings {
     /// The most rules that are counted separately; findings of any further rule are counted without a rule name.
     const MOST_RULES: usize = 10_000;
 
@@ -412,7 +412,7 @@ impl Unlisted {
 
 impl DiagnosticSummary {
     /// Returns these counts plus those of findings that are not stored.
-    pub fn with(self, unlisted: &Unlisted) -> Self {
+    pub fn with(self, unlisted: &UnlistedFindings) -> Self {
         let fixable = unlisted.by_rule.values().map(|count| count.fixable).sum::<u64>();
         Self {
             errors: self.errors + unlisted.count(FindingLevel::Error),

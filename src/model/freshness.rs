@@ -23,7 +23,7 @@ pub enum Freshness {
     /// A run was started and waits for its turn on this machine.
     Queued,
     /// The verdict was made for another tree or another plan.
-    Stale(Outdated),
+    Stale(StaleReason),
     /// The tree moved while it was tested, so the run has no verdict (S6).
     Moved {
         /// The paths that moved.
@@ -51,7 +51,7 @@ pub enum Freshness {
 /// What changed since a stale verdict was made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub enum Outdated {
+pub enum StaleReason {
     Tree,
     /// The plan has changed: checks, commands, time-outs or policies.
     Plan,
@@ -76,11 +76,11 @@ pub enum WaitStep {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FreshnessFacts {
     /// Whether the project's directory exists.
-    pub root: RootNow,
+    pub root: CurrentRoot,
     /// Whether the plan that would be run is approved.
     pub approval: Approval,
     /// The plan that would be run.
-    pub plan: PlanNow,
+    pub plan: CurrentPlan,
     /// The tree's digest; none: it was not computed, because a run was under way.
     pub tree: Option<TreeDigest>,
     /// Whether a run is under way.
@@ -93,7 +93,7 @@ pub struct FreshnessFacts {
 
 /// Whether a project's directory exists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum RootNow {
+pub enum CurrentRoot {
     Present,
     Missing,
 }
@@ -107,7 +107,7 @@ pub enum Approval {
 
 /// The plan according to the project's files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum PlanNow {
+pub enum CurrentPlan {
     Known(Digest),
     /// The files cannot be read.
     Wrong,
@@ -166,7 +166,7 @@ pub struct MovedRun {
 
 /// A task and the state of its verdict.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TaskStanding {
+pub struct VerdictStatus {
     pub task: TaskId,
     pub freshness: Freshness,
     /// The current tree; none: its digest was not computed.
@@ -181,17 +181,17 @@ pub struct TaskStanding {
 
 /// A project and the state of its tasks.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ProjectStanding {
+pub struct ProjectStatus {
     /// The project; none: the directory is not registered.
     pub project: Option<ProjectId>,
     pub root: PathBuf,
     /// The tasks: first the configured one, then the requested ones, then those that the project had in the past.
-    pub tasks: Vec<TaskStanding>,
+    pub tasks: Vec<VerdictStatus>,
     /// The errors in the configuration, and the changes to the task list that were reverted; one line each.
     pub problems: Vec<String>,
 }
 
-impl ProjectStanding {
+impl ProjectStatus {
     /// Moves a task to the front if it is in the list, because the answer is about the first task.
     pub fn with_first(mut self, task: &TaskId) -> Self {
         if let Some(position) = self.tasks.iter().position(|standing| standing.task == *task) {
@@ -200,7 +200,7 @@ impl ProjectStanding {
         self
     }
 
-    pub fn of(&self, task: &TaskId) -> Option<&TaskStanding> {
+    pub fn of(&self, task: &TaskId) -> Option<&VerdictStatus> {
         self.tasks.iter().find(|standing| standing.task == *task)
     }
 }
@@ -210,7 +210,7 @@ impl ProjectStanding {
 /// States that only a person can change come first. A fresh verdict comes before a run under way: the run tests the same tree and
 /// does not make the verdict less valid.
 pub fn compute_freshness(facts: &FreshnessFacts) -> Freshness {
-    if facts.root == RootNow::Missing {
+    if facts.root == CurrentRoot::Missing {
         return Freshness::RootMissing;
     }
     if facts.approval == Approval::NotApproved {
@@ -220,10 +220,10 @@ pub fn compute_freshness(facts: &FreshnessFacts) -> Freshness {
         return Freshness::NeedsHuman;
     }
     let plan = match facts.plan {
-        PlanNow::Wrong => return Freshness::ConfigurationWrong,
-        PlanNow::SpecificationWrong => return Freshness::SpecificationWrong,
-        PlanNow::Known(plan) => Some(plan),
-        PlanNow::WithoutTask => None,
+        CurrentPlan::Wrong => return Freshness::ConfigurationWrong,
+        CurrentPlan::SpecificationWrong => return Freshness::SpecificationWrong,
+        CurrentPlan::Known(plan) => Some(plan),
+        CurrentPlan::WithoutTask => None,
     };
     let outdated = facts.verdict.as_ref().map(|verdict| outdated(verdict, facts.tree, plan));
     if let (Some(None), Some(verdict)) = (outdated, &facts.verdict) {
@@ -245,15 +245,15 @@ pub fn compute_freshness(facts: &FreshnessFacts) -> Freshness {
 }
 
 /// Returns what changed since the verdict; none: tree and plan are the same.
-fn outdated(verdict: &LastVerdict, tree: Option<TreeDigest>, plan: Option<Digest>) -> Option<Outdated> {
-    let Some(plan) = plan else { return Some(Outdated::TaskGone) };
+fn outdated(verdict: &LastVerdict, tree: Option<TreeDigest>, plan: Option<Digest>) -> Option<StaleReason> {
+    let Some(plan) = plan else { return Some(StaleReason::TaskGone) };
     // A tree without a computed digest is not known to be the same.
     let same_tree = tree.is_some() && verdict.tree == tree;
     match (same_tree, verdict.plan == Some(plan)) {
         (true, true) => None,
-        (false, true) => Some(Outdated::Tree),
-        (true, false) => Some(Outdated::Plan),
-        (false, false) => Some(Outdated::TreeAndPlan),
+        (false, true) => Some(StaleReason::Tree),
+        (true, false) => Some(StaleReason::Plan),
+        (false, false) => Some(StaleReason::TreeAndPlan),
     }
 }
 
@@ -294,7 +294,7 @@ impl Freshness {
             | Self::ConfigurationWrong
             | Self::SpecificationWrong
             // The task was removed, so no run could bring a verdict.
-            | Self::Stale(Outdated::TaskGone)
+            | Self::Stale(StaleReason::TaskGone)
             | Self::RootMissing
             | Self::Unstable { .. } => WaitStep::Answer,
             Self::Running | Self::Queued => WaitStep::GoOn,

@@ -36,7 +36,7 @@ pub enum KilledBy {
 
 /// How an action was isolated.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Kept {
+pub struct ReachedIsolation {
     pub reached: ReachedLevel,
     /// How remaining processes were ended; none: none remained.
     pub killed_by: Option<KilledBy>,

@@ -55,10 +55,10 @@ pub use action_kind::{
 };
 pub use action_type::{ActionOutline, ActionType};
 pub use approval::{
-    ActionTerms, ApprovalReason, ApprovalRecord, ApprovalWay, FOUND_IN_PROJECT, HeldApproval, PlanTerms, Unapproved,
+    ActionTerms, ApprovalReason, ApprovalRecord, ApprovalWay, CurrentApproval, FOUND_IN_PROJECT, PlanTerms, UnapprovedPlan,
     approve_command, plan_subject,
 };
-pub use completion::Completion;
+pub use completion::TaskCompletion;
 pub use criteria::{
     ActualValue, ConditionValue, CriteriaEvaluation, ExpectedFailure, ExpectedOutput, JudgedCondition, JudgedExpectation,
     JudgedFailure, NoScalarError, TaskCondition, TaskCriteria,
@@ -70,25 +70,25 @@ pub use errno::errno_name;
 pub use evidence::{EvidenceFile, EvidenceKind};
 pub use exit_code::CommandExit;
 pub use finding::{
-    CategoryCode, ControlSeen, Counts, Coverage, Diagnostic, DiagnosticSummary, FindingLevel, Fix, Interpretation,
-    RelatedInformation, TestCase, TestFailure, TestOutcome, TestResults, ToolReport, Unlisted, UnlistedCount,
+    CategoryCode, ControlObservation, Coverage, Diagnostic, DiagnosticSummary, FindingLevel, Fix, Interpretation,
+    RelatedInformation, TestCase, TestCounts, TestFailure, TestOutcome, TestResults, ToolReport, UnlistedCount, UnlistedFindings,
 };
 pub use freshness::{
-    Activity, Approval, Attention, Freshness, FreshnessFacts, LastVerdict, MovedRun, Outdated, PlanNow, ProjectStanding, RootNow,
-    TaskStanding, WaitStep, compute_freshness,
+    Activity, Approval, Attention, CurrentPlan, CurrentRoot, Freshness, FreshnessFacts, LastVerdict, MovedRun, ProjectStatus,
+    StaleReason, VerdictStatus, WaitStep, compute_freshness,
 };
 pub use governance::GovernanceRecord;
 pub use identity::IdentityWriter;
 pub use ids::{ActionId, DebtId, IdError, ProjectId, RunId, Sequence, TaskId};
-pub use isolation::{Access, IsolationLevel, Kept, KilledBy, Place, ReachedLevel, Sandbox};
+pub use isolation::{Access, IsolationLevel, KilledBy, Place, ReachedIsolation, ReachedLevel, Sandbox};
 pub use ledger::{
     ApprovingLine, Asker, LEDGER_SCHEMA, LedgerBody, LedgerLine, OverrideRecord, PhaseRecord, RegistrationRecord, RetestRecord,
     RootIdentity, RunLine, RunRecord, Serving, ServingRecord, SupersededRecord,
 };
 pub use name_rule::NameRule;
 pub use observation::{
-    Diagnosis, Exchange, ExchangeOutcome, FileLook, FileSeen, FoundFile, HealthResult, HealthSeen, HttpAnswer, Observed,
-    PortSeen, ServiceSeen, SystemFault,
+    Diagnosis, Exchange, ExchangeOutcome, FileObservation, FileState, FoundFile, HealthObservation, HealthResult, HttpAnswer,
+    Observation, PortObservation, ServiceObservation, SystemFault,
 };
 pub use outcome::{
     ActionJudgement, AgentAction, Blocking, Classification, CompletionStatus, DebtCategory, DebtGeneration, OverallResult,
@@ -96,20 +96,20 @@ pub use outcome::{
 };
 pub use path::{PathError, TreePath};
 pub use plan::{
-    Action, ActionDefaults, ActionPhase, CheckOrder, CommandLine, CoverageTarget, LimitValue, OnChange, OnSurvivors, Once, Plan,
-    PlanNote, PlanOrigin, Reuse, SpecificationSource,
+    Action, ActionDefaults, ActionPhase, CheckOrder, CommandLine, CoverageTarget, LimitValue, OnChange, OnSurvivors, Plan,
+    PlanNote, PlanOrigin, Reuse, SkipWhileUnchanged, SpecificationSource,
 };
 pub use policy::{BlockOn, PolicySource, ToolPolicy};
 pub use problem::{BrokenRule, Gravity, Problem, TextPosition};
 pub use process::{
-    ActionEnd, ActionLimits, Captured, Ended, GroupUsage, LimitKind, ResourceLimits, SpawnFailure, StopReason, StopStage,
-    StreamExcerpt, Survivor, Usage,
+    ActionEnd, ActionLimits, CapturedOutput, EndedAction, GroupUsage, LimitKind, ResourceLimits, SpawnFailure, StopReason,
+    StopStage, StreamExcerpt, Survivor, Usage,
 };
 pub use protection::{AllowedSigner, ApprovalTerms, FileChangeKind, OnProtectedChange, ProtectedChange, ProtectedFiles};
 pub use quote::quoted_text;
 pub use repetition::{AfterMovedRun, OnDisk, Repetitions};
 pub use retention::{ArchiveRecord, PackedRun, PruneReason, PruneRecord, PrunedRun, RetentionLimits};
-pub use review::{Prompt, Review, ReviewAttempt, ReviewSeen, ReviewVerdict};
+pub use review::{Prompt, Review, ReviewAttempt, ReviewObservation, ReviewVerdict};
 pub use route::{
     AttemptRecord, CollectionErrorPolicy, ExitCodeSource, NextNode, PauseRecord, Phase, RouteDestination, RouteEntry, RouteKind,
     RoutingSettings, TddState,

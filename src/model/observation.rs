@@ -5,33 +5,33 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::model::{Digest, DurationMs, PortHolder, ReviewSeen, StopReason, Timestamp};
+use crate::model::{Digest, DurationMs, PortHolder, ReviewObservation, StopReason, Timestamp};
 
 /// What an action observed beside the output of its process.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub enum Observed {
+pub enum Observation {
     /// Nothing: it is an ordinary command.
     #[default]
     Nothing,
-    File(FileSeen),
+    File(FileObservation),
     /// A request with its answer, or with the reason why there was none.
     Exchange(Box<Exchange>),
     /// A service that did not become ready.
-    Service(ServiceSeen),
-    Review(Box<ReviewSeen>),
+    Service(ServiceObservation),
+    Review(Box<ReviewObservation>),
 }
 
 /// The check of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FileSeen {
+pub struct FileObservation {
     /// The file's path, as written in the plan.
     pub path: String,
-    pub look: FileLook,
+    pub look: FileState,
 }
 
 /// What was found at the path of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum FileLook {
+pub enum FileState {
     /// A regular file.
     Found(FoundFile),
     /// Nothing is there.
@@ -128,16 +128,16 @@ impl SystemFault {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Diagnosis {
     /// The health of the service that is expected at the port; none: the plan has no such service.
-    pub health: Option<HealthSeen>,
+    pub health: Option<HealthObservation>,
     /// The processes that listen on the port; none: the address is not on this machine.
-    pub port: Option<PortSeen>,
+    pub port: Option<PortObservation>,
     /// The addresses that the host name resolves to, or the error of the lookup.
     pub resolution: Option<Result<Vec<String>, String>>,
 }
 
 /// The result of a health check of a service.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct HealthSeen {
+pub struct HealthObservation {
     /// The target of the check: a URL, a port, or a command.
     pub target: String,
     pub result: HealthResult,
@@ -164,22 +164,22 @@ pub enum HealthResult {
 
 /// The processes that listen on a port of this machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PortSeen {
+pub struct PortObservation {
     pub port: u16,
     pub holders: Vec<PortHolder>,
 }
 
 /// Observations of a service that did not become ready.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ServiceSeen {
+pub struct ServiceObservation {
     /// The limit for the time until it is ready.
     pub timeout: Duration,
     /// How long the service ran.
     pub duration: DurationMs,
     /// The result of the health checks.
-    pub health: HealthSeen,
+    pub health: HealthObservation,
     /// The processes that listen on its port; none: its port is not known.
-    pub port: Option<PortSeen>,
+    pub port: Option<PortObservation>,
 }
 
 impl HttpAnswer {

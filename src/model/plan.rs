@@ -38,7 +38,7 @@ pub struct CommandLine {
 /// A prerequisite that is skipped as long as its inputs are unchanged since it last succeeded.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Once {
+pub struct SkipWhileUnchanged {
     /// The files whose content it depends on, relative to the project. Empty: it runs once per registration.
     pub when_changed: Vec<String>,
     /// The files that it creates. It runs again when one of them is missing.
@@ -128,7 +128,7 @@ pub struct Action {
     #[serde(skip_serializing_if = "Reuse::is_off")]
     pub reuse: Reuse,
     /// When the action need not run again; set for prerequisites only.
-    pub once: Option<Once>,
+    pub once: Option<SkipWhileUnchanged>,
     /// The service settings of a prerequisite that keeps running during the checks. `timeout` then limits its start-up.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub service: Option<Service>,

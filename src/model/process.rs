@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::model::{Digest, DurationMs, Kept, PortHolder, Timestamp};
+use crate::model::{Digest, DurationMs, PortHolder, ReachedIsolation, Timestamp};
 
 /// The limits of one action.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -163,7 +163,7 @@ pub struct StreamExcerpt {
 
 /// The captured output of an action.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Captured {
+pub struct CapturedOutput {
     /// The number of bytes in the log, which has both streams in order of arrival.
     pub log_bytes: u64,
     /// The digest of the log, computed while it was written.
@@ -172,7 +172,7 @@ pub struct Captured {
     pub frames_bytes: u64,
     /// The digest of the frames file.
     pub frames_digest: Digest,
-    /// The last bytes of the log, at most [`Captured::LOG_TAIL_CAP`].
+    /// The last bytes of the log, at most [`CapturedOutput::LOG_TAIL_CAP`].
     pub log_tail: Vec<u8>,
     /// The excerpt of standard output.
     pub stdout: StreamExcerpt,
@@ -231,7 +231,7 @@ pub struct GroupUsage {
 
 /// Everything that the supervisor knows about an action that has ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Ended {
+pub struct EndedAction {
     pub end: ActionEnd,
     pub started: Timestamp,
     /// When the supervisor noticed its end.
@@ -239,16 +239,16 @@ pub struct Ended {
     /// The duration, measured with a monotonic clock.
     pub duration: DurationMs,
     /// The captured output.
-    pub captured: Captured,
+    pub captured: CapturedOutput,
     /// The processes that were left when the main process had ended.
     pub survivors: Vec<Survivor>,
     /// The resources it used; none: it was not started.
     pub usage: Option<Usage>,
     /// How it was isolated; none: it was not started.
-    pub kept: Option<Kept>,
+    pub kept: Option<ReachedIsolation>,
 }
 
-impl Captured {
+impl CapturedOutput {
     /// How many bytes of the log's end are kept in memory. They are shown for a time-out (E11).
     pub const LOG_TAIL_CAP: usize = 4 * 1024;
 

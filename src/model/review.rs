@@ -45,7 +45,7 @@ pub enum ReviewVerdict {
 /// A review that was carried out.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct ReviewSeen {
+pub struct ReviewObservation {
     pub verdict: ReviewVerdict,
     /// The explanation in words.
     pub reason: String,

@@ -14,7 +14,7 @@ use std::os::fd::{AsFd as _, BorrowedFd};
 use nix::fcntl::{FcntlArg, OFlag, fcntl};
 use sha2::{Digest as _, Sha256};
 
-use crate::model::{Captured, Digest, Timestamp};
+use crate::model::{CapturedOutput, Digest, Timestamp};
 use crate::process::excerpt::ExcerptBuilder;
 use crate::process::frames::{FrameLines, Stream};
 use crate::process::hashing::{LEAST_ROOM, LogHasher};
@@ -95,10 +95,10 @@ pub(super) struct Capture {
     last_output: Option<Timestamp>,
 }
 
-/// Appends bytes and drops what is before the last [`Captured::LOG_TAIL_CAP`].
+/// Appends bytes and drops what is before the last [`CapturedOutput::LOG_TAIL_CAP`].
 fn keep_tail(tail: &mut Vec<u8>, bytes: &[u8]) {
-    tail.extend_from_slice(&bytes[bytes.len().saturating_sub(Captured::LOG_TAIL_CAP)..]);
-    let surplus = tail.len().saturating_sub(Captured::LOG_TAIL_CAP);
+    tail.extend_from_slice(&bytes[bytes.len().saturating_sub(CapturedOutput::LOG_TAIL_CAP)..]);
+    let surplus = tail.len().saturating_sub(CapturedOutput::LOG_TAIL_CAP);
     tail.drain(..surplus);
 }
 
@@ -199,12 +199,12 @@ impl Capture {
     }
 
     /// Writes the last frames and returns what was captured.
-    pub(super) fn finish(mut self) -> Result<Captured, CaptureError> {
+    pub(super) fn finish(mut self) -> Result<CapturedOutput, CaptureError> {
         let pipes_left_open = self.is_open();
         self.lines.close();
         self.flush_frames()?;
         let (log_bytes, log_digest) = self.hasher.finish();
-        Ok(Captured {
+        Ok(CapturedOutput {
             log_bytes,
             log_digest,
             frames_bytes: self.frames.bytes,

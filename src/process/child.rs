@@ -11,14 +11,14 @@ use std::process::{Command, Stdio};
 use crate::model::SpawnFailure;
 use crate::process::group::ProcessGroup;
 use crate::process::program::explain_refusal;
-use crate::process::protocol::{DescriptorRole, Start};
+use crate::process::protocol::{DescriptorRole, StartAction};
 use crate::process::system_calls::{Forked, end_forked, fork_if_single_threaded};
 
 /// The exit code of a child that could not execute its program. The error itself is reported through a pipe.
 const NOT_EXECUTED: u8 = 127;
 
 /// Starts a child in a process group of its own. It inherits the restrictions of this process.
-pub(super) fn spawn_child(start: &Start, descriptors: Vec<OwnedFd>) -> Result<ProcessGroup, SpawnFailure> {
+pub(super) fn spawn_child(start: &StartAction, descriptors: Vec<OwnedFd>) -> Result<ProcessGroup, SpawnFailure> {
     let child = command(start, descriptors).spawn().map_err(|error| refusal(start, &error))?;
     group(start, i32::try_from(child.id()).unwrap_or(0))
 }
@@ -26,7 +26,7 @@ pub(super) fn spawn_child(start: &Start, descriptors: Vec<OwnedFd>) -> Result<Pr
 /// Starts a child that restricts itself before it executes its program. Because this process is outside those restrictions, the
 /// child cannot signal it.
 pub(super) fn spawn_confined(
-    start: &Start,
+    start: &StartAction,
     descriptors: Vec<OwnedFd>,
     confine: impl FnOnce() -> Result<(), SpawnFailure>,
 ) -> Result<ProcessGroup, SpawnFailure> {
@@ -55,7 +55,7 @@ pub(super) fn spawn_confined(
     }
 }
 
-fn command(start: &Start, descriptors: Vec<OwnedFd>) -> Command {
+fn command(start: &StartAction, descriptors: Vec<OwnedFd>) -> Command {
     let mut command = Command::new(&start.child.program);
     if let Some((name, arguments)) = start.child.argv.split_first() {
         command.arg0(name).args(arguments);
@@ -75,10 +75,10 @@ fn command(start: &Start, descriptors: Vec<OwnedFd>) -> Command {
     command
 }
 
-fn refusal(start: &Start, error: &io::Error) -> SpawnFailure {
+fn refusal(start: &StartAction, error: &io::Error) -> SpawnFailure {
     explain_refusal(&start.child.program, &start.child.directory, error)
 }
 
-fn group(start: &Start, leader: i32) -> Result<ProcessGroup, SpawnFailure> {
+fn group(start: &StartAction, leader: i32) -> Result<ProcessGroup, SpawnFailure> {
     ProcessGroup::try_from_id(leader).map_err(|error| refusal(start, &io::Error::other(error)))
 }

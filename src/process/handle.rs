@@ -21,7 +21,9 @@ use crate::process::clock;
 use crate::process::group::{ProcessGroup, kill_child};
 use crate::process::launcher::run_launcher;
 use crate::process::process_table::{LiveProcess, NAMED_CAP, read_live_processes, read_survivor};
-use crate::process::protocol::{ActionNumber, DescriptorRole, Isolation, LaunchedChild, LauncherEvent, LauncherRequest, Start};
+use crate::process::protocol::{
+    ActionNumber, DescriptorRole, Isolation, LaunchedChild, LauncherEvent, LauncherRequest, StartAction,
+};
 use crate::process::system_calls::{Forked, end_forked, fork_if_single_threaded};
 
 /// The hidden argument that makes a proctor executable run as the launcher.
@@ -156,8 +158,11 @@ impl LauncherHandle {
     ) -> Result<ActionNumber, ChannelError> {
         let number = ActionNumber(self.next_number);
         self.next_number += 1;
-        let start =
-            Start { number, child: request.child.clone(), descriptors: descriptors.iter().map(|(role, _)| *role).collect() };
+        let start = StartAction {
+            number,
+            child: request.child.clone(),
+            descriptors: descriptors.iter().map(|(role, _)| *role).collect(),
+        };
         let borrowed: Vec<BorrowedFd<'_>> = descriptors.iter().map(|(_, descriptor)| *descriptor).collect();
         self.channel.send(&LauncherRequest::Start(Box::new(start)), &borrowed)?;
         Ok(number)

@@ -23,7 +23,7 @@ use crate::process::child::{spawn_child, spawn_confined};
 use crate::process::confine::{confine_by_landlock, confine_in_namespaces, landlock_obstacle, renounce_capabilities};
 use crate::process::group::{ProcessGroup, kill_descendants};
 use crate::process::process_table::{LiveProcess, NAMED_CAP, find_descendants, has_children, read_own_children, read_survivor};
-use crate::process::protocol::{Isolation, KeeperEvent, KeeperRequest, Obstacle, RemainingProcesses, Start};
+use crate::process::protocol::{Isolation, KeeperEvent, KeeperRequest, Obstacle, RemainingProcesses, StartAction};
 use crate::process::stage::{StagedFileSystem, UserAndGroup, stage};
 use crate::process::system_calls::{Children, Reaping, close_all_but, reap_ended_children, wait_child};
 
@@ -49,7 +49,7 @@ pub(super) struct KeeperSetup<'a> {
     pub(super) identity: UserAndGroup,
     pub(super) socket: UnixStream,
     /// The action to start; `None` for a parked keeper, which is sent the action later.
-    pub(super) start: Option<(&'a Start, Vec<OwnedFd>)>,
+    pub(super) start: Option<(&'a StartAction, Vec<OwnedFd>)>,
 }
 
 struct Keeper {
@@ -181,7 +181,7 @@ impl Keeper {
     }
 
     /// Starts the action that this keeper was parked for, unless a path of its sandbox was replaced since.
-    fn start_if_current(&mut self, start: &Start, descriptors: Vec<OwnedFd>) -> Result<(), ServingError> {
+    fn start_if_current(&mut self, start: &StartAction, descriptors: Vec<OwnedFd>) -> Result<(), ServingError> {
         if self.staged.as_ref().is_some_and(|staged| !staged.is_current()) {
             self.stand = ActionState::Over;
             return Ok(self.send_event(&KeeperEvent::Unready(Obstacle::Stale))?);
@@ -189,7 +189,7 @@ impl Keeper {
         self.start(start, descriptors)
     }
 
-    fn start(&mut self, start: &Start, descriptors: Vec<OwnedFd>) -> Result<(), ServingError> {
+    fn start(&mut self, start: &StartAction, descriptors: Vec<OwnedFd>) -> Result<(), ServingError> {
         // A signal that is blocked here would stay blocked in every child. If a child ends before the mask is back, the next
         // check sees it.
         let mask = SigSet::thread_get_mask().and_then(|mask| SigSet::empty().thread_set_mask().map(|()| mask));
@@ -209,7 +209,7 @@ impl Keeper {
     }
 
     /// Starts the leader with the restrictions of the isolation level.
-    fn spawn(&self, start: &Start, descriptors: Vec<OwnedFd>) -> Result<ProcessGroup, SpawnFailure> {
+    fn spawn(&self, start: &StartAction, descriptors: Vec<OwnedFd>) -> Result<ProcessGroup, SpawnFailure> {
         let (sandbox, output) = (start.child.isolation.sandbox.as_ref(), start.child.isolation.output.as_deref());
         if let Some(staged) = &self.staged {
             staged.finish(output).map_err(|error| not_isolated(&error))?;

@@ -22,14 +22,14 @@ use signal_hook::flag;
 use signal_hook::low_level::pipe;
 
 use crate::model::{CommandExit, IsolationLevel, SpawnFailure, StopStage};
+use crate::process::active_action::{ActiveAction, KeeperHandle};
 use crate::process::cgroup::{Cgroup, Delegation};
 use crate::process::channel::{Channel, ReceiveStatus, ServingError};
 use crate::process::group::{await_end, kill_child, kill_descendants};
 use crate::process::keeper::{KeeperIsolation, KeeperSetup, run_keeper};
 use crate::process::level::{LevelRefusal, Levels};
-use crate::process::open_action::{KeeperHandle, OpenAction};
 use crate::process::process_table::read_own_children;
-use crate::process::protocol::{ActionNumber, Isolation, LauncherEvent, LauncherRequest, Obstacle, Start};
+use crate::process::protocol::{ActionNumber, Isolation, LauncherEvent, LauncherRequest, Obstacle, StartAction};
 use crate::process::stage::UserAndGroup;
 use crate::process::system_calls::{
     Forked, Reaping, catch_silently, end_forked, fork_if_single_threaded, fork_into_namespaces, mark_close_on_exec_from,
@@ -76,7 +76,7 @@ struct Launcher {
     identity: UserAndGroup,
     levels: Levels,
     delegation: Result<Delegation, String>,
-    open: BTreeMap<ActionNumber, OpenAction>,
+    open: BTreeMap<ActionNumber, ActiveAction>,
     parked: Option<Parked>,
     /// The isolation for which a keeper is parked once the action is over.
     followed: BTreeMap<ActionNumber, Isolation>,
@@ -191,7 +191,7 @@ impl Launcher {
     }
 
     /// Starts an action at the strongest isolation level that works.
-    fn start(&mut self, start: &Start, descriptors: Vec<OwnedFd>) -> Result<(), ServingError> {
+    fn start(&mut self, start: &StartAction, descriptors: Vec<OwnedFd>) -> Result<(), ServingError> {
         let number = start.number;
         if let Some(action) = self.start_parked(start, &descriptors) {
             self.open.insert(number, action);
@@ -225,7 +225,12 @@ impl Launcher {
     }
 
     /// Forks a keeper that starts the action as soon as it is ready.
-    fn start_fresh(&mut self, level: IsolationLevel, start: &Start, descriptors: &[OwnedFd]) -> Result<OpenAction, Obstacle> {
+    fn start_fresh(
+        &mut self,
+        level: IsolationLevel,
+        start: &StartAction,
+        descriptors: &[OwnedFd],
+    ) -> Result<ActiveAction, Obstacle> {
         let group = self.make_group(start);
         if let (IsolationLevel::Cgroup, Err(why)) = (level, &group) {
             return Err(Obstacle::Level(why.clone()));
@@ -235,7 +240,7 @@ impl Launcher {
             .fork_keeper(isolation, Some((start, descriptors)))
             .map_err(|error| Obstacle::Level(format!("cannot make a process in namespaces of its own: {error}")))?;
         match keeper.await_start() {
-            Ok(()) => Ok(OpenAction::new(keeper, group.ok())),
+            Ok(()) => Ok(ActiveAction::new(keeper, group.ok())),
             Err(obstacle) => {
                 self.give_up(&keeper, group.ok());
                 Err(obstacle)
@@ -244,7 +249,7 @@ impl Launcher {
     }
 
     /// Gives an action to the parked keeper if that was prepared for the same isolation; otherwise discards the keeper.
-    fn start_parked(&mut self, start: &Start, descriptors: &[OwnedFd]) -> Option<OpenAction> {
+    fn start_parked(&mut self, start: &StartAction, descriptors: &[OwnedFd]) -> Option<ActiveAction> {
         let Parked { mut keeper, isolation } = self.parked.take()?;
         let is_meant =
             isolation.strongest == start.child.isolation.strongest && isolation.sandbox == start.child.isolation.sandbox;
@@ -255,7 +260,7 @@ impl Launcher {
             && keeper.run(start, descriptors).is_ok();
         if is_taken {
             self.levels.note_working(keeper.level);
-            return Some(OpenAction::new(keeper, group));
+            return Some(ActiveAction::new(keeper, group));
         }
         self.give_up(&keeper, group);
         None
@@ -285,14 +290,14 @@ impl Launcher {
         self.reap_released();
     }
 
-    fn make_group(&self, start: &Start) -> Result<Cgroup, String> {
+    fn make_group(&self, start: &StartAction) -> Result<Cgroup, String> {
         let delegation = self.delegation.as_ref().map_err(Clone::clone)?;
         delegation.make(start.number, &start.child.isolation.resources).map_err(|error| format!("cannot make a cgroup: {error}"))
     }
 
     /// Parks a keeper for the next action with the same isolation while this action runs. If that is impossible meanwhile, the
     /// keeper is parked when this action is over.
-    fn prepare_next(&mut self, start: Start) {
+    fn prepare_next(&mut self, start: StartAction) {
         if !self.open.contains_key(&start.number) {
             return;
         }
@@ -319,7 +324,11 @@ impl Launcher {
     }
 
     /// Forks a keeper, and has it start an action with these descriptors; without one it is parked.
-    fn fork_keeper(&mut self, isolation: KeeperIsolation<'_>, start: Option<(&Start, &[OwnedFd])>) -> io::Result<KeeperHandle> {
+    fn fork_keeper(
+        &mut self,
+        isolation: KeeperIsolation<'_>,
+        start: Option<(&StartAction, &[OwnedFd])>,
+    ) -> io::Result<KeeperHandle> {
         let level = isolation.level;
         let (ours, theirs) = UnixStream::pair()?;
         let forked = match level {
@@ -421,7 +430,7 @@ impl Launcher {
             kill_child(parked.keeper.process);
         }
         self.followed.clear();
-        self.open.values().for_each(OpenAction::kill_at_the_end);
+        self.open.values().for_each(ActiveAction::kill_at_the_end);
         // A keeper that its action has stopped (SIGSTOP) cannot kill anything, so the launcher kills every action itself.
         let open: Vec<ActionNumber> = self.open.keys().copied().collect();
         open.into_iter().for_each(|number| self.release(number));

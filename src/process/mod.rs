@@ -15,6 +15,7 @@
 //! Where to look next: `supervise` runs one action and `progress` decides its steps; `launcher` and `keeper` isolate it, with the
 //! file system of `stage` and the restrictions of `confine`.
 
+mod active_action;
 mod capture;
 mod cgroup;
 mod channel;
@@ -39,7 +40,6 @@ mod kernel;
 mod ladder;
 mod launcher;
 mod level;
-mod open_action;
 mod port_holder;
 mod process_table;
 mod program;

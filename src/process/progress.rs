@@ -1,12 +1,13 @@
 //! Decides, from the events of one action, what to do next and how the action ended.
 //!
-//! Pure: events, requests and the time go in, a [`Step`] comes out, which [`mod@crate::process::supervise`] performs. A stop
+//! Pure: events, requests and the time go in, a [`ProgressStep`] comes out, which [`mod@crate::process::supervise`] performs. A stop
 //! follows E10: it is recorded first, and after that no exit status can change the result.
 
 use std::time::Duration;
 
 use crate::model::{
-    ActionEnd, ActionLimits, GroupUsage, Kept, LimitKind, ReachedLevel, SpawnFailure, StopReason, StopStage, Survivor, Usage,
+    ActionEnd, ActionLimits, GroupUsage, LimitKind, ReachedIsolation, ReachedLevel, SpawnFailure, StopReason, StopStage,
+    Survivor, Usage,
 };
 use crate::process::clock::Monotonic;
 use crate::process::control::stronger;
@@ -25,7 +26,7 @@ pub(super) const KILL_PATIENCE: Duration = Duration::from_secs(2);
 /// What the supervisor must do next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use]
-pub(super) enum Step {
+pub(super) enum ProgressStep {
     /// Signal all processes of the action, then ask for the next step.
     Signal(StopStage),
     /// Wait for an event, at most until this time.
@@ -163,7 +164,7 @@ impl<'limits> ActionProgress<'limits> {
     }
 
     /// Returns what to do next. `pipes_open` says whether either stream may still give bytes.
-    pub(super) fn next_step(&mut self, now: Monotonic, pipes_open: bool) -> Step {
+    pub(super) fn next_step(&mut self, now: Monotonic, pipes_open: bool) -> ProgressStep {
         if self.killed.is_some_and(|killed| now.since(killed) >= KILL_PATIENCE) {
             self.over = self.over.or(Some(now));
         }
@@ -182,9 +183,9 @@ impl<'limits> ActionProgress<'limits> {
             if stage == StopStage::Sigkill {
                 self.killed = Some(now);
             }
-            return Step::Signal(stage);
+            return ProgressStep::Signal(stage);
         }
-        Step::Wait(self.next_deadline())
+        ProgressStep::Wait(self.next_deadline())
     }
 
     /// Returns how the action ended. What was recorded first decides: our stop, then what the launcher saw.
@@ -221,10 +222,10 @@ impl<'limits> ActionProgress<'limits> {
     }
 
     /// Returns how the action was isolated; none: it was not started.
-    pub(super) fn kept(&self) -> Option<Kept> {
+    pub(super) fn kept(&self) -> Option<ReachedIsolation> {
         let was_killed = self.killed.is_some() || !self.survivors.is_empty();
         let reached = self.reached.clone()?;
-        Some(Kept { killed_by: was_killed.then(|| reached.level.killed_by()), reached })
+        Some(ReachedIsolation { killed_by: was_killed.then(|| reached.level.killed_by()), reached })
     }
 
     /// Returns the processes that were still running when the leader had ended.
@@ -261,18 +262,18 @@ impl<'limits> ActionProgress<'limits> {
         [rung, patience, limit].into_iter().flatten().min()
     }
 
-    fn drain_step(&self, now: Monotonic, over: Monotonic, pipes_open: bool) -> Step {
+    fn drain_step(&self, now: Monotonic, over: Monotonic, pipes_open: bool) -> ProgressStep {
         let has_output = match self.leader {
             Leader::NotStarted(_) => false,
             Leader::Open | Leader::Ended(_) | Leader::Lost { .. } => true,
         };
         if !pipes_open || !has_output {
-            return Step::Finish;
+            return ProgressStep::Finish;
         }
         let quiet_since = self.last_output.map_or(over, |last| last.max(over));
         match [quiet_since.plus(QUIET), over.plus(DRAIN)].into_iter().flatten().min() {
-            Some(until) if now < until => Step::Wait(Some(until)),
-            Some(_) | None => Step::Finish,
+            Some(until) if now < until => ProgressStep::Wait(Some(until)),
+            Some(_) | None => ProgressStep::Finish,
         }
     }
 }

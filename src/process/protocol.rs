@@ -58,7 +58,7 @@ impl fmt::Debug for LaunchedChild {
 
 /// A request to start a child.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Start {
+pub(super) struct StartAction {
     pub(super) number: ActionNumber,
     pub(super) child: LaunchedChild,
     /// The roles of the descriptors that came with the message, in their order.
@@ -85,7 +85,7 @@ pub struct Isolation {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum LauncherRequest {
     /// Start a child in a process group of its own.
-    Start(Box<Start>),
+    Start(Box<StartAction>),
     /// Signal all processes of the action. Ignored if the action is not open.
     Signal { number: ActionNumber, stage: StopStage },
     /// Prepare a keeper for an action that will probably be requested next. A start with the same isolation is then faster.
@@ -175,7 +175,7 @@ impl Isolation {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum KeeperRequest {
     /// Start the action's leader.
-    Run(Box<Start>),
+    Run(Box<StartAction>),
     /// Signal all processes of the action.
     Signal(StopStage),
 }
@@ -249,7 +249,7 @@ mod tests {
         let odd = OsString::from_vec(vec![b'a', 0xff, b'\n', 0x80]);
         let place = Place { path: odd.clone().into(), access: Access::Private { source: odd.clone().into() }, identity: (1, 2) };
         let sandbox = Sandbox { places: vec![place], store: odd.clone().into() };
-        let request = LauncherRequest::Start(Box::new(Start {
+        let request = LauncherRequest::Start(Box::new(StartAction {
             number: ActionNumber(7),
             child: LaunchedChild {
                 program: odd.clone().into(),

@@ -10,7 +10,7 @@ use std::time::Duration;
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
-use crate::model::{ActionEnd, ActionLimits, Captured, DurationMs, Ended, LimitKind, StopReason};
+use crate::model::{ActionEnd, ActionLimits, CapturedOutput, DurationMs, EndedAction, LimitKind, StopReason};
 use crate::process::capture::{Capture, CaptureError, ChildEnds, PIPEFUL, ReadStatus, Sinks};
 use crate::process::channel::ChannelError;
 use crate::process::clock::{self, Monotonic};
@@ -18,11 +18,11 @@ use crate::process::control::Control;
 use crate::process::frames::Stream;
 use crate::process::handle::{LaunchRequest, LauncherHandle, LauncherUpdate};
 use crate::process::input::sealed_input;
-use crate::process::progress::{ActionProgress, Step};
+use crate::process::progress::{ActionProgress, ProgressStep};
 use crate::process::protocol::{ActionNumber, DescriptorRole};
 
 /// Why an action could not be supervised: always proctor's fault or the machine's. All processes of the action have been killed
-/// by then. The failure of a command is never an error but an [`Ended`].
+/// by then. The failure of a command is never an error but an [`EndedAction`].
 #[derive(Debug, thiserror::Error)]
 pub enum SuperviseError {
     #[error(transparent)]
@@ -52,7 +52,7 @@ enum Source {
 struct Supervision<'a> {
     launcher: &'a mut LauncherHandle,
     control: &'a Control,
-    heeded: &'static [StopReason],
+    stop_reasons: &'static [StopReason],
     progress: ActionProgress<'a>,
     capture: Capture,
     number: Option<ActionNumber>,
@@ -63,7 +63,7 @@ struct Supervision<'a> {
 /// Starts a command, keeps its output, stops it at its limits or when the control asks, and returns how it ended.
 ///
 /// Blocks until no process of the command's group is alive and its pipes are closed or given up. A request that is already in
-/// force in `control` stops the command at once. Requests for reasons that are not in `heeded` stay in force and have no effect
+/// force in `control` stops the command at once. Requests for reasons that are not in `stop_reasons` stay in force and have no effect
 /// here: a newer save stops checks, but not the prerequisites they depend on.
 pub fn supervise(
     launcher: &mut LauncherHandle,
@@ -71,16 +71,16 @@ pub fn supervise(
     limits: &ActionLimits,
     sinks: Sinks,
     control: &Control,
-    heeded: &'static [StopReason],
-) -> Result<Ended, SuperviseError> {
+    stop_reasons: &'static [StopReason],
+) -> Result<EndedAction, SuperviseError> {
     let (started, begun) = (clock::now(), clock::monotonic());
     let (capture, ends) = Capture::open(sinks, limits.output)?;
     let mut progress = ActionProgress::begin(begun, limits);
     // Read before the start: a request that comes after the start is then counted separately, so that a second one can kill.
-    if let Some(reason) = control.requested().filter(|reason| heeded.contains(reason)) {
+    if let Some(reason) = control.requested().filter(|reason| stop_reasons.contains(reason)) {
         progress.note_request(begun, reason);
     }
-    let mut supervision = Supervision { launcher, control, heeded, progress, capture, number: None, begun, fault: None };
+    let mut supervision = Supervision { launcher, control, stop_reasons, progress, capture, number: None, begun, fault: None };
     supervision.ask_start(request, ends)?;
     let outcome = supervision.follow();
     supervision.release();
@@ -92,7 +92,7 @@ pub fn supervise(
     let end = progress.end();
     let captured = to_captured(supervision.capture, &end)?;
     let (survivors, usage, kept) = (progress.survivors().to_vec(), progress.usage(), progress.kept());
-    Ok(Ended { end, started, ended, duration, captured, survivors, usage, kept })
+    Ok(EndedAction { end, started, ended, duration, captured, survivors, usage, kept })
 }
 
 impl Supervision<'_> {
@@ -122,15 +122,15 @@ impl Supervision<'_> {
         loop {
             let now = clock::monotonic();
             match self.progress.next_step(now, self.capture.is_open()) {
-                Step::Signal(stage) => {
+                ProgressStep::Signal(stage) => {
                     if let Some(number) = self.number
                         && self.launcher.ask_signal(number, stage).is_err()
                     {
                         self.lose_launcher();
                     }
                 }
-                Step::Finish => return Ok(()),
-                Step::Wait(until) => {
+                ProgressStep::Finish => return Ok(()),
+                ProgressStep::Wait(until) => {
                     for source in self.wait(until.map(|until| until.since(now))).map_err(SuperviseError::Wait)? {
                         self.handle_source(source);
                     }
@@ -175,7 +175,7 @@ impl Supervision<'_> {
             }
             Source::Control => {
                 let now = clock::monotonic();
-                for reason in self.control.take_requests().into_iter().filter(|reason| self.heeded.contains(reason)) {
+                for reason in self.control.take_requests().into_iter().filter(|reason| self.stop_reasons.contains(reason)) {
                     self.progress.note_request(now, reason);
                 }
             }
@@ -247,11 +247,11 @@ impl Supervision<'_> {
 
 /// Returns the captured output, cut at the limit of output. If the action was not stopped for that limit, the dropped output came
 /// from a process that outlived it, and is reported as such.
-fn to_captured(capture: Capture, end: &ActionEnd) -> Result<Captured, CaptureError> {
+fn to_captured(capture: Capture, end: &ActionEnd) -> Result<CapturedOutput, CaptureError> {
     let hit_output = matches!(end, ActionEnd::TimedOut { limit: LimitKind::Output, .. });
     let is_cut = capture.is_cut() && !hit_output;
     let captured = capture.finish()?;
-    Ok(Captured { pipes_left_open: captured.pipes_left_open || is_cut, ..captured })
+    Ok(CapturedOutput { pipes_left_open: captured.pipes_left_open || is_cut, ..captured })
 }
 
 /// Rounds up: waking a moment too early would only repeat the poll until the deadline.

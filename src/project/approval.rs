@@ -4,16 +4,16 @@
 
 use crate::evidence::{Ledger, approving_signer};
 use crate::model::{
-    AllowedSigner, ApprovalReason, ApprovalRecord, ApprovalWay, Digest, FOUND_IN_PROJECT, HeldApproval, LedgerBody, Plan,
-    PlanOrigin, PlanTerms, ProjectId, ProtectedFiles, Unapproved, plan_subject,
+    AllowedSigner, ApprovalReason, ApprovalRecord, ApprovalWay, CurrentApproval, Digest, FOUND_IN_PROJECT, LedgerBody, Plan,
+    PlanOrigin, PlanTerms, ProjectId, ProtectedFiles, UnapprovedPlan, plan_subject,
 };
 use crate::project::approval_request::approval_request;
-use crate::project::cycle::Attendance;
+use crate::project::cycle::PersonPresence;
 use crate::project::error::ProjectError;
 use crate::project::known_approvals::KnownApproval;
 use crate::project::progress::Progress;
 use crate::project::protected::{approvable, approved_by_rule, change_texts, protected_files};
-use crate::project::request::{RunRequest, Scope, Settings};
+use crate::project::request::{ProjectScope, ProjectSettings, RunRequest};
 use crate::project::workspace::Workspace;
 use crate::spec::{plan_digest, plan_terms, renamings, strengthenings, weakenings};
 use crate::store;
@@ -47,7 +47,7 @@ struct Difference {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ApprovalQuestion {
     /// The plan that is not approved.
-    pub unapproved: Unapproved,
+    pub unapproved: UnapprovedPlan,
     /// The bytes to sign for an approval.
     pub request: Vec<u8>,
     /// Whether only a signature approves.
@@ -60,7 +60,7 @@ pub struct ApprovalQuestion {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ApprovedBy {
     /// By an answer, which requires a person at a terminal.
-    Answer(Attendance),
+    Answer(PersonPresence),
     /// By a signature, as `ssh-keygen -Y sign` writes it.
     Signature(String),
 }
@@ -75,7 +75,7 @@ impl Workspace {
         tree: &tree::TreeIndex,
         ledger: &mut Ledger,
         show: &mut dyn FnMut(Progress),
-    ) -> Result<Option<Unapproved>, ProjectError> {
+    ) -> Result<Option<UnapprovedPlan>, ProjectError> {
         let (plan, scope) = (request.plan, request.scope);
         let Some(file) = file_of(plan) else { return Ok(None) };
         if self.approvals.holds(&scope.project, &plan.task, digest, ledger.next_sequence()) {
@@ -111,8 +111,8 @@ impl Workspace {
     /// shown, or when the ledger cannot be written.
     pub fn approve(
         &mut self,
-        scope: &Scope,
-        settings: &Settings,
+        scope: &ProjectScope,
+        settings: &ProjectSettings,
         plan: &Plan,
         shown: &ApprovalQuestion,
         by: ApprovedBy,
@@ -122,8 +122,8 @@ impl Workspace {
             ApprovedBy::Answer(_) if shown.require_signature => {
                 return Err(ProjectError::ApprovalNeedsSignature { task: task() });
             }
-            ApprovedBy::Answer(Attendance::Nobody) => return Err(ProjectError::ApprovalNeedsPerson { task: task() }),
-            ApprovedBy::Answer(Attendance::Person) => None,
+            ApprovedBy::Answer(PersonPresence::Nobody) => return Err(ProjectError::ApprovalNeedsPerson { task: task() }),
+            ApprovedBy::Answer(PersonPresence::Person) => None,
             ApprovedBy::Signature(signature) => {
                 let signer = approving_signer(&shown.request, &signature, &shown.signers);
                 signer.ok_or_else(|| ProjectError::ApprovalSignature { task: task() })?;
@@ -150,8 +150,8 @@ impl Workspace {
     /// When the tree, the ledger or the index cannot be read.
     pub fn approval_question(
         &mut self,
-        scope: &Scope,
-        settings: &Settings,
+        scope: &ProjectScope,
+        settings: &ProjectSettings,
         plan: &Plan,
     ) -> Result<Option<ApprovalQuestion>, ProjectError> {
         Ok(self.weighed(scope, settings, plan)?.map(|(question, _)| question))
@@ -160,8 +160,8 @@ impl Workspace {
     /// Returns the question for a person, and the record of an approval without its signature.
     fn weighed(
         &mut self,
-        scope: &Scope,
-        settings: &Settings,
+        scope: &ProjectScope,
+        settings: &ProjectSettings,
         plan: &Plan,
     ) -> Result<Option<(ApprovalQuestion, ApprovalRecord)>, ProjectError> {
         self.catch_up(&scope.project)?;
@@ -178,7 +178,7 @@ impl Workspace {
         let globs = &plan.approval.protect;
         let mut protected = None;
         if !globs.is_empty() {
-            let now = protected_files(&self.trees.look(&self.store, settings, scope, &TreeHints::Everything)?, globs);
+            let now = protected_files(&self.trees.scan(&self.store, settings, scope, &TreeHints::Everything)?, globs);
             if held.protected.is_some() {
                 // A file that became protected just now has not changed since an approval, so its current content is accepted.
                 let approved = approved_by_rule(Some(&held), now.clone(), globs);
@@ -228,7 +228,7 @@ pub(crate) fn unapproved_in(
     project: &ProjectId,
     plan: &Plan,
     digest: Digest,
-) -> Result<Option<Unapproved>, ProjectError> {
+) -> Result<Option<UnapprovedPlan>, ProjectError> {
     let Some(file) = file_of(plan) else { return Ok(None) };
     let known = index.approval(project, &plan.task).map_err(ProjectError::Index)?;
     Ok(match decide(known.as_ref(), plan, digest) {
@@ -265,7 +265,7 @@ fn file_of(plan: &Plan) -> Option<&str> {
     }
 }
 
-fn decide(known: Option<&HeldApproval>, plan: &Plan, digest: Digest) -> Decision {
+fn decide(known: Option<&CurrentApproval>, plan: &Plan, digest: Digest) -> Decision {
     match known {
         None => Decision::New,
         Some(held) if held.plan_digest == digest => Decision::Approved,
@@ -296,9 +296,9 @@ fn record(plan: &Plan, file: &str, plan_digest: Digest, reason: ApprovalReason) 
     }
 }
 
-fn unapproved(plan: &Plan, file: &str, difference: Difference, known: Option<&HeldApproval>) -> Unapproved {
+fn unapproved(plan: &Plan, file: &str, difference: Difference, known: Option<&CurrentApproval>) -> UnapprovedPlan {
     let Difference { weakened, strengthened, neutral } = difference;
     let needs_signature = known.is_some_and(|held| held.terms.approval.require_signature);
     let way = if needs_signature { ApprovalWay::Signature } else { ApprovalWay::Answer };
-    Unapproved { task: plan.task.clone(), file: file.to_owned(), weakened, protected: Vec::new(), strengthened, neutral, way }
+    UnapprovedPlan { task: plan.task.clone(), file: file.to_owned(), weakened, protected: Vec::new(), strengthened, neutral, way }
 }

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::evidence::{EvidenceFault, FaultKind, approving_signer};
 use crate::model::{
-    ApprovalReason, ApprovalRecord, ApprovingLine, Digest, HeldApproval, LedgerBody, LedgerLine, PlanTerms, ProjectId, TaskId,
+    ApprovalReason, ApprovalRecord, ApprovingLine, CurrentApproval, Digest, LedgerBody, LedgerLine, PlanTerms, ProjectId, TaskId,
 };
 use crate::project::protected::approved_by_rule;
 use crate::spec::weakenings;
@@ -35,7 +35,7 @@ struct ApprovalRequestV1<'a> {
 }
 
 /// Returns the bytes to sign for an approval that replaces the current one: canonical JSON (RFC 8785) on one line.
-pub(crate) fn approval_request(project: &ProjectId, held: &HeldApproval, record: &ApprovalRecord) -> Vec<u8> {
+pub(crate) fn approval_request(project: &ProjectId, held: &CurrentApproval, record: &ApprovalRecord) -> Vec<u8> {
     let request = ApprovalRequestV1 {
         schema: SCHEMA,
         project,
@@ -53,13 +53,13 @@ pub(crate) fn approval_request(project: &ProjectId, held: &HeldApproval, record:
 }
 
 /// Returns whether an approving line counts, given the task's current approval.
-pub fn approval_counts(project: &ProjectId, held: &HeldApproval, body: &LedgerBody) -> bool {
+pub fn approval_counts(project: &ProjectId, held: &CurrentApproval, body: &LedgerBody) -> bool {
     objection(project, held, body).is_none()
 }
 
 /// Returns the approvals in a ledger that do not count, as faults.
 pub fn approval_faults(project: &ProjectId, file: &Path, lines: &[(u64, LedgerLine)]) -> Vec<EvidenceFault> {
-    let mut held: BTreeMap<TaskId, HeldApproval> = BTreeMap::new();
+    let mut held: BTreeMap<TaskId, CurrentApproval> = BTreeMap::new();
     let mut faults = Vec::new();
     for (_, line) in lines {
         let Some((task, approved)) = approved(line) else { continue };
@@ -68,13 +68,13 @@ pub fn approval_faults(project: &ProjectId, file: &Path, lines: &[(u64, LedgerLi
             continue;
         }
         let protected = approved.protected.or_else(|| held.get(&task)?.protected.clone());
-        held.insert(task, HeldApproval { protected, ..approved });
+        held.insert(task, CurrentApproval { protected, ..approved });
     }
     faults
 }
 
 /// Returns the task and the approval in a line; none: the line approves nothing.
-fn approved(line: &LedgerLine) -> Option<(TaskId, HeldApproval)> {
+fn approved(line: &LedgerLine) -> Option<(TaskId, CurrentApproval)> {
     let (task, plan_digest, terms, protected) = match line.body.approving()? {
         ApprovingLine::Registered(record) => {
             (TaskId::default_task(), record.plan_digest, (**record.terms.as_ref()?).clone(), None)
@@ -83,13 +83,13 @@ fn approved(line: &LedgerLine) -> Option<(TaskId, HeldApproval)> {
             (record.task.clone(), record.plan_digest, record.terms.clone(), record.protected.clone())
         }
     };
-    Some((task, HeldApproval { sequence: line.sequence, plan_digest, terms, protected }))
+    Some((task, CurrentApproval { sequence: line.sequence, plan_digest, terms, protected }))
 }
 
 /// Returns why an approving line does not count; none: it counts, or it approves nothing.
 ///
 /// If no signature is required, an approval only records what somebody said, and needs no further proof (S7).
-fn objection(project: &ProjectId, held: &HeldApproval, body: &LedgerBody) -> Option<String> {
+fn objection(project: &ProjectId, held: &CurrentApproval, body: &LedgerBody) -> Option<String> {
     let rules = &held.terms.approval;
     match body.approving()? {
         ApprovingLine::Approved(record) if record.reason == ApprovalReason::Person => match &record.signature {
@@ -110,7 +110,7 @@ fn objection(project: &ProjectId, held: &HeldApproval, body: &LedgerBody) -> Opt
 }
 
 /// Returns why an automatic approval does not count: only a person may approve what it weakens.
-fn by_rule(held: &HeldApproval, terms: &PlanTerms) -> Option<String> {
+fn by_rule(held: &CurrentApproval, terms: &PlanTerms) -> Option<String> {
     let weakened = weakenings(&held.terms, terms);
     (!weakened.is_empty()).then(|| format!("no person approved it, and it weakens: {}", weakened.join("; ")))
 }
@@ -221,7 +221,7 @@ mod tests {
 
     #[test]
     fn what_is_signed_names_everything_that_is_approved_and_what_it_replaces() {
-        let held = |sequence| HeldApproval {
+        let held = |sequence| CurrentApproval {
             sequence: Sequence(sequence),
             plan_digest: Digest::of(b"before"),
             terms: plan_terms(&with_limit(10)),

@@ -9,15 +9,15 @@ use crate::evidence::{
 use crate::model::{PackedRun, ProjectId, RunId};
 use crate::process::clock;
 use crate::project::error::ProjectError;
-use crate::project::request::{Scope, Settings};
+use crate::project::request::{ProjectScope, ProjectSettings};
 use crate::project::retention::with_lock;
 use crate::store::StoreIndex;
 
 /// The result of archiving, or of planning it.
 #[derive(Debug, Default)]
-pub struct Archived {
+pub struct ArchivingOutcome {
     /// The runs; those of a plan have no archive yet.
-    pub runs: Vec<ArchivedFrom>,
+    pub runs: Vec<ArchivedRunSize>,
     /// The runs that are not archived, each with the reason.
     pub stays: Vec<(RunId, String)>,
     /// The number of runs for which the removal of a dead process was completed.
@@ -26,7 +26,7 @@ pub struct Archived {
 
 /// A run that was archived, or would be.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ArchivedFrom {
+pub struct ArchivedRunSize {
     pub run_id: RunId,
     /// The size of its files in bytes.
     pub before: u64,
@@ -39,13 +39,13 @@ pub struct ArchivedFrom {
 /// # Errors
 ///
 /// When the ledger or the evidence cannot be read.
-pub fn plan_archiving(state_root: &Path, project: &ProjectId, wish: &ArchiveRequest) -> Result<Archived, ProjectError> {
+pub fn plan_archiving(state_root: &Path, project: &ProjectId, wish: &ArchiveRequest) -> Result<ArchivingOutcome, ProjectError> {
     let store = Store::open(state_root).map_err(ProjectError::Evidence)?;
     let survey = survey_runs(&store, project, Sizes::Measured).map_err(ProjectError::Evidence)?;
     let plan = plan_archive(&survey.kept, wish, clock::now());
-    let planned = |run: &crate::evidence::KeptRun| ArchivedFrom { run_id: run.run_id.clone(), before: run.bytes, after: None };
+    let planned = |run: &crate::evidence::KeptRun| ArchivedRunSize { run_id: run.run_id.clone(), before: run.bytes, after: None };
     let runs = plan.runs.iter().map(planned).collect();
-    Ok(Archived { runs, stays: said(&plan.exempted), finished: 0 })
+    Ok(ArchivingOutcome { runs, stays: said(&plan.exempted), finished: 0 })
 }
 
 /// Archives runs of a project, and completes what a process that died during archiving has left unfinished.
@@ -53,7 +53,12 @@ pub fn plan_archiving(state_root: &Path, project: &ProjectId, wish: &ArchiveRequ
 /// # Errors
 ///
 /// When another process holds the project for longer than `settings.lock_wait`, or ledger, evidence or index cannot be used.
-pub fn archive(state_root: &Path, scope: &Scope, settings: &Settings, wish: &ArchiveRequest) -> Result<Archived, ProjectError> {
+pub fn archive(
+    state_root: &Path,
+    scope: &ProjectScope,
+    settings: &ProjectSettings,
+    wish: &ArchiveRequest,
+) -> Result<ArchivingOutcome, ProjectError> {
     with_lock(state_root, scope, settings, |store, index, lock, mut ledger| {
         archive_locked((store, index), (lock, &mut ledger), scope, wish)
     })
@@ -63,9 +68,9 @@ pub fn archive(state_root: &Path, scope: &Scope, settings: &Settings, wish: &Arc
 pub(super) fn archive_locked(
     (store, index): (&Store, &mut StoreIndex),
     (lock, ledger): (&ProjectLock, &mut Ledger),
-    scope: &Scope,
+    scope: &ProjectScope,
     wish: &ArchiveRequest,
-) -> Result<Archived, ProjectError> {
+) -> Result<ArchivingOutcome, ProjectError> {
     let mut finished = finish_archiving(lock).map_err(ProjectError::Evidence)?;
     let survey: RetentionSurvey = survey_runs(store, &scope.project, Sizes::NotMeasured).map_err(ProjectError::Evidence)?;
     remove_pruned_leftovers(lock, &survey.pruned_leftovers).map_err(ProjectError::Evidence)?;
@@ -74,14 +79,14 @@ pub(super) fn archive_locked(
     let ArchivePlan { runs, exempted: stays } = plan_archive(&survey.kept, wish, now);
     let archiving = archive_runs(lock, ledger, &runs, &scope.asker, now).map_err(ProjectError::Evidence)?;
     index.apply(&scope.project, &archiving.lines).map_err(ProjectError::Index)?;
-    Ok(told(archiving, &stays, finished))
+    Ok(archiving_outcome(archiving, &stays, finished))
 }
 
-fn told(archiving: ArchiveOutcome, stays: &[(RunId, ArchiveExemption)], finished: usize) -> Archived {
-    let done = |run: PackedRun| ArchivedFrom { run_id: run.run_id, before: run.bytes, after: Some(run.archive_bytes) };
+fn archiving_outcome(archiving: ArchiveOutcome, stays: &[(RunId, ArchiveExemption)], finished: usize) -> ArchivingOutcome {
+    let done = |run: PackedRun| ArchivedRunSize { run_id: run.run_id, before: run.bytes, after: Some(run.archive_bytes) };
     let mut all = said(stays);
     all.extend(archiving.refused.into_iter().map(|(run_id, why)| (run_id, why.to_string())));
-    Archived { runs: archiving.runs.into_iter().map(done).collect(), stays: all, finished }
+    ArchivingOutcome { runs: archiving.runs.into_iter().map(done).collect(), stays: all, finished }
 }
 
 fn said(stays: &[(RunId, ArchiveExemption)]) -> Vec<(RunId, String)> {

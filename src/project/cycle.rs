@@ -4,13 +4,13 @@ use crate::evidence::Ledger;
 use crate::model::{CycleRequest, LedgerBody, OverrideRecord, PhaseRecord, TddState};
 use crate::process::clock;
 use crate::project::error::ProjectError;
-use crate::project::request::{Scope, Settings};
+use crate::project::request::{ProjectScope, ProjectSettings};
 use crate::project::workspace::Workspace;
 use crate::routing;
 
 /// Whether a person is present to decide.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Attendance {
+pub enum PersonPresence {
     /// The caller has a terminal.
     Person,
     /// The caller has no terminal, so it is a program.
@@ -26,17 +26,17 @@ impl Workspace {
     /// written.
     pub fn change_cycle(
         &mut self,
-        scope: &Scope,
-        settings: &Settings,
+        scope: &ProjectScope,
+        settings: &ProjectSettings,
         request: &CycleRequest,
-        attendance: Attendance,
+        attendance: PersonPresence,
     ) -> Result<TddState, ProjectError> {
         let lock = self.lock(scope, settings.lock_wait, &|| None, &mut |_| {})?;
         let mut ledger = self.recovered_ledger(&lock, scope, &mut |_| {})?;
         self.catch_up(&scope.project)?;
         let task = request.task();
         let before = self.tdd(&scope.project, task)?;
-        if attendance == Attendance::Nobody && needs_a_person(request, &before) {
+        if attendance == PersonPresence::Nobody && needs_a_person(request, &before) {
             return Err(ProjectError::PersonNeeded { task: task.clone() });
         }
         let body = body(&before, request, settings)?;
@@ -44,7 +44,7 @@ impl Workspace {
         self.tdd(&scope.project, task)
     }
 
-    pub(crate) fn append(&mut self, ledger: &mut Ledger, scope: &Scope, body: LedgerBody) -> Result<(), ProjectError> {
+    pub(crate) fn append(&mut self, ledger: &mut Ledger, scope: &ProjectScope, body: LedgerBody) -> Result<(), ProjectError> {
         let line = ledger.append(body, &scope.asker, clock::now()).map_err(ProjectError::Evidence)?;
         self.apply(&scope.project, ledger.length(), line)
     }
@@ -59,7 +59,7 @@ fn needs_a_person(request: &CycleRequest, before: &TddState) -> bool {
     }
 }
 
-fn body(before: &TddState, request: &CycleRequest, settings: &Settings) -> Result<LedgerBody, ProjectError> {
+fn body(before: &TddState, request: &CycleRequest, settings: &ProjectSettings) -> Result<LedgerBody, ProjectError> {
     let state = before.clone();
     let task = request.task();
     let (verb, tdd) = match request {

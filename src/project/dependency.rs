@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::model::{CompletionStatus, RunId, TaskId, TreeDigest};
 use crate::project::error::ProjectError;
-use crate::project::request::Scope;
+use crate::project::request::ProjectScope;
 use crate::project::sealed_report;
 use crate::project::workspace::Workspace;
 
@@ -12,12 +12,12 @@ use crate::project::workspace::Workspace;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnmetDependency {
     pub task: TaskId,
-    pub why: WhyUnmet,
+    pub why: UnmetReason,
 }
 
 /// Why a task is not complete on the current tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum WhyUnmet {
+pub enum UnmetReason {
     /// The task has no verdict yet.
     NeverRun,
     /// Its last verdict says that it is incomplete.
@@ -30,9 +30,9 @@ impl fmt::Display for UnmetDependency {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let task = &self.task;
         match &self.why {
-            WhyUnmet::NeverRun => write!(formatter, "{task}: it has no verdict yet"),
-            WhyUnmet::Incomplete(run) => write!(formatter, "{task}: {run} says that it is not"),
-            WhyUnmet::OtherTree(run) => write!(formatter, "{task}: {run} is of another state of the files"),
+            UnmetReason::NeverRun => write!(formatter, "{task}: it has no verdict yet"),
+            UnmetReason::Incomplete(run) => write!(formatter, "{task}: {run} says that it is not"),
+            UnmetReason::OtherTree(run) => write!(formatter, "{task}: {run} is of another state of the files"),
         }
     }
 }
@@ -46,7 +46,7 @@ impl Workspace {
     /// not make a task complete.
     pub(crate) fn unmet_dependencies(
         &self,
-        scope: &Scope,
+        scope: &ProjectScope,
         tasks: &[TaskId],
         tree: TreeDigest,
     ) -> Result<Vec<UnmetDependency>, ProjectError> {
@@ -54,9 +54,9 @@ impl Workspace {
         for task in tasks {
             let last = self.index.last_run(&scope.project, task).map_err(ProjectError::Index)?;
             let why = match last {
-                None => Some(WhyUnmet::NeverRun),
-                Some(last) if !self.is_complete(scope, task, &last.run_id)? => Some(WhyUnmet::Incomplete(last.run_id)),
-                Some(last) if last.tree_digest != Some(tree) => Some(WhyUnmet::OtherTree(last.run_id)),
+                None => Some(UnmetReason::NeverRun),
+                Some(last) if !self.is_complete(scope, task, &last.run_id)? => Some(UnmetReason::Incomplete(last.run_id)),
+                Some(last) if last.tree_digest != Some(tree) => Some(UnmetReason::OtherTree(last.run_id)),
                 Some(_) => None,
             };
             unmet.extend(why.map(|why| UnmetDependency { task: task.clone(), why }));
@@ -64,7 +64,7 @@ impl Workspace {
         Ok(unmet)
     }
 
-    fn is_complete(&self, scope: &Scope, task: &TaskId, run: &RunId) -> Result<bool, ProjectError> {
+    fn is_complete(&self, scope: &ProjectScope, task: &TaskId, run: &RunId) -> Result<bool, ProjectError> {
         let report = sealed_report(&self.store, &self.index, &scope.project, task, run)?;
         Ok(report.completion_criteria_evaluation.completion_status == CompletionStatus::Complete)
     }

@@ -64,7 +64,7 @@ pub(crate) type KnownDigests = BTreeMap<ProgramFile, Digest>;
 
 /// The environment of a run.
 #[derive(Debug, Clone)]
-pub(crate) struct Surveyed {
+pub(crate) struct SurveyedEnvironment {
     /// The digest of the whole environment.
     pub(crate) digest: Digest,
     /// The parts of the digest, for the report.
@@ -74,19 +74,19 @@ pub(crate) struct Surveyed {
     /// The digests of program files that were hashed for the first time.
     pub(crate) learnt: KnownDigests,
     /// Whether the digest covers the whole environment.
-    pub(crate) certainty: Certainty,
+    pub(crate) certainty: DigestCertainty,
 }
 
 /// Whether a digest covers the whole environment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Certainty {
+pub(crate) enum DigestCertainty {
     Known,
     /// A part could not be read, so another environment may have the same digest.
     PartlyUnknown,
 }
 
 /// A survey that runs in the background while the actions run, because hashing an interpreter must not delay a verdict.
-pub(crate) struct Survey {
+pub(crate) struct EnvironmentSurvey {
     found: BackgroundJob<Found>,
 }
 
@@ -104,7 +104,7 @@ struct Found {
     plugins: BTreeMap<String, Option<Digest>>,
 }
 
-impl Survey {
+impl EnvironmentSurvey {
     /// Begins to read the plan's programs and the installed packages.
     pub(crate) fn begin(
         background: &BackgroundThread,
@@ -133,7 +133,7 @@ impl Survey {
 
     /// Waits for the survey and adds the tree's configuration files. If the survey failed, the programs count as unknown and
     /// never as equal.
-    pub(crate) fn finish(self, files: impl Iterator<Item = (String, Digest)>) -> Surveyed {
+    pub(crate) fn finish(self, files: impl Iterator<Item = (String, Digest)>) -> SurveyedEnvironment {
         let found = self.found.wait().unwrap_or_else(|| Found {
             programs: BTreeMap::new(),
             learnt: KnownDigests::new(),
@@ -147,13 +147,13 @@ impl Survey {
         let inside = Inside { conftests, plugins: found.plugins };
         let digest = environment_digest(&programs, &locks, &found.installed, &inside);
         let is_known = programs.values().chain(found.installed.values()).all(Option::is_some);
-        let certainty = if is_known { Certainty::Known } else { Certainty::PartlyUnknown };
+        let certainty = if is_known { DigestCertainty::Known } else { DigestCertainty::PartlyUnknown };
         let of_programs = programs.iter().map(|(path, digest)| (path.display().to_string(), *digest));
         let of_locks = locks.iter().chain(&inside.conftests).map(|(path, digest)| (path.clone(), Some(*digest)));
         let of_plugins = inside.plugins.iter().map(|(name, digest)| (format!("pytest plugin {name}"), *digest));
         let known = of_programs.chain(of_locks).chain(of_plugins).filter_map(|(name, digest)| Some((name, digest?)));
         let components = known.map(|(name, sha256)| EnvironmentComponentV2 { name, sha256 }).collect();
-        Surveyed { digest, components, configuration, learnt: found.learnt, certainty }
+        SurveyedEnvironment { digest, components, configuration, learnt: found.learnt, certainty }
     }
 }
 

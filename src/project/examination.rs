@@ -8,7 +8,9 @@ use std::time::Duration;
 
 use crate::config::SandboxSettings;
 use crate::evidence::Store;
-use crate::model::{Action, ActionEnd, ActionLimits, IsolationLevel, Kept, Place, ResourceLimits, SpawnFailure, StopStage};
+use crate::model::{
+    Action, ActionEnd, ActionLimits, IsolationLevel, Place, ReachedIsolation, ResourceLimits, SpawnFailure, StopStage,
+};
 use crate::process::{ALL_REASONS, Control, Isolation, LaunchRequest, LaunchedChild, LauncherHandle, Sinks, supervise};
 use crate::project::error::ProjectError;
 use crate::sandbox::isolation;
@@ -108,7 +110,7 @@ fn start(
     launcher: &mut LauncherHandle,
     launch: &LaunchRequest,
     request: &ExaminationRequest<'_>,
-) -> Result<Result<Kept, SpawnFailure>, ProjectError> {
+) -> Result<Result<ReachedIsolation, SpawnFailure>, ProjectError> {
     let action = request.action;
     let nothing = || {
         let opened = File::options().write(true).open("/dev/null");
@@ -132,7 +134,7 @@ fn start(
 }
 
 /// Returns the level of an action, and the obstacle for each level.
-fn conclude(tried: &[(IsolationLevel, Result<Kept, SpawnFailure>)]) -> (Option<IsolationLevel>, Vec<LevelFound>) {
+fn conclude(tried: &[(IsolationLevel, Result<ReachedIsolation, SpawnFailure>)]) -> (Option<IsolationLevel>, Vec<LevelFound>) {
     // The launcher reports the obstacles of all stronger levels in order.
     let mut obstacles: Vec<&String> = Vec::new();
     for obstacle in tried.iter().filter_map(|(_, kept)| kept.as_ref().ok()).flat_map(|kept| &kept.reached.obstacles) {
@@ -141,7 +143,7 @@ fn conclude(tried: &[(IsolationLevel, Result<Kept, SpawnFailure>)]) -> (Option<I
         }
     }
     let mut obstacles = obstacles.into_iter().cloned();
-    let found = |(level, kept): &(IsolationLevel, Result<Kept, SpawnFailure>)| LevelFound {
+    let found = |(level, kept): &(IsolationLevel, Result<ReachedIsolation, SpawnFailure>)| LevelFound {
         level: *level,
         obstacle: match kept {
             Ok(kept) if kept.reached.level == *level => None,
@@ -171,9 +173,9 @@ mod tests {
     use crate::model::ReachedLevel;
     use IsolationLevel::{Cgroup, Landlock, Namespace, ProcessGroup};
 
-    fn kept(level: IsolationLevel, obstacles: &[&str]) -> Result<Kept, SpawnFailure> {
+    fn kept(level: IsolationLevel, obstacles: &[&str]) -> Result<ReachedIsolation, SpawnFailure> {
         let obstacles = obstacles.iter().map(|&text| text.to_owned()).collect();
-        Ok(Kept { reached: ReachedLevel { level, obstacles }, killed_by: None })
+        Ok(ReachedIsolation { reached: ReachedLevel { level, obstacles }, killed_by: None })
     }
 
     fn obstacles(levels: &[LevelFound]) -> Vec<Option<&str>> {

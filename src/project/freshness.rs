@@ -8,17 +8,17 @@ use std::path::Path;
 use crate::config::Configuration;
 use crate::evidence::{self, Store};
 use crate::model::{
-    Activity, Approval, Attention, CommandExit, FreshnessFacts, LastVerdict, MovedRun, OverallResult, OverallStatus, Plan,
-    PlanNow, ProjectId, ProjectStanding, RootNow, RunId, Serving, TaskId, TaskStanding, TddState, TreeDigest, ViolationRecord,
+    Activity, Approval, Attention, CommandExit, CurrentPlan, CurrentRoot, FreshnessFacts, LastVerdict, MovedRun, OverallResult,
+    OverallStatus, Plan, ProjectId, ProjectStatus, RunId, Serving, TaskId, TddState, TreeDigest, VerdictStatus, ViolationRecord,
     compute_freshness,
 };
 use crate::project::approval::unapproved_in;
-use crate::project::archive::Archive;
 use crate::project::error::ProjectError;
-use crate::project::known_trees::look_once;
+use crate::project::known_trees::scan_once;
 use crate::project::registration::{DirectoryOwner, RootDirectory};
-use crate::project::request::{Scope, Settings};
+use crate::project::request::{ProjectScope, ProjectSettings};
 use crate::project::specifications::{Specifications, TaskError};
+use crate::project::store_reader::StoreReader;
 use crate::project::workspace::{Workspace, catch_up};
 use crate::report::{EXECUTION_REPORT_FILE, parse};
 use crate::store::{self, IndexedRun};
@@ -29,44 +29,44 @@ const MOVED_RUNS: u32 = 2;
 
 /// A project as its files describe it now.
 #[derive(Debug, Clone, Copy)]
-pub struct Described<'a> {
+pub struct DescribedProject<'a> {
     /// The plan that would be run.
     pub plan: &'a Plan,
     /// The settings for running it.
-    pub settings: &'a Settings,
+    pub settings: &'a ProjectSettings,
     /// The configuration for the plans of other tasks.
     pub configuration: &'a Configuration,
 }
 
 /// A project whose own checks have no plan.
 #[derive(Debug, Clone, Copy)]
-pub struct Undescribed<'a> {
+pub struct PlanlessProject<'a> {
     /// The reasons, one line for each problem.
     pub problems: &'a [String],
     /// Settings and configuration, if they can be read nevertheless: tasks of specifications may still have plans.
-    pub readable: Option<(&'a Settings, &'a Configuration)>,
+    pub readable: Option<(&'a ProjectSettings, &'a Configuration)>,
 }
 
 /// The tasks in question, and what is known about the project already.
-struct Question<'a> {
+struct StatusQuestion<'a> {
     project: Option<&'a ProjectId>,
     approval: Approval,
     root: &'a Path,
-    asked: Asked<'a>,
+    asked: FilesRead<'a>,
     /// The requested tasks, in addition to those that are watched or have a history.
     wanted: &'a [TaskId],
 }
 
 /// The content of the project's files.
-enum Asked<'a> {
+enum FilesRead<'a> {
     /// The plan, or the problems.
-    Described(Result<Described<'a>, Undescribed<'a>>),
+    Described(Result<DescribedProject<'a>, PlanlessProject<'a>>),
     /// The files were not read.
     Unlooked,
 }
 
 /// The current tree and plan, as far as they were read.
-struct Look<'a> {
+struct ScannedState<'a> {
     tree: Option<TreeDigest>,
     activity: Activity,
     /// The requested tasks, in addition to the configured one and those with a history.
@@ -77,26 +77,27 @@ struct Look<'a> {
 
 /// The current plan of a task.
 struct PlanFacts {
-    now: PlanNow,
+    now: CurrentPlan,
     approval: Approval,
     problems: Vec<String>,
 }
 
-impl Archive {
+impl StoreReader {
     /// Returns how the verdicts of a directory relate to its current tree. The directory need not be registered.
     ///
     /// # Errors
     ///
     /// When the tree, the ledger or the index cannot be read.
-    pub fn standing(
+    pub fn project_status(
         &mut self,
         root: &Path,
-        described: Result<Described<'_>, Undescribed<'_>>,
+        described: Result<DescribedProject<'_>, PlanlessProject<'_>>,
         wanted: &[TaskId],
-    ) -> Result<ProjectStanding, ProjectError> {
+    ) -> Result<ProjectStatus, ProjectError> {
         let (project, approval) = self.find_approved(root)?;
-        let question = Question { project: project.as_ref(), approval, root, asked: Asked::Described(described), wanted };
-        let look = |settings: &Settings| look_once(&self.store, settings, project.as_ref(), root);
+        let question =
+            StatusQuestion { project: project.as_ref(), approval, root, asked: FilesRead::Described(described), wanted };
+        let look = |settings: &ProjectSettings| scan_once(&self.store, settings, project.as_ref(), root);
         stand(&self.store, &mut self.index, &mut Specifications::default(), &question, look)
     }
 
@@ -105,20 +106,20 @@ impl Archive {
     /// # Errors
     ///
     /// When the ledger or the index cannot be read.
-    pub fn standing_unlooked(
+    pub fn last_known_status(
         &mut self,
         project: Option<&ProjectId>,
         root: &Path,
         approval: Approval,
         wanted: &[TaskId],
         activity: Activity,
-    ) -> Result<ProjectStanding, ProjectError> {
-        let question = Question { project, approval, root, asked: Asked::Unlooked, wanted };
+    ) -> Result<ProjectStatus, ProjectError> {
+        let question = StatusQuestion { project, approval, root, asked: FilesRead::Unlooked, wanted };
         judge(
             &self.store,
             &mut self.index,
             &question,
-            &Look { tree: None, activity, wanted: wanted.to_vec(), specifications: None },
+            &ScannedState { tree: None, activity, wanted: wanted.to_vec(), specifications: None },
         )
     }
 
@@ -165,21 +166,21 @@ impl Workspace {
     /// # Errors
     ///
     /// When the tree, the ledger or the index cannot be read.
-    pub fn standing(
+    pub fn project_status(
         &mut self,
-        scope: &Scope,
-        described: Result<Described<'_>, Undescribed<'_>>,
+        scope: &ProjectScope,
+        described: Result<DescribedProject<'_>, PlanlessProject<'_>>,
         wanted: &[TaskId],
         hints: &TreeHints,
-    ) -> Result<ProjectStanding, ProjectError> {
-        let question = Question {
+    ) -> Result<ProjectStatus, ProjectError> {
+        let question = StatusQuestion {
             wanted,
             project: Some(&scope.project),
             approval: Approval::Approved,
             root: &scope.root,
-            asked: Asked::Described(described),
+            asked: FilesRead::Described(described),
         };
-        let look = |settings: &Settings| self.trees.look(&self.store, settings, scope, hints);
+        let look = |settings: &ProjectSettings| self.trees.scan(&self.store, settings, scope, hints);
         stand(&self.store, &mut self.index, &mut self.specifications, &question, look)
     }
 }
@@ -188,16 +189,16 @@ fn stand(
     store: &Store,
     index: &mut store::StoreIndex,
     specifications: &mut Specifications,
-    question: &Question<'_>,
-    look: impl FnOnce(&Settings) -> Result<tree::TreeIndex, ProjectError>,
-) -> Result<ProjectStanding, ProjectError> {
+    question: &StatusQuestion<'_>,
+    look: impl FnOnce(&ProjectSettings) -> Result<tree::TreeIndex, ProjectError>,
+) -> Result<ProjectStatus, ProjectError> {
     let holder =
         question.project.map(|project| store.lock_holder(project).map_err(ProjectError::Evidence)).transpose()?.flatten();
     let activity = if holder.is_some() { Activity::Running } else { Activity::Idle };
     let readable = match &question.asked {
-        Asked::Described(Ok(described)) => Some((described.settings, described.configuration)),
-        Asked::Described(Err(undescribed)) => undescribed.readable,
-        Asked::Unlooked => None,
+        FilesRead::Described(Ok(described)) => Some((described.settings, described.configuration)),
+        FilesRead::Described(Err(undescribed)) => undescribed.readable,
+        FilesRead::Unlooked => None,
     };
     if let Some(project) = question.project {
         catch_up(store, index, project)?;
@@ -205,7 +206,7 @@ fn stand(
     let watched = readable.map(|(_, configuration)| &configuration.watch.tasks);
     let named = watched.map(|watched| watched.named.clone()).unwrap_or_default();
     let wanted = [question.wanted, &named].concat();
-    let mut seen = Look { tree: None, activity, wanted, specifications: None };
+    let mut seen = ScannedState { tree: None, activity, wanted, specifications: None };
     // While a run is under way, its own final comparison is more reliable than reading the tree here.
     if let (Some((settings, configuration)), Activity::Idle) = (readable, activity)
         && question.root.is_dir()
@@ -225,7 +226,11 @@ fn stand(
 }
 
 /// Returns whether a requested task can only come from a specification. Otherwise the specifications are not read.
-fn needs_specifications(index: &store::StoreIndex, question: &Question<'_>, wanted: &[TaskId]) -> Result<bool, ProjectError> {
+fn needs_specifications(
+    index: &store::StoreIndex,
+    question: &StatusQuestion<'_>,
+    wanted: &[TaskId],
+) -> Result<bool, ProjectError> {
     let own = own_task(question);
     Ok(tasks_of(index, question, wanted)?.iter().any(|task| *task != own && *task != TaskId::default_task()))
 }
@@ -233,9 +238,9 @@ fn needs_specifications(index: &store::StoreIndex, question: &Question<'_>, want
 fn judge(
     store: &Store,
     index: &mut store::StoreIndex,
-    question: &Question<'_>,
-    look: &Look<'_>,
-) -> Result<ProjectStanding, ProjectError> {
+    question: &StatusQuestion<'_>,
+    look: &ScannedState<'_>,
+) -> Result<ProjectStatus, ProjectError> {
     if let Some(project) = question.project {
         catch_up(store, index, project)?;
     }
@@ -245,7 +250,7 @@ fn judge(
         let history = history.unwrap_or_default();
         let plan = plan_facts(index, question, look, &task, history.verdict.as_ref())?;
         let facts = FreshnessFacts {
-            root: if question.root.is_dir() { RootNow::Present } else { RootNow::Missing },
+            root: if question.root.is_dir() { CurrentRoot::Present } else { CurrentRoot::Missing },
             approval: plan.approval,
             plan: plan.now,
             tree: look.tree,
@@ -255,35 +260,35 @@ fn judge(
             attention: if history.tdd.paused.is_some() { Attention::Needed } else { Attention::NotNeeded },
         };
         let digest = match (facts.plan, &question.asked) {
-            (PlanNow::Known(digest), Asked::Described(_)) => Some(digest),
-            (PlanNow::Known(_) | PlanNow::Wrong | PlanNow::SpecificationWrong | PlanNow::WithoutTask, _) => None,
+            (CurrentPlan::Known(digest), FilesRead::Described(_)) => Some(digest),
+            (CurrentPlan::Known(_) | CurrentPlan::Wrong | CurrentPlan::SpecificationWrong | CurrentPlan::WithoutTask, _) => None,
         };
         let freshness = compute_freshness(&facts);
         let (tree, verdict, problems) = (look.tree, facts.verdict, plan.problems);
-        tasks.push(TaskStanding { freshness, task, tree, plan: digest, verdict, problems });
+        tasks.push(VerdictStatus { freshness, task, tree, plan: digest, verdict, problems });
     }
     let mut problems = match &question.asked {
-        Asked::Described(Err(undescribed)) => undescribed.problems.to_vec(),
-        Asked::Described(Ok(_)) | Asked::Unlooked => Vec::new(),
+        FilesRead::Described(Err(undescribed)) => undescribed.problems.to_vec(),
+        FilesRead::Described(Ok(_)) | FilesRead::Unlooked => Vec::new(),
     };
     if let Some(project) = question.project {
         // These include the violations in the last report, because a caller after a run wants to see them too.
         let violations = index.violations_since(project, 1).map_err(ProjectError::Index)?;
         problems.extend(violations.iter().map(ViolationRecord::sentence));
     }
-    Ok(ProjectStanding { project: question.project.cloned(), root: question.root.to_owned(), tasks, problems })
+    Ok(ProjectStatus { project: question.project.cloned(), root: question.root.to_owned(), tasks, problems })
 }
 
 /// Returns the task whose plan was read already.
-fn own_task(question: &Question<'_>) -> TaskId {
+fn own_task(question: &StatusQuestion<'_>) -> TaskId {
     match &question.asked {
-        Asked::Described(Ok(described)) => described.plan.task.clone(),
-        Asked::Described(Err(_)) | Asked::Unlooked => TaskId::default_task(),
+        FilesRead::Described(Ok(described)) => described.plan.task.clone(),
+        FilesRead::Described(Err(_)) | FilesRead::Unlooked => TaskId::default_task(),
     }
 }
 
 /// Returns the configured task, then the requested ones, then those with a history.
-fn tasks_of(index: &store::StoreIndex, question: &Question<'_>, wanted: &[TaskId]) -> Result<Vec<TaskId>, ProjectError> {
+fn tasks_of(index: &store::StoreIndex, question: &StatusQuestion<'_>, wanted: &[TaskId]) -> Result<Vec<TaskId>, ProjectError> {
     let known = match question.project {
         Some(project) => index.tasks(project).map_err(ProjectError::Index)?,
         None => Vec::new(),
@@ -299,8 +304,8 @@ fn tasks_of(index: &store::StoreIndex, question: &Question<'_>, wanted: &[TaskId
 
 fn plan_facts(
     index: &store::StoreIndex,
-    question: &Question<'_>,
-    look: &Look<'_>,
+    question: &StatusQuestion<'_>,
+    look: &ScannedState<'_>,
     task: &TaskId,
     verdict: Option<&LastVerdict>,
 ) -> Result<PlanFacts, ProjectError> {
@@ -308,22 +313,22 @@ fn plan_facts(
     let is_own = own_task(question) == *task;
     let read;
     let plan = match &question.asked {
-        Asked::Described(Ok(described)) if is_own => described.plan,
-        Asked::Described(Err(undescribed)) if is_own || undescribed.readable.is_none() => {
-            return Ok(facts(PlanNow::Wrong, Vec::new()));
+        FilesRead::Described(Ok(described)) if is_own => described.plan,
+        FilesRead::Described(Err(undescribed)) if is_own || undescribed.readable.is_none() => {
+            return Ok(facts(CurrentPlan::Wrong, Vec::new()));
         }
-        Asked::Described(_) => match look.specifications.map(|(read, configuration)| read.plan(configuration, task)) {
+        FilesRead::Described(_) => match look.specifications.map(|(read, configuration)| read.plan(configuration, task)) {
             Some(Ok(plan)) => {
                 read = plan;
                 &read
             }
             // The task had verdicts, so it existed and was removed.
-            Some(Err(TaskError::Unknown { .. })) if verdict.is_some() => return Ok(facts(PlanNow::WithoutTask, Vec::new())),
-            Some(Err(error)) => return Ok(facts(PlanNow::SpecificationWrong, error.lines())),
+            Some(Err(TaskError::Unknown { .. })) if verdict.is_some() => return Ok(facts(CurrentPlan::WithoutTask, Vec::new())),
+            Some(Err(error)) => return Ok(facts(CurrentPlan::SpecificationWrong, error.lines())),
             // The specifications were not read because a run is under way. The tree is unknown too, so nothing is called fresh.
             None => return Ok(facts(plan_of_verdict(verdict), Vec::new())),
         },
-        Asked::Unlooked => return Ok(facts(plan_of_verdict(verdict), Vec::new())),
+        FilesRead::Unlooked => return Ok(facts(plan_of_verdict(verdict), Vec::new())),
     };
     let digest = crate::spec::plan_digest(plan);
     let unapproved = match question.project {
@@ -331,11 +336,11 @@ fn plan_facts(
         None => None,
     };
     let approval = if unapproved.is_some() { Approval::NotApproved } else { question.approval };
-    Ok(PlanFacts { now: PlanNow::Known(digest), approval, problems: unapproved.map(|it| it.weakened).unwrap_or_default() })
+    Ok(PlanFacts { now: CurrentPlan::Known(digest), approval, problems: unapproved.map(|it| it.weakened).unwrap_or_default() })
 }
 
-fn plan_of_verdict(verdict: Option<&LastVerdict>) -> PlanNow {
-    verdict.and_then(|verdict| verdict.plan).map_or(PlanNow::WithoutTask, PlanNow::Known)
+fn plan_of_verdict(verdict: Option<&LastVerdict>) -> CurrentPlan {
+    verdict.and_then(|verdict| verdict.plan).map_or(CurrentPlan::WithoutTask, CurrentPlan::Known)
 }
 
 /// The ledger's data about a task.

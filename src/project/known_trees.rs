@@ -11,7 +11,7 @@ use crate::ignore::{Matcher, MatcherSettings};
 use crate::model::ProjectId;
 use crate::process::clock;
 use crate::project::error::ProjectError;
-use crate::project::request::{Scope, Settings};
+use crate::project::request::{ProjectScope, ProjectSettings};
 use crate::store;
 use crate::tree::{TreeHints, TreeIndex};
 
@@ -44,11 +44,11 @@ impl KnownTrees {
     /// # Errors
     ///
     /// When the root cannot be read, or a pattern of the settings is wrong.
-    pub(crate) fn look(
+    pub(crate) fn scan(
         &mut self,
         store: &Store,
-        settings: &Settings,
-        scope: &Scope,
+        settings: &ProjectSettings,
+        scope: &ProjectScope,
         hints: &TreeHints,
     ) -> Result<TreeIndex, ProjectError> {
         let known = self.trees.get_mut(&scope.root).filter(|known| known.project == scope.project);
@@ -99,9 +99,9 @@ impl KnownTrees {
 /// # Errors
 ///
 /// When the root cannot be read, or a pattern of the settings is wrong.
-pub(crate) fn look_once(
+pub(crate) fn scan_once(
     store: &Store,
-    settings: &Settings,
+    settings: &ProjectSettings,
     project: Option<&ProjectId>,
     root: &Path,
 ) -> Result<TreeIndex, ProjectError> {

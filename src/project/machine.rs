@@ -13,10 +13,10 @@ use nix::sys::statvfs::statvfs;
 
 use crate::model::{Action, EntryKind, Plan, ProjectId, SpawnFailure, Timestamp, Tool};
 use crate::process::resolve_program;
-use crate::project::archive::Archive;
 use crate::project::error::ProjectError;
-use crate::project::known_trees::look_once;
-use crate::project::request::Settings;
+use crate::project::known_trees::scan_once;
+use crate::project::request::ProjectSettings;
+use crate::project::store_reader::StoreReader;
 use crate::project::tool_version::{ToolPlace, read_tool_version};
 use crate::sandbox::ChildEnvironment;
 use crate::sandbox::home;
@@ -165,7 +165,7 @@ fn read_space(path: &Path) -> Option<Space> {
     Some(Space { bytes: space.blocks_available().saturating_mul(space.fragment_size()), files })
 }
 
-impl Archive {
+impl StoreReader {
     /// Examines the current state of a project; `loaded` is its plan and settings, if its configuration is correct.
     ///
     /// # Errors
@@ -174,7 +174,7 @@ impl Archive {
     pub fn examine_project(
         &self,
         (root, id): (PathBuf, Option<&ProjectId>),
-        loaded: Option<(&Plan, &Settings)>,
+        loaded: Option<(&Plan, &ProjectSettings)>,
         ambient: &BTreeMap<OsString, OsString>,
         now: Timestamp,
     ) -> Result<ProjectFound, ProjectError> {
@@ -184,7 +184,7 @@ impl Archive {
         let (mut directories, mut ahead_ms, mut tools) = (None, 0, Vec::new());
         if let Some((plan, settings)) = loaded.filter(|_| file_system.is_some()) {
             // A run reports it when the tree cannot be read.
-            if let Ok(index) = look_once(&self.store, settings, id, &root) {
+            if let Ok(index) = scan_once(&self.store, settings, id, &root) {
                 let is_directory = |kind: EntryKind| kind == EntryKind::Directory;
                 let count = index.entries().filter(|entry| is_directory(entry.kind)).count();
                 // The root directory needs a watch too.
@@ -205,7 +205,7 @@ fn modified_ms(metadata: &fs::Metadata) -> i64 {
 }
 
 /// Finds the program of every action as a run would. Each found program is listed once, and every missing one.
-fn find_tools(plan: &Plan, settings: &Settings, root: &Path, ambient: &BTreeMap<OsString, OsString>) -> Vec<ToolFound> {
+fn find_tools(plan: &Plan, settings: &ProjectSettings, root: &Path, ambient: &BTreeMap<OsString, OsString>) -> Vec<ToolFound> {
     let mut seen = BTreeSet::new();
     let mut found = Vec::new();
     for action in plan.actions() {
@@ -216,7 +216,12 @@ fn find_tools(plan: &Plan, settings: &Settings, root: &Path, ambient: &BTreeMap<
     found
 }
 
-fn find_tool(action: &Action, settings: &Settings, root: &Path, ambient: &BTreeMap<OsString, OsString>) -> Option<ToolFound> {
+fn find_tool(
+    action: &Action,
+    settings: &ProjectSettings,
+    root: &Path,
+    ambient: &BTreeMap<OsString, OsString>,
+) -> Option<ToolFound> {
     let name = action.command.argv.first()?;
     let environment = ChildEnvironment::build(ambient, &settings.environment, action, Path::new("/"));
     let directory = root.join(&action.directory);

@@ -1,6 +1,6 @@
 //! One project in the store: its registration, its approvals, the freshness of its verdict, and the stored runs.
 //!
-//! [`Workspace`] is what a process keeps of a project between runs, and [`Archive`] reads sealed runs. Nothing is run here:
+//! [`Workspace`] is what a process keeps of a project between runs, and [`StoreReader`] reads sealed runs. Nothing is run here:
 //! `run/` carries plans out on a `Workspace`, and asks this folder for data that outlives a run.
 //!
 //! Where to look: `request` has the input and the result of a run; `registration`, `approval` and `cycle` write the ledger;
@@ -10,7 +10,6 @@
 
 mod approval;
 mod approval_request;
-mod archive;
 mod archiving;
 mod cycle;
 mod dependency;
@@ -21,16 +20,17 @@ mod freshness;
 mod known_approvals;
 mod known_trees;
 mod machine;
-mod mended_index;
-mod parking;
 mod progress;
 mod protected;
 mod registration;
+mod repaired_index;
 mod request;
 mod retention;
 mod retest_refusal;
+mod run_preparation;
 mod selection;
 mod specifications;
+mod store_reader;
 mod task_list;
 #[cfg(test)]
 pub(crate) mod testing;
@@ -39,26 +39,28 @@ mod workspace;
 
 pub use approval::{ApprovalQuestion, ApprovedBy};
 pub use approval_request::{approval_counts, approval_faults};
-pub(crate) use archive::sealed_report;
-pub use archive::{Archive, ArchivedRun, RegisteredProject};
-pub use archiving::{Archived, ArchivedFrom, archive, plan_archiving};
-pub use cycle::Attendance;
-pub use dependency::{UnmetDependency, WhyUnmet};
-pub(crate) use environment_digest::{Certainty, Survey, Surveyed, changed_between, is_pinned, pinned};
+pub use archiving::{ArchivedRunSize, ArchivingOutcome, archive, plan_archiving};
+pub use cycle::PersonPresence;
+pub use dependency::{UnmetDependency, UnmetReason};
+pub(crate) use environment_digest::{
+    DigestCertainty, EnvironmentSurvey, SurveyedEnvironment, changed_between, is_pinned, pinned,
+};
 pub use error::ProjectError;
 pub use examination::{Examination, ExaminationRequest, LevelFound, examine};
-pub use freshness::{Described, Undescribed};
+pub use freshness::{DescribedProject, PlanlessProject};
 pub use machine::{FileSystemType, InotifyLimits, KernelLimit, Machine, ProjectFound, Space, ToolFound};
-pub use mended_index::Announce;
 pub use progress::Progress;
-pub(crate) use protected::ProtectedSeen;
-pub use registration::{Doubt, Identity, Registration, record_serving};
-pub use request::{Carried, QueueLimits, RunRequest, Scope, Sealed, Settings, new_matcher};
-pub use retention::{Pruned, plan_pruning, prune};
+pub(crate) use protected::ProtectedFilesStatus;
+pub use registration::{IdentityAnswer, Registration, ResemblingProject, record_serving};
+pub use repaired_index::Announce;
+pub use request::{ProjectScope, ProjectSettings, QueueLimits, RunOutcome, RunRequest, SealedReport, new_matcher};
+pub use retention::{PruningOutcome, plan_pruning, prune};
 pub use retest_refusal::RetestRefusal;
 pub use selection::Selection;
-pub(crate) use selection::{Selected, is_hit, select};
+pub(crate) use selection::{SelectedChecks, path_filter, select_checks};
 pub use specifications::{Specifications, TaskError, read_text};
+pub(crate) use store_reader::sealed_report;
+pub use store_reader::{RecordedRun, RegisteredProject, StoreReader};
 pub use task_list::keep_task_list;
 pub(crate) use task_list::read_debt;
 pub use workspace::{StepObserver, Workspace};

@@ -6,9 +6,9 @@ use std::path::Path;
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 
 use crate::evidence::BackgroundJob;
-use crate::model::{EntryKind, HeldApproval, OnProtectedChange, Plan, ProtectedChange, ProtectedFiles};
+use crate::model::{CurrentApproval, EntryKind, OnProtectedChange, Plan, ProtectedChange, ProtectedFiles};
 use crate::project::error::ProjectError;
-use crate::project::request::Scope;
+use crate::project::request::ProjectScope;
 use crate::project::workspace::Workspace;
 use crate::report::TestsModifiedV2;
 use crate::tree::TreeIndex;
@@ -24,7 +24,7 @@ const LISTED: usize = 200;
 
 /// The protected files of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct ProtectedSeen {
+pub(crate) struct ProtectedFilesStatus {
     pub(crate) approved: ProtectedFiles,
     /// The files in the tested tree.
     pub(crate) now: ProtectedFiles,
@@ -34,35 +34,35 @@ pub(crate) struct ProtectedSeen {
 
 /// A search for the protected files of a tree, in the background during the checks, because a large tree must not delay a
 /// verdict.
-pub(crate) struct ProtectedLook {
+pub(crate) struct ProtectedFilesScan {
     globs: Vec<String>,
     now: BackgroundJob<ProtectedFiles>,
 }
 
 impl Workspace {
     /// Begins the search for a tree's protected files; none: no files are protected.
-    pub(crate) fn begin_protected(&self, plan: &Plan, index: &TreeIndex) -> Option<ProtectedLook> {
+    pub(crate) fn begin_protected_scan(&self, plan: &Plan, index: &TreeIndex) -> Option<ProtectedFilesScan> {
         let globs = plan.approval.protect.clone();
         let (job, tree) = (globs.clone(), index.clone());
         (!globs.is_empty())
-            .then(|| ProtectedLook { now: self.store.background().begin(move || protected_files(&tree, &job)), globs })
+            .then(|| ProtectedFilesScan { now: self.store.background().begin(move || protected_files(&tree, &job)), globs })
     }
 
     /// Compares the protected files of a tree with the approved ones. None if nothing was approved: a command was typed in a
     /// project whose own checks never ran.
-    pub(crate) fn protected_seen(
+    pub(crate) fn protected_files_status(
         &self,
-        scope: &Scope,
+        scope: &ProjectScope,
         plan: &Plan,
-        look: ProtectedLook,
-    ) -> Result<Option<ProtectedSeen>, ProjectError> {
+        look: ProtectedFilesScan,
+    ) -> Result<Option<ProtectedFilesStatus>, ProjectError> {
         let held = self.index.approval(&scope.project, &plan.task).map_err(ProjectError::Index)?;
         let now = look.now.wait().expect("a look at an index in memory does not panic");
         Ok(held.and_then(|held| held.protected).map(|approved| seen(&approved, now, &look.globs)))
     }
 }
 
-impl ProtectedSeen {
+impl ProtectedFilesStatus {
     /// Returns why a person has to approve the files before the task continues; none: it is not necessary.
     pub(crate) fn needs_a_person(&self, plan: &Plan) -> Option<String> {
         let is_asked = plan.approval.on_protected_change == OnProtectedChange::HumanReview;
@@ -105,14 +105,14 @@ pub(crate) fn approvable(files: ProtectedFiles) -> Result<ProtectedFiles, Projec
 }
 
 /// Compares the current files with the approved ones, as far as these are still protected.
-pub(crate) fn seen(approved: &ProtectedFiles, now: ProtectedFiles, globs: &[String]) -> ProtectedSeen {
+pub(crate) fn seen(approved: &ProtectedFiles, now: ProtectedFiles, globs: &[String]) -> ProtectedFilesStatus {
     let approved = covered(approved, globs);
-    ProtectedSeen { changes: approved.changes_to(&now), approved, now }
+    ProtectedFilesStatus { changes: approved.changes_to(&now), approved, now }
 }
 
 /// Returns the files that an automatic approval records. Approved files stay as they were, and only newly protected files are
 /// recorded with their current content.
-pub(crate) fn approved_by_rule(held: Option<&HeldApproval>, now: ProtectedFiles, globs: &[String]) -> ProtectedFiles {
+pub(crate) fn approved_by_rule(held: Option<&CurrentApproval>, now: ProtectedFiles, globs: &[String]) -> ProtectedFiles {
     let known = held.and_then(|held| Some((held.protected.as_ref()?, &held.terms.approval.protect)));
     let Some((approved, before)) = known else { return now };
     let was_protected = covering(before);
@@ -159,10 +159,10 @@ mod tests {
         names.iter().map(|name| (*name).to_owned()).collect()
     }
 
-    fn held(protect: &[&str], protected: Option<ProtectedFiles>) -> HeldApproval {
+    fn held(protect: &[&str], protected: Option<ProtectedFiles>) -> CurrentApproval {
         let mut terms = plan_terms(&plan());
         terms.approval.protect = globs(protect);
-        HeldApproval { sequence: Sequence(1), plan_digest: Digest::of(b"plan"), terms, protected }
+        CurrentApproval { sequence: Sequence(1), plan_digest: Digest::of(b"plan"), terms, protected }
     }
 
     #[test]

@@ -10,8 +10,8 @@ use crate::model::{Asker, LedgerBody, Plan, ProjectId, RegistrationRecord, RootI
 use crate::process::clock;
 use crate::project::approval::{terms_of_registration, unapproved_in};
 use crate::project::error::ProjectError;
-use crate::project::mended_index::open_index;
-use crate::project::request::{Scope, Settings};
+use crate::project::repaired_index::open_index;
+use crate::project::request::{ProjectScope, ProjectSettings};
 use crate::project::workspace::{Workspace, catch_up, lock_within};
 use crate::store::{self, ProjectDifference, ProjectMatch, ProjectMismatch};
 
@@ -19,20 +19,20 @@ use crate::store::{self, ProjectDifference, ProjectMatch, ProjectMismatch};
 #[derive(Debug)]
 pub enum Registration {
     /// The directory was registered before.
-    Known(Scope),
+    Known(ProjectScope),
     /// The directory was registered just now.
     New {
-        scope: Scope,
+        scope: ProjectScope,
         /// One-time messages for people.
         notes: Vec<String>,
     },
     /// It is unclear whether the directory is a registered project, so a person must decide.
-    Doubtful(Doubt),
+    Doubtful(ResemblingProject),
 }
 
 /// A directory that resembles a registered project.
 #[derive(Debug, Clone)]
-pub struct Doubt {
+pub struct ResemblingProject {
     /// The registered project.
     pub project: ProjectId,
     pub registered_path: String,
@@ -42,7 +42,7 @@ pub struct Doubt {
 
 /// A person's decision about a doubtful directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Identity {
+pub enum IdentityAnswer {
     /// It is the registered project.
     Same,
     /// It is another project.
@@ -59,9 +59,9 @@ impl Workspace {
         &mut self,
         root: &Path,
         plan: &Plan,
-        settings: &Settings,
+        settings: &ProjectSettings,
         asker: &Asker,
-        identity: Option<Identity>,
+        identity: Option<IdentityAnswer>,
     ) -> Result<Registration, ProjectError> {
         let place = RootDirectory::of(root)?;
         if let Some(project) = self.known(&place)? {
@@ -73,12 +73,12 @@ impl Workspace {
         self.catch_up_all()?;
         match (place.find_in(&self.index)?, identity) {
             (DirectoryOwner::Known(project), _) => Ok(Registration::Known(self.scope(project, &place, asker, settings))),
-            (DirectoryOwner::Unknown, _) | (DirectoryOwner::Doubtful(_), Some(Identity::New)) => {
+            (DirectoryOwner::Unknown, _) | (DirectoryOwner::Doubtful(_), Some(IdentityAnswer::New)) => {
                 let name = root.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
                 let project = evidence::mint_project_id(&name).map_err(ProjectError::Evidence)?;
                 self.write_registration(project, &place, plan, settings, asker)
             }
-            (DirectoryOwner::Doubtful(doubt), Some(Identity::Same)) => {
+            (DirectoryOwner::Doubtful(doubt), Some(IdentityAnswer::Same)) => {
                 self.write_registration(doubt.project, &place, plan, settings, asker)
             }
             (DirectoryOwner::Doubtful(doubt), None) => Ok(Registration::Doubtful(doubt)),
@@ -90,7 +90,7 @@ impl Workspace {
     /// # Errors
     ///
     /// When the directory cannot be read, or a ledger or the index cannot be read.
-    pub fn find_registered(&mut self, root: &Path, asker: &Asker) -> Result<Option<Scope>, ProjectError> {
+    pub fn find_registered(&mut self, root: &Path, asker: &Asker) -> Result<Option<ProjectScope>, ProjectError> {
         self.catch_up_all()?;
         let place = RootDirectory::of(root)?;
         Ok(self.known(&place)?.map(|project| scope_of(project, &place, asker)))
@@ -116,7 +116,7 @@ impl Workspace {
         project: ProjectId,
         place: &RootDirectory,
         plan: &Plan,
-        settings: &Settings,
+        settings: &ProjectSettings,
         asker: &Asker,
     ) -> Result<Registration, ProjectError> {
         let scope = scope_of(project, place, asker);
@@ -146,7 +146,7 @@ impl Workspace {
         Ok(Registration::New { scope, notes })
     }
 
-    fn scope(&self, project: ProjectId, place: &RootDirectory, asker: &Asker, settings: &Settings) -> Scope {
+    fn scope(&self, project: ProjectId, place: &RootDirectory, asker: &Asker, settings: &ProjectSettings) -> ProjectScope {
         let scope = scope_of(project, place, asker);
         // This restores a link that was removed, or renamed in the configuration. Anything else at its path is left alone.
         let _said_at_registration = self.link(&scope, settings);
@@ -155,7 +155,7 @@ impl Workspace {
 
     /// Creates the link to the evidence in the project, and hides it from git (S1). The link is a convenience: if it cannot be
     /// made, a message says so, and nothing fails.
-    fn link(&self, scope: &Scope, settings: &Settings) -> Vec<String> {
+    fn link(&self, scope: &ProjectScope, settings: &ProjectSettings) -> Vec<String> {
         let Some(name) = &settings.link else { return Vec::new() };
         let target = self.store.project_directory(&scope.project);
         let mut notes = Vec::new();
@@ -194,7 +194,7 @@ pub(crate) struct RootDirectory {
 #[derive(Debug)]
 pub(crate) enum DirectoryOwner {
     Known(ProjectId),
-    Doubtful(Doubt),
+    Doubtful(ResemblingProject),
     Unknown,
 }
 
@@ -223,7 +223,7 @@ impl RootDirectory {
                 let certain = mismatches.iter().find(|mismatch| self.only_gained_or_lost_a_repository(mismatch));
                 match (certain, mismatches.first()) {
                     (Some(mismatch), _) => DirectoryOwner::Known(mismatch.project.id.clone()),
-                    (None, Some(mismatch)) => DirectoryOwner::Doubtful(Doubt {
+                    (None, Some(mismatch)) => DirectoryOwner::Doubtful(ResemblingProject {
                         project: mismatch.project.id.clone(),
                         registered_path: mismatch.project.root.path.clone(),
                         path: self.root.clone(),
@@ -241,8 +241,8 @@ impl RootDirectory {
     }
 }
 
-fn scope_of(project: ProjectId, place: &RootDirectory, asker: &Asker) -> Scope {
-    Scope { project, root: place.root.clone(), asker: asker.clone() }
+fn scope_of(project: ProjectId, place: &RootDirectory, asker: &Asker) -> ProjectScope {
+    ProjectScope { project, root: place.root.clone(), asker: asker.clone() }
 }
 
 /// Records that the service watches a registered project, or stops watching it. Nothing is written if that is the case already.
@@ -250,7 +250,7 @@ fn scope_of(project: ProjectId, place: &RootDirectory, asker: &Asker) -> Scope {
 /// # Errors
 ///
 /// When another process holds the project for longer than `wait`, or ledger or index cannot be written.
-pub fn record_serving(state_root: &Path, scope: &Scope, serving: Serving, wait: Duration) -> Result<(), ProjectError> {
+pub fn record_serving(state_root: &Path, scope: &ProjectScope, serving: Serving, wait: Duration) -> Result<(), ProjectError> {
     let store = Store::open(state_root).map_err(ProjectError::Evidence)?;
     let mut index = open_index(&store)?.index;
     catch_up(&store, &mut index, &scope.project)?;

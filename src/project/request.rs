@@ -7,7 +7,7 @@ use crate::config::SandboxSettings;
 use crate::ignore::{Matcher, MatcherSettings};
 use crate::model::{
     Asker, CheckOrder, CommandExit, IsolationLevel, PauseRecord, Phase, Plan, PlanOrigin, ProjectId, RetentionLimits,
-    RoutingSettings, RunId, TaskId, TreeDigest, TreePath, Trigger, TriggerKind, Unapproved,
+    RoutingSettings, RunId, TaskId, TreeDigest, TreePath, Trigger, TriggerKind, UnapprovedPlan,
 };
 use crate::process::Control;
 use crate::project::dependency::UnmetDependency;
@@ -19,7 +19,7 @@ use crate::tree::TreeHints;
 
 /// A registered project, and who is asking.
 #[derive(Debug, Clone)]
-pub struct Scope {
+pub struct ProjectScope {
     pub project: ProjectId,
     /// The absolute path of the root with all links resolved.
     pub root: PathBuf,
@@ -29,7 +29,7 @@ pub struct Scope {
 
 /// The settings of a run that do not belong to the plan.
 #[derive(Debug, Clone)]
-pub struct Settings {
+pub struct ProjectSettings {
     /// The settings that decide which files belong to the tree.
     pub matcher: MatcherSettings,
     /// The limits of the router.
@@ -67,9 +67,9 @@ pub struct QueueLimits {
 pub struct RunRequest<'a> {
     /// The plan to carry out.
     pub plan: &'a Plan,
-    pub settings: &'a Settings,
+    pub settings: &'a ProjectSettings,
     /// The project.
-    pub scope: &'a Scope,
+    pub scope: &'a ProjectScope,
     pub checks: Selection,
     /// The phase to judge in; none: the task's own.
     pub phase: Option<Phase>,
@@ -88,7 +88,13 @@ pub struct RunRequest<'a> {
 
 impl<'a> RunRequest<'a> {
     /// Returns a request for all checks on the tree as it is.
-    pub fn new(plan: &'a Plan, settings: &'a Settings, scope: &'a Scope, kind: TriggerKind, control: &'a Control) -> Self {
+    pub fn new(
+        plan: &'a Plan,
+        settings: &'a ProjectSettings,
+        scope: &'a ProjectScope,
+        kind: TriggerKind,
+        control: &'a Control,
+    ) -> Self {
         Self {
             plan,
             settings,
@@ -112,13 +118,13 @@ impl<'a> RunRequest<'a> {
 
 /// The result of a requested run.
 #[derive(Debug)]
-pub enum Carried {
+pub enum RunOutcome {
     /// A run with a verdict on the tree that is still on disk.
-    Judged(Box<Sealed>),
+    Judged(Box<SealedReport>),
     /// The tree moved during the run (S6): sealed without a verdict.
-    Moved(Box<Sealed>),
+    Moved(Box<SealedReport>),
     /// A person stopped the run: sealed without a verdict.
-    Interrupted(Box<Sealed>),
+    Interrupted(Box<SealedReport>),
     /// A newer save stopped the run: recorded by one ledger line, without a directory.
     Superseded,
     /// Nothing was run, because a newer save came before the start.
@@ -132,12 +138,12 @@ pub enum Carried {
     /// Nothing was run, because tasks that it depends on are not complete on this tree.
     Waits(Vec<UnmetDependency>),
     /// Nothing was run, because the plan weakens the approved one (S7).
-    NotApproved(Unapproved),
+    NotApproved(UnapprovedPlan),
 }
 
 /// A sealed run.
 #[derive(Debug)]
-pub struct Sealed {
+pub struct SealedReport {
     pub run_id: RunId,
     /// The report as it was written.
     pub report: ExecutionReportV2,
@@ -156,7 +162,7 @@ pub struct Sealed {
     pub exit: CommandExit,
 }
 
-impl Settings {
+impl ProjectSettings {
     /// Returns a matcher for one walk of the tree. Index and watcher each read the rules files on their own.
     ///
     /// # Errors

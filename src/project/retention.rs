@@ -10,8 +10,8 @@ use crate::model::{ProjectId, PrunedRun, RetentionLimits, RunId};
 use crate::process::clock;
 use crate::project::archiving::archive_locked;
 use crate::project::error::ProjectError;
-use crate::project::mended_index::open_index;
-use crate::project::request::{Scope, Settings};
+use crate::project::repaired_index::open_index;
+use crate::project::request::{ProjectScope, ProjectSettings};
 use crate::project::workspace::{Workspace, catch_up, lock_within};
 use crate::store::StoreIndex;
 
@@ -20,7 +20,7 @@ const RUNS_BETWEEN: u64 = 16;
 
 /// The result of removing runs, or of planning it.
 #[derive(Debug, Default)]
-pub struct Pruned {
+pub struct PruningOutcome {
     pub runs: Vec<PrunedRun>,
     /// The size of the removed runs in bytes.
     pub bytes: u64,
@@ -35,11 +35,11 @@ pub struct Pruned {
 /// # Errors
 ///
 /// When the ledger or the evidence cannot be read.
-pub fn plan_pruning(state_root: &Path, project: &ProjectId, limits: &RetentionLimits) -> Result<Pruned, ProjectError> {
+pub fn plan_pruning(state_root: &Path, project: &ProjectId, limits: &RetentionLimits) -> Result<PruningOutcome, ProjectError> {
     let store = Store::open(state_root).map_err(ProjectError::Evidence)?;
     let survey = survey_runs(&store, project, Sizes::Measured).map_err(ProjectError::Evidence)?;
     let runs = plan_prune(&survey.kept, limits, clock::now());
-    Ok(told(&survey, runs, 0))
+    Ok(pruning_outcome(&survey, runs, 0))
 }
 
 /// Removes the runs of a project that exceed its limits, and completes what a process that died during removal has left
@@ -48,7 +48,7 @@ pub fn plan_pruning(state_root: &Path, project: &ProjectId, limits: &RetentionLi
 /// # Errors
 ///
 /// When another process holds the project for longer than `settings.lock_wait`, or ledger, evidence or index cannot be used.
-pub fn prune(state_root: &Path, scope: &Scope, settings: &Settings) -> Result<Pruned, ProjectError> {
+pub fn prune(state_root: &Path, scope: &ProjectScope, settings: &ProjectSettings) -> Result<PruningOutcome, ProjectError> {
     with_lock(state_root, scope, settings, |store, index, lock, mut ledger| {
         prune_locked((store, index), (lock, &mut ledger), scope, &settings.limits, Sizes::Measured)
     })
@@ -57,8 +57,8 @@ pub fn prune(state_root: &Path, scope: &Scope, settings: &Settings) -> Result<Pr
 /// Calls a function with a project's ledger while no other process can write to it.
 pub(super) fn with_lock<T>(
     state_root: &Path,
-    scope: &Scope,
-    settings: &Settings,
+    scope: &ProjectScope,
+    settings: &ProjectSettings,
     act: impl FnOnce(&Store, &mut StoreIndex, &ProjectLock, Ledger) -> Result<T, ProjectError>,
 ) -> Result<T, ProjectError> {
     let store = Store::open(state_root).map_err(ProjectError::Evidence)?;
@@ -79,7 +79,7 @@ impl Workspace {
         }
     }
 
-    fn prune_if_due(&mut self, scope: &Scope, limits: &RetentionLimits) -> Result<(), ProjectError> {
+    fn prune_if_due(&mut self, scope: &ProjectScope, limits: &RetentionLimits) -> Result<(), ProjectError> {
         if !self.index.sealed_runs(&scope.project).map_err(ProjectError::Index)?.is_multiple_of(RUNS_BETWEEN) {
             return Ok(());
         }
@@ -108,10 +108,10 @@ impl Workspace {
 fn prune_locked(
     (store, index): (&Store, &mut StoreIndex),
     (lock, ledger): (&ProjectLock, &mut Ledger),
-    scope: &Scope,
+    scope: &ProjectScope,
     limits: &RetentionLimits,
     sizes: Sizes,
-) -> Result<Pruned, ProjectError> {
+) -> Result<PruningOutcome, ProjectError> {
     let ended = ledger.finished_prunings();
     let tidied = finish_archiving(lock).map_err(ProjectError::Evidence)?;
     let survey = survey_runs(store, &scope.project, sizes).map_err(ProjectError::Evidence)?;
@@ -120,12 +120,12 @@ fn prune_locked(
     let plan = plan_prune(&survey.kept, limits, now);
     let pruning = prune_runs(lock, ledger, plan, &scope.asker, now).map_err(ProjectError::Evidence)?;
     index.apply(&scope.project, &pruning.lines).map_err(ProjectError::Index)?;
-    Ok(told(&survey, pruning.runs, ended + survey.pruned_leftovers.len() + tidied))
+    Ok(pruning_outcome(&survey, pruning.runs, ended + survey.pruned_leftovers.len() + tidied))
 }
 
-fn told(survey: &RetentionSurvey, runs: Vec<PrunedRun>, finished: usize) -> Pruned {
+fn pruning_outcome(survey: &RetentionSurvey, runs: Vec<PrunedRun>, finished: usize) -> PruningOutcome {
     let is_removed = |run_id: &RunId| runs.iter().any(|run| run.run_id == *run_id);
     let bytes = survey.kept.iter().filter(|run| is_removed(&run.run_id)).map(|run| run.bytes).sum();
     let left = survey.kept.len() - runs.len();
-    Pruned { runs, bytes, left, finished }
+    PruningOutcome { runs, bytes, left, finished }
 }

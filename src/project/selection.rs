@@ -23,7 +23,7 @@ pub enum Selection {
 
 /// The checks that a run carries out.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Selected {
+pub(crate) enum SelectedChecks {
     /// All checks of the plan.
     All,
     /// The checks with these names; at least one.
@@ -32,7 +32,7 @@ pub(crate) enum Selected {
     Nothing,
 }
 
-impl Selected {
+impl SelectedChecks {
     /// Returns whether a check is selected.
     pub(crate) fn holds(&self, name: &str) -> bool {
         match self {
@@ -45,19 +45,19 @@ impl Selected {
 
 /// Selects checks; `changed` holds the differences from the tree of the last verdict on this plan; none: there is no such
 /// verdict.
-pub(crate) fn select(checks: &Selection, steps: &[Action], changed: Option<&[TreePath]>) -> Selected {
+pub(crate) fn select_checks(checks: &Selection, steps: &[Action], changed: Option<&[TreePath]>) -> SelectedChecks {
     let failed = match checks {
-        Selection::All => return Selected::All,
-        Selection::Named(names) => return Selected::Only(with_reviews(names, steps)),
+        Selection::All => return SelectedChecks::All,
+        Selection::Named(names) => return SelectedChecks::Only(with_reviews(names, steps)),
         Selection::Triggered { failed } => failed,
     };
-    let Some(changed) = changed else { return Selected::All };
+    let Some(changed) = changed else { return SelectedChecks::All };
     let wanted = |step: &&Action| failed.contains(&step.name) || is_triggered(step, changed);
     let names: Vec<_> = steps.iter().filter(wanted).map(|step| step.name.clone()).collect();
     match names.len() {
-        0 => Selected::Nothing,
-        count if count == steps.len() => Selected::All,
-        _ => Selected::Only(names),
+        0 => SelectedChecks::Nothing,
+        count if count == steps.len() => SelectedChecks::All,
+        _ => SelectedChecks::Only(names),
     }
 }
 
@@ -72,11 +72,11 @@ fn with_reviews(names: &[String], steps: &[Action]) -> Vec<String> {
 }
 
 fn is_triggered(step: &Action, changed: &[TreePath]) -> bool {
-    step.paths.is_empty() || changed.iter().any(is_hit(&step.paths))
+    step.paths.is_empty() || changed.iter().any(path_filter(&step.paths))
 }
 
 /// Returns a function that says whether a path matches one of a check's `paths`.
-pub(crate) fn is_hit(paths: &[String]) -> impl Fn(&TreePath) -> bool {
+pub(crate) fn path_filter(paths: &[String]) -> impl Fn(&TreePath) -> bool {
     let globs: Vec<_> = paths.iter().map(|glob| matcher(glob)).collect();
     move |path| globs.iter().any(|glob| glob.is_match(path.as_path()))
 }
@@ -101,14 +101,14 @@ mod tests {
         [step("python", &["**/*.py", "pyproject.toml"]), step("web", &["web/src/**"]), step("any", &[])]
     }
 
-    fn selected(steps: &[Action], failed: &[&str], changed: &[&str]) -> Selected {
+    fn selected(steps: &[Action], failed: &[&str], changed: &[&str]) -> SelectedChecks {
         let failed = failed.iter().map(ToString::to_string).collect();
         let changed: Vec<_> = changed.iter().map(|path| TreePath::try_from(*path).expect("a clean path")).collect();
-        select(&Selection::Triggered { failed }, steps, Some(&changed))
+        select_checks(&Selection::Triggered { failed }, steps, Some(&changed))
     }
 
-    fn only(names: &[&str]) -> Selected {
-        Selected::Only(names.iter().map(ToString::to_string).collect())
+    fn only(names: &[&str]) -> SelectedChecks {
+        SelectedChecks::Only(names.iter().map(ToString::to_string).collect())
     }
 
     #[test]
@@ -119,7 +119,7 @@ mod tests {
             (&["web/src/deep/table.ts"], only(&["web", "any"])),
             (&["web/tsconfig.json"], only(&["any"])),
             (&["sub/pyproject.toml"], only(&["any"])),
-            (&["README.md", "web/src/a.ts", "a.py"], Selected::All),
+            (&["README.md", "web/src/a.ts", "a.py"], SelectedChecks::All),
         ] {
             assert_eq!(selected(&steps(), &[], changed), expected, "{changed:?}");
         }
@@ -129,26 +129,26 @@ mod tests {
     fn a_check_that_did_not_succeed_is_run_whatever_changed() {
         assert_eq!(selected(&steps(), &["web"], &["README.md"]), only(&["web", "any"]));
         assert_eq!(selected(&steps()[..2], &["web"], &["README.md"]), only(&["web"]));
-        assert_eq!(selected(&steps()[..2], &["gone"], &["README.md"]), Selected::Nothing, "it is no check any more");
+        assert_eq!(selected(&steps()[..2], &["gone"], &["README.md"]), SelectedChecks::Nothing, "it is no check any more");
     }
 
     #[test]
     fn a_change_that_triggers_nothing_selects_nothing() {
-        assert_eq!(selected(&steps()[..2], &[], &["README.md"]), Selected::Nothing);
+        assert_eq!(selected(&steps()[..2], &[], &["README.md"]), SelectedChecks::Nothing);
         assert_eq!(selected(&steps(), &[], &["README.md"]), only(&["any"]));
     }
 
     #[test]
     fn without_a_verdict_to_compare_with_everything_is_run() {
-        assert_eq!(select(&Selection::Triggered { failed: Vec::new() }, &steps(), None), Selected::All);
+        assert_eq!(select_checks(&Selection::Triggered { failed: Vec::new() }, &steps(), None), SelectedChecks::All);
     }
 
     #[test]
     fn what_is_asked_for_by_name_is_run() {
         let named = Selection::Named(vec!["web".to_owned()]);
         let changed = [TreePath::try_from("a.py").expect("a clean path")];
-        assert_eq!(select(&named, &steps(), Some(&changed)), only(&["web"]));
-        assert_eq!(select(&Selection::All, &steps(), Some(&changed)), Selected::All);
-        assert!(only(&["web"]).holds("web") && !only(&["web"]).holds("any") && Selected::All.holds("any"));
+        assert_eq!(select_checks(&named, &steps(), Some(&changed)), only(&["web"]));
+        assert_eq!(select_checks(&Selection::All, &steps(), Some(&changed)), SelectedChecks::All);
+        assert!(only(&["web"]).holds("web") && !only(&["web"]).holds("any") && SelectedChecks::All.holds("any"));
     }
 }

@@ -13,8 +13,10 @@ use nix::fcntl::OFlag;
 
 use crate::config::{Configuration, nearest};
 use crate::model::{CommandExit, Digest, Plan, Problem, TaskId};
-use crate::spec::specification::{InvalidAction, Reading, SPECIFICATION_SUFFIX, Surroundings, read_specification};
-use crate::spec::{DiskFiles, TaskSurroundings, approval_terms, hold_to_project, resolve_task};
+use crate::spec::specification::{
+    InvalidAction, SPECIFICATION_SUFFIX, SpecificationContext, SpecificationReading, read_specification,
+};
+use crate::spec::{DiskFiles, TaskContext, approval_terms, compare_with_project, resolve_task};
 use crate::tree::TreeIndex;
 
 /// How many bytes of a file are read. It is more than any reader accepts, so a longer file is still refused.
@@ -70,7 +72,7 @@ struct Known {
     /// for it (a link, or a file that was saved in the meantime).
     content: Option<Digest>,
     /// The parsed content; none: the file could not be read.
-    reading: Option<Reading>,
+    reading: Option<SpecificationReading>,
 }
 
 impl Specifications {
@@ -118,7 +120,7 @@ impl Specifications {
         };
         // The plan is checked against other files too, whose changes are not noticed here, so it is made anew every time.
         let files = DiskFiles::new(&self.root);
-        let reading = hold_to_project(reading.clone(), &files);
+        let reading = compare_with_project(reading.clone(), &files);
         let Some(specification) = &reading.specification else {
             let faults = reading.faults.iter().filter(|fault| fault.is_hard()).cloned().collect();
             let invalid = reading.invalid.iter().filter(|action| action.task == task.as_str()).cloned().collect();
@@ -126,7 +128,7 @@ impl Specifications {
         };
         let approval =
             approval_terms(configuration, &files).map_err(|problem| TaskError::Approval { problem: problem.to_string() })?;
-        let around = TaskSurroundings { project: Surroundings { project_root: &self.root }, files: &files, configuration };
+        let around = TaskContext { project: SpecificationContext { project_root: &self.root }, files: &files, configuration };
         let plan = resolve_task(specification, task, &reading.faults, around).ok_or_else(|| self.unknown(task))?;
         Ok(Plan { approval, ..plan })
     }
@@ -147,7 +149,7 @@ impl Known {
 fn read(root: &Path, name: &str, content: Digest) -> Known {
     let Ok(text) = read_text(&root.join(name)) else { return Known { content: None, reading: None } };
     let is_named = Digest::of(text.as_bytes()) == content;
-    let reading = read_specification(&text, name, Surroundings { project_root: root });
+    let reading = read_specification(&text, name, SpecificationContext { project_root: root });
     Known { content: is_named.then_some(content), reading: Some(reading) }
 }
 

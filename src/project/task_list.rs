@@ -12,13 +12,14 @@ use crate::evidence::{self, Ledger, ProjectFileError, ReplaceOutcome, Store};
 use crate::model::{Digest, LedgerBody, ProjectId, TaskId, TaskListRecord, ViolationRecord};
 use crate::process::clock;
 use crate::project::error::ProjectError;
-use crate::project::mended_index::open_index;
 use crate::project::progress::Progress;
-use crate::project::request::{Scope, Settings};
+use crate::project::repaired_index::open_index;
+use crate::project::request::{ProjectScope, ProjectSettings};
 use crate::project::sealed_report;
 use crate::project::workspace::{Workspace, catch_up, lock_within};
 use crate::report::{
-    DEBT_FILE, ExecutionReportV2, TaskState, TaskVerdict, TechnicalDebtV1, Upkeep, build_task_lists, parse_debt, plan_upkeep,
+    DEBT_FILE, ExecutionReportV2, TaskListUpdate, TaskState, TaskVerdict, TechnicalDebtV1, build_task_lists, parse_debt,
+    plan_task_list_update,
 };
 use crate::store;
 
@@ -33,7 +34,7 @@ struct Keeper<'a> {
     store: &'a Store,
     index: &'a mut store::StoreIndex,
     ledger: &'a mut Ledger,
-    scope: &'a Scope,
+    scope: &'a ProjectScope,
     path: &'a str,
     link: Option<&'a str>,
 }
@@ -47,8 +48,8 @@ impl Workspace {
     pub(crate) fn keep_task_list(
         &mut self,
         ledger: &mut Ledger,
-        scope: &Scope,
-        settings: &Settings,
+        scope: &ProjectScope,
+        settings: &ProjectSettings,
         show: &mut dyn FnMut(Progress),
     ) -> Result<(), ProjectError> {
         let Some(path) = settings.task_list.as_deref() else { return Ok(()) };
@@ -66,7 +67,7 @@ impl Workspace {
 /// # Errors
 ///
 /// When another process holds the project for longer than `settings.lock_wait`, or ledger or index cannot be used.
-pub fn keep_task_list(state_root: &Path, scope: &Scope, settings: &Settings) -> Result<Vec<String>, ProjectError> {
+pub fn keep_task_list(state_root: &Path, scope: &ProjectScope, settings: &ProjectSettings) -> Result<Vec<String>, ProjectError> {
     let Some(path) = settings.task_list.as_deref() else { return Ok(Vec::new()) };
     let store = Store::open(state_root).map_err(ProjectError::Evidence)?;
     let mut index = open_index(&store)?.index;
@@ -88,19 +89,19 @@ impl Keeper<'_> {
                 Ok(found) => found,
                 Err(error) => return Ok(self.say(&recorded, Some(&error))),
             };
-            let upkeep = plan_upkeep(self.path, found.as_deref(), &lists, last);
-            if !upkeep.violations.is_empty() && !self.is_settled(found.as_deref()) {
+            let task_list_update = plan_task_list_update(self.path, found.as_deref(), &lists, last);
+            if !task_list_update.violations.is_empty() && !self.is_settled(found.as_deref()) {
                 continue;
             }
-            for violation in &upkeep.violations {
+            for violation in &task_list_update.violations {
                 if !recorded.contains(violation) {
                     self.append(LedgerBody::Violation(violation.clone()))?;
                     recorded.push(violation.clone());
                 }
             }
-            match self.write(found.as_deref(), &upkeep) {
+            match self.write(found.as_deref(), &task_list_update) {
                 Ok(ReplaceOutcome::ChangedMeanwhile) => continue,
-                Ok(ReplaceOutcome::Done) => self.note_written(last, upkeep.digest)?,
+                Ok(ReplaceOutcome::Done) => self.note_written(last, task_list_update.digest)?,
                 Err(error) => return Ok(self.say(&recorded, Some(&error))),
             }
             return Ok(self.say(&recorded, None));
@@ -116,8 +117,8 @@ impl Keeper<'_> {
         evidence::read_project_file(&self.scope.root, self.path).is_ok_and(|now| now.as_deref() == found)
     }
 
-    fn write(&self, found: Option<&str>, upkeep: &Upkeep) -> Result<ReplaceOutcome, ProjectFileError> {
-        match &upkeep.text {
+    fn write(&self, found: Option<&str>, task_list_update: &TaskListUpdate) -> Result<ReplaceOutcome, ProjectFileError> {
+        match &task_list_update.text {
             Some(text) => evidence::replace_project_file(&self.scope.root, self.path, found, text),
             None => Ok(ReplaceOutcome::Done),
         }

@@ -14,14 +14,14 @@ use crate::model::{
     Timestamp, TreeDigest, TreeIssue, TreePath,
 };
 use crate::process::{LauncherHandle, clock};
-use crate::project::environment_digest::{FileStamp, KnownDigests, ProgramFile, Survey, file_digest, program_file};
+use crate::project::environment_digest::{EnvironmentSurvey, FileStamp, KnownDigests, ProgramFile, file_digest, program_file};
 use crate::project::error::ProjectError;
 use crate::project::known_approvals::KnownApprovals;
 use crate::project::known_trees::KnownTrees;
-use crate::project::mended_index::{Announce, announce_with, open_index};
-use crate::project::parking::Parking;
 use crate::project::progress::Progress;
-use crate::project::request::{RunRequest, Scope, Settings};
+use crate::project::repaired_index::{Announce, announce_with, open_index};
+use crate::project::request::{ProjectScope, ProjectSettings, RunRequest};
+use crate::project::run_preparation::RunPreparation;
 use crate::project::selection::Selection;
 use crate::project::specifications::{Specifications, TaskError};
 use crate::project::tool_version::{ToolPlace, read_tool_version};
@@ -56,10 +56,10 @@ pub struct Workspace {
     opening_notes: Vec<String>,
     announce: Announce,
     runs_ahead: RunsAhead,
-    pub(crate) parking: Parking,
+    pub(crate) run_preparation: RunPreparation,
     pub(crate) approvals: KnownApprovals,
     /// The project of the last sealed run with its limits, for [`Self::keep_to_limits`].
-    pub(crate) to_prune: Option<(Scope, RetentionLimits)>,
+    pub(crate) to_prune: Option<(ProjectScope, RetentionLimits)>,
 }
 
 /// Whether another run follows the next one.
@@ -98,7 +98,7 @@ impl Workspace {
             opening_notes: opened.notes,
             announce: |_| (),
             runs_ahead: RunsAhead::Many,
-            parking: Parking::default(),
+            run_preparation: RunPreparation::default(),
             approvals: KnownApprovals::default(),
             to_prune: None,
         };
@@ -185,7 +185,7 @@ impl Workspace {
     /// Locks a project's evidence. Waits for another writer until the time limit or a stop request.
     pub(crate) fn lock(
         &self,
-        scope: &Scope,
+        scope: &ProjectScope,
         wait: Duration,
         stopped: &dyn Fn() -> Option<StopReason>,
         show: &mut dyn FnMut(Progress),
@@ -210,7 +210,7 @@ impl Workspace {
     pub(crate) fn recovered_ledger(
         &mut self,
         lock: &ProjectLock,
-        scope: &Scope,
+        scope: &ProjectScope,
         show: &mut dyn FnMut(Progress),
     ) -> Result<Ledger, ProjectError> {
         let mut ledger = Ledger::open(lock).map_err(ProjectError::Evidence)?;
@@ -263,11 +263,11 @@ impl Workspace {
     /// When the root cannot be read, or a pattern of the settings is wrong.
     pub fn tree_digest(
         &mut self,
-        settings: &Settings,
-        scope: &Scope,
+        settings: &ProjectSettings,
+        scope: &ProjectScope,
         hints: &TreeHints,
     ) -> Result<(TreeDigest, Vec<TreeIssue>), ProjectError> {
-        let index = self.trees.look(&self.store, settings, scope, hints)?;
+        let index = self.trees.scan(&self.store, settings, scope, hints)?;
         Ok((index.digest(), index.issues()))
     }
 
@@ -278,8 +278,8 @@ impl Workspace {
     /// When the tree cannot be read. A task without a plan is a value.
     pub fn plan_of_task(
         &mut self,
-        (settings, configuration): (&Settings, &Configuration),
-        scope: &Scope,
+        (settings, configuration): (&ProjectSettings, &Configuration),
+        scope: &ProjectScope,
         task: &TaskId,
         hints: &TreeHints,
     ) -> Result<Result<Plan, TaskError>, ProjectError> {
@@ -294,16 +294,21 @@ impl Workspace {
     /// When the tree cannot be read.
     pub fn specified_tasks(
         &mut self,
-        settings: &Settings,
-        scope: &Scope,
+        settings: &ProjectSettings,
+        scope: &ProjectScope,
         hints: &TreeHints,
     ) -> Result<Vec<TaskId>, ProjectError> {
         self.read_specifications(settings, scope, hints)?;
         Ok(self.specifications.tasks())
     }
 
-    fn read_specifications(&mut self, settings: &Settings, scope: &Scope, hints: &TreeHints) -> Result<(), ProjectError> {
-        let index = self.trees.look(&self.store, settings, scope, hints)?;
+    fn read_specifications(
+        &mut self,
+        settings: &ProjectSettings,
+        scope: &ProjectScope,
+        hints: &TreeHints,
+    ) -> Result<(), ProjectError> {
+        let index = self.trees.scan(&self.store, settings, scope, hints)?;
         self.specifications.update(&scope.root, &index);
         Ok(())
     }
@@ -314,13 +319,13 @@ impl Workspace {
     }
 
     /// Reads the tree before a run.
-    pub(crate) fn look_at_tree(&mut self, request: &RunRequest<'_>) -> Result<tree::TreeIndex, ProjectError> {
-        self.trees.look(&self.store, request.settings, request.scope, &request.hints)
+    pub(crate) fn scan_tree(&mut self, request: &RunRequest<'_>) -> Result<tree::TreeIndex, ProjectError> {
+        self.trees.scan(&self.store, request.settings, request.scope, &request.hints)
     }
 
     /// Reads the whole tree again after the last process of a run has ended.
-    pub(crate) fn look_again(&mut self, request: &RunRequest<'_>) -> Result<tree::TreeIndex, ProjectError> {
-        self.trees.look(&self.store, request.settings, request.scope, &TreeHints::Everything)
+    pub(crate) fn rescan_tree(&mut self, request: &RunRequest<'_>) -> Result<tree::TreeIndex, ProjectError> {
+        self.trees.scan(&self.store, request.settings, request.scope, &TreeHints::Everything)
     }
 
     /// Remembers the tree of a verdict, if the plan has checks that only some changes trigger.
@@ -349,9 +354,9 @@ impl Workspace {
     }
 
     /// Begins the survey of a plan's tools and of installed packages.
-    pub(crate) fn begin_survey(&self, request: &RunRequest<'_>) -> Survey {
+    pub(crate) fn begin_environment_survey(&self, request: &RunRequest<'_>) -> EnvironmentSurvey {
         let (background, known) = (self.store.background(), self.digests.clone());
-        Survey::begin(background, known, request.plan, &request.scope.root, &self.path_variable())
+        EnvironmentSurvey::begin(background, known, request.plan, &request.scope.root, &self.path_variable())
     }
 
     pub(crate) fn remember_digests(&mut self, learnt: &KnownDigests) -> Result<(), ProjectError> {

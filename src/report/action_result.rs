@@ -5,8 +5,8 @@
 use std::collections::BTreeSet;
 
 use crate::model::{
-    Action, ActionJudgement, Blocking, Digest, DurationMs, Ended, EvidenceFile, Interpretation, IsolationLevel, Observed,
-    PlanNote, ResultType, RunId,
+    Action, ActionJudgement, Blocking, Digest, DurationMs, EndedAction, EvidenceFile, Interpretation, IsolationLevel,
+    Observation, PlanNote, ResultType, RunId,
 };
 use crate::report::{ActionResultV2, AttemptV2, SkipReason};
 
@@ -40,9 +40,9 @@ pub enum ActionDisposition {
 #[derive(Debug, Clone, PartialEq)]
 pub struct ExecutedAction {
     /// How the process ended, and what it printed.
-    pub ended: Ended,
+    pub ended: EndedAction,
     /// What was observed beside the output of a process.
-    pub observed: Observed,
+    pub observed: Observation,
     /// The attempts before this one, in order. None of them succeeded.
     pub earlier: Vec<AttemptV2>,
     /// The interpretation of the tool's output. The diagnostics are left out, because the judgement has the ones that count.
@@ -121,10 +121,10 @@ impl ActionResult {
 
 impl ExecutedAction {
     /// Returns an action that was carried out in one attempt, with nothing observed but the output of its process.
-    pub fn new(ended: Ended, interpretation: Interpretation, judgement: ActionJudgement) -> Self {
+    pub fn new(ended: EndedAction, interpretation: Interpretation, judgement: ActionJudgement) -> Self {
         Self {
             ended,
-            observed: Observed::Nothing,
+            observed: Observation::Nothing,
             earlier: Vec::new(),
             // The judgement has a copy of the findings. Keeping only that copy saves memory until the run ends.
             interpretation: Interpretation { diagnostics: Vec::new(), ..interpretation },

@@ -3,8 +3,8 @@
 use std::net::IpAddr;
 
 use crate::model::{
-    Action, ActionId, ActionKind, ActionPhase, Blocking, Coverage, DurationMs, Ended, EvidenceFile, ExchangeOutcome,
-    FindingLevel, Observed, ResultType, SystemFault, TestResults,
+    Action, ActionId, ActionKind, ActionPhase, Blocking, Coverage, DurationMs, EndedAction, EvidenceFile, ExchangeOutcome,
+    FindingLevel, Observation, ResultType, SystemFault, TestResults,
 };
 use crate::report::build_observed::with_observed;
 use crate::report::ending::execution;
@@ -174,7 +174,7 @@ fn build_outcome(action: &Action, executed: &ExecutedAction) -> ActionOutcomeV2 
 }
 
 /// Returns the end of the output. If it begins inside a token, the rest of the token is removed.
-fn partial_output(ended: &Ended) -> String {
+fn partial_output(ended: &EndedAction) -> String {
     let tail = plain_text(&String::from_utf8_lossy(&ended.captured.log_tail));
     let is_whole = ended.captured.log_bytes <= ended.captured.log_tail.len() as u64;
     if is_whole { tail } else { redact_cut_start(tail) }
@@ -227,14 +227,14 @@ fn root_cause(action: &Action, executed: &ExecutedAction, all: &[ActionResult]) 
 /// Returns why a request got no answer.
 fn unanswered(executed: &ExecutedAction) -> Option<&SystemFault> {
     match &executed.observed {
-        Observed::Exchange(exchange) => match &exchange.outcome {
+        Observation::Exchange(exchange) => match &exchange.outcome {
             ExchangeOutcome::Unanswered(fault) => Some(fault),
             ExchangeOutcome::Answered(_)
             | ExchangeOutcome::Unsendable(_)
             | ExchangeOutcome::OutOfTime
             | ExchangeOutcome::Stopped(_) => None,
         },
-        Observed::Nothing | Observed::File(_) | Observed::Service(_) | Observed::Review(_) => None,
+        Observation::Nothing | Observation::File(_) | Observation::Service(_) | Observation::Review(_) => None,
     }
 }
 

@@ -1,19 +1,20 @@
 //! Adds observations that are not process output to an action's entry in the report.
 
 use crate::model::{
-    Action, Diagnosis, Exchange, ExchangeOutcome, FileLook, FileSeen, HealthResult, HealthSeen, Observed, PortSeen, ServiceSeen,
+    Action, Diagnosis, Exchange, ExchangeOutcome, FileObservation, FileState, HealthObservation, HealthResult, Observation,
+    PortObservation, ServiceObservation,
 };
 use crate::report::exchange_records::{fault, text_of};
 use crate::report::{ActionOutcomeV2, ConnectionDiagnosticsV2, DiagnosticsV2, HealthCheckV2, PortCheckV2, PortProcessV2};
 
 /// Adds the observations to an outcome. If there was no process, the fields about a process are removed.
-pub(super) fn with_observed(action: &Action, observed: &Observed, outcome: ActionOutcomeV2) -> ActionOutcomeV2 {
+pub(super) fn with_observed(action: &Action, observed: &Observation, outcome: ActionOutcomeV2) -> ActionOutcomeV2 {
     match observed {
-        Observed::Nothing => outcome,
-        Observed::File(seen) => of_file(action, seen, without_process(outcome)),
-        Observed::Exchange(exchange) => of_exchange(action, exchange, without_process(outcome)),
-        Observed::Service(seen) => of_service(seen, outcome),
-        Observed::Review(seen) => ActionOutcomeV2 { review: Some(seen.as_ref().clone()), ..outcome },
+        Observation::Nothing => outcome,
+        Observation::File(seen) => outcome_with_file(action, seen, without_process(outcome)),
+        Observation::Exchange(exchange) => outcome_with_exchange(action, exchange, without_process(outcome)),
+        Observation::Service(seen) => outcome_with_service(seen, outcome),
+        Observation::Review(seen) => ActionOutcomeV2 { review: Some(seen.as_ref().clone()), ..outcome },
     }
 }
 
@@ -27,23 +28,23 @@ fn without_process(outcome: ActionOutcomeV2) -> ActionOutcomeV2 {
     }
 }
 
-fn of_file(action: &Action, seen: &FileSeen, outcome: ActionOutcomeV2) -> ActionOutcomeV2 {
+fn outcome_with_file(action: &Action, seen: &FileObservation, outcome: ActionOutcomeV2) -> ActionOutcomeV2 {
     let outcome = ActionOutcomeV2 { file_path: Some(seen.path.clone()), ..outcome };
     match &seen.look {
-        FileLook::Found(found) => ActionOutcomeV2 {
+        FileState::Found(found) => ActionOutcomeV2 {
             file_exists: Some(true),
             file_size: Some(found.bytes),
             last_modified: Some(found.modified),
             file_contents: found.content.as_deref().filter(|_| action.capture.file_contents).map(text_of),
             ..outcome
         },
-        FileLook::Missing | FileLook::Refused(_) => ActionOutcomeV2 { file_exists: Some(false), ..outcome },
+        FileState::Missing | FileState::Refused(_) => ActionOutcomeV2 { file_exists: Some(false), ..outcome },
         // Whether the file exists was not determined.
-        FileLook::OutOfTime | FileLook::Stopped(_) => outcome,
+        FileState::OutOfTime | FileState::Stopped(_) => outcome,
     }
 }
 
-fn of_exchange(action: &Action, exchange: &Exchange, outcome: ActionOutcomeV2) -> ActionOutcomeV2 {
+fn outcome_with_exchange(action: &Action, exchange: &Exchange, outcome: ActionOutcomeV2) -> ActionOutcomeV2 {
     let diagnostics = exchange.diagnosis.as_ref().map(connection).unwrap_or_default();
     let outcome = ActionOutcomeV2 { error: fault(&exchange.outcome, exchange.duration), diagnostics, ..outcome };
     match &exchange.outcome {
@@ -59,7 +60,7 @@ fn of_exchange(action: &Action, exchange: &Exchange, outcome: ActionOutcomeV2) -
     }
 }
 
-fn of_service(seen: &ServiceSeen, outcome: ActionOutcomeV2) -> ActionOutcomeV2 {
+fn outcome_with_service(seen: &ServiceObservation, outcome: ActionOutcomeV2) -> ActionOutcomeV2 {
     let said = outcome.stderr.clone().filter(|text| !text.trim().is_empty()).or_else(|| outcome.stdout.clone());
     let port_check = seen.port.as_ref().map(port_check);
     let diagnostics = ConnectionDiagnosticsV2 { port_check, ..ConnectionDiagnosticsV2::default() };
@@ -86,7 +87,7 @@ fn connection(diagnosis: &Diagnosis) -> DiagnosticsV2 {
 }
 
 /// Returns the wire form of a health check.
-pub(super) fn health_check(seen: &HealthSeen) -> HealthCheckV2 {
+pub(super) fn health_check(seen: &HealthObservation) -> HealthCheckV2 {
     let result = match seen.result {
         HealthResult::Healthy => "HEALTHY",
         HealthResult::ConnectionRefused => "CONNECTION_REFUSED",
@@ -103,7 +104,7 @@ pub(super) fn health_check(seen: &HealthSeen) -> HealthCheckV2 {
     }
 }
 
-fn port_check(seen: &PortSeen) -> PortCheckV2 {
+fn port_check(seen: &PortObservation) -> PortCheckV2 {
     let process = seen.holders.first().map(PortProcessV2::from);
     PortCheckV2 { port: seen.port, in_use: process.is_some(), process }
 }

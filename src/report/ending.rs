@@ -3,11 +3,11 @@
 use nix::errno::Errno;
 use nix::sys::signal::Signal;
 
-use crate::model::{ActionEnd, Ended, SpawnFailure, SystemFault, errno_name};
+use crate::model::{ActionEnd, EndedAction, SpawnFailure, SystemFault, errno_name};
 use crate::report::ExecutionV1;
 
 /// Returns when and how a command ended, in its wire form.
-pub(super) fn execution(ended: &Ended) -> ExecutionV1 {
+pub(super) fn execution(ended: &EndedAction) -> ExecutionV1 {
     let plain = ExecutionV1 {
         start_time: ended.started,
         end_time: ended.ended,

@@ -1,8 +1,8 @@
 //! Builds the records of actions that start no process: a checked file, or a request and its answer.
 
 use crate::model::{
-    Action, Digest, DurationMs, Ended, Exchange, ExchangeOutcome, FileLook, FileSeen, FileValidation, HttpAnswer, HttpRequest,
-    Interpretation, RunId, StreamExcerpt, SystemFault,
+    Action, Digest, DurationMs, EndedAction, Exchange, ExchangeOutcome, FileObservation, FileState, FileValidation, HttpAnswer,
+    HttpRequest, Interpretation, RunId, StreamExcerpt, SystemFault,
 };
 use crate::report::build::GENERATED_BY;
 use crate::report::build_observed::{health_check, resolution};
@@ -19,20 +19,20 @@ pub const EXCHANGE_SCHEMA: &str = "proctor-http-v1";
 
 /// The facts that such a record is built from.
 #[derive(Debug, Clone, Copy)]
-pub struct LookFacts<'a> {
+pub struct ObservationFacts<'a> {
     pub run_id: &'a RunId,
     pub action: &'a Action,
     /// When and how the action ended.
-    pub ended: &'a Ended,
+    pub ended: &'a EndedAction,
     /// The interpretation of what was observed.
     pub interpretation: &'a Interpretation,
 }
 
 /// Returns the record of a checked file.
-pub fn file_record(facts: LookFacts<'_>, validation: &FileValidation, seen: &FileSeen) -> FileRecordV1 {
+pub fn file_record(facts: ObservationFacts<'_>, validation: &FileValidation, seen: &FileObservation) -> FileRecordV1 {
     let found = match &seen.look {
-        FileLook::Found(found) => Some(found),
-        FileLook::Missing | FileLook::Refused(_) | FileLook::OutOfTime | FileLook::Stopped(_) => None,
+        FileState::Found(found) => Some(found),
+        FileState::Missing | FileState::Refused(_) | FileState::OutOfTime | FileState::Stopped(_) => None,
     };
     FileRecordV1 {
         schema: FILE_SCHEMA.to_owned(),
@@ -43,9 +43,9 @@ pub fn file_record(facts: LookFacts<'_>, validation: &FileValidation, seen: &Fil
         validation_type: validation.check.word().to_owned(),
         result: FileResultV1 {
             file_exists: match &seen.look {
-                FileLook::Found(_) => Some(true),
-                FileLook::Missing | FileLook::Refused(_) => Some(false),
-                FileLook::OutOfTime | FileLook::Stopped(_) => None,
+                FileState::Found(_) => Some(true),
+                FileState::Missing | FileState::Refused(_) => Some(false),
+                FileState::OutOfTime | FileState::Stopped(_) => None,
             },
             file_path: seen.path.clone(),
             file_size: found.map(|found| found.bytes),
@@ -64,7 +64,7 @@ pub fn file_record(facts: LookFacts<'_>, validation: &FileValidation, seen: &Fil
 
 /// Returns the record of a request; `body_file` is the name of the file with the answer's body.
 pub fn exchange_record(
-    facts: LookFacts<'_>,
+    facts: ObservationFacts<'_>,
     request: &HttpRequest,
     exchange: &Exchange,
     body_file: Option<&str>,

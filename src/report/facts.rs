@@ -2,12 +2,12 @@
 //!
 //! All judgements were made before. Nothing here is classified, routed or counted again, except for sums.
 
-use crate::model::Kept;
+use crate::model::ReachedIsolation;
 use crate::report::ProgramV1;
 use std::collections::BTreeMap;
 
 use crate::model::{
-    Action, ActionJudgement, ActionOutline, CompletionStatus, CriteriaEvaluation, Digest, DurationMs, Ended, EvidenceFile,
+    Action, ActionJudgement, ActionOutline, CompletionStatus, CriteriaEvaluation, Digest, DurationMs, EndedAction, EvidenceFile,
     NextNode, OverallResult, OverallStatus, PartialReason, Plan, PlanNote, ProjectId, RouteEntry, RunId, TaskId, TaskStatus,
     Timestamp, TreeComparison, TreeDigest, TreeIssue, Trigger,
 };
@@ -137,7 +137,7 @@ pub struct TreeFacts {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IsolationFacts {
     /// The weakest isolation among the run's actions.
-    pub kept: Kept,
+    pub kept: ReachedIsolation,
     /// The ways by which a command could reach outside of the run.
     pub open_channels: Vec<String>,
 }
@@ -190,7 +190,7 @@ pub struct ActionRecordFacts<'a> {
     /// The number of the attempt, from 1.
     pub attempt: u32,
     /// How the process ended, and what it printed.
-    pub ended: &'a Ended,
+    pub ended: &'a EndedAction,
     /// The working directory as an absolute path.
     pub working_directory: String,
     /// The program that was executed.

@@ -53,7 +53,7 @@ pub struct ActionFiles {
 
 /// The names of all files that an action without a process may leave.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum LookFiles {
+pub enum ObservationFiles {
     /// The record of a checked file.
     File(NamedFile),
     /// The files of a request.
@@ -67,9 +67,9 @@ pub enum LookFiles {
     },
 }
 
-impl LookFiles {
+impl ObservationFiles {
     /// Returns the names of an attempt's files; none for an action that starts a process.
-    pub fn of_attempt(action: &Action, attempt: u32) -> Option<Self> {
+    pub fn for_attempt(action: &Action, attempt: u32) -> Option<Self> {
         let stem = stem(&action.id, attempt);
         let file = |(rest, kind): (&str, EvidenceKind)| NamedFile { name: format!("{stem}-{rest}"), kind };
         match &action.kind {
@@ -98,22 +98,22 @@ fn stem(id: &ActionId, attempt: u32) -> String {
 
 /// Returns the names of the files that a reader opens first. Usually one of them exists.
 pub(super) fn first_files(action: &Action, attempt: u32) -> Vec<String> {
-    match LookFiles::of_attempt(action, attempt) {
-        None => vec![ActionFiles::of_attempt(action, attempt).log.name],
-        Some(LookFiles::File(record)) => vec![record.name],
-        Some(LookFiles::Http { request, error, body: _ }) => vec![request.name, error.name],
+    match ObservationFiles::for_attempt(action, attempt) {
+        None => vec![ActionFiles::for_attempt(action, attempt).log.name],
+        Some(ObservationFiles::File(record)) => vec![record.name],
+        Some(ObservationFiles::Http { request, error, body: _ }) => vec![request.name, error.name],
     }
 }
 
 impl ActionFiles {
     /// Returns the names of an action's files. Ids are unique in a plan, so the names are unique in a run.
     pub fn of(action: &Action) -> Self {
-        Self::of_attempt(action, 1)
+        Self::for_attempt(action, 1)
     }
 
     /// Returns the names of an attempt's files. The first attempt, number 1, has the same names as an action that is not
     /// repeated.
-    pub fn of_attempt(action: &Action, attempt: u32) -> Self {
+    pub fn for_attempt(action: &Action, attempt: u32) -> Self {
         let stem = stem(&action.id, attempt);
         let slugs = action.tool.evidence_names();
         let file = |rest: String, kind| NamedFile { name: format!("{stem}-{rest}"), kind };
@@ -134,7 +134,7 @@ impl ActionFiles {
 
 impl ActionFiles {
     /// Returns the names of the files of an attempt's control.
-    pub fn of_control(action: &Action, attempt: u32) -> Self {
+    pub fn for_control(action: &Action, attempt: u32) -> Self {
         let stem = stem(&action.id, attempt);
         let (slug, report) = CONTROL;
         let file = |rest: String, kind| NamedFile { name: format!("{stem}-{rest}"), kind };
@@ -142,7 +142,7 @@ impl ActionFiles {
             log: file(format!("{slug}.log"), EvidenceKind::TestExecutionLog),
             frames: file(format!("{slug}.frames"), EvidenceKind::Frames),
             tool_report: Some(file(report.to_owned(), EvidenceKind::ToolReport)),
-            ..Self::of_attempt(action, attempt)
+            ..Self::for_attempt(action, attempt)
         }
     }
 }

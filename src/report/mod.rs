@@ -42,12 +42,14 @@ pub use build_debt::{DEBT_SCHEMA, build_debt, with_debt};
 pub use bytes::{ReportError, parse, parse_debt, parse_run_start, parse_with_hash, to_bytes};
 pub use environment::{environment_record, looks_like_a_secret};
 pub use excerpt::{EXCERPT_HEAD, EXCERPT_TAIL, Excerpt, excerpt};
-pub use exchange_records::{EXCHANGE_SCHEMA, FILE_SCHEMA, LookFacts, exchange_record, file_record};
+pub use exchange_records::{EXCHANGE_SCHEMA, FILE_SCHEMA, ObservationFacts, exchange_record, file_record};
 pub use facts::{
     ActionRecordFacts, CompletionFacts, InvalidFacts, IsolationFacts, RecoveryFacts, RefusalFacts, RouteFacts, RunFacts,
     RunStartFacts, TreeFacts,
 };
-pub use file_names::{ActionFiles, DEBT_FILE, EXECUTION_REPORT_FILE, LookFiles, NamedFile, RUN_START_FILE, describe_found_file};
+pub use file_names::{
+    ActionFiles, DEBT_FILE, EXECUTION_REPORT_FILE, NamedFile, ObservationFiles, RUN_START_FILE, describe_found_file,
+};
 pub use hash::{report_hash, seal_debt_hash, seal_hash};
 pub use interrupted::interrupted_report;
 pub use plain_text::plain_text;
@@ -57,7 +59,7 @@ pub use records::{
 };
 pub use redact::{redact_document, redact_text, redact_to_bytes};
 pub use refused::{refused_report, refused_start};
-pub use task_list::{TaskLists, TaskState, TaskVerdict, Upkeep, build_task_lists, plan_upkeep};
+pub use task_list::{TaskListUpdate, TaskLists, TaskState, TaskVerdict, build_task_lists, plan_task_list_update};
 pub use wire::{
     ActionCountsV2, ActionImpactV2, ActionOutcomeV2, ActionRecordV1, ActionResultV2, ActionResultsV2, ActualValueV2,
     AgentInstructionsV1, AttemptV2, AuthenticityV2, BodyV1, ByteRangeV2, CleanupExecutionV2, CompletionV2, ConfigurationChangeV2,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::model::{Action, Diagnostic, DiagnosticSummary, Ended, Interpretation, RunId, TestCase, TestFailure};
+use crate::model::{Action, Diagnostic, DiagnosticSummary, EndedAction, Interpretation, RunId, TestCase, TestFailure};
 use crate::report::build::{GENERATED_BY, test_specification};
 use crate::report::build_action::finite;
 use crate::report::ending::execution;
@@ -60,7 +60,7 @@ pub fn action_record(facts: ActionRecordFacts<'_>) -> ActionRecordV1 {
 pub fn test_results_record(
     run_id: &RunId,
     action: &Action,
-    ended: &Ended,
+    ended: &EndedAction,
     interpretation: &Interpretation,
 ) -> Option<TestResultsRecordV1> {
     let results = interpretation.test_results.as_ref()?;
@@ -93,7 +93,7 @@ pub fn test_results_record(
 pub fn diagnostics_record(
     run_id: &RunId,
     action: &Action,
-    ended: &Ended,
+    ended: &EndedAction,
     diagnostics: &[Diagnostic],
     summary: DiagnosticSummary,
 ) -> DiagnosticsRecordV1 {
@@ -110,8 +110,8 @@ pub fn diagnostics_record(
     }
 }
 
-fn output(action: &Action, attempt: u32, ended: &Ended) -> OutputV1 {
-    let files = ActionFiles::of_attempt(action, attempt);
+fn output(action: &Action, attempt: u32, ended: &EndedAction) -> OutputV1 {
+    let files = ActionFiles::for_attempt(action, attempt);
     let captured = &ended.captured;
     let stdout = excerpt(&captured.stdout);
     let stderr = excerpt(&captured.stderr);
@@ -131,7 +131,7 @@ fn output(action: &Action, attempt: u32, ended: &Ended) -> OutputV1 {
     }
 }
 
-fn authenticity(ended: &Ended) -> RecordAuthenticityV1 {
+fn authenticity(ended: &EndedAction) -> RecordAuthenticityV1 {
     RecordAuthenticityV1 { captured_by: GENERATED_BY.to_owned(), timestamp: ended.ended, output_hash: ended.captured.log_digest }
 }
 

@@ -15,7 +15,7 @@ use serde_json::Value;
 
 use crate::model::ActionId;
 use crate::report::bytes::to_bytes;
-use crate::report::redact_shapes::{CUT_OFF, SHAPES, Shape};
+use crate::report::redact_shapes::{CUT_OFF, SHAPES, SecretShape};
 
 /// The keys whose values are ids. Other files and the ledger refer to them, and they have their own format.
 const IDS: &[&str] = &["id", "taskId", "debtId", "task", "dependencies"];
@@ -25,12 +25,12 @@ const LABEL: &str = "[redacted: ";
 
 /// A row of the table with its compiled search.
 struct Looked {
-    shape: &'static Shape,
+    shape: &'static SecretShape,
     whole: Regex,
 }
 
 static LOOKED: LazyLock<Vec<Looked>> = LazyLock::new(|| {
-    let ready = |shape: &'static Shape| Looked {
+    let ready = |shape: &'static SecretShape| Looked {
         shape,
         whole: Regex::new(shape.pattern).expect("a test compiles each row of the table"),
     };
@@ -162,12 +162,12 @@ fn replace(looked: &Looked, text: &str) -> Option<String> {
 
 /// Returns whether a text contains the beginning of a shape. The check is cheap, and never misses a text that contains the whole
 /// shape.
-fn may_hold(shape: &Shape, text: &[u8]) -> bool {
+fn may_hold(shape: &SecretShape, text: &[u8]) -> bool {
     shape.starts.iter().any(|start| memmem::find(text, start.as_bytes()).is_some())
 }
 
 /// Returns where the last word of a text begins, if it begins like a token.
-fn cut_start(shape: &Shape, text: &str) -> Option<usize> {
+fn cut_start(shape: &SecretShape, text: &str) -> Option<usize> {
     let word =
         text.rfind(|character| !is_of_token(character)).map_or(0, |at| at + text[at..].chars().next().map_or(1, char::len_utf8));
     let is_cut = |start: &str| start.chars().all(is_of_token) && text[word..].starts_with(start);

@@ -4,7 +4,7 @@
 //! and ids.
 
 /// The shape of one kind of token.
-pub(super) struct Shape {
+pub(super) struct SecretShape {
     /// The name in the label that replaces a token: `[redacted: github token]`.
     pub(super) name: &'static str,
     /// Every token contains one of these texts. The quick first pass searches for them.
@@ -23,130 +23,135 @@ pub(super) const CUT_OFF: &str = "a word that was cut";
 const FILL: &str = "abcdefghijklmnopqrstuvwxyz0123456789";
 
 /// All shapes, in the order of the search.
-pub(super) const SHAPES: &[Shape] = &[
-    Shape {
+pub(super) const SHAPES: &[SecretShape] = &[
+    SecretShape {
         name: "private key",
         starts: &["PRIVATE KEY-----"],
         pattern: r"-----BEGIN [A-Z ]{0,30}PRIVATE KEY-----(?s:.*?)(?:-----END [A-Z ]{0,30}PRIVATE KEY-----|\z)|[A-Za-z0-9+/=\s]{16,}-----END [A-Z ]{0,30}PRIVATE KEY-----",
         example: &["-----BEGIN OPENSSH ", "PRIVATE KEY-----\nb3BlbnNzaC1rZXkt\n-----END OPENSSH ", "PRIVATE KEY-----"],
     },
-    Shape {
+    SecretShape {
         name: "password in an address",
         starts: &["://"],
         pattern: r"(?-u:\b)[A-Za-z][A-Za-z0-9+.-]{1,30}://[^\s/?#:@'\x22<>]{0,256}:([^\s/?#@'\x22<>]{1,256})@",
         example: &["postgres://app:", "hush-hush", "@db.example/quotes"],
     },
-    Shape {
+    SecretShape {
         name: "bearer token",
         starts: &["earer ", "EARER "],
         pattern: r"(?i-u:\bbearer )([A-Za-z0-9._~+/=-]{20,})",
         example: &["Authorization: Bearer ", FILL],
     },
-    Shape {
+    SecretShape {
         name: "github token",
         starts: &["ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_"],
         pattern: r"(?-u:\b)(?:gh[pousr]_[A-Za-z0-9]{36,}|github_pat_[A-Za-z0-9_]{40,})",
         example: &["ghp", "_", FILL],
     },
-    Shape {
+    SecretShape {
         name: "gitlab token",
         starts: &["glpat-", "gldt-", "glrt-", "glcbt-", "glptt-"],
         pattern: r"(?-u:\b)gl(?:pat|dt|rt|cbt|ptt)-[A-Za-z0-9_.-]{20,}",
         example: &["gl", "pat-", FILL],
     },
-    Shape {
+    SecretShape {
         name: "aws key id",
         starts: &["AKIA", "ASIA"],
         pattern: r"(?-u:\b)(?:AKIA|ASIA)[A-Z2-7]{16}(?-u:\b)",
         example: &["AK", "IA", "ABCDEFGHIJKLMNOP"],
     },
-    Shape {
+    SecretShape {
         name: "aws secret key",
         starts: &["ecret", "ECRET"],
         pattern: r"(?i-u:aws_?secret_?(?:access_?)?key(?:_id)?[\x22']?\s{0,3}[:=]\s{0,3}[\x22']?)([A-Za-z0-9/+]{40})(?-u:\b|$)",
         example: &["aws_secret_access_key = ", FILL, "abcd"],
     },
-    Shape {
+    SecretShape {
         name: "google key",
         starts: &["AIza", "GOCSPX-"],
         pattern: r"(?-u:\b)(?:AIza[A-Za-z0-9_-]{35,}|GOCSPX-[A-Za-z0-9_-]{20,})",
         example: &["AI", "za", FILL],
     },
-    Shape {
+    SecretShape {
         name: "google access token",
         starts: &["ya29."],
         pattern: r"(?-u:\b)ya29\.[A-Za-z0-9_.-]{20,}",
         example: &["ya", "29.", FILL],
     },
-    Shape {
+    SecretShape {
         name: "slack token",
         starts: &["xoxb-", "xoxp-", "xoxa-", "xoxr-", "xoxs-", "xoxe-", "xapp-"],
         pattern: r"(?-u:\b)(?:xox[abeprs]|xapp)-[A-Za-z0-9-]{10,}",
         example: &["xo", "xb-", "123456789012-", FILL],
     },
-    Shape {
+    SecretShape {
         name: "slack webhook",
         starts: &["hooks.slack.com/"],
         pattern: r"hooks\.slack\.com/(?:services|workflows)/([A-Za-z0-9/_-]{20,})",
         example: &["https://hooks.slack", ".com/services/T0/B0/", FILL],
     },
-    Shape {
+    SecretShape {
         name: "anthropic or openai key",
         starts: &["sk-"],
         pattern: r"(?-u:\b)sk-(?:[a-z]{2,10}[0-9]{0,2}-)?[A-Za-z0-9_-]{32,}",
         example: &["s", "k-", FILL, "ABCD"],
     },
-    Shape {
+    SecretShape {
         name: "stripe key",
         starts: &["sk_live_", "sk_test_", "rk_live_", "rk_test_", "whsec_"],
         pattern: r"(?-u:\b)(?:[sr]k_(?:live|test)_|whsec_)[A-Za-z0-9+/=]{16,}",
         example: &["s", "k_live_", FILL],
     },
-    Shape { name: "npm token", starts: &["npm_"], pattern: r"(?-u:\b)npm_[A-Za-z0-9]{36,}", example: &["np", "m_", FILL] },
-    Shape {
+    SecretShape { name: "npm token", starts: &["npm_"], pattern: r"(?-u:\b)npm_[A-Za-z0-9]{36,}", example: &["np", "m_", FILL] },
+    SecretShape {
         name: "pypi token",
         starts: &["pypi-"],
         pattern: r"(?-u:\b)pypi-[A-Za-z0-9_-]{50,}",
         example: &["py", "pi-AgEIcHlwaS5vcmcC", FILL],
     },
-    Shape {
+    SecretShape {
         name: "crates.io token",
         starts: &["cio"],
         pattern: r"(?-u:\b)cio[A-Za-z0-9]{32}(?-u:\b)",
         example: &["ci", "o", "abcdefghijklmnopqrstuvwxyz012345"],
     },
-    Shape { name: "hugging face token", starts: &["hf_"], pattern: r"(?-u:\b)hf_[A-Za-z0-9]{30,}", example: &["h", "f_", FILL] },
-    Shape {
+    SecretShape {
+        name: "hugging face token",
+        starts: &["hf_"],
+        pattern: r"(?-u:\b)hf_[A-Za-z0-9]{30,}",
+        example: &["h", "f_", FILL],
+    },
+    SecretShape {
         name: "sendgrid key",
         starts: &["SG."],
         pattern: r"(?-u:\b)SG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}",
         example: &["S", "G.", "abcdefghijklmnopqrstuv.", FILL],
     },
-    Shape {
+    SecretShape {
         name: "digitalocean token",
         starts: &["dop_v1_", "doo_v1_", "dor_v1_"],
         pattern: r"(?-u:\b)do[opr]_v1_[a-f0-9]{64,}",
         example: &["do", "p_v1_", "0123456789abcdef0123456789abcdef", "0123456789abcdef0123456789abcdef"],
     },
-    Shape {
+    SecretShape {
         name: "docker token",
         starts: &["dckr_pat_"],
         pattern: r"(?-u:\b)dckr_pat_[A-Za-z0-9_-]{20,}",
         example: &["dckr", "_pat_", FILL],
     },
-    Shape {
+    SecretShape {
         name: "vault token",
         starts: &["hvs.", "hvb.", "hvr."],
         pattern: r"(?-u:\b)hv[sbr]\.[A-Za-z0-9_-]{20,}",
         example: &["hv", "s.", FILL],
     },
-    Shape {
+    SecretShape {
         name: "age key",
         starts: &["AGE-SECRET-KEY-1"],
         pattern: r"(?-u:\b)AGE-SECRET-KEY-1[A-Z0-9]{50,}",
         example: &["AGE-SECRET", "-KEY-1", "ABCDEFGHIJKLMNOPQRSTUVWXYZ", "ABCDEFGHIJKLMNOPQRSTUVWXYZ"],
     },
-    Shape {
+    SecretShape {
         name: "json web token",
         starts: &["eyJ"],
         pattern: r"(?-u:\b)eyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}",

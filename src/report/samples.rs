@@ -6,18 +6,18 @@ use std::time::Duration;
 
 use crate::model::testing;
 use crate::model::{
-    Action, ActionEnd, ActionId, ActionJudgement, ActionKind, ActionPhase, AgentAction, Blocking, Captured, CategoryCode,
-    Classification, CommandLine, CompletionStatus, Counts, Coverage, CoverageTarget, DebtCategory, DebtGeneration, Diagnostic,
-    DiagnosticSummary, Digest, DurationMs, Ended, EvidenceFile, EvidenceKind, ExitCodeSource, FindingLevel, Interpretation,
-    IsolationLevel, Kept, KilledBy, LimitKind, NextNode, OverallResult, OverallStatus, Phase, Plan, PlanNote, PlanOrigin,
-    PolicyApplied, PolicySource, ProjectId, ProtectedChange, ReachedLevel, ResultType, RouteDestination, RouteEntry, RouteKind,
-    RunId, Severity, SpawnFailure, StopStage, StreamExcerpt, Survivor, TaskId, TaskStatus, TestCase, TestFailure, TestOutcome,
-    TestResults, Timestamp, Tool, ToolClass, TreeComparison, TreeDigest, TreeIssue, TreeIssueKind, TreePath, Trigger,
-    TriggerKind, Usage,
+    Action, ActionEnd, ActionId, ActionJudgement, ActionKind, ActionPhase, AgentAction, Blocking, CapturedOutput, CategoryCode,
+    Classification, CommandLine, CompletionStatus, Coverage, CoverageTarget, DebtCategory, DebtGeneration, Diagnostic,
+    DiagnosticSummary, Digest, DurationMs, EndedAction, EvidenceFile, EvidenceKind, ExitCodeSource, FindingLevel, Interpretation,
+    IsolationLevel, KilledBy, LimitKind, NextNode, OverallResult, OverallStatus, Phase, Plan, PlanNote, PlanOrigin,
+    PolicyApplied, PolicySource, ProjectId, ProtectedChange, ReachedIsolation, ReachedLevel, ResultType, RouteDestination,
+    RouteEntry, RouteKind, RunId, Severity, SpawnFailure, StopStage, StreamExcerpt, Survivor, TaskId, TaskStatus, TestCase,
+    TestCounts, TestFailure, TestOutcome, TestResults, Timestamp, Tool, ToolClass, TreeComparison, TreeDigest, TreeIssue,
+    TreeIssueKind, TreePath, Trigger, TriggerKind, Usage,
 };
 use crate::model::{
-    BlockOn, Diagnosis, Exchange, ExchangeOutcome, FileCheck, FileLook, FileSeen, FileValidation, FoundFile, HttpRequest,
-    Observed, PortSeen, SystemFault,
+    BlockOn, Diagnosis, Exchange, ExchangeOutcome, FileCheck, FileObservation, FileState, FileValidation, FoundFile, HttpRequest,
+    Observation, PortObservation, SystemFault,
 };
 use crate::report::{
     ActionDisposition, ActionFiles, ActionResult, CompletionFacts, ConfigurationChangeV2, ContentionV2, EnvironmentComponentV2,
@@ -63,14 +63,14 @@ pub(super) fn stream(text: &str) -> StreamExcerpt {
     StreamExcerpt { total: text.len() as u64, head: text.as_bytes().to_vec(), tail: Vec::new() }
 }
 
-pub(super) fn ended(end: ActionEnd, stdout: &str, stderr: &str) -> Ended {
+pub(super) fn ended(end: ActionEnd, stdout: &str, stderr: &str) -> EndedAction {
     let log = [stdout, stderr].concat();
-    Ended {
+    EndedAction {
         end,
         started: at(100),
         ended: at(2200),
         duration: DurationMs(2100),
-        captured: Captured {
+        captured: CapturedOutput {
             log_bytes: log.len() as u64,
             log_digest: Digest::of(log.as_bytes()),
             frames_bytes: 40,
@@ -83,13 +83,13 @@ pub(super) fn ended(end: ActionEnd, stdout: &str, stderr: &str) -> Ended {
         },
         survivors: Vec::new(),
         usage: Some(Usage { user: DurationMs(1500), system: DurationMs(90), peak_memory_kib: 51_200 }),
-        kept: Some(Kept { reached: NAMESPACE, killed_by: None }),
+        kept: Some(ReachedIsolation { reached: NAMESPACE, killed_by: None }),
     }
 }
 
 fn executed(
     action: Action,
-    ended: Ended,
+    ended: EndedAction,
     interpretation: Interpretation,
     category: ResultType,
     blocking: Blocking,
@@ -139,7 +139,7 @@ pub(super) fn failed_tests() -> ActionResult {
     };
     let interpretation = Interpretation {
         test_results: Some(TestResults {
-            counts: Counts { passed: 1, failed: 1, skipped: 1 },
+            counts: TestCounts { passed: 1, failed: 1, skipped: 1 },
             total: 3,
             failures: vec![failure],
         }),
@@ -354,7 +354,7 @@ pub(super) fn run_of(actions: Vec<ActionResult>) -> RunFacts {
             }],
         },
         isolation: Some(IsolationFacts {
-            kept: Kept { reached: NAMESPACE, killed_by: Some(KilledBy::PidNamespace) },
+            kept: ReachedIsolation { reached: NAMESPACE, killed_by: Some(KilledBy::PidNamespace) },
             open_channels: vec!["the network".to_owned()],
         }),
         environment: EnvironmentV2 {
@@ -429,7 +429,7 @@ pub(super) fn aborted_run() -> RunFacts {
 pub(super) fn seen_file() -> ActionResult {
     let validation = FileValidation { path: "src/quote.ts".to_owned(), check: FileCheck::Exists };
     let found = FoundFile { bytes: 2450, modified: at(-5000), sha256: None, content: None };
-    let observed = Observed::File(FileSeen { path: validation.path.clone(), look: FileLook::Found(found) });
+    let observed = Observation::File(FileObservation { path: validation.path.clone(), look: FileState::Found(found) });
     seen(1, ActionKind::FileValidation(validation), observed, 0, CategoryCode::FileValid)
 }
 
@@ -444,17 +444,17 @@ pub(super) fn refused_request() -> ActionResult {
         message: "connect ECONNREFUSED 127.0.0.1:3000".to_owned(),
     };
     let diagnosis = Diagnosis {
-        port: Some(PortSeen { port: 3000, holders: Vec::new() }),
+        port: Some(PortObservation { port: 3000, holders: Vec::new() }),
         resolution: Some(Ok(vec!["127.0.0.1".to_owned()])),
         ..Diagnosis::default()
     };
     let outcome = ExchangeOutcome::Unanswered(fault);
     let exchange = Exchange { sent: at(100), duration: DurationMs(100), outcome, diagnosis: Some(diagnosis) };
     let request = HttpRequest::get("http://localhost:3000/api/health");
-    seen(9, ActionKind::HttpRequest(Box::new(request)), Observed::Exchange(Box::new(exchange)), 1, CategoryCode::NoAnswer)
+    seen(9, ActionKind::HttpRequest(Box::new(request)), Observation::Exchange(Box::new(exchange)), 1, CategoryCode::NoAnswer)
 }
 
-fn seen(number: usize, kind: ActionKind, observed: Observed, code: i32, category: CategoryCode) -> ActionResult {
+fn seen(number: usize, kind: ActionKind, observed: Observation, code: i32, category: CategoryCode) -> ActionResult {
     let mut facts = failed_tests();
     facts.action = Action { kind, ..action(ActionPhase::Step, number, Tool::Generic) };
     if let ActionDisposition::Executed(executed) = &mut facts.disposition {

@@ -3,17 +3,21 @@
 use serde_json::Value;
 
 use crate::model::{
-    ActionEnd, ActionKind, Blocking, CriteriaEvaluation, EvidenceKind, ExchangeOutcome, FileCheck, FileLook, FileValidation,
-    Observed, ResultType, TaskCriteria,
+    ActionEnd, ActionKind, Blocking, CriteriaEvaluation, EvidenceKind, ExchangeOutcome, FileCheck, FileState, FileValidation,
+    Observation, ResultType, TaskCriteria,
 };
 use crate::report::{ActionDisposition, ActionResult, ExecutedAction, SkipReason};
-use crate::run::carry_out::Course;
+use crate::run::run_plan::RunContext;
 use crate::verdict::{RunVerdict, SeenAction, SeenAnswer, SeenFile, judge_criteria};
 
 /// Applies the task's criteria to the verdict, if the task has criteria and the run has a verdict.
-pub(crate) fn judge(verdict: &mut RunVerdict, course: &Course<'_>, performed: &[ActionResult]) -> Option<CriteriaEvaluation> {
-    let criteria = course.request.plan.criteria.as_ref().filter(|_| verdict.overall_result.is_some())?;
-    let criteria = &TaskCriteria { expected_failure: course.expected_failure().cloned(), ..criteria.clone() };
+pub(crate) fn judge(
+    verdict: &mut RunVerdict,
+    context: &RunContext<'_>,
+    performed: &[ActionResult],
+) -> Option<CriteriaEvaluation> {
+    let criteria = context.request.plan.criteria.as_ref().filter(|_| verdict.overall_result.is_some())?;
+    let criteria = &TaskCriteria { expected_failure: context.expected_failure().cloned(), ..criteria.clone() };
     let actions: Vec<SeenAction<'_>> = performed.iter().map(seen).collect();
     let evidence: Vec<EvidenceKind> = performed.iter().flat_map(|one| one.files.iter().map(|file| file.kind)).collect();
     Some(judge_criteria(verdict, criteria, &actions, &evidence))
@@ -96,12 +100,12 @@ fn seen_now<'a>(unseen: SeenAction<'a>, kind: &ActionKind, executed: &'a Execute
 
 /// Returns the facts about a checked file; none: the check was not finished.
 fn seen_file(kind: &ActionKind, executed: &ExecutedAction) -> Option<SeenFile> {
-    let Observed::File(seen) = &executed.observed else { return None };
+    let Observation::File(seen) = &executed.observed else { return None };
     let missing = SeenFile { exists: false, size: None, is_valid_json: None, pattern_matches: None };
     let found = match &seen.look {
-        FileLook::Found(found) => found,
-        FileLook::Missing => return Some(missing),
-        FileLook::Refused(_) | FileLook::OutOfTime | FileLook::Stopped(_) => return None,
+        FileState::Found(found) => found,
+        FileState::Missing => return Some(missing),
+        FileState::Refused(_) | FileState::OutOfTime | FileState::Stopped(_) => return None,
     };
     let asks_for_pattern =
         matches!(kind, ActionKind::FileValidation(FileValidation { check: FileCheck::ContentMatch { .. }, .. }));
@@ -115,8 +119,8 @@ fn seen_file(kind: &ActionKind, executed: &ExecutedAction) -> Option<SeenFile> {
 }
 
 /// Returns an answer with its body, as JSON or otherwise as text; none: the body was not stored completely.
-fn seen_answer(observed: &Observed) -> Option<SeenAnswer> {
-    let Observed::Exchange(exchange) = observed else { return None };
+fn seen_answer(observed: &Observation) -> Option<SeenAnswer> {
+    let Observation::Exchange(exchange) = observed else { return None };
     let ExchangeOutcome::Answered(answer) = &exchange.outcome else { return None };
     let text = || std::str::from_utf8(&answer.body).ok().map(|text| Value::String(text.to_owned()));
     let body = || serde_json::from_slice(&answer.body).ok().or_else(text);

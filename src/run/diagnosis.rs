@@ -3,9 +3,9 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use crate::model::{Diagnosis, DurationMs, HealthResult, HealthSeen, Plan, PortSeen, ReadyCheck, Service};
+use crate::model::{Diagnosis, DurationMs, HealthObservation, HealthResult, Plan, PortObservation, ReadyCheck, Service};
 use crate::process::{clock, read_port_holders};
-use crate::run::health::{Health, Look, look_at_port, look_at_url};
+use crate::run::health::{Health, HealthCheckBounds, check_port, check_url};
 
 /// The time limit of one examination. It is short, because the examination only adds detail to a known failure.
 const LOOK: Duration = Duration::from_secs(2);
@@ -18,7 +18,7 @@ pub(crate) fn diagnose(
 ) -> Diagnosis {
     let addresses = resolution.and_then(|resolution| resolution.as_ref().ok());
     let here = addresses.and_then(|all| all.iter().find(|address| address.ip().to_canonical().is_loopback()));
-    let port = here.map(|address| PortSeen { port: address.port(), holders: read_port_holders(address.port()) });
+    let port = here.map(|address| PortObservation { port: address.port(), holders: read_port_holders(address.port()) });
     let service = port.as_ref().and_then(|seen| service_at(plan, seen.port));
     Diagnosis {
         health: service.and_then(|service| look_at(service, is_stopped)),
@@ -35,25 +35,25 @@ fn service_at(plan: &Plan, port: u16) -> Option<&Service> {
     plan.prerequisites.iter().filter_map(|action| action.service.as_ref()).find(|service| service.ready.port() == Some(port))
 }
 
-fn look_at(service: &Service, is_stopped: &dyn Fn() -> bool) -> Option<HealthSeen> {
+fn look_at(service: &Service, is_stopped: &dyn Fn() -> bool) -> Option<HealthObservation> {
     let (ready, begun) = (&service.ready, clock::monotonic());
-    let look = Look { timeout: service.attempt_timeout.min(LOOK), is_stopped };
+    let look = HealthCheckBounds { timeout: service.attempt_timeout.min(LOOK), is_stopped };
     let (target, health) = match ready {
-        ReadyCheck::Url(url) => (url.as_str().to_owned(), look_at_url(url, &ready.addresses(), &look)),
-        ReadyCheck::Port(port) => (format!("port {port}"), look_at_port(&ready.addresses(), &look)),
+        ReadyCheck::Url(url) => (url.as_str().to_owned(), check_url(url, &ready.addresses(), &look)),
+        ReadyCheck::Port(port) => (format!("port {port}"), check_port(&ready.addresses(), &look)),
         // The command would have to be isolated like an action, which is too much for additional detail.
         ReadyCheck::Command(_) => return None,
     };
     let duration = Some(DurationMs::from(clock::monotonic().since(begun)));
     let (result, detail) = match health {
         Health::Healthy => (HealthResult::Healthy, None),
-        Health::Unhealthy(why) => (result_of(&why), Some(why)),
+        Health::Unhealthy(why) => (health_result_from(&why), Some(why)),
     };
-    Some(HealthSeen { target, result, detail, duration })
+    Some(HealthObservation { target, result, detail, duration })
 }
 
 /// Returns the kind of failure, recognised by the message texts of [`crate::run::health`].
-pub(crate) fn result_of(why: &str) -> HealthResult {
+pub(crate) fn health_result_from(why: &str) -> HealthResult {
     if why.contains("nobody listens") {
         HealthResult::ConnectionRefused
     } else if why.contains("did not answer within") || why.contains("timed out") {

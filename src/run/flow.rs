@@ -9,16 +9,16 @@ use crate::report::SkipReason;
 
 /// The state of the steps so far.
 #[derive(Debug, Default)]
-pub(crate) struct Flow {
+pub(crate) struct StepFlow {
     /// The steps without success. Steps that depend on them are skipped.
     unsuccessful: BTreeSet<ActionId>,
     /// Set when a step failed after which the run does not continue.
     halted: bool,
 }
 
-impl Flow {
+impl StepFlow {
     /// Returns why a step is skipped; none: it is carried out.
-    pub(crate) fn obstacle(&self, step: &Action) -> Option<SkipReason> {
+    pub(crate) fn skip_reason_for(&self, step: &Action) -> Option<SkipReason> {
         // An unmet dependency is the better explanation, so it is checked before other failures.
         if step.after.iter().any(|needed| self.unsuccessful.contains(needed)) {
             return Some(SkipReason::DependencyFailed);
@@ -111,29 +111,29 @@ mod tests {
 
     #[test]
     fn a_failed_step_holds_back_what_comes_after_it_and_nothing_else() {
-        let mut flow = Flow::default();
+        let mut flow = StepFlow::default();
         flow.note(&step(1, &[], true), Some(&outcome(Blocking::Blocks)));
-        assert_eq!(flow.obstacle(&step(2, &[1], true)), Some(SkipReason::DependencyFailed));
-        assert_eq!(flow.obstacle(&step(3, &[], true)), None);
+        assert_eq!(flow.skip_reason_for(&step(2, &[1], true)), Some(SkipReason::DependencyFailed));
+        assert_eq!(flow.skip_reason_for(&step(3, &[], true)), None);
         flow.note_skipped(&step(2, &[1], true), SkipReason::DependencyFailed);
-        assert_eq!(flow.obstacle(&step(4, &[2], true)), Some(SkipReason::DependencyFailed), "it is passed on");
+        assert_eq!(flow.skip_reason_for(&step(4, &[2], true)), Some(SkipReason::DependencyFailed), "it is passed on");
     }
 
     #[test]
     fn a_failed_step_that_is_not_to_be_gone_on_after_halts_the_rest() {
-        let mut flow = Flow::default();
+        let mut flow = StepFlow::default();
         flow.note(&step(1, &[], false), Some(&outcome(Blocking::Allowed)));
-        assert_eq!(flow.obstacle(&step(2, &[1], true)), None, "what the policy allows is no failure");
+        assert_eq!(flow.skip_reason_for(&step(2, &[1], true)), None, "what the policy allows is no failure");
         flow.note(&step(2, &[], false), Some(&outcome(Blocking::Blocks)));
-        assert_eq!(flow.obstacle(&step(3, &[], true)), Some(SkipReason::AfterFailure));
-        assert_eq!(flow.obstacle(&step(4, &[2], true)), Some(SkipReason::DependencyFailed));
+        assert_eq!(flow.skip_reason_for(&step(3, &[], true)), Some(SkipReason::AfterFailure));
+        assert_eq!(flow.skip_reason_for(&step(4, &[2], true)), Some(SkipReason::DependencyFailed));
     }
 
     #[test]
     fn a_step_that_was_not_asked_for_holds_nothing_back() {
-        let mut flow = Flow::default();
+        let mut flow = StepFlow::default();
         flow.note_skipped(&step(1, &[], true), SkipReason::NotSelected);
-        assert_eq!(flow.obstacle(&step(2, &[1], true)), None);
+        assert_eq!(flow.skip_reason_for(&step(2, &[1], true)), None);
     }
 
     #[test]

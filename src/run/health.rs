@@ -28,7 +28,7 @@ pub(crate) enum Health {
 }
 
 /// The limits of one health check.
-pub(crate) struct Look<'a> {
+pub(crate) struct HealthCheckBounds<'a> {
     /// The time limit.
     pub(crate) timeout: Duration,
     /// Whether the result is no longer needed.
@@ -36,17 +36,17 @@ pub(crate) struct Look<'a> {
 }
 
 /// Checks whether one of the addresses accepts a connection.
-pub(crate) fn look_at_port(addresses: &[SocketAddr], look: &Look<'_>) -> Health {
-    match connect(addresses, clock::monotonic(), look) {
+pub(crate) fn check_port(addresses: &[SocketAddr], bounds: &HealthCheckBounds<'_>) -> Health {
+    match connect(addresses, clock::monotonic(), bounds) {
         Ok(_connection) => Health::Healthy,
         Err(why) => Health::Unhealthy(why),
     }
 }
 
 /// Requests a URL and checks the status of the answer.
-pub(crate) fn look_at_url(url: &HealthUrl, addresses: &[SocketAddr], look: &Look<'_>) -> Health {
+pub(crate) fn check_url(url: &HealthUrl, addresses: &[SocketAddr], bounds: &HealthCheckBounds<'_>) -> Health {
     let begun = clock::monotonic();
-    let answered = connect(addresses, begun, look).and_then(|connection| ask(connection, url, begun, look));
+    let answered = connect(addresses, begun, bounds).and_then(|connection| ask(connection, url, begun, bounds));
     match answered {
         Ok(status) if (200..400).contains(&status) => Health::Healthy,
         Ok(status) => Health::Unhealthy(format!("{} answered with status {status}", url.as_str())),
@@ -54,10 +54,10 @@ pub(crate) fn look_at_url(url: &HealthUrl, addresses: &[SocketAddr], look: &Look
     }
 }
 
-fn connect(addresses: &[SocketAddr], begun: Monotonic, look: &Look<'_>) -> Result<TcpStream, String> {
+fn connect(addresses: &[SocketAddr], begun: Monotonic, bounds: &HealthCheckBounds<'_>) -> Result<TcpStream, String> {
     let mut refusals = Vec::new();
     for address in addresses {
-        match TcpStream::connect_timeout(address, left(begun, look)).and_then(accepted) {
+        match TcpStream::connect_timeout(address, left(begun, bounds)).and_then(accepted) {
             Ok(connection) => return Ok(connection),
             Err(error) => refusals.push(format!("{address}: {}", words(&error))),
         }
@@ -79,9 +79,9 @@ fn accepted(connection: TcpStream) -> io::Result<TcpStream> {
 }
 
 /// Returns the status of the answer to a GET request.
-fn ask(mut connection: TcpStream, url: &HealthUrl, begun: Monotonic, look: &Look<'_>) -> Result<u16, String> {
+fn ask(mut connection: TcpStream, url: &HealthUrl, begun: Monotonic, bounds: &HealthCheckBounds<'_>) -> Result<u16, String> {
     let failed = |error: io::Error| format!("{} did not answer: {}", url.as_str(), words(&error));
-    connection.set_write_timeout(Some(left(begun, look))).map_err(failed)?;
+    connection.set_write_timeout(Some(left(begun, bounds))).map_err(failed)?;
     connection.set_read_timeout(Some(SLICE)).map_err(failed)?;
     let request = format!(
         "GET {} HTTP/1.1\r\nHost: {}\r\nUser-Agent: proctor/{}\r\nAccept: */*\r\nConnection: close\r\n\r\n",
@@ -93,8 +93,8 @@ fn ask(mut connection: TcpStream, url: &HealthUrl, begun: Monotonic, look: &Look
     let mut line = [0_u8; LONGEST_LINE];
     let mut length = 0;
     while length < line.len() && !line[..length].contains(&b'\n') {
-        if clock::monotonic().since(begun) >= look.timeout || (look.is_stopped)() {
-            return Err(format!("{} did not answer within {} s", url.as_str(), look.timeout.as_secs_f64()));
+        if clock::monotonic().since(begun) >= bounds.timeout || (bounds.is_stopped)() {
+            return Err(format!("{} did not answer within {} s", url.as_str(), bounds.timeout.as_secs_f64()));
         }
         match connection.read(&mut line[length..]) {
             Ok(0) => break,
@@ -120,8 +120,8 @@ fn is_only_late(error: &io::Error) -> bool {
 }
 
 /// Returns the remaining time. It is never zero, because a zero time-out means no limit.
-fn left(begun: Monotonic, look: &Look<'_>) -> Duration {
-    look.timeout.saturating_sub(clock::monotonic().since(begun)).max(Duration::from_millis(1))
+fn left(begun: Monotonic, bounds: &HealthCheckBounds<'_>) -> Duration {
+    bounds.timeout.saturating_sub(clock::monotonic().since(begun)).max(Duration::from_millis(1))
 }
 
 fn words(error: &io::Error) -> String {
@@ -138,7 +138,7 @@ mod tests {
 
     use super::*;
 
-    const PATIENT: Look<'_> = Look { timeout: Duration::from_secs(20), is_stopped: &|| false };
+    const PATIENT: HealthCheckBounds<'_> = HealthCheckBounds { timeout: Duration::from_secs(20), is_stopped: &|| false };
 
     /// Answers one connection with these bytes and closes it. Without bytes, the connection stays open.
     fn answering(answer: &'static [u8]) -> (HealthUrl, Vec<SocketAddr>) {
@@ -170,7 +170,7 @@ mod tests {
             (b"\xff\xfe\n", false),
         ] {
             let (url, addresses) = answering(answer);
-            let health = look_at_url(&url, &addresses, &PATIENT);
+            let health = check_url(&url, &addresses, &PATIENT);
             assert_eq!(health == Health::Healthy, is_healthy, "{health:?} for {:?}", String::from_utf8_lossy(answer));
         }
     }
@@ -178,12 +178,12 @@ mod tests {
     #[test]
     fn a_server_that_never_answers_costs_no_more_than_the_time_of_one_look() {
         let (url, addresses) = answering(b"");
-        let look = Look { timeout: Duration::from_millis(120), ..PATIENT };
-        let health = look_at_url(&url, &addresses, &look);
+        let bounds = HealthCheckBounds { timeout: Duration::from_millis(120), ..PATIENT };
+        let health = check_url(&url, &addresses, &bounds);
         assert!(matches!(&health, Health::Unhealthy(why) if why.ends_with("did not answer within 0.12 s")), "{health:?}");
         let (url, addresses) = answering(b"");
-        let stopped = Look { is_stopped: &|| true, ..PATIENT };
-        assert!(matches!(look_at_url(&url, &addresses, &stopped), Health::Unhealthy(_)));
+        let stopped = HealthCheckBounds { is_stopped: &|| true, ..PATIENT };
+        assert!(matches!(check_url(&url, &addresses, &stopped), Health::Unhealthy(_)));
     }
 
     #[test]
@@ -191,9 +191,9 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
         let address = listener.local_addr().expect("it is bound");
         let unused: SocketAddr = "[::1]:1".parse().expect("an address");
-        assert_eq!(look_at_port(&[unused, address], &PATIENT), Health::Healthy);
+        assert_eq!(check_port(&[unused, address], &PATIENT), Health::Healthy);
         drop(listener);
-        let health = look_at_port(&[address], &PATIENT);
+        let health = check_port(&[address], &PATIENT);
         assert_eq!(health, Health::Unhealthy(format!("{address}: nobody listens")));
     }
 

@@ -31,7 +31,7 @@ const MOST_REDIRECTS: u32 = 10;
 const HEADER_CAP: usize = 64 * 1024;
 
 /// The limits of a request.
-pub(crate) struct Patience<'a> {
+pub(crate) struct RequestBounds<'a> {
     /// The time limit.
     pub(crate) timeout: Duration,
     /// Why the request should be abandoned, if it should.
@@ -40,7 +40,7 @@ pub(crate) struct Patience<'a> {
 
 /// The result of sending a request.
 #[derive(Debug)]
-pub(crate) struct Sent {
+pub(crate) struct SentRequest {
     pub(crate) outcome: ExchangeOutcome,
     /// The addresses of the host, or the lookup error; none: no lookup was made.
     pub(crate) resolution: Option<Result<Vec<SocketAddr>, String>>,
@@ -53,34 +53,34 @@ struct Target {
 }
 
 /// Sends a request and waits for the answer, the time limit, or a stop request.
-pub(crate) fn send(request: &HttpRequest, patience: &Patience<'_>) -> Sent {
-    let unsendable = |why: String| Sent { outcome: ExchangeOutcome::Unsendable(why), resolution: None };
+pub(crate) fn send(request: &HttpRequest, bounds: &RequestBounds<'_>) -> SentRequest {
+    let unsendable = |why: String| SentRequest { outcome: ExchangeOutcome::Unsendable(why), resolution: None };
     let (target, message) = match compose(request) {
         Ok(composed) => composed,
         Err(why) => return unsendable(why),
     };
-    let agent = agent(request, patience.timeout);
+    let agent = agent(request, bounds.timeout);
     let begun = clock::monotonic();
     let (tell, told) = channel();
     let worker = agent.clone();
     let hops = if request.follow_redirects { MOST_REDIRECTS } else { 0 };
-    let course = Course { hops, begun, timeout: patience.timeout };
+    let limits = RedirectLimits { hops, begun, timeout: bounds.timeout };
     let work = move || {
         let resolution = resolve(&target);
         let outcome = match &resolution {
-            Ok(addresses) => exchange(&worker, message, addresses, &course),
+            Ok(addresses) => exchange(&worker, message, addresses, &limits),
             Err(why) => ExchangeOutcome::Unanswered(not_found(&target, why)),
         };
-        let _nobody_waits = tell.send(Sent { outcome, resolution: Some(resolution) });
+        let _nobody_waits = tell.send(SentRequest { outcome, resolution: Some(resolution) });
     };
     match thread::Builder::new().name("request".to_owned()).spawn(work) {
-        Ok(_detached) => wait(&told, agent, begun, patience),
+        Ok(_detached) => wait(&told, agent, begun, bounds),
         Err(error) => unsendable(format!("no thread can be started for it: {error}")),
     }
 }
 
-fn wait(told: &Receiver<Sent>, agent: Agent, begun: Monotonic, patience: &Patience<'_>) -> Sent {
-    let given_up = |outcome| Sent { outcome, resolution: None };
+fn wait(told: &Receiver<SentRequest>, agent: Agent, begun: Monotonic, bounds: &RequestBounds<'_>) -> SentRequest {
+    let given_up = |outcome| SentRequest { outcome, resolution: None };
     loop {
         match told.recv_timeout(SLICE) {
             Ok(sent) => return sent,
@@ -89,9 +89,9 @@ fn wait(told: &Receiver<Sent>, agent: Agent, begun: Monotonic, patience: &Patien
             }
             Err(RecvTimeoutError::Timeout) => {}
         }
-        let outcome = match (patience.stopped)() {
+        let outcome = match (bounds.stopped)() {
             Some(reason) => ExchangeOutcome::Stopped(reason),
-            None if clock::monotonic().since(begun) > patience.timeout.saturating_add(MARGIN) => ExchangeOutcome::OutOfTime,
+            None if clock::monotonic().since(begun) > bounds.timeout.saturating_add(MARGIN) => ExchangeOutcome::OutOfTime,
             None => continue,
         };
         // This closes the connection. If there is none yet, the thread ends at its time-out, and its result is ignored.
@@ -161,27 +161,27 @@ fn resolve(target: &Target) -> Result<Vec<SocketAddr>, String> {
 }
 
 /// The remaining redirects and time of a request.
-struct Course {
+struct RedirectLimits {
     /// The number of redirects to follow; 0: a redirect is an answer.
     hops: u32,
     begun: Monotonic,
     timeout: Duration,
 }
 
-fn exchange(agent: &Agent, first: Request<Vec<u8>>, addresses: &[SocketAddr], course: &Course) -> ExchangeOutcome {
+fn exchange(agent: &Agent, first: Request<Vec<u8>>, addresses: &[SocketAddr], limits: &RedirectLimits) -> ExchangeOutcome {
     let asked = first.uri().clone();
     let (mut message, mut addresses) = (first, addresses.to_vec());
-    for followed in 0..=course.hops {
-        let response = match ask(agent, &message, course) {
+    for followed in 0..=limits.hops {
+        let response = match ask(agent, &message, limits) {
             Ok(response) => response,
             Err(error) => return failure(error, &addresses),
         };
         let location = response.headers().get(header::LOCATION);
-        let next = if course.hops > 0 { redirected(&message, response.status(), location) } else { None };
+        let next = if limits.hops > 0 { redirected(&message, response.status(), location) } else { None };
         message = match next {
             None => return answer(response, Some(message.uri()).filter(|uri| **uri != asked), &addresses),
             Some(Err(why)) => return ExchangeOutcome::Unanswered(unfollowed("REDIRECT", &addresses, why)),
-            Some(Ok(_)) if followed == course.hops => break,
+            Some(Ok(_)) if followed == limits.hops => break,
             Some(Ok(next)) => next,
         };
         // If another host does not answer, the error must name that host's addresses.
@@ -192,8 +192,8 @@ fn exchange(agent: &Agent, first: Request<Vec<u8>>, addresses: &[SocketAddr], co
 }
 
 /// Sends one message within the remaining time.
-fn ask(agent: &Agent, message: &Request<Vec<u8>>, course: &Course) -> Result<Response<Body>, Error> {
-    let left = course.timeout.saturating_sub(clock::monotonic().since(course.begun));
+fn ask(agent: &Agent, message: &Request<Vec<u8>>, limits: &RedirectLimits) -> Result<Response<Body>, Error> {
+    let left = limits.timeout.saturating_sub(clock::monotonic().since(limits.begun));
     // The library would send a length header for an empty body, so the request has no body at all.
     if message.body().is_empty() {
         agent.run(agent.configure_request(with_body(message, ())).timeout_global(Some(left)).build())
@@ -251,7 +251,7 @@ fn failure(error: Error, addresses: &[SocketAddr]) -> ExchangeOutcome {
     };
     match error {
         Error::Timeout(_) => ExchangeOutcome::OutOfTime,
-        Error::Io(error) => ExchangeOutcome::Unanswered(of_system(&error, last)),
+        Error::Io(error) => ExchangeOutcome::Unanswered(from_system_error(&error, last)),
         Error::HostNotFound => named("ENOTFOUND", "the host's name has no address".to_owned()),
         Error::Protocol(error) => named("PROTOCOL", format!("the answer is no HTTP/1.1: {error}")),
         Error::LargeResponseHeader(..) => named("PROTOCOL", format!("the answer's headers have more than {HEADER_CAP} bytes")),
@@ -265,7 +265,7 @@ fn failure(error: Error, addresses: &[SocketAddr]) -> ExchangeOutcome {
 }
 
 /// Returns the fault with the system's own error name. A TLS error is wrapped in a system error.
-fn of_system(error: &io::Error, last: Option<&SocketAddr>) -> SystemFault {
+fn from_system_error(error: &io::Error, last: Option<&SocketAddr>) -> SystemFault {
     let (address, port) = (last.map(|address| address.ip().to_string()), last.map(SocketAddr::port));
     let place = last.map(ToString::to_string).unwrap_or_default();
     let plain = |code: &str, message: String| SystemFault {

@@ -4,15 +4,13 @@
 //! the pure folders. A tool that fails is a value here; `project::ProjectError` is for failures of proctor itself only. Data that
 //! outlives a run (registration, approvals, the index, retention) belongs to `project/`.
 //!
-//! Where to look: `carry_out` has the order that the crate's documentation shows. `order` sorts the checks, `flow` decides which
+//! Where to look: `run_plan` has the order that the crate's documentation shows. `order` sorts the checks, `flow` decides which
 //! steps are skipped, `schedule` decides which checks may run at the same time; `steps` runs them one after another,
-//! `side_by_side` at the same time. `perform` carries out one action: prepare, supervise, interpret. `reuse` decides when an
+//! `parallel_steps` at the same time. `perform` carries out one action: prepare, supervise, interpret. `reuse` decides when an
 //! earlier result is used for a check, `queue` waits for the actions of other runs, `http_client` sends a request, and
-//! `diagnosis` finds out why no answer came. `conclude` judges and seals, `debt` writes the debt file, `refuse` handles a
+//! `diagnosis` finds out why no answer came. `judge_and_seal` judges and seals, `debt` writes the debt file, `refuse` handles a
 //! specification with errors.
 
-mod carry_out;
-mod conclude;
 mod criteria_facts;
 mod debt;
 mod diagnosis;
@@ -20,8 +18,10 @@ mod earlier_runs;
 mod flow;
 mod health;
 mod http_client;
+mod judge_and_seal;
 mod old_report;
 mod order;
+mod parallel_steps;
 mod perform;
 mod prerequisite;
 mod queue;
@@ -29,11 +29,11 @@ mod records;
 mod refuse;
 mod reuse;
 mod review;
+mod run_plan;
 mod schedule;
-mod side_by_side;
 mod steps;
 mod test_facts;
 mod test_history;
 
-pub(crate) use perform::not_started;
+pub(crate) use perform::ended_not_started;
 pub use refuse::RefusedRequest;

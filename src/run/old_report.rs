@@ -12,13 +12,13 @@ const SUFFIX: &str = ".before-proctor";
 
 /// A file that was moved out of the way, or nothing. When dropped, it is moved back unless a new file has taken its place.
 #[derive(Debug)]
-pub(crate) struct PutAside {
+pub(crate) struct OldReportGuard {
     moved: Option<(PathBuf, PathBuf)>,
 }
 
-impl PutAside {
+impl OldReportGuard {
     /// Moves an old report out of the way, if there is one.
-    pub(crate) fn of(path: Option<PathBuf>) -> Result<Self, ProjectError> {
+    pub(crate) fn move_aside(path: Option<PathBuf>) -> Result<Self, ProjectError> {
         // Only a regular file can be an old report. A device, a pipe or a link is the user's choice and stays. Reading the report
         // will refuse it later.
         let is_file = |path: &PathBuf| path.symlink_metadata().is_ok_and(|metadata| metadata.is_file());
@@ -34,7 +34,7 @@ impl PutAside {
     }
 }
 
-impl Drop for PutAside {
+impl Drop for OldReportGuard {
     /// Moves the file back if the command wrote none. Otherwise deletes it, because the command would have overwritten it.
     fn drop(&mut self) {
         let Some((path, aside)) = self.moved.take() else { return };
@@ -61,7 +61,7 @@ mod tests {
         let directory = tempfile::tempdir().expect("a directory");
         let path = directory.path().join("junit.xml");
         write(&path, "old");
-        let aside = PutAside::of(Some(path.clone())).expect("put aside");
+        let aside = OldReportGuard::move_aside(Some(path.clone())).expect("put aside");
         assert!(!path.exists());
         drop(aside);
         assert_eq!(std::fs::read_to_string(&path).expect("it is back"), "old");
@@ -73,7 +73,7 @@ mod tests {
         std::os::unix::fs::symlink("/dev/null", directory.path().join("junit.xml")).expect("a link");
         std::fs::create_dir(directory.path().join("reports")).expect("a directory");
         for name in ["junit.xml", "reports", "missing.xml", "junit.xml/below"] {
-            let aside = PutAside::of(Some(directory.path().join(name))).expect("nothing to do");
+            let aside = OldReportGuard::move_aside(Some(directory.path().join(name))).expect("nothing to do");
             assert!(aside.moved.is_none(), "{name}");
         }
         assert!(directory.path().join("junit.xml").is_symlink());
@@ -84,7 +84,7 @@ mod tests {
         let directory = tempfile::tempdir().expect("a directory");
         let path = directory.path().join("junit.xml");
         write(&path, "old");
-        let aside = PutAside::of(Some(path.clone())).expect("put aside");
+        let aside = OldReportGuard::move_aside(Some(path.clone())).expect("put aside");
         write(&path, "new");
         drop(aside);
         assert_eq!(std::fs::read_to_string(&path).expect("it stays"), "new");

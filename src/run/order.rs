@@ -11,7 +11,7 @@ use crate::report::parse;
 
 /// Returns the checks in the order of execution. A check comes after its dependencies; then the plan's own order of execution
 /// decides, then earlier failures, then the order in which the checks are written.
-pub(crate) fn in_order<'p>(plan: &'p Plan, order: CheckOrder, failed: &[String]) -> Vec<&'p Action> {
+pub(crate) fn order_checks<'p>(plan: &'p Plan, order: CheckOrder, failed: &[String]) -> Vec<&'p Action> {
     let mut wanted: Vec<_> = plan.steps.iter().collect();
     match order {
         CheckOrder::Plan => {}
@@ -43,7 +43,7 @@ impl Workspace {
     /// Returns the names of the checks that did not succeed in the last run of all checks.
     ///
     /// If its report cannot be read, the list is empty, and the order stays as it is.
-    pub(crate) fn failed_last(&self, request: &RunRequest<'_>) -> Vec<String> {
+    pub(crate) fn last_failed_checks(&self, request: &RunRequest<'_>) -> Vec<String> {
         let mut failed = match &request.checks {
             Selection::Triggered { failed } => failed.clone(),
             Selection::All | Selection::Named(_) => Vec::new(),
@@ -80,7 +80,7 @@ mod tests {
 
     fn names(plan: &Plan, order: CheckOrder, failed: &[&str]) -> String {
         let failed: Vec<_> = failed.iter().map(ToString::to_string).collect();
-        in_order(plan, order, &failed).into_iter().map(|step| step.name.as_str()).collect()
+        order_checks(plan, order, &failed).into_iter().map(|step| step.name.as_str()).collect()
     }
 
     #[test]
@@ -93,7 +93,7 @@ mod tests {
         plan.steps[3].after = ids(&[1]);
         assert_eq!(names(&plan, CheckOrder::Plan, &[]), "bacd", "those that wait for each other come last");
         plan.steps[1].after = ids(&[9, 2]);
-        assert_eq!(in_order(&plan, CheckOrder::Plan, &[]).len(), 4, "none is lost");
+        assert_eq!(order_checks(&plan, CheckOrder::Plan, &[]).len(), 4, "none is lost");
     }
 
     #[test]
@@ -118,7 +118,7 @@ mod tests {
             (CheckOrder::FailedFirst, &["a", "b", "c", "d"], ["a", "b", "c", "d"]),
         ] {
             let failed: Vec<_> = failed.iter().map(ToString::to_string).collect();
-            let names: Vec<_> = in_order(&plan, order, &failed).into_iter().map(|step| step.name.as_str()).collect();
+            let names: Vec<_> = order_checks(&plan, order, &failed).into_iter().map(|step| step.name.as_str()).collect();
             assert_eq!(names, expected, "{order:?} {failed:?}");
         }
     }

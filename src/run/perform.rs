@@ -1,13 +1,13 @@
 //! Carries out one action: prepare → supervise → take the report → interpret → classify → write the record.
 //!
-//! Special cases have their own files: `services` for actions that keep running, `reusing` for reused results, `looks` for
-//! actions without a process. `process` takes one process from preparation to judgement, `lane` runs one beside others, and
+//! Special cases have their own files: `services` for actions that keep running, `reusing` for reused results, `file_or_request` for
+//! actions without a process. `process` takes one process from preparation to judgement, `background_action` runs one beside others, and
 //! `attempts` repeats an action.
 
 mod attempts;
+mod background_action;
 mod control;
-mod lane;
-mod looks;
+mod file_or_request;
 mod process;
 mod reports;
 mod reusing;
@@ -15,8 +15,8 @@ mod reviewing;
 mod running_service;
 mod services;
 
+use crate::project::EnvironmentSurvey;
 use crate::project::Progress;
-use crate::project::Survey;
 use crate::project::Workspace;
 use crate::project::{ProjectError, QueueLimits};
 use std::path::{Path, PathBuf};
@@ -24,15 +24,15 @@ use std::time::Duration;
 
 use crate::evidence::{OutputDirectory, ProjectLock, RunDirectory, ScratchDirectory, is_our_link};
 use crate::model::{
-    Action, ActionEnd, ActionJudgement, ActionLimits, ActionPhase, Captured, DurationMs, Ended, EvidenceFile, Interpretation,
-    PlanNote, Sandbox, SpawnFailure, StopReason, ToolReport,
+    Action, ActionEnd, ActionJudgement, ActionLimits, ActionPhase, CapturedOutput, DurationMs, EndedAction, EvidenceFile,
+    Interpretation, PlanNote, Sandbox, SpawnFailure, StopReason, ToolReport,
 };
 use crate::process::{Isolation, LauncherHandle, clock};
 use crate::report::{ActionDisposition, ActionFiles, ActionResult, NamedFile, SkipReason, action_result};
-use crate::run::carry_out::{Course, heeded, skip_reason};
 use crate::run::flow::RunClock;
-use crate::run::queue::{AwaitedTurn, Turn, take_turn, turn_at_once};
+use crate::run::queue::{AwaitedTurn, QueueTurn, take_turn, try_take_turn};
 use crate::run::records;
+use crate::run::run_plan::{RunContext, skip_reason, stop_reasons_for};
 use crate::sandbox::ChildEnvironment;
 use crate::sandbox::FailedAction;
 use crate::sandbox::SandboxRequest;
@@ -41,34 +41,43 @@ use crate::tools;
 use crate::verdict;
 
 pub(crate) use self::attempts::Attempts;
-pub(crate) use self::lane::{Lane, LaneOrder, LaneOver};
-pub(crate) use self::process::Prepared;
+pub(crate) use self::background_action::{BackgroundAction, BackgroundActionEnd, BackgroundActionOrder};
+pub(crate) use self::process::PreparedAttempt;
 pub(crate) use self::running_service::RunningService;
-pub(crate) use self::services::Started;
+pub(crate) use self::services::ServiceStart;
 
 /// The time limit of an action, and whether it comes from the run's own time limit because less than the action's limit is left.
 #[derive(Debug, Clone, Copy)]
-struct Allowed {
+struct TimeBudget {
     timeout: Duration,
     of_the_run: Option<Duration>,
 }
 
 /// Returns the end of an action whose program was not found: nothing was started, nothing captured.
-pub(crate) fn not_started(failure: SpawnFailure) -> Ended {
-    not_a_process(ActionEnd::NotStarted(failure))
+pub(crate) fn ended_not_started(failure: SpawnFailure) -> EndedAction {
+    ended_without_process(ActionEnd::NotStarted(failure))
 }
 
 /// Returns the end of what was no process: it printed nothing, and nothing is left of it.
-fn not_a_process(end: ActionEnd) -> Ended {
-    let (now, captured) = (clock::now(), Captured::nothing());
-    Ended { end, started: now, ended: now, duration: DurationMs(0), captured, survivors: Vec::new(), usage: None, kept: None }
+fn ended_without_process(end: ActionEnd) -> EndedAction {
+    let (now, captured) = (clock::now(), CapturedOutput::nothing());
+    EndedAction {
+        end,
+        started: now,
+        ended: now,
+        duration: DurationMs(0),
+        captured,
+        survivors: Vec::new(),
+        usage: None,
+        kept: None,
+    }
 }
 
 /// Carries actions out.
 pub(crate) struct Performer<'w, 'c> {
     workspace: &'w mut Workspace,
     lock: &'w ProjectLock,
-    course: &'c Course<'c>,
+    context: &'c RunContext<'c>,
     directory: &'w mut RunDirectory,
     show: &'w mut dyn FnMut(Progress),
     queue: QueueLimits,
@@ -81,13 +90,13 @@ impl<'w, 'c> Performer<'w, 'c> {
     pub(crate) fn new(
         workspace: &'w mut Workspace,
         lock: &'w ProjectLock,
-        course: &'c Course<'c>,
+        context: &'c RunContext<'c>,
         directory: &'w mut RunDirectory,
         show: &'w mut dyn FnMut(Progress),
     ) -> Self {
-        let queue = course.request.settings.queue;
-        let clock = RunClock::new(course.request.plan, clock::monotonic());
-        Self { workspace, lock, course, directory, show, queue, clock, spare_output: None }
+        let queue = context.request.settings.queue;
+        let clock = RunClock::new(context.request.plan, clock::monotonic());
+        Self { workspace, lock, context, directory, show, queue, clock, spare_output: None }
     }
 
     /// Returns whether the run's own time limit has passed.
@@ -96,22 +105,22 @@ impl<'w, 'c> Performer<'w, 'c> {
     }
 
     /// Returns the time limit of an action as of now. Cleanup has its full time even if the run's limit has passed.
-    fn allowed(&self, action: &Action) -> Allowed {
+    fn time_budget(&self, action: &Action) -> TimeBudget {
         let left = self.clock.left(clock::monotonic()).filter(|_| action.phase != ActionPhase::Cleanup);
         match left.filter(|(left, _)| *left < action.timeout) {
-            Some((left, timeout)) => Allowed { timeout: left, of_the_run: Some(timeout) },
-            None => Allowed { timeout: action.timeout, of_the_run: None },
+            Some((left, timeout)) => TimeBudget { timeout: left, of_the_run: Some(timeout) },
+            None => TimeBudget { timeout: action.timeout, of_the_run: None },
         }
     }
 
     /// Returns the stop request that applies to an action, if there is one.
-    fn stop_of(&self, action: &Action) -> Option<StopReason> {
-        self.course.request.control.requested().filter(|reason| heeded(action.phase).contains(reason))
+    fn requested_stop(&self, action: &Action) -> Option<StopReason> {
+        self.context.request.control.requested().filter(|reason| stop_reasons_for(action.phase).contains(reason))
     }
 
     /// Begins the survey of tools and installed packages.
-    pub(crate) fn survey(&self) -> Survey {
-        self.workspace.begin_survey(self.course.request)
+    pub(crate) fn survey(&self) -> EnvironmentSurvey {
+        self.workspace.begin_environment_survey(self.context.request)
     }
 
     /// Skips an action and reports it to the screen.
@@ -124,20 +133,20 @@ impl<'w, 'c> Performer<'w, 'c> {
     /// Waits for a turn and carries an action out once. If it is stopped before, it is skipped. The screen is not told yet.
     fn perform_once(&mut self, action: &Action, attempts: &mut Attempts) -> Result<ActionResult, ProjectError> {
         if !action.kind.starts_a_process() {
-            return self.perform_look(action, attempts);
+            return self.perform_file_or_request(action, attempts);
         }
         let AwaitedTurn { turn, waited } = self.next_turn(action)?;
         let performed = match turn {
-            Turn::Given(slot) => self.perform_in(slot, action, attempts)?,
-            Turn::Stopped => skipped(action, skip_reason(self.course.request.control)),
+            QueueTurn::Given(slot) => self.run_attempt(slot, action, attempts)?,
+            QueueTurn::Stopped => skipped(action, skip_reason(self.context.request.control)),
         };
         Ok(ActionResult { waited, ..performed })
     }
 
     /// Takes a turn for an action beside others of this run, if one is free at once. A run that has a turn never waits for
     /// another one, because runs that wait in the queue come first.
-    pub(crate) fn turn_at_once(&self) -> Result<Option<Turn>, ProjectError> {
-        turn_at_once(&self.workspace.store, self.workspace.ambient(), self.queue)
+    pub(crate) fn try_take_turn(&self) -> Result<Option<QueueTurn>, ProjectError> {
+        try_take_turn(&self.workspace.store, self.workspace.ambient(), self.queue)
     }
 
     /// Waits for a turn, and adds the wait to the run's clock.
@@ -148,14 +157,14 @@ impl<'w, 'c> Performer<'w, 'c> {
     }
 
     /// Starts a launcher for actions that run beside others.
-    pub(crate) fn lane_launcher(&self) -> Result<LauncherHandle, ProjectError> {
+    pub(crate) fn start_background_launcher(&self) -> Result<LauncherHandle, ProjectError> {
         LauncherHandle::execute(self.workspace.executable()).map_err(ProjectError::Launcher)
     }
 
     /// Waits for a turn. This happens before any preparation, so that no project file is moved out of the way during the wait.
     fn take_turn(&mut self, action: &Action) -> Result<AwaitedTurn, ProjectError> {
-        let (control, heeded) = (self.course.request.control, heeded(action.phase));
-        let stopped = || control.requested().filter(|reason| heeded.contains(reason));
+        let (control, stop_reasons_for) = (self.context.request.control, stop_reasons_for(action.phase));
+        let stopped = || control.requested().filter(|reason| stop_reasons_for.contains(reason));
         let answer = take_turn(&self.workspace.store, self.workspace.ambient(), self.queue, &stopped, self.show);
         if let Err(ProjectError::Queue { .. }) = answer {
             // The run has failed. Only the cleanup is left, which should not wait for the whole time again.
@@ -170,22 +179,28 @@ impl<'w, 'c> Performer<'w, 'c> {
 
     /// Returns the project's link to its evidence, if it exists. An ordinary directory of that name may contain tests.
     fn evidence_link(&self) -> Option<PathBuf> {
-        let request = self.course.request;
+        let request = self.context.request;
         let target = self.workspace.store.project_directory(&request.scope.project);
         let link = request.settings.link.as_ref().map(|link| request.scope.root.join(link));
         link.filter(|link| is_our_link(link, &target))
     }
 
     fn working_directory(&self, action: &Action) -> PathBuf {
-        self.course.request.scope.root.join(&action.directory)
+        self.context.request.scope.root.join(&action.directory)
     }
 
     fn environment(&self, action: &Action, output: &Path) -> ChildEnvironment {
-        ChildEnvironment::build(self.workspace.ambient(), &self.course.request.settings.environment, action, output)
+        ChildEnvironment::build(self.workspace.ambient(), &self.context.request.settings.environment, action, output)
     }
 
-    fn hints(&self, action: &Action, ended: &Ended, environment: &ChildEnvironment, sandbox: Option<&Sandbox>) -> Vec<PlanNote> {
-        let request = self.course.request;
+    fn hints(
+        &self,
+        action: &Action,
+        ended: &EndedAction,
+        environment: &ChildEnvironment,
+        sandbox: Option<&Sandbox>,
+    ) -> Vec<PlanNote> {
+        let request = self.context.request;
         let failed = FailedAction {
             action,
             ended,
@@ -206,12 +221,12 @@ impl<'w, 'c> Performer<'w, 'c> {
         environment: &ChildEnvironment,
         output: &OutputDirectory,
     ) -> Result<Isolation, ProjectError> {
-        let (request, ambient) = (self.course.request, self.workspace.ambient());
+        let (request, ambient) = (self.context.request, self.workspace.ambient());
         let sandbox = SandboxRequest {
             project_root: &request.scope.root,
             home: isolation::home(ambient),
             store: self.workspace.store.root(),
-            scratch: self.workspace.parking.scratch().map_or(output.path(), ScratchDirectory::path),
+            scratch: self.workspace.run_preparation.scratch().map_or(output.path(), ScratchDirectory::path),
             action,
             directory,
             program,
@@ -222,23 +237,34 @@ impl<'w, 'c> Performer<'w, 'c> {
         isolation::isolation(&sandbox, output.path(), request.settings.strongest_isolation).map_err(ProjectError::Sandbox)
     }
 
-    fn classify(&self, action: &Action, ended: &Ended, interpretation: &Interpretation, allowed: Allowed) -> ActionJudgement {
-        let expected_failure = self.course.expected_failure();
-        let history = self.workspace.test_history(self.course.request, expected_failure, action, ended, interpretation);
+    fn classify(
+        &self,
+        action: &Action,
+        ended: &EndedAction,
+        interpretation: &Interpretation,
+        time_budget: TimeBudget,
+    ) -> ActionJudgement {
+        let expected_failure = self.context.expected_failure();
+        let history = self.workspace.test_history(self.context.request, expected_failure, action, ended, interpretation);
         verdict::classify(&verdict::ActionFacts {
             action,
             end: &ended.end,
             duration: ended.duration,
             interpretation,
-            phase: self.course.phase(),
-            cycle_started: self.course.in_cycle(),
-            run_timeout: allowed.of_the_run,
+            phase: self.context.phase(),
+            cycle_started: self.context.is_step_of_cycle(),
+            run_timeout: time_budget.of_the_run,
             expected_failure,
             history: &history,
         })
     }
 
-    fn keep_streams(&mut self, action: &Action, ended: &Ended, names: &ActionFiles) -> Result<Vec<EvidenceFile>, ProjectError> {
+    fn keep_streams(
+        &mut self,
+        action: &Action,
+        ended: &EndedAction,
+        names: &ActionFiles,
+    ) -> Result<Vec<EvidenceFile>, ProjectError> {
         let captured = &ended.captured;
         let log = (&names.log, captured.log_bytes, captured.log_digest);
         let frames = (&names.frames, captured.frames_bytes, captured.frames_digest);
@@ -263,7 +289,7 @@ impl<'w, 'c> Performer<'w, 'c> {
     fn keep_records(
         &mut self,
         action: &Action,
-        ended: &Ended,
+        ended: &EndedAction,
         interpretation: &Interpretation,
         outcome: &ActionJudgement,
         (environment, program): (&ChildEnvironment, Option<&Path>),
@@ -271,9 +297,9 @@ impl<'w, 'c> Performer<'w, 'c> {
     ) -> Result<Vec<EvidenceFile>, ProjectError> {
         let mut files = Vec::with_capacity(2);
         let directory = self.working_directory(action);
-        let places = (self.course.request.scope.root.as_path(), directory.as_path());
+        let places = (self.context.request.scope.root.as_path(), directory.as_path());
         let program = program.and_then(|program| self.workspace.program_facts(action, places, program));
-        let run = (&self.course.run_id, attempt);
+        let run = (&self.context.run_id, attempt);
         let record = records::action(run, action, ended, &directory, program, environment);
         let mut write = |name: &NamedFile, bytes: &[u8]| {
             let kept = self.directory.write(&name.name, bytes, name.kind, Some(&action.id)).map_err(ProjectError::Evidence)?;
@@ -282,7 +308,7 @@ impl<'w, 'c> Performer<'w, 'c> {
         };
         write(&names.record, &record)?;
         if let (Some(name), Some(bytes)) =
-            (&names.findings, records::findings(&self.course.run_id, action, ended, interpretation, outcome))
+            (&names.findings, records::findings(&self.context.run_id, action, ended, interpretation, outcome))
         {
             write(name, &bytes)?;
         }

@@ -15,11 +15,11 @@ const INPUT_CAP: u64 = 64 * 1024 * 1024;
 
 /// The inputs of a prerequisite: its command and the content of `when_changed`, read right before it started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Inputs(Digest);
+pub(crate) struct PrerequisiteInputs(Digest);
 
 /// Returns the current inputs of a prerequisite; none if an input cannot be read, because an unknown input never counts as
 /// unchanged. Also none for the prerequisites of a test specification, which run every time.
-pub(crate) fn inputs(root: &Path, action: &Action) -> Option<Inputs> {
+pub(crate) fn inputs(root: &Path, action: &Action) -> Option<PrerequisiteInputs> {
     let once = action.once.as_ref()?;
     let mut hasher = Sha256::new();
     for argument in &action.command.argv {
@@ -34,12 +34,12 @@ pub(crate) fn inputs(root: &Path, action: &Action) -> Option<Inputs> {
         part(&mut hasher, input.as_bytes());
         part(&mut hasher, content_digest(&root.join(input))?.as_bytes());
     }
-    Some(Inputs(Digest::from_hasher(hasher)))
+    Some(PrerequisiteInputs(Digest::from_hasher(hasher)))
 }
 
 /// Returns the digest of a prerequisite that succeeded with these inputs. It covers kind, size and modification time of each
 /// output. None if an output is missing.
-pub(crate) fn state_digest(root: &Path, action: &Action, inputs: Inputs) -> Option<Digest> {
+pub(crate) fn state_digest(root: &Path, action: &Action, inputs: PrerequisiteInputs) -> Option<Digest> {
     let mut hasher = Sha256::new();
     part(&mut hasher, inputs.0.as_bytes());
     for made in action.once.iter().flat_map(|once| &once.creates) {
@@ -79,13 +79,13 @@ fn content_digest(path: &Path) -> Option<Digest> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{ActionPhase, Once};
+    use crate::model::{ActionPhase, SkipWhileUnchanged};
     use crate::project::testing::action;
 
     fn prerequisite(when_changed: &[&str], creates: &[&str]) -> Action {
         let owned = |names: &[&str]| names.iter().map(ToString::to_string).collect();
         let mut action = action(ActionPhase::Prerequisite);
-        action.once = Some(Once { when_changed: owned(when_changed), creates: owned(creates) });
+        action.once = Some(SkipWhileUnchanged { when_changed: owned(when_changed), creates: owned(creates) });
         action
     }
 

@@ -12,7 +12,7 @@ use crate::project::{ProjectError, QueueLimits};
 
 /// The result of asking for a turn.
 #[derive(Debug)]
-pub(crate) enum Turn {
+pub(crate) enum QueueTurn {
     /// The action may start, and dropping the slot lets another one start. Without a slot: this process runs inside of an action
     /// that has one, so waiting for another slot could be a deadlock.
     Given(Option<Slot>),
@@ -23,7 +23,7 @@ pub(crate) enum Turn {
 /// The result, and the waiting time; none: there was no wait.
 #[derive(Debug)]
 pub(crate) struct AwaitedTurn {
-    pub(crate) turn: Turn,
+    pub(crate) turn: QueueTurn,
     pub(crate) waited: Option<DurationMs>,
 }
 
@@ -36,7 +36,7 @@ pub(crate) fn take_turn(
     show: &mut dyn FnMut(Progress),
 ) -> Result<AwaitedTurn, ProjectError> {
     if is_inside_action(store, ambient) {
-        return Ok(AwaitedTurn { turn: Turn::Given(None), waited: None });
+        return Ok(AwaitedTurn { turn: QueueTurn::Given(None), waited: None });
     }
     let mut begun = None;
     let mut last = SlotQueueState { taken: 0, ahead: 0 };
@@ -53,24 +53,24 @@ pub(crate) fn take_turn(
     });
     let waited = begun.map(|begun| DurationMs::from(clock::monotonic().since(begun)));
     let turn = match slot.map_err(ProjectError::Evidence)? {
-        Some(slot) => Turn::Given(Some(slot)),
-        None if stopped().is_some() => Turn::Stopped,
+        Some(slot) => QueueTurn::Given(Some(slot)),
+        None if stopped().is_some() => QueueTurn::Stopped,
         None => return Err(ProjectError::Queue { under_way: last.taken, wait: settings.wait }),
     };
     Ok(AwaitedTurn { turn, waited })
 }
 
 /// Takes a turn if one is free at once; none: all are taken, or others are waiting for the free ones.
-pub(crate) fn turn_at_once(
+pub(crate) fn try_take_turn(
     store: &Store,
     ambient: &BTreeMap<OsString, OsString>,
     settings: QueueLimits,
-) -> Result<Option<Turn>, ProjectError> {
+) -> Result<Option<QueueTurn>, ProjectError> {
     if is_inside_action(store, ambient) {
-        return Ok(Some(Turn::Given(None)));
+        return Ok(Some(QueueTurn::Given(None)));
     }
     let slot = store.take_slot(settings.max_parallel, &mut |_| WaitDecision::GiveUp).map_err(ProjectError::Evidence)?;
-    Ok(slot.map(|slot| Turn::Given(Some(slot))))
+    Ok(slot.map(|slot| QueueTurn::Given(Some(slot))))
 }
 
 /// Returns whether this process runs inside of an action of the same store. That action already has a slot.
@@ -103,7 +103,7 @@ mod tests {
         let (store, _directory) = new_store();
         let (answer, shown) = take(&store, LONG, None);
         let answer = answer.unwrap();
-        assert!(matches!(answer.turn, Turn::Given(Some(_))) && answer.waited.is_none() && shown.is_empty());
+        assert!(matches!(answer.turn, QueueTurn::Given(Some(_))) && answer.waited.is_none() && shown.is_empty());
     }
 
     #[test]
@@ -112,7 +112,7 @@ mod tests {
         let _held = take(&store, NO_WAIT, None).0.unwrap();
         let (answer, shown) = take(&store, LONG, Some(StopReason::Superseded));
         let answer = answer.unwrap();
-        assert!(matches!(answer.turn, Turn::Stopped) && answer.waited.is_some());
+        assert!(matches!(answer.turn, QueueTurn::Stopped) && answer.waited.is_some());
         assert!(matches!(shown[..], [Progress::WaitingForSlot { under_way: 1, ahead: 0, .. }]), "{shown:?}");
     }
 
@@ -129,7 +129,7 @@ mod tests {
     fn a_turn_at_once_is_had_or_not_and_leaves_nobody_in_line() {
         let (store, _directory) = new_store();
         let two = QueueLimits { max_parallel: 2, ..NO_WAIT };
-        let at_once = || turn_at_once(&store, &BTreeMap::new(), two).expect("the store can be asked");
+        let at_once = || try_take_turn(&store, &BTreeMap::new(), two).expect("the store can be asked");
         let held = (at_once(), at_once());
         assert!(held.0.is_some() && held.1.is_some() && at_once().is_none());
         drop(held.0);
@@ -146,7 +146,7 @@ mod tests {
             take_turn(&store, &ambient, NO_WAIT, &|| None, &mut |_| {})
         };
         let inside = within(&store.root().join("out/shop-00000001/exec-1/STEP.1")).unwrap();
-        assert!(matches!(inside.turn, Turn::Given(None)));
+        assert!(matches!(inside.turn, QueueTurn::Given(None)));
         assert!(within(&directory.path().join("other/out/shop-00000001/exec-1/STEP.1")).is_err());
     }
 }

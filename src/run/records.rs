@@ -2,25 +2,25 @@
 
 use std::path::Path;
 
-use crate::model::{Action, ActionJudgement, Ended, Interpretation, Plan, PlanOrigin, RunId};
+use crate::model::{Action, ActionJudgement, EndedAction, Interpretation, Plan, PlanOrigin, RunId};
 use crate::report::{
     ActionRecordFacts, ProgramV1, RunStartDetailsV1, RunStartFacts, action_record, diagnostics_record, redact_document,
     redact_to_bytes, run_start_details, test_results_record,
 };
-use crate::run::carry_out::Course;
+use crate::run::run_plan::RunContext;
 use crate::sandbox::ChildEnvironment;
 
 /// Returns the content of `run.json`.
-pub(crate) fn start(course: &Course<'_>) -> RunStartDetailsV1 {
-    let request = course.request;
+pub(crate) fn start(context: &RunContext<'_>) -> RunStartDetailsV1 {
+    let request = context.request;
     redact_document(run_start_details(RunStartFacts {
         project_id: request.scope.project.clone(),
         plan: request.plan,
-        plan_digest: course.plan_digest,
+        plan_digest: context.plan_digest,
         specification_file: specification_file(request.plan),
-        tree_digest: course.before,
+        tree_digest: context.before,
         trigger: request.trigger.clone(),
-        started: course.started,
+        started: context.started,
         process_id: std::process::id(),
     }))
 }
@@ -28,7 +28,7 @@ pub(crate) fn start(course: &Course<'_>) -> RunStartDetailsV1 {
 pub(crate) fn action(
     (run_id, attempt): (&RunId, u32),
     action: &Action,
-    ended: &Ended,
+    ended: &EndedAction,
     directory: &Path,
     program: Option<ProgramV1>,
     environment: &ChildEnvironment,
@@ -49,7 +49,7 @@ pub(crate) fn action(
 pub(crate) fn findings(
     run_id: &RunId,
     action: &Action,
-    ended: &Ended,
+    ended: &EndedAction,
     interpretation: &Interpretation,
     outcome: &ActionJudgement,
 ) -> Option<Vec<u8>> {

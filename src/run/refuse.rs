@@ -10,7 +10,7 @@ use crate::project::Progress;
 use crate::project::ProjectError;
 use crate::project::TaskError;
 use crate::project::Workspace;
-use crate::project::{Scope, Sealed, Settings};
+use crate::project::{ProjectScope, ProjectSettings, SealedReport};
 use crate::report::{
     CompletionFacts, EXECUTION_REPORT_FILE, InvalidFacts, RefusalFacts, SpecificationErrorV2, attested, refused_report,
     refused_start, seal_hash, to_bytes,
@@ -23,9 +23,9 @@ use crate::verdict::{RunFlow, judge_invalid, judge_run};
 pub struct RefusedRequest<'a> {
     pub task: &'a TaskId,
     /// The project.
-    pub scope: &'a Scope,
+    pub scope: &'a ProjectScope,
     /// The settings of the project's runs.
-    pub settings: &'a Settings,
+    pub settings: &'a ProjectSettings,
     /// The configuration that plans are made with.
     pub configuration: &'a Configuration,
     /// What started the run.
@@ -42,7 +42,7 @@ impl Workspace {
         &mut self,
         refusal: &RefusedRequest<'_>,
         show: &mut dyn FnMut(Progress),
-    ) -> Result<Option<Sealed>, ProjectError> {
+    ) -> Result<Option<SealedReport>, ProjectError> {
         let RefusedRequest { task, scope, settings, configuration, trigger } = refusal;
         let lock = self.lock(scope, settings.lock_wait, &|| None, show)?;
         let mut ledger = self.recovered_ledger(&lock, scope, show)?;
@@ -91,7 +91,7 @@ impl Workspace {
         let sealing = SealInput { report: to_bytes(&report), record, attested: attested(&report) };
         let report_path = self.seal_and_publish(scope, directory, sealing, &mut ledger, &lock)?.join(EXECUTION_REPORT_FILE);
         self.observer()(DurableStep::Published);
-        Ok(Some(Sealed {
+        Ok(Some(SealedReport {
             run_id,
             report,
             report_path,

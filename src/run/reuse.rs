@@ -1,6 +1,6 @@
 //! Decides whether the result of an earlier run is used for a check with the same inputs.
 //!
-//! It decides in which runs that is allowed ([`is_occasion`]), what a check depends on (`inputs`), and which entry of an earlier
+//! It decides in which runs that is allowed ([`may_reuse`]), what a check depends on (`inputs`), and which entry of an earlier
 //! report may be used ([`entry_to_reuse`]). `earlier` finds and reads that report. Whenever something is missing, unreadable or
 //! doubtful, the check is carried out.
 //!
@@ -14,22 +14,22 @@ use crate::model::{ActionJudgement, Blocking, Digest, Reuse, TreeDigest, Trigger
 use crate::project::RunRequest;
 use crate::project::Selection;
 use crate::report::{ActionResultV2, DispositionV2, ExecutionReportV2};
-use crate::verdict::is_settled;
+use crate::verdict::is_determined_by_inputs;
 
 pub(crate) use self::inputs::{CheckInputs, ReusableInputs, relevant_tree};
 
 /// The facts about a run that decide whether results may be reused in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Occasion {
+pub(crate) struct ReuseContext {
     /// What started the run.
     pub(crate) trigger: TriggerKind,
     /// What the run should judge.
-    pub(crate) asked: Asked,
+    pub(crate) asked: RunPurpose,
 }
 
 /// What a run should judge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Asked {
+pub(crate) enum RunPurpose {
     /// The current tree.
     TheTree,
     /// Selected checks, or another phase.
@@ -40,7 +40,7 @@ pub(crate) enum Asked {
 
 /// The values that an earlier report must have for its entry to be reused.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Wanted<'a> {
+pub(crate) struct ReuseCriteria<'a> {
     /// The id and the name of the check.
     pub(crate) check: (&'a str, &'a str),
     pub(crate) environment: Digest,
@@ -65,33 +65,36 @@ pub(crate) enum ReuseRefusal {
     NotSettled,
 }
 
-impl Occasion {
+impl ReuseContext {
     /// Returns the facts about a requested run.
-    pub(crate) fn of(request: &RunRequest<'_>, cycle_started: bool) -> Self {
+    pub(crate) fn from_request(request: &RunRequest<'_>, cycle_started: bool) -> Self {
         let asked = match (&request.checks, request.phase) {
             // An attempt is counted (R2), so it must show what the tools do now.
-            (_, _) if cycle_started => Asked::AnAttempt,
-            (Selection::Named(_), _) | (_, Some(_)) => Asked::SomethingParticular,
-            (Selection::All | Selection::Triggered { .. }, None) => Asked::TheTree,
+            (_, _) if cycle_started => RunPurpose::AnAttempt,
+            (Selection::Named(_), _) | (_, Some(_)) => RunPurpose::SomethingParticular,
+            (Selection::All | Selection::Triggered { .. }, None) => RunPurpose::TheTree,
         };
         Self { trigger: request.trigger.kind, asked }
     }
 }
 
 /// Returns whether reuse is allowed for a check with this setting.
-pub(crate) fn is_occasion(setting: Reuse, occasion: Occasion) -> bool {
-    match (setting, occasion.asked, occasion.trigger) {
-        (Reuse::Off, _, _) | (_, Asked::SomethingParticular | Asked::AnAttempt, _) => false,
+pub(crate) fn may_reuse(setting: Reuse, reuse_context: ReuseContext) -> bool {
+    match (setting, reuse_context.asked, reuse_context.trigger) {
+        (Reuse::Off, _, _) | (_, RunPurpose::SomethingParticular | RunPurpose::AnAttempt, _) => false,
         // A wait asks for a verdict, however it is obtained.
-        (Reuse::Watch, Asked::TheTree, TriggerKind::Start | TriggerKind::Save | TriggerKind::Wait) => true,
+        (Reuse::Watch, RunPurpose::TheTree, TriggerKind::Start | TriggerKind::Save | TriggerKind::Wait) => true,
         // A requested run is always carried out. A run that repeats it because the tree moved is treated in the same way.
-        (Reuse::Watch, Asked::TheTree, TriggerKind::Request | TriggerKind::Moved) => false,
-        (Reuse::Always, Asked::TheTree, _) => true,
+        (Reuse::Watch, RunPurpose::TheTree, TriggerKind::Request | TriggerKind::Moved) => false,
+        (Reuse::Always, RunPurpose::TheTree, _) => true,
     }
 }
 
 /// Returns the entry of an earlier report that can be used for a check, or why none can.
-pub(crate) fn entry_to_reuse<'r>(report: &'r ExecutionReportV2, wanted: &Wanted<'_>) -> Result<&'r ActionResultV2, ReuseRefusal> {
+pub(crate) fn entry_to_reuse<'r>(
+    report: &'r ExecutionReportV2,
+    wanted: &ReuseCriteria<'_>,
+) -> Result<&'r ActionResultV2, ReuseRefusal> {
     if !report.execution_summary.overall_status.counts() {
         return Err(ReuseRefusal::NoVerdict);
     }
@@ -109,12 +112,12 @@ pub(crate) fn entry_to_reuse<'r>(report: &'r ExecutionReportV2, wanted: &Wanted<
         return Err(ReuseRefusal::NotCarriedOut);
     }
     let ended = entry.result.as_ref().is_some_and(|result| result.exit_code.is_some() && result.pipes_left_open != Some(true));
-    let settled = entry.classification.as_ref().is_some_and(|classification| is_settled(classification.code));
-    if ended && settled && judgement_of(entry).is_some() { Ok(entry) } else { Err(ReuseRefusal::NotSettled) }
+    let settled = entry.classification.as_ref().is_some_and(|classification| is_determined_by_inputs(classification.code));
+    if ended && settled && judgement_from_entry(entry).is_some() { Ok(entry) } else { Err(ReuseRefusal::NotSettled) }
 }
 
 /// Returns the judgement in an entry of a report. The findings stay in the entry.
-pub(crate) fn judgement_of(entry: &ActionResultV2) -> Option<ActionJudgement> {
+pub(crate) fn judgement_from_entry(entry: &ActionResultV2) -> Option<ActionJudgement> {
     Some(ActionJudgement {
         classification: entry.classification.clone().filter(|classification| Some(classification.category) == entry.status)?,
         blocking: if entry.blocking? { Blocking::Blocks } else { Blocking::Allowed },

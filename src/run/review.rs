@@ -1,7 +1,7 @@
 //! The effect of a run's reviews on the exit code, and the number of earlier rejections.
 
 use crate::evidence;
-use crate::model::{CommandExit, Observed, ReviewSeen, ReviewVerdict};
+use crate::model::{CommandExit, Observation, ReviewObservation, ReviewVerdict};
 use crate::project::RunRequest;
 use crate::project::Workspace;
 use crate::report::{ActionResult, ExecutionReportV2, parse};
@@ -32,7 +32,7 @@ fn rejections_of(report: &ExecutionReportV2, review: &str) -> Option<u32> {
 }
 
 /// Counts a review's rejections. An approval resets the count, and an indeterminate review does not change it.
-pub(crate) fn count_rejections(seen: &mut ReviewSeen, before: u32) {
+pub(crate) fn count_rejections(seen: &mut ReviewObservation, before: u32) {
     seen.rejections = match seen.verdict {
         ReviewVerdict::Approved => 0,
         ReviewVerdict::Rejected => before.saturating_add(1),
@@ -48,12 +48,12 @@ pub(crate) fn exit(exit: CommandExit, performed: &[ActionResult]) -> CommandExit
 }
 
 /// Returns why a review has no verdict; none: every review has one.
-pub(crate) fn without_verdict(performed: &[ActionResult]) -> Option<&str> {
+pub(crate) fn missing_review_verdict(performed: &[ActionResult]) -> Option<&str> {
     let undecided = performed.iter().filter_map(seen).find(|seen| seen.verdict == ReviewVerdict::Indeterminate);
     undecided.map(|seen| seen.reason.as_str())
 }
 
-fn needs_a_person(seen: &ReviewSeen) -> bool {
+fn needs_a_person(seen: &ReviewObservation) -> bool {
     match seen.verdict {
         ReviewVerdict::Approved => false,
         ReviewVerdict::Rejected => seen.rejections >= MOST_REJECTIONS,
@@ -61,10 +61,10 @@ fn needs_a_person(seen: &ReviewSeen) -> bool {
     }
 }
 
-fn seen(one: &ActionResult) -> Option<&ReviewSeen> {
+fn seen(one: &ActionResult) -> Option<&ReviewObservation> {
     match &one.executed()?.observed {
-        Observed::Review(seen) => Some(seen),
-        Observed::Nothing | Observed::File(_) | Observed::Exchange(_) | Observed::Service(_) => None,
+        Observation::Review(seen) => Some(seen),
+        Observation::Nothing | Observation::File(_) | Observation::Exchange(_) | Observation::Service(_) => None,
     }
 }
 
@@ -84,7 +84,7 @@ mod tests {
             (ReviewVerdict::Approved, 0, false),
             (ReviewVerdict::Rejected, 1, false),
         ] {
-            let mut seen = ReviewSeen { verdict, reason: String::new(), rejections: 0, attempts: Vec::new() };
+            let mut seen = ReviewObservation { verdict, reason: String::new(), rejections: 0, attempts: Vec::new() };
             count_rejections(&mut seen, before);
             assert_eq!((seen.rejections, needs_a_person(&seen)), (counted, person), "{verdict:?} after {before}");
             before = seen.rejections;

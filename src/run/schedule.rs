@@ -7,7 +7,7 @@ use crate::model::{Action, ActionId};
 
 /// The constraints of a step.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Needs<T> {
+pub(crate) struct StepNeeds<T> {
     /// The positions of the steps that must finish before it.
     pub(crate) after: Vec<usize>,
     /// What the step uses exclusively while it runs.
@@ -16,7 +16,7 @@ pub(crate) struct Needs<T> {
 
 /// The progress of the steps.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Stand {
+pub(crate) struct ScheduleState {
     /// The steps that have a result.
     pub(crate) over: BTreeSet<usize>,
     /// The steps that were started and have no result yet.
@@ -24,7 +24,7 @@ pub(crate) struct Stand {
 }
 
 /// Returns the positions of an action's dependencies. A dependency that is no step of this run is ignored.
-pub(crate) fn places_after(order: &[&Action], action: &Action) -> Vec<usize> {
+pub(crate) fn dependency_positions(order: &[&Action], action: &Action) -> Vec<usize> {
     let place = |id: &ActionId| order.iter().position(|other| other.id == *id);
     action.after.iter().filter_map(place).collect()
 }
@@ -33,18 +33,18 @@ pub(crate) fn places_after(order: &[&Action], action: &Action) -> Vec<usize> {
 ///
 /// It is the first step in the order of execution with finished dependencies and without a shared resource in use. If no step is
 /// running there is always a next one: steps with circular dependencies start in their order.
-pub(crate) fn next<T: PartialEq>(steps: &[Needs<T>], stand: &Stand, limit: usize) -> Option<usize> {
-    if stand.open.len() >= limit.max(1) {
+pub(crate) fn next<T: PartialEq>(steps: &[StepNeeds<T>], state: &ScheduleState, limit: usize) -> Option<usize> {
+    if state.open.len() >= limit.max(1) {
         return None;
     }
-    let is_left = |place: &usize| !stand.over.contains(place) && !stand.open.contains(place);
-    let is_shared = |one: &T| stand.open.iter().any(|open| steps[*open].alone_with.contains(one));
+    let is_left = |place: &usize| !state.over.contains(place) && !state.open.contains(place);
+    let is_shared = |one: &T| state.open.iter().any(|open| steps[*open].alone_with.contains(one));
     let may_start = |place: &usize| {
         let step = &steps[*place];
-        step.after.iter().all(|needed| stand.over.contains(needed)) && !step.alone_with.iter().any(is_shared)
+        step.after.iter().all(|needed| state.over.contains(needed)) && !step.alone_with.iter().any(is_shared)
     };
     let mut left = (0..steps.len()).filter(is_left);
-    let first = left.clone().next().filter(|_| stand.open.is_empty());
+    let first = left.clone().next().filter(|_| state.open.is_empty());
     left.find(may_start).or(first)
 }
 
@@ -55,12 +55,12 @@ mod tests {
 
     use super::*;
 
-    fn needs(after: &[usize], alone_with: &[u8]) -> Needs<u8> {
-        Needs { after: after.to_vec(), alone_with: alone_with.to_vec() }
+    fn needs(after: &[usize], alone_with: &[u8]) -> StepNeeds<u8> {
+        StepNeeds { after: after.to_vec(), alone_with: alone_with.to_vec() }
     }
 
-    fn stand(over: &[usize], open: &[usize]) -> Stand {
-        Stand { over: over.iter().copied().collect(), open: open.iter().copied().collect() }
+    fn state(over: &[usize], open: &[usize]) -> ScheduleState {
+        ScheduleState { over: over.iter().copied().collect(), open: open.iter().copied().collect() }
     }
 
     #[test]
@@ -76,22 +76,22 @@ mod tests {
             (&[0, 1, 2, 4], &[], 9, Some(3)),
             (&[0, 1, 2, 3, 4], &[], 9, None),
         ] {
-            assert_eq!(next(&steps, &stand(over, open), limit), expected, "{over:?} {open:?} {limit}");
+            assert_eq!(next(&steps, &state(over, open), limit), expected, "{over:?} {open:?} {limit}");
         }
     }
 
     #[test]
     fn steps_that_wait_for_each_other_start_when_nothing_else_goes_on() {
         let steps = [needs(&[1], &[]), needs(&[0], &[]), needs(&[], &[])];
-        assert_eq!(next(&steps, &stand(&[], &[]), 2), Some(2));
-        assert_eq!(next(&steps, &stand(&[], &[2]), 2), None);
-        assert_eq!(next(&steps, &stand(&[2], &[]), 2), Some(0));
+        assert_eq!(next(&steps, &state(&[], &[]), 2), Some(2));
+        assert_eq!(next(&steps, &state(&[], &[2]), 2), None);
+        assert_eq!(next(&steps, &state(&[2], &[]), 2), Some(0));
     }
 
     /// Generates steps whose dependencies come before them in the order of execution.
-    fn ordered() -> impl Strategy<Value = Vec<Needs<u8>>> {
+    fn ordered() -> impl Strategy<Value = Vec<StepNeeds<u8>>> {
         vec((vec(any::<usize>(), 0..3), vec(0_u8..4, 0..2)), 0..12).prop_map(|drawn| {
-            let of = |(place, (after, alone_with)): (usize, (Vec<usize>, Vec<u8>))| Needs {
+            let of = |(place, (after, alone_with)): (usize, (Vec<usize>, Vec<u8>))| StepNeeds {
                 after: after.into_iter().filter(|_| place > 0).map(|any| any % place.max(1)).collect(),
                 alone_with,
             };
@@ -106,20 +106,20 @@ mod tests {
             limit in 0_usize..5,
             ends in vec(any::<usize>(), 12),
         ) {
-            let (mut stand, mut started, mut ends) = (Stand::default(), Vec::new(), ends.into_iter());
+            let (mut state, mut started, mut ends) = (ScheduleState::default(), Vec::new(), ends.into_iter());
             loop {
-                while let Some(place) = next(&steps, &stand, limit) {
-                    prop_assert!(steps[place].after.iter().all(|needed| stand.over.contains(needed)));
-                    for open in &stand.open {
+                while let Some(place) = next(&steps, &state, limit) {
+                    prop_assert!(steps[place].after.iter().all(|needed| state.over.contains(needed)));
+                    for open in &state.open {
                         prop_assert!(!steps[*open].alone_with.iter().any(|one| steps[place].alone_with.contains(one)));
                     }
-                    stand.open.insert(place);
+                    state.open.insert(place);
                     started.push(place);
-                    prop_assert!(stand.open.len() <= limit.max(1));
+                    prop_assert!(state.open.len() <= limit.max(1));
                 }
-                let Some(place) = stand.open.iter().nth(ends.next().unwrap_or(0) % stand.open.len().max(1)).copied() else { break };
-                stand.open.remove(&place);
-                stand.over.insert(place);
+                let Some(place) = state.open.iter().nth(ends.next().unwrap_or(0) % state.open.len().max(1)).copied() else { break };
+                state.open.remove(&place);
+                state.over.insert(place);
             }
             if limit < 2 {
                 prop_assert!(started.is_sorted(), "one at a time they keep their order: {started:?}");

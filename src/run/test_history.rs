@@ -15,7 +15,7 @@ use serde::Deserialize;
 
 use crate::evidence;
 use crate::model::{
-    Action, CategoryCode, Digest, Ended, EvidenceFile, ExpectedFailure, Interpretation, OverallResult, RunId, TestOutcome,
+    Action, CategoryCode, Digest, EndedAction, EvidenceFile, ExpectedFailure, Interpretation, OverallResult, RunId, TestOutcome,
     ToolClass,
 };
 use crate::project::RunRequest;
@@ -85,7 +85,7 @@ impl Workspace {
         request: &RunRequest<'_>,
         expected: Option<&ExpectedFailure>,
         action: &Action,
-        ended: &Ended,
+        ended: &EndedAction,
         interpretation: &Interpretation,
     ) -> TestHistory {
         let mut history = TestHistory::default();

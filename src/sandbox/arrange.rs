@@ -8,7 +8,7 @@ use crate::sandbox::rules::KERNEL;
 
 /// The rule that names a place. If two rules name the same path, the later one in this list applies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Rule {
+pub(super) enum PlaceRule {
     /// Visible inside of a private or hidden place: the files that programs consist of, HOME, the paths of `sandbox.visible`, and
     /// the run-time files of the table. It is the weakest rule, so that a `PATH` with `/tmp` in it does not make `/tmp` visible.
     Visible,
@@ -32,30 +32,31 @@ pub(super) enum Rule {
 
 /// An existing place that a rule names.
 #[derive(Debug, Clone)]
-pub(super) struct Candidate {
-    pub(super) rule: Rule,
+pub(super) struct CandidatePlace {
+    pub(super) rule: PlaceRule,
     pub(super) place: Place,
 }
 
 /// What was found on disk. Every path is absolute and without links.
 #[derive(Debug, Clone)]
-pub(super) struct Survey {
+pub(super) struct FoundPlaces {
     pub(super) store: PathBuf,
     pub(super) project: PathBuf,
     pub(super) home: Option<PathBuf>,
-    pub(super) candidates: Vec<Candidate>,
+    pub(super) candidates: Vec<CandidatePlace>,
 }
 
 /// Returns the places whose access is not plain read-only. Each path occurs once, and a place comes after the places that contain
 /// it.
-pub(super) fn arrange(survey: &Survey) -> Vec<Place> {
-    let mut candidates: Vec<&Candidate> = survey.candidates.iter().filter(|candidate| is_allowed(candidate, survey)).collect();
+pub(super) fn arrange(survey: &FoundPlaces) -> Vec<Place> {
+    let mut candidates: Vec<&CandidatePlace> =
+        survey.candidates.iter().filter(|candidate| is_allowed(candidate, survey)).collect();
     candidates.sort_by(|one, other| {
-        let key = |candidate: &Candidate| Reverse(candidate.rule);
+        let key = |candidate: &CandidatePlace| Reverse(candidate.rule);
         one.place.path.cmp(&other.place.path).then_with(|| key(one).cmp(&key(other)))
     });
     candidates.dedup_by(|later, first| later.place.path == first.place.path);
-    let mut kept: Vec<&Candidate> = Vec::new();
+    let mut kept: Vec<&CandidatePlace> = Vec::new();
     for candidate in candidates {
         // Paths are sorted by component, so outer places come first, and the last matching one is the nearest.
         let around = kept.iter().rev().find(|outer| candidate.place.path.starts_with(&outer.place.path));
@@ -67,7 +68,7 @@ pub(super) fn arrange(survey: &Survey) -> Vec<Place> {
 }
 
 /// Returns whether a place may have other access at all.
-pub(super) fn is_allowed(candidate: &Candidate, survey: &Survey) -> bool {
+pub(super) fn is_allowed(candidate: &CandidatePlace, survey: &FoundPlaces) -> bool {
     let path = candidate.place.path.as_path();
     if path.starts_with(&survey.store) {
         // The store is always hidden, and no place may open a part of it.
@@ -77,19 +78,21 @@ pub(super) fn is_allowed(candidate: &Candidate, survey: &Survey) -> bool {
     let is_home = || survey.home.as_deref() == Some(path);
     let is_root = path == Path::new("/");
     match candidate.rule {
-        Rule::Visible | Rule::Git | Rule::Project | Rule::Setting | Rule::Memory => true,
-        Rule::Overlay => !is_root,
+        PlaceRule::Visible | PlaceRule::Git | PlaceRule::Project | PlaceRule::Setting | PlaceRule::Memory => true,
+        PlaceRule::Overlay => !is_root,
         // A cache variable that names too wide a directory would open other files inside of it.
-        Rule::Cache => !survey.store.starts_with(path) && !holds_home() && !survey.project.starts_with(path) && !is_kernel(path),
-        Rule::RunTime => !is_root && !is_home(),
-        Rule::Private => !is_root && !is_home() && !path.starts_with(&survey.project),
+        PlaceRule::Cache => {
+            !survey.store.starts_with(path) && !holds_home() && !survey.project.starts_with(path) && !is_kernel(path)
+        }
+        PlaceRule::RunTime => !is_root && !is_home(),
+        PlaceRule::Private => !is_root && !is_home() && !path.starts_with(&survey.project),
         // A variable may name HOME itself or `/`. Hiding that would hide everything.
-        Rule::Credential => !holds_home(),
+        PlaceRule::Credential => !holds_home(),
     }
 }
 
 /// Returns whether a place needs other access than the place around it gives; `around` is none if only the read-only root contains it.
-fn is_needed(candidate: &Candidate, around: Option<&Candidate>) -> bool {
+fn is_needed(candidate: &CandidatePlace, around: Option<&CandidatePlace>) -> bool {
     let Some(around) = around else {
         return match candidate.place.access {
             Access::ReadOnly => false,
@@ -100,15 +103,15 @@ fn is_needed(candidate: &Candidate, around: Option<&Candidate>) -> bool {
     let is_writable = around.place.access == Access::Writable;
     match candidate.rule {
         // An environment inside of the project is already visible and writable with the project.
-        Rule::Visible => is_empty,
-        Rule::Overlay | Rule::Project | Rule::Setting => !is_writable,
+        PlaceRule::Visible => is_empty,
+        PlaceRule::Overlay | PlaceRule::Project | PlaceRule::Setting => !is_writable,
         // A cache variable must open neither secrets nor the repository.
-        Rule::Cache => !is_writable && around.rule != Rule::Credential && around.rule != Rule::Git,
-        Rule::RunTime | Rule::Credential => !is_empty,
+        PlaceRule::Cache => !is_writable && around.rule != PlaceRule::Credential && around.rule != PlaceRule::Git,
+        PlaceRule::RunTime | PlaceRule::Credential => !is_empty,
         // Inside of an empty place the directory has to be created, because the variable would name nothing otherwise.
-        Rule::Private => !is_writable,
-        Rule::Memory => true,
-        Rule::Git => around.place.access != Access::ReadOnly,
+        PlaceRule::Private => !is_writable,
+        PlaceRule::Memory => true,
+        PlaceRule::Git => around.place.access != Access::ReadOnly,
     }
 }
 
@@ -129,32 +132,32 @@ mod tests {
             .prop_map(|names| names.iter().fold(PathBuf::from("/"), |path, name| path.join(name)))
     }
 
-    fn rule() -> impl Strategy<Value = (Rule, Access)> {
+    fn rule() -> impl Strategy<Value = (PlaceRule, Access)> {
         prop_oneof![
-            Just((Rule::Visible, Access::ReadOnly)),
-            Just((Rule::Overlay, Access::Overlay { scratch: "/s".into() })),
-            Just((Rule::Cache, Access::Writable)),
-            Just((Rule::RunTime, Access::Hidden)),
-            Just((Rule::Private, Access::Private { source: "/s".into() })),
-            Just((Rule::Memory, Access::Memory)),
-            Just((Rule::Credential, Access::Hidden)),
-            Just((Rule::Git, Access::ReadOnly)),
-            Just((Rule::Setting, Access::Writable)),
+            Just((PlaceRule::Visible, Access::ReadOnly)),
+            Just((PlaceRule::Overlay, Access::Overlay { scratch: "/s".into() })),
+            Just((PlaceRule::Cache, Access::Writable)),
+            Just((PlaceRule::RunTime, Access::Hidden)),
+            Just((PlaceRule::Private, Access::Private { source: "/s".into() })),
+            Just((PlaceRule::Memory, Access::Memory)),
+            Just((PlaceRule::Credential, Access::Hidden)),
+            Just((PlaceRule::Git, Access::ReadOnly)),
+            Just((PlaceRule::Setting, Access::Writable)),
         ]
     }
 
-    fn candidate(rule: Rule, access: Access, path: PathBuf) -> Candidate {
-        Candidate { rule, place: Place { path, access, identity: (0, 0) } }
+    fn candidate(rule: PlaceRule, access: Access, path: PathBuf) -> CandidatePlace {
+        CandidatePlace { rule, place: Place { path, access, identity: (0, 0) } }
     }
 
-    fn survey() -> impl Strategy<Value = Survey> {
+    fn survey() -> impl Strategy<Value = FoundPlaces> {
         let candidates = prop::collection::vec((rule(), path()), 0..12);
         (path(), path(), prop::option::of(path()), candidates)
             .prop_filter("the project is not in the store", |(store, project, ..)| !project.starts_with(store))
             .prop_map(|(store, project, home, candidates)| {
                 let others = candidates.into_iter().map(|((rule, access), path)| candidate(rule, access, path));
-                let of_project = candidate(Rule::Project, Access::Writable, project.clone());
-                Survey { store, project, home, candidates: others.chain([of_project]).collect() }
+                let of_project = candidate(PlaceRule::Project, Access::Writable, project.clone());
+                FoundPlaces { store, project, home, candidates: others.chain([of_project]).collect() }
             })
     }
 
@@ -185,11 +188,11 @@ mod tests {
         #[test]
         fn a_secret_is_seen_only_where_a_stronger_rule_says_so(survey in survey()) {
             let places = arrange(&survey);
-            let is_secret = |candidate: &&Candidate| candidate.rule == Rule::Credential && is_allowed(candidate, &survey);
+            let is_secret = |candidate: &&CandidatePlace| candidate.rule == PlaceRule::Credential && is_allowed(candidate, &survey);
             for secret in survey.candidates.iter().filter(is_secret) {
                 let path = &secret.place.path;
                 let is_overruled =
-                    survey.candidates.iter().any(|other| other.rule > Rule::Credential && other.place.path == *path);
+                    survey.candidates.iter().any(|other| other.rule > PlaceRule::Credential && other.place.path == *path);
                 let seen = access(&places, path);
                 let is_empty = matches!(seen, Some(Access::Hidden | Access::Private { .. } | Access::Memory));
                 assert!(is_empty || is_overruled, "{}: {seen:?} in {places:?}", path.display());

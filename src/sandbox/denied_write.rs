@@ -43,7 +43,7 @@ pub(crate) struct WriteLimits<'a> {
 
 /// A change of the settings that would allow a write.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-enum Opening {
+enum MissingPermission {
     /// The place becomes writable.
     Place(PathBuf),
     /// HOME becomes an overlay. A file directly in HOME cannot be opened without opening all of HOME.
@@ -53,7 +53,7 @@ enum Opening {
 /// Returns one line for each kind of setting that would allow the denied writes; empty: no write was denied.
 pub(crate) fn denied_writes(output: &str, limits: &WriteLimits<'_>) -> Vec<String> {
     let mut seen = BTreeSet::new();
-    let mut denied: Vec<(PathBuf, Opening)> = Vec::new();
+    let mut denied: Vec<(PathBuf, MissingPermission)> = Vec::new();
     for (line, marker) in output.lines().filter_map(|line| message(line, limits.level)).take(MOST_LINES) {
         for path in named_paths(line, marker).iter().map(|path| plain(&limits.directory.join(path))) {
             let Some(opening) = limits.opening_for(&path, line) else { continue };
@@ -67,13 +67,13 @@ pub(crate) fn denied_writes(output: &str, limits: &WriteLimits<'_>) -> Vec<Strin
 
 impl WriteLimits<'_> {
     /// Returns the change that would allow a write; none: the write was not denied, or no setting can allow it.
-    fn opening_for(&self, path: &Path, line: &str) -> Option<Opening> {
+    fn opening_for(&self, path: &Path, line: &str) -> Option<MissingPermission> {
         let around = self.sandbox.places.iter().rev().find(|place| path.starts_with(&place.path));
         match around.map(|place| &place.access) {
             None => {}
             // The read-only part of the project belongs to git, and is opened as a whole.
             Some(Access::ReadOnly) if path.starts_with(self.project_root) => {
-                return around.map(|place: &Place| Opening::Place(place.path.clone()));
+                return around.map(|place: &Place| MissingPermission::Place(place.path.clone()));
             }
             Some(Access::ReadOnly) => {}
             // proctor never advises to open a place with secrets.
@@ -86,13 +86,13 @@ impl WriteLimits<'_> {
         }
         let directory = if (self.is_directory)(path) { path } else { path.parent()? };
         if self.can_be_opened(directory) {
-            return Some(Opening::Place(directory.to_owned()));
+            return Some(MissingPermission::Place(directory.to_owned()));
         }
         let is_directory = MAKING_A_DIRECTORY.iter().any(|word| line.contains(word));
         if is_directory && self.can_be_opened(path) {
-            return Some(Opening::Place(path.to_owned()));
+            return Some(MissingPermission::Place(path.to_owned()));
         }
-        (Some(directory) == self.home).then_some(Opening::Home)
+        (Some(directory) == self.home).then_some(MissingPermission::Home)
     }
 
     /// Returns whether a place is narrow enough to be opened: not everything, not HOME, and not a directory that contains the
@@ -102,19 +102,19 @@ impl WriteLimits<'_> {
         path != Path::new("/") && !holds_home && !self.sandbox.store.starts_with(path)
     }
 
-    fn about_places(&self, denied: &[(PathBuf, Opening)]) -> Option<String> {
+    fn about_places(&self, denied: &[(PathBuf, MissingPermission)]) -> Option<String> {
         let mut entries = self.settings.writable.clone();
         let mut paths = Vec::new();
         for (path, opening) in denied {
             match opening {
-                Opening::Place(place) => {
+                MissingPermission::Place(place) => {
                     let entry = self.as_written(place);
                     if !entries.contains(&entry) {
                         entries.push(entry);
                     }
                     paths.push(format!("`{}`", path.display()));
                 }
-                Opening::Home => {}
+                MissingPermission::Home => {}
             }
         }
         let quoted: Vec<_> =
@@ -125,8 +125,8 @@ impl WriteLimits<'_> {
         })
     }
 
-    fn about_home(&self, denied: &[(PathBuf, Opening)]) -> Option<String> {
-        let (path, _) = denied.iter().find(|(_, opening)| *opening == Opening::Home)?;
+    fn about_home(&self, denied: &[(PathBuf, MissingPermission)]) -> Option<String> {
+        let (path, _) = denied.iter().find(|(_, opening)| *opening == MissingPermission::Home)?;
         Some(format!(
             "`{}` could not be written to: if the command has to, `home = \"overlay\"` in `[sandbox]` gives it a copy of HOME to write to",
             path.display()

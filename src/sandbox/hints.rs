@@ -3,14 +3,14 @@
 use std::path::Path;
 
 use crate::config::SandboxSettings;
-use crate::model::{Action, Ended, PlanNote, Sandbox};
+use crate::model::{Action, EndedAction, PlanNote, Sandbox};
 use crate::sandbox::denied_write::{WriteLimits, denied_writes};
 use crate::sandbox::environment::ChildEnvironment;
 
 /// A failed action and its environment.
 pub(crate) struct FailedAction<'a> {
     pub(crate) action: &'a Action,
-    pub(crate) ended: &'a Ended,
+    pub(crate) ended: &'a EndedAction,
     pub(crate) environment: &'a ChildEnvironment,
     /// The view of the file system; none: the action was not isolated, or not started.
     pub(crate) sandbox: Option<&'a Sandbox>,

@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::path::Path;
 
 use crate::config::{SandboxMode, SandboxSettings};
-use crate::model::{IsolationLevel, Kept, ReachedLevel, ResourceLimits};
+use crate::model::{IsolationLevel, ReachedIsolation, ReachedLevel, ResourceLimits};
 use crate::process::{Isolation, restricts_sockets_and_signals};
 use crate::report::IsolationFacts;
 use crate::sandbox::{SandboxError, SandboxRequest, prepare_sandbox};
@@ -56,8 +56,8 @@ fn resources(settings: &SandboxSettings) -> ResourceLimits {
 }
 
 /// Returns the report's facts about the isolation of the started actions; none: no action was started.
-pub(crate) fn facts<'a>(kept: impl Iterator<Item = &'a Kept>, settings: &SandboxSettings) -> Option<IsolationFacts> {
-    let kept: Vec<&Kept> = kept.collect();
+pub(crate) fn facts<'a>(kept: impl Iterator<Item = &'a ReachedIsolation>, settings: &SandboxSettings) -> Option<IsolationFacts> {
+    let kept: Vec<&ReachedIsolation> = kept.collect();
     // The weakest level counts, because one weakly isolated action affects the whole run.
     let level = kept.iter().map(|kept| kept.reached.level).max()?;
     let mut obstacles: Vec<String> = kept.iter().flat_map(|kept| kept.reached.obstacles.iter().cloned()).collect();
@@ -68,7 +68,10 @@ pub(crate) fn facts<'a>(kept: impl Iterator<Item = &'a Kept>, settings: &Sandbox
     }
     let killed_by = kept.iter().filter(|kept| kept.killed_by.is_some()).max_by_key(|kept| kept.reached.level);
     Some(IsolationFacts {
-        kept: Kept { reached: ReachedLevel { level, obstacles }, killed_by: killed_by.and_then(|kept| kept.killed_by) },
+        kept: ReachedIsolation {
+            reached: ReachedLevel { level, obstacles },
+            killed_by: killed_by.and_then(|kept| kept.killed_by),
+        },
         open_channels: open_channels(level, settings),
     })
 }
@@ -91,9 +94,9 @@ mod tests {
     use super::*;
     use crate::model::KilledBy;
 
-    fn kept(level: IsolationLevel, killed: bool, obstacle: &str) -> Kept {
+    fn kept(level: IsolationLevel, killed: bool, obstacle: &str) -> ReachedIsolation {
         let obstacles = Some(obstacle).filter(|text| !text.is_empty()).map(str::to_owned).into_iter().collect();
-        Kept { reached: ReachedLevel { level, obstacles }, killed_by: killed.then(|| level.killed_by()) }
+        ReachedIsolation { reached: ReachedLevel { level, obstacles }, killed_by: killed.then(|| level.killed_by()) }
     }
 
     fn settings() -> SandboxSettings {

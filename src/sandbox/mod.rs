@@ -8,12 +8,12 @@ mod arrange;
 mod denied_write;
 mod environment;
 mod error;
+mod find_places;
 mod hints;
 mod interpreter;
 pub(crate) mod isolation;
-mod look;
+mod path_cache;
 mod rules;
-mod sight;
 #[cfg(test)]
 mod tests;
 mod visible;
@@ -61,6 +61,6 @@ pub(crate) struct SandboxRequest<'a> {
 ///
 /// When a setting names a place that does not exist or must not be opened, or the project or the store cannot be read.
 pub(crate) fn prepare_sandbox(request: &SandboxRequest<'_>) -> Result<Sandbox, SandboxError> {
-    let survey = look::survey(request)?;
+    let survey = find_places::find_places(request)?;
     Ok(Sandbox { places: arrange::arrange(&survey), store: survey.store })
 }

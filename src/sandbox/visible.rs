@@ -7,10 +7,10 @@ use std::io::Read as _;
 use std::path::{Component, Path, PathBuf};
 
 use crate::sandbox::SandboxRequest;
+use crate::sandbox::find_places::paths_in;
 use crate::sandbox::interpreter_of;
-use crate::sandbox::look::paths_in;
+use crate::sandbox::path_cache::PathCache;
 use crate::sandbox::rules::{RUN_TIME_VISIBLE, VISIBLE_VARIABLES};
-use crate::sandbox::sight::Sight;
 
 /// The largest `pyvenv.cfg` that is read. The file has a few lines.
 const ENVIRONMENT_FILE_CAP: u64 = 8 * 1024;
@@ -23,9 +23,9 @@ pub(super) fn visible_paths(
     request: &SandboxRequest<'_>,
     project: &Path,
     empty: &EmptyPlaces,
-    sight: &mut Sight,
+    path_cache: &mut PathCache,
 ) -> BTreeSet<PathBuf> {
-    let mut looking = Looking { empty, sight };
+    let mut looking = VisiblePathFinder { empty, path_cache };
     let mut paths: Vec<PathBuf> = RUN_TIME_VISIBLE.iter().map(PathBuf::from).collect();
     paths.push(request.directory.to_owned());
     looking.program(request.program, &mut paths);
@@ -73,15 +73,15 @@ impl EmptyPlaces {
     }
 }
 
-struct Looking<'e> {
+struct VisiblePathFinder<'e> {
     empty: &'e EmptyPlaces,
-    sight: &'e mut Sight,
+    path_cache: &'e mut PathCache,
 }
 
-impl Looking<'_> {
+impl VisiblePathFinder<'_> {
     /// Adds a program: its file, and the installations that contain it before and after resolving links.
     fn program(&mut self, program: &Path, paths: &mut Vec<PathBuf>) {
-        let real = self.sight.real(program).unwrap_or_else(|| program.to_owned());
+        let real = self.path_cache.real(program).unwrap_or_else(|| program.to_owned());
         for path in [program, &real] {
             let Some(directory) = path.parent() else { continue };
             paths.push(self.prefix_of(directory));
@@ -95,7 +95,7 @@ impl Looking<'_> {
     /// environment, or beside a `lib`, does not work alone.
     fn prefix_of(&mut self, directory: &Path) -> PathBuf {
         let mut prefix = || {
-            let real = self.sight.real(directory)?;
+            let real = self.path_cache.real(directory)?;
             let prefix = real.parent().filter(|prefix| self.empty.hide(prefix))?;
             let is_one = prefix.join("pyvenv.cfg").exists() || prefix.join("lib").is_dir();
             is_one.then(|| prefix.to_owned())

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use crate::config::{Configuration, duration_text, strategy_word};
 use crate::model::{
-    Action, ActionId, CommandLine, CoverageTarget, OnSurvivors, Once, Plan, PlanNote, PolicySource, ReadyCheck, Reuse, Service,
-    Tool, ToolPolicy, quoted_text,
+    Action, ActionId, CommandLine, CoverageTarget, OnSurvivors, Plan, PlanNote, PolicySource, ReadyCheck, Reuse, Service,
+    SkipWhileUnchanged, Tool, ToolPolicy, quoted_text,
 };
 
 /// Returns the text of a `proctor.toml` with the actions of a plan. `notes` are written at its top as comments.
@@ -67,7 +67,7 @@ fn action_lines(text: &mut String, action: &Action, is_check: bool) {
         Reuse::Watch => line(text, "reuse", quoted_text("watch")),
         Reuse::Always => line(text, "reuse", quoted_text("always")),
     }
-    if let Some(Once { when_changed, creates }) = &action.once {
+    if let Some(SkipWhileUnchanged { when_changed, creates }) = &action.once {
         list_line(text, "when_changed", when_changed);
         list_line(text, "creates", creates);
     }

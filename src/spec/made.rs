@@ -5,12 +5,12 @@ use crate::config::Configuration;
 use crate::spec::ProjectFiles;
 
 /// A project's files, and the paths that its prerequisites create.
-pub(super) struct WithPrerequisites<'a> {
+pub(super) struct FilesAfterPrerequisites<'a> {
     files: &'a dyn ProjectFiles,
     made: Vec<&'a str>,
 }
 
-impl<'a> WithPrerequisites<'a> {
+impl<'a> FilesAfterPrerequisites<'a> {
     /// Returns the files together with the `creates` paths of the configured prerequisites.
     pub(super) fn of(configuration: &'a Configuration, files: &'a dyn ProjectFiles) -> Self {
         let made = configuration.prerequisites.iter().flat_map(|prerequisite| &prerequisite.once.creates);
@@ -26,7 +26,7 @@ impl<'a> WithPrerequisites<'a> {
     }
 }
 
-impl ProjectFiles for WithPrerequisites<'_> {
+impl ProjectFiles for FilesAfterPrerequisites<'_> {
     fn read(&self, path: &str) -> Option<Vec<u8>> {
         self.files.read(path)
     }
@@ -69,7 +69,7 @@ mod tests {
         let text = "[[prerequisite]]\nname = \"install\"\ncommand = \"npm ci\"\ncreates = [\"web/node_modules/.bin/tsc\"]\n";
         let configuration = config::read(text, "proctor.toml").expect("it is right");
         let files = FakeFiles::of(&[("src/a.ts", "")]);
-        let made = WithPrerequisites::of(&configuration, &files);
+        let made = FilesAfterPrerequisites::of(&configuration, &files);
         let seen = |path: &str| (made.exists(path), made.is_directory(path));
         assert_eq!(seen("src"), (true, true));
         assert_eq!(seen("web/node_modules/.bin/tsc"), (true, false));

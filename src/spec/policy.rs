@@ -1,6 +1,6 @@
 //! Decides the policy of a check, and records where each part comes from (C20–C25, C30).
 
-use crate::config::{Configuration, Placed, PolicyOverride};
+use crate::config::{Configuration, PolicyOverride, WrittenValue};
 use crate::model::{BlockOn, PlanNote, PolicySource, Tool, ToolPolicy};
 use crate::tools::FoundPolicy;
 
@@ -15,7 +15,7 @@ pub(super) fn resolve_policy(
     found: Option<&FoundPolicy>,
 ) -> Option<ToolPolicy> {
     let settings = &configuration.policy;
-    let (own, category) = (settings.of(tool)?, settings.of_category(tool.policy_category()?));
+    let (own, category) = (settings.of(tool)?, settings.for_category(tool.policy_category()?));
     let nearest = Nearest { check, own };
     let (block_on, source) = block_on(configuration, nearest, category, found);
     let limit = nearest.written(|said| said.warnings.at_most.as_ref()).map(|placed| placed.value);
@@ -33,7 +33,7 @@ pub(super) fn resolve_policy(
 pub(super) fn policy_notes(tool: Tool, configuration: &Configuration, name: &str, policy: &ToolPolicy) -> Vec<PlanNote> {
     let settings = &configuration.policy;
     let (Some(own), Some(category)) = (settings.of(tool), tool.policy_category()) else { return Vec::new() };
-    let (category, key) = (settings.of_category(category), category.key());
+    let (category, key) = (settings.for_category(category), category.key());
     let mut notes = Vec::new();
     let own_word = own.block_on.as_ref().filter(|placed| placed.is_written());
     if let (Some(own), Some(category)) = (own_word, category)
@@ -57,12 +57,12 @@ struct Nearest<'s> {
 }
 
 impl<'s> Nearest<'s> {
-    fn written<T: 's>(self, key: impl Fn(&'s PolicyOverride) -> Option<&'s Placed<T>>) -> Option<&'s Placed<T>> {
+    fn written<T: 's>(self, key: impl Fn(&'s PolicyOverride) -> Option<&'s WrittenValue<T>>) -> Option<&'s WrittenValue<T>> {
         let said = self.check.and_then(&key).or_else(|| key(self.own));
         said.filter(|placed| placed.is_written())
     }
 
-    fn value<T: Clone + Default + 's>(self, key: impl Fn(&'s PolicyOverride) -> Option<&'s Placed<T>>) -> T {
+    fn value<T: Clone + Default + 's>(self, key: impl Fn(&'s PolicyOverride) -> Option<&'s WrittenValue<T>>) -> T {
         self.check.and_then(&key).or_else(|| key(self.own)).map(|placed| placed.value.clone()).unwrap_or_default()
     }
 }
@@ -70,7 +70,7 @@ impl<'s> Nearest<'s> {
 fn block_on(
     configuration: &Configuration,
     nearest: Nearest<'_>,
-    category: Option<&Placed<BlockOn>>,
+    category: Option<&WrittenValue<BlockOn>>,
     found: Option<&FoundPolicy>,
 ) -> (BlockOn, PolicySource) {
     if let Some(enabled) = nearest.written(|said| said.enabled.as_ref()).filter(|enabled| !enabled.value) {
@@ -86,7 +86,7 @@ fn block_on(
     }
 }
 
-fn place<T>(configuration: &Configuration, placed: &Placed<T>) -> String {
+fn place<T>(configuration: &Configuration, placed: &WrittenValue<T>) -> String {
     match placed.place {
         Some(place) => format!("{}:{}", configuration.file, place.line),
         None => configuration.file.clone(),

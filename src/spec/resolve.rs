@@ -4,7 +4,7 @@ use std::cell::LazyCell;
 use std::ops::Deref;
 use std::path::PathBuf;
 
-use crate::config::{Check, Configuration, Placed, Prerequisite};
+use crate::config::{Check, Configuration, Prerequisite, WrittenValue};
 use crate::model::{
     Action, ActionId, ActionPhase, ApprovalTerms, CommandLine, JudgedBy, OnSurvivors, Plan, PlanNote, PlanOrigin, PolicyOptions,
     Problem, Reuse, TaskId, Tool, ToolClass,
@@ -12,7 +12,7 @@ use crate::model::{
 use crate::spec::action::{configured_action, found_command, plain_action};
 use crate::spec::approval::approval_terms;
 use crate::spec::circle::circular;
-use crate::spec::made::WithPrerequisites;
+use crate::spec::made::FilesAfterPrerequisites;
 use crate::spec::policy::{policy_notes, resolve_policy};
 use crate::spec::recognised::recognised;
 use crate::spec::review::{hold_behind_reviews, review};
@@ -65,7 +65,7 @@ pub fn discover(configuration: &Configuration, files: &dyn ProjectFiles, project
 ///
 /// As [`resolve`] and [`discover`].
 pub fn plan(configuration: &Configuration, files: &dyn ProjectFiles, project_name: &str) -> Result<Plan, Vec<Problem>> {
-    let files = &WithPrerequisites::of(configuration, files);
+    let files = &FilesAfterPrerequisites::of(configuration, files);
     if configuration.checks.is_empty() {
         discover(configuration, files, project_name)
     } else {
@@ -287,7 +287,7 @@ impl<'c> Resolver<'c> {
             self.problems.sort_by_key(|problem| problem.position);
             return Err(self.problems);
         }
-        let command = |command: &Option<Placed<CommandLine>>| {
+        let command = |command: &Option<WrittenValue<CommandLine>>| {
             command.as_ref().map(|command| command.value.clone()).expect("the reader insists on the command of such an action")
         };
         let prerequisites = self.configuration.prerequisites.iter().enumerate().map(|(index, prerequisite)| {

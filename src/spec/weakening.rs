@@ -50,7 +50,7 @@ pub fn weakenings(before: &PlanTerms, now: &PlanTerms) -> Vec<String> {
     for (id, old) in &before.actions {
         match counterpart(id, old, before, now) {
             None => found.push(format!("{} is removed: {}", label(id, old), old.shown)),
-            Some(new) => found.extend(of_action(label(id, old), old, new)),
+            Some(new) => found.extend(action_weakenings(label(id, old), old, new)),
         }
     }
     found.extend(PLAN_RULES.iter().flat_map(|rule| rule(before, now)));
@@ -102,7 +102,7 @@ fn label<'a>(id: &'a ActionId, action: &'a ActionTerms) -> &'a str {
     action.name.as_deref().unwrap_or(id.as_str())
 }
 
-fn of_action(label: &str, old: &ActionTerms, new: &ActionTerms) -> Vec<String> {
+fn action_weakenings(label: &str, old: &ActionTerms, new: &ActionTerms) -> Vec<String> {
     let texts = does_something_else(old, new).into_iter().chain(ACTION_RULES.iter().flat_map(|rule| rule(old, new)));
     texts.map(|text| format!("{label}: {text}")).collect()
 }

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use rusqlite::{Connection, OptionalExtension, Params, TransactionBehavior, params};
 
 use crate::model::{
-    Digest, HeldApproval, LedgerBody, LedgerLine, OverallStatus, ProjectId, PrunedRun, RegistrationRecord, RunRecord, Sequence,
-    Serving, SupersededRecord, TaskId, TaskListRecord, TddState, ViolationRecord,
+    CurrentApproval, Digest, LedgerBody, LedgerLine, OverallStatus, ProjectId, PrunedRun, RegistrationRecord, RunRecord,
+    Sequence, Serving, SupersededRecord, TaskId, TaskListRecord, TddState, ViolationRecord,
 };
 use crate::store::IndexError;
 use crate::store::approvals::{ApprovalJudge, Approved, write_approval};
@@ -83,7 +83,7 @@ fn apply_line(connection: &Connection, project: &ProjectId, line: &LedgerLine, j
             if let Some(terms) = &record.terms {
                 let task = &TaskId::default_task();
                 let (plan_digest, terms) = (record.plan_digest, (**terms).clone());
-                let approved = Approved { task, approval: HeldApproval { sequence, plan_digest, terms, protected: None } };
+                let approved = Approved { task, approval: CurrentApproval { sequence, plan_digest, terms, protected: None } };
                 write_approval(connection, project, line, &approved, judge)?;
             }
             write_project(connection, project, record, sequence)
@@ -117,7 +117,7 @@ fn apply_line(connection: &Connection, project: &ProjectId, line: &LedgerLine, j
         LedgerBody::Violation(record) => write_violation(connection, project, record, sequence),
         LedgerBody::Approval(record) => {
             let (plan_digest, terms, protected) = (record.plan_digest, record.terms.clone(), record.protected.clone());
-            let approval = HeldApproval { sequence, plan_digest, terms, protected };
+            let approval = CurrentApproval { sequence, plan_digest, terms, protected };
             write_approval(connection, project, line, &Approved { task: &record.task, approval }, judge)
         }
     }

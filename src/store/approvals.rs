@@ -3,17 +3,17 @@
 
 use rusqlite::{Connection, OptionalExtension as _, params};
 
-use crate::model::{HeldApproval, LedgerBody, LedgerLine, ProjectId, Sequence, TaskId};
+use crate::model::{CurrentApproval, LedgerBody, LedgerLine, ProjectId, Sequence, TaskId};
 use crate::store::IndexError;
 use crate::store::tables::Tables;
 use crate::store::words::{from_integer, to_integer, to_json};
 
 /// Decides whether an approving line counts, given the approval of the task that is valid so far.
-pub type ApprovalJudge = fn(&ProjectId, &HeldApproval, &LedgerBody) -> bool;
+pub type ApprovalJudge = fn(&ProjectId, &CurrentApproval, &LedgerBody) -> bool;
 
 pub(super) struct Approved<'a> {
     pub(super) task: &'a TaskId,
-    pub(super) approval: HeldApproval,
+    pub(super) approval: CurrentApproval,
 }
 
 /// A row of the table: digest, terms, protected files, sequence.
@@ -21,10 +21,10 @@ type Row = (String, String, Option<String>, i64);
 
 impl Tables {
     /// Returns the valid approval of a task.
-    pub(super) fn approval(&self, project: &ProjectId, task: &TaskId) -> Result<Option<HeldApproval>, IndexError> {
+    pub(super) fn approval(&self, project: &ProjectId, task: &TaskId) -> Result<Option<CurrentApproval>, IndexError> {
         let row = self.read(|index| read_row(&index.connection, project, task))?;
         let Some((digest, terms, protected, sequence)) = row else { return Ok(None) };
-        Ok(Some(HeldApproval {
+        Ok(Some(CurrentApproval {
             sequence: Sequence(from_integer(sequence)),
             plan_digest: self.reader.word("digest", digest)?,
             terms: self.reader.json("plan terms", terms)?,
@@ -63,10 +63,10 @@ fn read_row(connection: &Connection, project: &ProjectId, task: &TaskId) -> rusq
     row.optional()
 }
 
-fn to_held((digest, terms, protected, sequence): Row) -> rusqlite::Result<HeldApproval> {
+fn to_held((digest, terms, protected, sequence): Row) -> rusqlite::Result<CurrentApproval> {
     let unreadable =
         |error: serde_json::Error| rusqlite::Error::FromSqlConversionFailure(0, rusqlite::types::Type::Text, Box::new(error));
-    Ok(HeldApproval {
+    Ok(CurrentApproval {
         sequence: Sequence(from_integer(sequence)),
         plan_digest: serde_json::from_value(serde_json::Value::String(digest)).map_err(unreadable)?,
         terms: serde_json::from_str(&terms).map_err(unreadable)?,

@@ -11,7 +11,7 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use crate::model::{
-    Digest, HeldApproval, LedgerLine, OverallResult, ProjectId, PruneReason, RunId, Sequence, Serving, TaskId, TddState,
+    CurrentApproval, Digest, LedgerLine, OverallResult, ProjectId, PruneReason, RunId, Sequence, Serving, TaskId, TddState,
     ViolationRecord,
 };
 use crate::store::tables::{Tables, set_aside};
@@ -83,7 +83,7 @@ questions! {
     /// Returns the TDD state of a task; if the ledger has none, that of a task that never started.
     tdd(project: &ProjectId, task: &TaskId) -> TddState;
     /// Returns the valid approval of a task.
-    approval(project: &ProjectId, task: &TaskId) -> Option<HeldApproval>;
+    approval(project: &ProjectId, task: &TaskId) -> Option<CurrentApproval>;
     /// Returns, by name, the digest with which each prerequisite of a project last succeeded.
     prerequisites(project: &ProjectId) -> BTreeMap<String, Digest>;
     /// Returns, by path, the digests of the configuration files that the last complete run of a task read.

@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use tempfile::TempDir;
 
 use crate::model::{
-    ApprovalReason, ApprovalRecord, ApprovalTerms, Digest, ExpectedOutput, HeldApproval, LedgerBody, LedgerLine, OverallStatus,
-    PlanTerms, ProjectId, RegistrationRecord, RunId, RunRecord, TaskId, Timestamp, testing,
+    ApprovalReason, ApprovalRecord, ApprovalTerms, CurrentApproval, Digest, ExpectedOutput, LedgerBody, LedgerLine,
+    OverallStatus, PlanTerms, ProjectId, RegistrationRecord, RunId, RunRecord, TaskId, Timestamp, testing,
 };
 use crate::store::{ApprovalJudge, StoreIndex};
 
@@ -48,7 +48,7 @@ pub(super) fn run_record(number: u64, task_id: &str, status: OverallStatus) -> R
     RunRecord { manifest_hash: Digest::of(b"manifest"), ..record }
 }
 
-pub(super) fn everything_counts(_: &ProjectId, _: &HeldApproval, _: &LedgerBody) -> bool {
+pub(super) fn everything_counts(_: &ProjectId, _: &CurrentApproval, _: &LedgerBody) -> bool {
     true
 }
 

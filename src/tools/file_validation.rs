@@ -2,7 +2,7 @@
 
 use regex::bytes::RegexBuilder;
 
-use crate::model::{CategoryCode, FileCheck, FileLook, FileSeen, FileValidation, FoundFile, Interpretation};
+use crate::model::{CategoryCode, FileCheck, FileObservation, FileState, FileValidation, FoundFile, Interpretation};
 use crate::tools::json_schema::{SchemaProblem, check_schema};
 
 /// A compiled regular expression takes no more memory.
@@ -19,18 +19,18 @@ enum Fault {
 }
 
 /// Judges a file. Total: a file that was not seen whole is no success.
-pub fn interpret_file(validation: &FileValidation, seen: &FileSeen) -> Interpretation {
+pub fn interpret_file(validation: &FileValidation, seen: &FileObservation) -> Interpretation {
     let path = &seen.path;
     let (category, reason) = match &seen.look {
-        FileLook::Missing => (CategoryCode::FileMissing, format!("`{path}` does not exist")),
-        FileLook::Refused(why) => (CategoryCode::FileMissing, format!("`{path}` is not looked into: {why}")),
-        FileLook::OutOfTime => {
+        FileState::Missing => (CategoryCode::FileMissing, format!("`{path}` does not exist")),
+        FileState::Refused(why) => (CategoryCode::FileMissing, format!("`{path}` is not looked into: {why}")),
+        FileState::OutOfTime => {
             (CategoryCode::TimedOut, format!("`{path}` could not be read within the time-out; raise it, or check a smaller file"))
         }
-        FileLook::Stopped(reason) => {
+        FileState::Stopped(reason) => {
             (CategoryCode::Stopped, format!("The run was stopped while it read `{path}`: {}", reason.why()))
         }
-        FileLook::Found(found) => match fault(&validation.check, found) {
+        FileState::Found(found) => match fault(&validation.check, found) {
             None => (CategoryCode::FileValid, format!("`{path}` {}", proven(&validation.check, found))),
             Some(Fault::File(what)) => (CategoryCode::FileInvalid, format!("`{path}` {what}")),
             Some(Fault::Question(what)) => (CategoryCode::UsageError, what),
@@ -139,8 +139,8 @@ mod tests {
 
     const TEXT: &[u8] = b"export class QuoteService {\n  total(): number { return 42 }\n}\n";
 
-    fn found(content: Option<&[u8]>, bytes: u64) -> FileLook {
-        FileLook::Found(FoundFile {
+    fn found(content: Option<&[u8]>, bytes: u64) -> FileState {
+        FileState::Found(FoundFile {
             bytes,
             modified: Timestamp::from_millis(0),
             sha256: content.map(Digest::of),
@@ -148,9 +148,9 @@ mod tests {
         })
     }
 
-    fn judge(check: FileCheck, look: FileLook) -> (CategoryCode, String) {
+    fn judge(check: FileCheck, look: FileState) -> (CategoryCode, String) {
         let path = "src/quote.ts".to_owned();
-        let judged = interpret_file(&FileValidation { path: path.clone(), check }, &FileSeen { path, look });
+        let judged = interpret_file(&FileValidation { path: path.clone(), check }, &FileObservation { path, look });
         (judged.category, judged.reason)
     }
 
@@ -168,11 +168,11 @@ mod tests {
     fn a_file_that_is_not_there_satisfies_no_check() {
         for check in checks() {
             let word = check.word();
-            for look in [FileLook::Missing, FileLook::Refused("it is not a regular file".to_owned())] {
+            for look in [FileState::Missing, FileState::Refused("it is not a regular file".to_owned())] {
                 let (category, reason) = judge(check.clone(), look);
                 assert_eq!(category, CategoryCode::FileMissing, "{word}: {reason}");
             }
-            assert_eq!(judge(check.clone(), FileLook::OutOfTime).0, CategoryCode::TimedOut, "{word}");
+            assert_eq!(judge(check.clone(), FileState::OutOfTime).0, CategoryCode::TimedOut, "{word}");
         }
     }
 

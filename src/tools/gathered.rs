@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashSet};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
-use crate::model::{Diagnostic, FindingLevel, Unlisted};
+use crate::model::{Diagnostic, FindingLevel, UnlistedFindings};
 
 /// So many of each level are kept, so that warnings never take the place of errors.
 const LISTED: usize = 2000;
@@ -21,7 +21,7 @@ pub(super) struct Gathered {
     /// Those that are kept, in order.
     pub(super) listed: Vec<Diagnostic>,
     /// What is known of the others.
-    pub(super) unlisted: Unlisted,
+    pub(super) unlisted: UnlistedFindings,
     text: usize,
     listed_of: BTreeMap<FindingLevel, usize>,
     listed_files: HashSet<u64>,
@@ -95,7 +95,7 @@ impl Gathered {
     }
 
     /// Ends the gathering.
-    pub(super) fn finish(mut self) -> (Vec<Diagnostic>, Unlisted) {
+    pub(super) fn finish(mut self) -> (Vec<Diagnostic>, UnlistedFindings) {
         self.unlisted.files = self.other_files.difference(&self.listed_files).count() as u64;
         (self.listed, self.unlisted)
     }

@@ -144,7 +144,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::model::{DurationMs, HealthSeen, PortHolder, PortSeen, ResponseChecks, Timestamp};
+    use crate::model::{DurationMs, HealthObservation, PortHolder, PortObservation, ResponseChecks, Timestamp};
 
     fn request() -> HttpRequest {
         HttpRequest::get("http://localhost:3000/api/v1/quotes?token=hush")
@@ -229,7 +229,7 @@ mod tests {
     #[test]
     fn what_was_not_answered_is_an_error_with_the_systems_name_and_causes_that_were_seen() {
         let holder = PortHolder { pid: Some(7), argv: vec!["node".to_owned()], user: "dev".to_owned() };
-        let health = HealthSeen {
+        let health = HealthObservation {
             target: "http://localhost:3000/healthz".to_owned(),
             result: HealthResult::ConnectionRefused,
             detail: Some("nobody listens".to_owned()),
@@ -237,13 +237,13 @@ mod tests {
         };
         let seen = |port| Some(Diagnosis { health: Some(health.clone()), port: Some(port), resolution: None });
         let of = |diagnosis| Exchange { diagnosis, ..exchange(ExchangeOutcome::Unanswered(refused())) };
-        let free = interpret_exchange(&request(), &of(seen(PortSeen { port: 3000, holders: Vec::new() })));
+        let free = interpret_exchange(&request(), &of(seen(PortObservation { port: 3000, holders: Vec::new() })));
         assert_eq!((free.category, free.error_type.as_deref()), (CategoryCode::NoAnswer, Some("ECONNREFUSED")));
         assert_eq!(
             free.causes,
             ["Nobody listens on port 3000", "The service at http://localhost:3000/healthz is not healthy: nobody listens"]
         );
-        let held = interpret_exchange(&request(), &of(seen(PortSeen { port: 3000, holders: vec![holder] })));
+        let held = interpret_exchange(&request(), &of(seen(PortObservation { port: 3000, holders: vec![holder] })));
         assert_eq!(held.causes[0], "Port 3000 is held by `node` (pid 7, user dev)");
         let unseen = interpret_exchange(&request(), &of(None));
         assert_eq!(unseen.causes, ["connect ECONNREFUSED 127.0.0.1:3000"]);

@@ -38,7 +38,7 @@ mod subcommands;
 mod table;
 mod tsc;
 
-pub(crate) use checker_call::call_of;
+pub(crate) use checker_call::find_arguments;
 pub(crate) use discover::{FoundCheck, FoundChecks, FoundPolicy, command_text, find_checks, policy_of_command, policy_of_script};
 pub use file_validation::interpret_file;
 pub use http_answer::interpret_exchange;

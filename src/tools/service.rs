@@ -2,7 +2,7 @@
 //! and went on until it was stopped.
 
 use crate::model::{
-    ActionEnd, CategoryCode, CommandLine, Ended, Interpretation, PortHolder, Service, StopReason, StopStage, StreamExcerpt,
+    ActionEnd, CategoryCode, CommandLine, EndedAction, Interpretation, PortHolder, Service, StopReason, StopStage, StreamExcerpt,
 };
 use crate::tools::ansi::plain_text;
 use crate::tools::interpret::{Input, interpret};
@@ -92,7 +92,7 @@ fn stopped(input: &ServiceInput<'_>, stage: StopStage) -> Interpretation {
 }
 
 /// Returns why the command that looks at a service says that it is not ready; none: it is.
-pub fn health_of_command(command: &CommandLine, ended: &Ended) -> Option<String> {
+pub fn health_of_command(command: &CommandLine, ended: &EndedAction) -> Option<String> {
     let how = match &ended.end {
         ActionEnd::Exited { code: 0 } => return None,
         ActionEnd::Exited { code } => format!("ended with exit status {code}"),

@@ -67,7 +67,7 @@ impl Renewal<'_> {
     ) -> io::Result<Option<Arc<Directory>>> {
         let directory = open_below(self.look.root.as_fd(), &place.path)?;
         let rules = previous.rules.as_ref().map(|rules| &rules.compiled);
-        let scope = self.look.matcher.narrow(&place.above, place.standing, rules);
+        let scope = self.look.matcher.narrow(&place.above, place.membership, rules);
         let mut changes = Changes::new();
         for (name, below) in &touched.below {
             let mut path = place.path.clone();
@@ -97,20 +97,20 @@ impl Renewal<'_> {
             Err(_) => return None,
         };
         let is_directory = is_directory(&stat);
-        let standing = self.look.matcher.standing_of(scope, &path, is_directory);
+        let membership = self.look.matcher.membership_of(scope, &path, is_directory);
         if !is_directory {
-            let is_in = standing.belongs();
+            let is_in = membership.belongs();
             let mut look = || self.look.read_entry(directory, &name, &stat, known, &mut self.buffer);
             return Some(if is_in { look() } else { EntryRead::Nothing });
         }
-        if !standing.is_walked() {
+        if !membership.is_walked() {
             return Some(EntryRead::Nothing);
         }
         if is_too_deep(&path) {
             return Some(EntryRead::Content(Content::Unreadable(EntryKind::Directory, None)));
         }
         let previous = known.and_then(|node| node.content.directory()).cloned();
-        let renewed = self.renew(DirectoryToRead { path, above: scope.clone(), standing, previous }, touched);
+        let renewed = self.renew(DirectoryToRead { path, above: scope.clone(), membership, previous }, touched);
         Some(to_content(renewed).map_or(EntryRead::Nothing, EntryRead::Content))
     }
 }

@@ -32,7 +32,7 @@ pub(super) struct DirectoryToRead {
     pub(super) path: Vec<u8>,
     /// The rules that apply in the directory above; for the root, those that apply without rules files.
     pub(super) above: RulesScope,
-    pub(super) standing: TreeMembership,
+    pub(super) membership: TreeMembership,
     /// This directory in the previous index.
     pub(super) previous: Option<Arc<Directory>>,
 }
@@ -71,13 +71,13 @@ pub(super) enum EntryRead {
 impl TreeReader<'_> {
     /// Returns the root directory, to be read.
     pub(super) fn top(&self, previous: Option<Arc<Directory>>) -> DirectoryToRead {
-        DirectoryToRead { path: Vec::new(), above: self.matcher.bare_scope(), standing: TreeMembership::In, previous }
+        DirectoryToRead { path: Vec::new(), above: self.matcher.bare_scope(), membership: TreeMembership::In, previous }
     }
 
     /// Reads a directory. `buffer` is for the content of files; it is allocated when the first file is read.
     pub(super) fn read_directory(&self, place: DirectoryToRead, buffer: &mut Vec<u8>) -> io::Result<DirectoryRead> {
         let (directory, listing) = list(open_below(self.root.as_fd(), &place.path)?)?;
-        let DirectoryToRead { mut path, above, standing, previous } = place;
+        let DirectoryToRead { mut path, above, membership, previous } = place;
         let mut found = DirectoryRead {
             rules: None,
             entries: Vec::with_capacity(listing.len()),
@@ -85,27 +85,34 @@ impl TreeReader<'_> {
             below: Vec::new(),
             previous,
         };
-        if standing.reads_rules() {
+        if membership.reads_rules() {
             self.read_rules_files(directory.as_fd(), &listing, &path, &mut found);
         }
-        let scope = self.matcher.narrow(&above, standing, found.rules.as_ref().map(|rules| &rules.compiled));
+        let scope = self.matcher.narrow(&above, membership, found.rules.as_ref().map(|rules| &rules.compiled));
         let parent_length = path.len();
         for position in 0..listing.len() {
             let name = listing.name(position);
             path.truncate(parent_length);
             push_name(&mut path, name.to_bytes());
             let is_directory = listing.is_directory(position);
-            let standing = self.matcher.standing_of(&scope, &path, is_directory);
-            if is_directory && standing.is_walked() {
-                self.enter_directory(&path, name, &scope, standing, &mut found);
-            } else if !is_directory && standing.belongs() {
+            let membership = self.matcher.membership_of(&scope, &path, is_directory);
+            if is_directory && membership.is_walked() {
+                self.enter_directory(&path, name, &scope, membership, &mut found);
+            } else if !is_directory && membership.belongs() {
                 self.take_entry(directory.as_fd(), name, &mut found, buffer);
             }
         }
         Ok(found)
     }
 
-    fn enter_directory(&self, path: &[u8], name: &CStr, scope: &RulesScope, standing: TreeMembership, found: &mut DirectoryRead) {
+    fn enter_directory(
+        &self,
+        path: &[u8],
+        name: &CStr,
+        scope: &RulesScope,
+        membership: TreeMembership,
+        found: &mut DirectoryRead,
+    ) {
         let name = name.to_bytes();
         if is_too_deep(path) {
             let content = Content::Unreadable(EntryKind::Directory, None);
@@ -113,7 +120,7 @@ impl TreeReader<'_> {
             return;
         }
         let known = found.previous.as_ref().and_then(|previous| previous.find(name)?.content.directory());
-        let place = DirectoryToRead { path: path.to_owned(), above: scope.clone(), standing, previous: known.cloned() };
+        let place = DirectoryToRead { path: path.to_owned(), above: scope.clone(), membership, previous: known.cloned() };
         found.below.push(place);
         found.entries.push(FoundEntry::Below(name.into()));
     }

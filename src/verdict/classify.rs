@@ -48,7 +48,8 @@ pub fn classify(facts: &ActionFacts<'_>) -> ActionJudgement {
         (code, doubt) = (missing, Some(words));
         missing_tests = facts.history.missing_tests();
     }
-    let mut outcome = if code == CategoryCode::Findings { of_findings(facts) } else { of_row(row_of(code), doubt, facts) };
+    let mut outcome =
+        if code == CategoryCode::Findings { judge_by_findings(facts) } else { judge_by_row(row_of(code), doubt, facts) };
     outcome.classification.missing_tests = missing_tests;
     if facts.action.phase == ActionPhase::Prerequisite && outcome.classification.category != ResultType::Success {
         rewrite_prerequisite(&mut outcome, facts.action);
@@ -59,7 +60,7 @@ pub fn classify(facts: &ActionFacts<'_>) -> ActionJudgement {
 /// Returns the interpreted category, or another one if a fact contradicts it, with the explanation.
 fn proven_category(facts: &ActionFacts<'_>) -> (CategoryCode, Option<String>) {
     let said = facts.interpretation.category;
-    if let Some(proven) = services::proven(facts.action, facts.end, said) {
+    if let Some(proven) = services::judge_service_claim(facts.action, facts.end, said) {
         return proven;
     }
     // A review without a verdict is never a success, however the process ended.
@@ -146,7 +147,7 @@ fn is_expected(expected: &[i32], exit_code: i32) -> bool {
     if expected.is_empty() { exit_code == 0 } else { expected.contains(&exit_code) }
 }
 
-fn of_row(row: &CategoryRow, doubt: Option<String>, facts: &ActionFacts<'_>) -> ActionJudgement {
+fn judge_by_row(row: &CategoryRow, doubt: Option<String>, facts: &ActionFacts<'_>) -> ActionJudgement {
     let reason = doubt.or_else(|| ended_by_the_run(facts)).unwrap_or_else(|| facts.interpretation.reason.clone());
     let debt = debt_of_row(row, facts, &reason);
     let mut classification = Classification::plain(row.result, row.code, reason);
@@ -232,7 +233,7 @@ fn mark_validation(outcome: &mut ActionJudgement, facts: &ActionFacts<'_>) {
     }
 }
 
-fn of_findings(facts: &ActionFacts<'_>) -> ActionJudgement {
+fn judge_by_findings(facts: &ActionFacts<'_>) -> ActionJudgement {
     let tool = facts.action.tool.report_name();
     let words = words_for(tool);
     let judged = judge_findings(facts.interpretation, &policy_of(facts.action), &words, facts.end.exit_code());

@@ -8,7 +8,7 @@ use crate::verdict::classify::ActionFacts;
 use crate::verdict::limits;
 use crate::verdict::policy::JudgedFindings;
 use crate::verdict::rows::CategoryRow;
-use crate::verdict::wording::{Words, counted};
+use crate::verdict::wording::{FindingWords, counted};
 
 /// Returns the debt of an outcome that depends on its category's row only; `reason` is that of the classification.
 pub(in crate::verdict) fn debt_of_row(row: &CategoryRow, facts: &ActionFacts<'_>, reason: &str) -> DebtGeneration {
@@ -35,7 +35,7 @@ pub(in crate::verdict) fn debt_of_row(row: &CategoryRow, facts: &ActionFacts<'_>
 }
 
 /// Returns the debt of a validation tool's findings.
-pub(in crate::verdict) fn debt_of_findings(judged: &JudgedFindings, words: &Words) -> DebtGeneration {
+pub(in crate::verdict) fn debt_of_findings(judged: &JudgedFindings, words: &FindingWords) -> DebtGeneration {
     let Some(severity) = judged.cell.debt else {
         return DebtGeneration::none(judged.applied.reason.clone());
     };
@@ -95,7 +95,7 @@ fn describe_failures(debt: &mut DebtGeneration, results: &TestResults) {
     debt.specific_line = first.line;
 }
 
-fn findings_title(judged: &JudgedFindings, words: &Words) -> String {
+fn findings_title(judged: &JudgedFindings, words: &FindingWords) -> String {
     let (found, display) = (judged.summary, words.display);
     if found.errors == 0 {
         let note = if judged.applied.blocking { "" } else { " (non-blocking)" };
@@ -119,7 +119,7 @@ fn across(files: u64) -> String {
     if files == 0 { String::new() } else { format!(" across {}", counted(files, "file")) }
 }
 
-fn findings_fix(judged: &JudgedFindings, words: &Words) -> String {
+fn findings_fix(judged: &JudgedFindings, words: &FindingWords) -> String {
     if judged.summary.errors == 0 && !judged.applied.blocking {
         return format!("Address {} warnings when convenient", words.display);
     }

@@ -5,7 +5,7 @@ use crate::verdict::completion::RunVerdict;
 
 /// The state of a task's cycle when a command ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum CycleStanding {
+pub enum CyclePosition {
     /// No cycle was started when the run began, so routes are advice only.
     OutsideCycle,
     /// The task is inside a started cycle.
@@ -14,7 +14,7 @@ pub enum CycleStanding {
     Paused,
 }
 
-impl CycleStanding {
+impl CyclePosition {
     /// Returns the standing of a task, from whether a cycle was started when the run began and from the state after the run.
     ///
     /// The state after the run is not enough, because a passing REFACTOR ends the cycle.
@@ -30,7 +30,7 @@ impl CycleStanding {
 /// Returns the exit of a command. If several codes apply, the order is 4, 5, 3 (inside a started cycle), 1, 0 (G5).
 ///
 /// The code of an interrupted run is 130. A caller that knows the signal was SIGTERM uses 143 instead.
-pub fn command_exit(verdict: &RunVerdict, route: Option<&RouteEntry>, standing: CycleStanding) -> CommandExit {
+pub fn command_exit(verdict: &RunVerdict, route: Option<&RouteEntry>, standing: CyclePosition) -> CommandExit {
     match verdict.overall_status {
         OverallStatus::SpecificationError => return CommandExit::SpecificationWrong,
         OverallStatus::Moved | OverallStatus::Superseded => return CommandExit::NoFreshVerdict,
@@ -38,9 +38,9 @@ pub fn command_exit(verdict: &RunVerdict, route: Option<&RouteEntry>, standing: 
         OverallStatus::Success | OverallStatus::PartialSuccess | OverallStatus::Failed => {}
     }
     let in_cycle = match standing {
-        CycleStanding::OutsideCycle => false,
-        CycleStanding::InCycle => true,
-        CycleStanding::Paused => return CommandExit::PersonNeeded,
+        CyclePosition::OutsideCycle => false,
+        CyclePosition::InCycle => true,
+        CyclePosition::Paused => return CommandExit::PersonNeeded,
     };
     if in_cycle && route.is_some_and(|entry| entry.destination.requires_human) {
         return CommandExit::PersonNeeded;

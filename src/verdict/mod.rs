@@ -26,6 +26,6 @@ mod wording;
 pub use classify::{ActionFacts, classify, judge_invalid};
 pub use completion::{ActionCounts, RunFlow, RunVerdict, judge_run};
 pub use criteria::{SeenAction, SeenAnswer, SeenFile, judge_criteria};
-pub use exit::{CycleStanding, command_exit};
+pub use exit::{CyclePosition, command_exit};
 pub use history::{PassedBefore, TestHistory, VanishedTests};
-pub use rows::{READY, SummaryWords, is_explained_by_output, is_settled, summary_words};
+pub use rows::{READY, SummaryWords, is_determined_by_inputs, is_explained_by_output, summary_words};

@@ -2,15 +2,15 @@
 
 use crate::model::{
     BlockOn, Blocking, Diagnostic, DiagnosticSummary, FindingLevel, Interpretation, PolicyApplied, ResultType, Severity,
-    ToolPolicy, Unlisted, WarningsExit,
+    ToolPolicy, UnlistedFindings, WarningsExit,
 };
-use crate::verdict::wording::{Words, plural};
+use crate::verdict::wording::{FindingWords, plural};
 
 /// A tool's findings after the policy was applied.
 #[derive(Debug, Clone)]
 pub(in crate::verdict) struct JudgedFindings {
     /// The cell of the table that decided.
-    pub(in crate::verdict) cell: &'static Cell,
+    pub(in crate::verdict) cell: &'static PolicyCell,
     pub(in crate::verdict) applied: PolicyApplied,
     pub(in crate::verdict) diagnostics: Vec<Diagnostic>,
     pub(in crate::verdict) summary: DiagnosticSummary,
@@ -19,7 +19,7 @@ pub(in crate::verdict) struct JudgedFindings {
 /// One cell of table R3. In `reason`, `{errors}`, `{warnings}`, `{tool}` and `{limit}` stand for what was counted, and
 /// `{error_noun}`, `{warning_noun}` for the noun in its number.
 #[derive(Debug)]
-pub(in crate::verdict) struct Cell {
+pub(in crate::verdict) struct PolicyCell {
     pub(in crate::verdict) result: ResultType,
     pub(in crate::verdict) blocking: Blocking,
     pub(in crate::verdict) severity: Option<Severity>,
@@ -30,28 +30,29 @@ pub(in crate::verdict) struct Cell {
 /// One row of table R3. Without `over_limit`, `maxWarnings` is ignored (C25).
 struct Row {
     block_on: BlockOn,
-    errors: Cell,
-    warnings: Cell,
-    over_limit: Option<Cell>,
+    errors: PolicyCell,
+    warnings: PolicyCell,
+    over_limit: Option<PolicyCell>,
 }
 
-const fn blocks(severity: Severity, debt: Severity, reason: &'static str) -> Cell {
+const fn blocks(severity: Severity, debt: Severity, reason: &'static str) -> PolicyCell {
     let result = ResultType::ValidationFailure;
-    Cell { result, blocking: Blocking::Blocks, severity: Some(severity), debt: Some(debt), reason }
+    PolicyCell { result, blocking: Blocking::Blocks, severity: Some(severity), debt: Some(debt), reason }
 }
 
-const fn allows(severity: Severity, reason: &'static str) -> Cell {
+const fn allows(severity: Severity, reason: &'static str) -> PolicyCell {
     let result = ResultType::ValidationFailure;
-    Cell { result, blocking: Blocking::Allowed, severity: Some(severity), debt: Some(severity), reason }
+    PolicyCell { result, blocking: Blocking::Allowed, severity: Some(severity), debt: Some(severity), reason }
 }
 
-const fn passes(reason: &'static str) -> Cell {
-    Cell { result: ResultType::Success, blocking: Blocking::Allowed, severity: None, debt: None, reason }
+const fn passes(reason: &'static str) -> PolicyCell {
+    PolicyCell { result: ResultType::Success, blocking: Blocking::Allowed, severity: None, debt: None, reason }
 }
 
 /// The findings are warnings, so the verdict's severity is HIGH and the debt's is MEDIUM (C27).
-const OVER_LIMIT: Cell = blocks(Severity::High, Severity::Medium, "{warnings} {warning_noun} exceeds maxWarnings ({limit})");
-const REFUSED_BY_TOOL: Cell = blocks(
+const OVER_LIMIT: PolicyCell =
+    blocks(Severity::High, Severity::Medium, "{warnings} {warning_noun} exceeds maxWarnings ({limit})");
+const REFUSED_BY_TOOL: PolicyCell = blocks(
     Severity::High,
     Severity::Medium,
     "{warnings} {tool} {warning_noun}, more than the tool itself allows (it exited with a failure)",
@@ -59,7 +60,7 @@ const REFUSED_BY_TOOL: Cell = blocks(
 const BOTH_BLOCK: &str = "{errors} {error_noun}, {warnings} {warning_noun} (BLOCK_ON_ERRORS_AND_WARNINGS)";
 const WARN_ONLY: &str = "{errors} {error_noun}, {warnings} {warning_noun} (WARN_ONLY)";
 const IGNORED: &str = "Validation issues ignored (NEVER policy)";
-const NOTHING_FOUND: Cell = passes("No validation issues");
+const NOTHING_FOUND: PolicyCell = passes("No validation issues");
 
 /// Table R3: for each strategy, the decision for every combination of findings.
 const TABLE: [Row; 5] = [
@@ -94,7 +95,7 @@ const TABLE: [Row; 5] = [
 pub(in crate::verdict) fn judge_findings(
     interpretation: &Interpretation,
     policy: &ToolPolicy,
-    words: &Words,
+    words: &FindingWords,
     exit_code: Option<i32>,
 ) -> JudgedFindings {
     let raw = raw_summary(interpretation);
@@ -113,7 +114,7 @@ pub(in crate::verdict) fn raw_summary(interpretation: &Interpretation) -> Diagno
     interpretation.counts_override.unwrap_or_else(counted)
 }
 
-fn choose(policy: &ToolPolicy, found: DiagnosticSummary, tool_refused_warnings: bool) -> &'static Cell {
+fn choose(policy: &ToolPolicy, found: DiagnosticSummary, tool_refused_warnings: bool) -> &'static PolicyCell {
     let row = TABLE.iter().find(|row| row.block_on == policy.block_on).expect("the table has a row per strategy");
     if found.errors > 0 {
         return &row.errors;
@@ -162,10 +163,10 @@ fn apply_rules(interpretation: &Interpretation, policy: &ToolPolicy) -> (Vec<Dia
 
 /// Applies the policy to findings of which only the counts are known. Returns the dropped ones, the remaining ones, and how many
 /// of these were promoted.
-fn judge_unlisted(unlisted: &Unlisted, policy: &ToolPolicy) -> (Unlisted, Unlisted, u64) {
+fn judge_unlisted(unlisted: &UnlistedFindings, policy: &ToolPolicy) -> (UnlistedFindings, UnlistedFindings, u64) {
     let is_in = |rules: &[String], rule: &Option<String>| rule.as_ref().is_some_and(|rule| rules.contains(rule));
-    let mut dropped = Unlisted::default();
-    let mut kept = Unlisted { files: unlisted.files, ..Unlisted::default() };
+    let mut dropped = UnlistedFindings::default();
+    let mut kept = UnlistedFindings { files: unlisted.files, ..UnlistedFindings::default() };
     let mut promoted = 0;
     for ((level, rule), count) in &unlisted.by_rule {
         if is_in(&policy.ignored_rules, rule) {

@@ -56,7 +56,7 @@ pub(in crate::verdict) struct CategoryRow {
     pub(in crate::verdict) recoverable: Option<&'static str>,
     summary: SummaryWords,
     shows_output: bool,
-    is_settled: bool,
+    is_determined_by_inputs: bool,
 }
 
 pub(in crate::verdict) fn row_of(code: CategoryCode) -> &'static CategoryRow {
@@ -78,8 +78,8 @@ pub fn is_explained_by_output(code: CategoryCode) -> bool {
 ///
 /// Tests that cannot be collected usually miss a package, and packages may be installed outside of the digest. A review is always
 /// asked for again, because an approval is valid only for what was reviewed.
-pub fn is_settled(code: CategoryCode) -> bool {
-    row_of(code).is_settled
+pub fn is_determined_by_inputs(code: CategoryCode) -> bool {
+    row_of(code).is_determined_by_inputs
 }
 
 /// Returns all rows, for tests of the whole table.
@@ -109,7 +109,7 @@ const SUCCESS: CategoryRow = CategoryRow {
     recoverable: None,
     summary: SummaryWords::CodeName,
     shows_output: false,
-    is_settled: false,
+    is_determined_by_inputs: false,
 };
 
 const TEST_FAILURE: CategoryRow = CategoryRow {
@@ -151,7 +151,7 @@ const ANSWER_FAILURE: CategoryRow = CategoryRow { agent: AgentWord::ImplementFix
 
 /// One row per code, in the order of [`CategoryCode`]; the compiler checks that below.
 const ROWS: [CategoryRow; 46] = [
-    CategoryRow { code: CategoryCode::TestsPassed, tests_ran: true, is_settled: true, ..SUCCESS },
+    CategoryRow { code: CategoryCode::TestsPassed, tests_ran: true, is_determined_by_inputs: true, ..SUCCESS },
     CategoryRow {
         code: CategoryCode::TestsFailed,
         tests_ran: true,
@@ -159,7 +159,7 @@ const ROWS: [CategoryRow; 46] = [
         title: "Test Failure",
         agent: AgentWord::ImplementFix,
         message: "Tests fail. Change the implementation until they pass, then request a retest.",
-        is_settled: true,
+        is_determined_by_inputs: true,
         ..TEST_FAILURE
     },
     CategoryRow {
@@ -187,11 +187,21 @@ const ROWS: [CategoryRow; 46] = [
         debt: Ok((DebtCategory::ValidationMissing, Severity::Medium)),
         title: "Coverage Below Target",
         message: "All tests pass, coverage is below its target. Add tests; the implementation is not at fault.",
-        is_settled: true,
+        is_determined_by_inputs: true,
         ..TEST_FAILURE
     },
-    CategoryRow { code: CategoryCode::NoTestsCollected, title: "No Tests Collected", is_settled: true, ..TEST_FAILURE },
-    CategoryRow { code: CategoryCode::NoTestsExecuted, title: "No Tests Executed", is_settled: true, ..TEST_FAILURE },
+    CategoryRow {
+        code: CategoryCode::NoTestsCollected,
+        title: "No Tests Collected",
+        is_determined_by_inputs: true,
+        ..TEST_FAILURE
+    },
+    CategoryRow {
+        code: CategoryCode::NoTestsExecuted,
+        title: "No Tests Executed",
+        is_determined_by_inputs: true,
+        ..TEST_FAILURE
+    },
     CategoryRow {
         code: CategoryCode::MaxWarnings,
         tests_ran: true,
@@ -199,7 +209,7 @@ const ROWS: [CategoryRow; 46] = [
         title: "Too Many Warnings",
         agent: AgentWord::FixCode,
         message: "All tests pass with more warnings than the run allows. Mend what warns.",
-        is_settled: true,
+        is_determined_by_inputs: true,
         ..TEST_FAILURE
     },
     CategoryRow {
@@ -322,11 +332,16 @@ const ROWS: [CategoryRow; 46] = [
         agent: AgentWord::FixCode,
         message: "The tool found issues. Mend them, then request a retest.",
         shows_output: true,
-        is_settled: true,
+        is_determined_by_inputs: true,
         ..SUCCESS
     },
-    CategoryRow { code: CategoryCode::Clean, summary: SummaryWords::Fixed("clean"), is_settled: true, ..SUCCESS },
-    CategoryRow { code: CategoryCode::ExpectedExit, summary: SummaryWords::Fixed("done"), is_settled: true, ..SUCCESS },
+    CategoryRow { code: CategoryCode::Clean, summary: SummaryWords::Fixed("clean"), is_determined_by_inputs: true, ..SUCCESS },
+    CategoryRow {
+        code: CategoryCode::ExpectedExit,
+        summary: SummaryWords::Fixed("done"),
+        is_determined_by_inputs: true,
+        ..SUCCESS
+    },
     CategoryRow {
         code: CategoryCode::UnexpectedExit,
         error_type: Some("UNEXPECTED_EXIT"),
@@ -336,7 +351,7 @@ const ROWS: [CategoryRow; 46] = [
         recoverable: Some("Read the command's output in the log"),
         summary: SummaryWords::ExitCode { before: "exit", without: "failed" },
         shows_output: true,
-        is_settled: true,
+        is_determined_by_inputs: true,
         ..EXECUTION_ERROR
     },
     CategoryRow {

@@ -3,7 +3,11 @@
 use crate::model::{Action, ActionEnd, CategoryCode, StopReason};
 
 /// Returns the category of a service and the contradicting fact; none: the general rules apply.
-pub(super) fn proven(action: &Action, end: &ActionEnd, said: CategoryCode) -> Option<(CategoryCode, Option<String>)> {
+pub(super) fn judge_service_claim(
+    action: &Action,
+    end: &ActionEnd,
+    said: CategoryCode,
+) -> Option<(CategoryCode, Option<String>)> {
     let of_services = matches!(said, CategoryCode::Served | CategoryCode::ServiceEnded | CategoryCode::ServiceNotReady);
     let is_success =
         matches!(said, CategoryCode::TestsPassed | CategoryCode::Clean | CategoryCode::ExpectedExit | CategoryCode::Findings);
@@ -30,7 +34,7 @@ mod tests {
     fn a_service_has_served_only_where_we_stopped_it_after_the_checks() {
         let stopped = |reason| ActionEnd::Stopped { reason, stage: StopStage::Sigterm };
         let (service, exited) = (service(), ActionEnd::Exited { code: 0 });
-        let code = |end: &ActionEnd, said| proven(&service, end, said).map(|(code, _)| code);
+        let code = |end: &ActionEnd, said| judge_service_claim(&service, end, said).map(|(code, _)| code);
         assert_eq!(code(&stopped(StopReason::ChecksOver), CategoryCode::Served), Some(CategoryCode::Served));
         for said in [CategoryCode::Served, CategoryCode::ExpectedExit, CategoryCode::Clean, CategoryCode::ServiceEnded] {
             assert_eq!(code(&exited, said), Some(CategoryCode::ServiceEnded), "{said:?}");
@@ -46,7 +50,10 @@ mod tests {
     fn no_other_action_has_served() {
         let plain = Action { service: None, ..service() };
         let end = ActionEnd::Exited { code: 0 };
-        assert_eq!(proven(&plain, &end, CategoryCode::Served).map(|(code, _)| code), Some(CategoryCode::Inconsistent));
-        assert_eq!(proven(&plain, &end, CategoryCode::ExpectedExit), None);
+        assert_eq!(
+            judge_service_claim(&plain, &end, CategoryCode::Served).map(|(code, _)| code),
+            Some(CategoryCode::Inconsistent)
+        );
+        assert_eq!(judge_service_claim(&plain, &end, CategoryCode::ExpectedExit), None);
     }
 }

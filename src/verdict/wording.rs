@@ -7,7 +7,7 @@ use crate::verdict::agent::AgentWord;
 
 /// The texts about one tool's findings.
 #[derive(Debug)]
-pub(in crate::verdict) struct Words {
+pub(in crate::verdict) struct FindingWords {
     pub(in crate::verdict) report_name: &'static str,
     /// The tool's name for display.
     pub(in crate::verdict) display: &'static str,
@@ -28,7 +28,7 @@ pub(in crate::verdict) struct Words {
 }
 
 /// The common texts of type checkers. Their errors are found before the code runs.
-const TYPES: Words = Words {
+const TYPES: FindingWords = FindingWords {
     error: "Type Error",
     errors: "type errors",
     error_issue: "TYPE_ERROR",
@@ -38,10 +38,11 @@ const TYPES: Words = Words {
 };
 
 /// The common texts of linters (C40).
-const LINT: Words = Words { error_issue: "LINT_ERROR", warning_issue: "LINT_WARNING", debt: DebtCategory::Refactor, ..ANY };
+const LINT: FindingWords =
+    FindingWords { error_issue: "LINT_ERROR", warning_issue: "LINT_WARNING", debt: DebtCategory::Refactor, ..ANY };
 
 /// The texts for a validation tool without a row of its own.
-const ANY: Words = Words {
+const ANY: FindingWords = FindingWords {
     report_name: "",
     display: "Validation",
     error: "Error",
@@ -56,7 +57,7 @@ const ANY: Words = Words {
 };
 
 /// The common texts of formatters.
-const FORMATTING: Words = Words {
+const FORMATTING: FindingWords = FindingWords {
     error: "Formatting Issue",
     errors: "formatting issues",
     error_issue: "FORMAT_ERROR",
@@ -65,11 +66,11 @@ const FORMATTING: Words = Words {
 };
 
 /// The common texts of compilers and builds.
-const COMPILATION: Words =
-    Words { error: "Compilation Error", error_issue: "COMPILATION_ERROR", warning_issue: "COMPILATION_WARNING", ..ANY };
+const COMPILATION: FindingWords =
+    FindingWords { error: "Compilation Error", error_issue: "COMPILATION_ERROR", warning_issue: "COMPILATION_WARNING", ..ANY };
 
 /// Returns the words for a tool, by its name in reports.
-pub(in crate::verdict) fn words_for(report_name: &str) -> Words {
+pub(in crate::verdict) fn words_for(report_name: &str) -> FindingWords {
     let tool = Tool::ALL.into_iter().find(|tool| tool.report_name() == report_name);
     let Some((tool, facts)) = tool.and_then(|tool| Some((tool, tool.findings()?))) else { return ANY };
     let words = match facts.kind {
@@ -78,7 +79,7 @@ pub(in crate::verdict) fn words_for(report_name: &str) -> Words {
         FindingKind::Formatting => FORMATTING,
         FindingKind::Compilation => COMPILATION,
     };
-    Words {
+    FindingWords {
         report_name: tool.report_name(),
         display: facts.display,
         blocks_compilation: facts.blocks_compilation,

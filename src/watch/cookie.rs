@@ -20,7 +20,7 @@ static MADE: AtomicU64 = AtomicU64::new(0);
 
 /// Why a cookie file was made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Purpose {
+pub(super) enum CookiePurpose {
     /// To find out whether events arrive at all.
     Probe,
     /// To answer this request.
@@ -30,12 +30,12 @@ pub(super) enum Purpose {
 /// The cookie files whose events have not arrived yet.
 #[derive(Debug, Default)]
 pub(super) struct Cookies {
-    waiting: Vec<(String, Purpose)>,
+    waiting: Vec<(String, CookiePurpose)>,
 }
 
 impl Cookies {
     /// Creates a cookie file in the root and removes it at once.
-    pub(super) fn bake(&mut self, root: &Path, purpose: Purpose) -> io::Result<()> {
+    pub(super) fn create(&mut self, root: &Path, purpose: CookiePurpose) -> io::Result<()> {
         let name = format!("{COOKIE_PREFIX}{}-{}", std::process::id(), MADE.fetch_add(1, Ordering::Relaxed));
         let path = root.join(&name);
         let file =
@@ -46,13 +46,13 @@ impl Cookies {
     }
 
     /// Called for the event of a cookie file: returns its purpose and forgets it.
-    pub(super) fn heard(&mut self, name: &[u8]) -> Option<Purpose> {
+    pub(super) fn heard(&mut self, name: &[u8]) -> Option<CookiePurpose> {
         let place = self.waiting.iter().position(|(made, _)| made.as_bytes() == name)?;
         Some(self.waiting.swap_remove(place).1)
     }
 
     /// Forgets all cookies and returns their purposes.
-    pub(super) fn forget_all(&mut self) -> Vec<Purpose> {
+    pub(super) fn forget_all(&mut self) -> Vec<CookiePurpose> {
         self.waiting.drain(..).map(|(_, purpose)| purpose).collect()
     }
 

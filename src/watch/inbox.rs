@@ -8,9 +8,9 @@ use std::time::Duration;
 use notify::Event;
 
 use crate::model::{SyncId, TreePath};
-use crate::watch::account::Account;
 use crate::watch::interpret::is_noise;
-use crate::watch::ticker::Ticket;
+use crate::watch::path_event::PathEvent;
+use crate::watch::ticker::TickerTicket;
 
 /// The most events that wait for the worker. The kernel queues another 16,384. Beyond both, events are lost, which is reported as
 /// an overflow.
@@ -26,11 +26,11 @@ pub(super) enum Message {
     /// Report when hints have been sent for everything before this message.
     Sync(SyncId),
     /// Poll the directories that cannot be watched.
-    Poll(Ticket),
+    Poll(TickerTicket),
     /// Ask for a scan of the whole tree.
-    Sweep(Ticket),
+    Sweep(TickerTicket),
     /// Reply with the last event of a path.
-    Explain(TreePath, Sender<Option<Account>>),
+    Explain(TreePath, Sender<Option<PathEvent>>),
     Stop,
 }
 

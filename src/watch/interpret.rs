@@ -65,7 +65,7 @@ pub fn interpret_error(error: &notify::Error) -> RawHint {
 
 impl RawHint {
     /// Returns the event in words for people, and its path; `None` if it has no path.
-    pub(super) fn told(&self) -> Option<(&'static str, &Path)> {
+    pub(super) fn describe(&self) -> Option<(&'static str, &Path)> {
         match self {
             Self::Overflow | Self::Backend(_) => None,
             Self::Saved(path) => Some(("closed after writing", path)),

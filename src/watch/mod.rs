@@ -36,13 +36,13 @@
 //! answer that relies on the events before [`WatchHint::Synced`](crate::model::WatchHint::Synced) may miss these changes, so no
 //! verdict is ever based on it.
 
-mod account;
 mod cookie;
 mod error;
 mod filesystem;
 mod git;
 mod inbox;
 mod interpret;
+mod path_event;
 mod places;
 mod placing;
 mod polling;
@@ -56,10 +56,10 @@ mod ticker;
 mod watcher;
 mod worker;
 
-pub use account::Account;
 pub use error::WatchError;
 pub use filesystem::{EVENTLESS, Eventless, find_eventless};
 pub use git::{GIT_MARKS, GitFiles};
 pub use interpret::{RawHint, interpret, interpret_error, is_noise};
+pub use path_event::PathEvent;
 pub use rules::learn_rules_on_the_way;
 pub use watcher::{Pace, Watcher, WatcherHandle};

@@ -23,11 +23,11 @@ const LAST_WORD: Duration = Duration::from_secs(5);
 
 /// Device and inode. A watch belongs to a directory's inode, whatever its path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) struct Identity(u64, u64);
+pub(super) struct DirectoryIdentity(u64, u64);
 
 /// The result of placing a watch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Placed {
+pub(super) enum WatchPlacement {
     /// The watch was placed.
     New,
     /// The directory was watched already.
@@ -40,7 +40,7 @@ pub(super) enum Placed {
 
 /// How reliably events report the changes in a directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Ears {
+pub(super) enum EventSource {
     /// Events report every change.
     Events,
     /// Events report only some changes, because of this file system.
@@ -52,13 +52,13 @@ pub(super) struct Places {
     root: PathBuf,
     /// `None` if the limit on inotify instances is reached; then all directories are polled.
     backend: Option<Backend>,
-    watched: BTreeMap<Vec<u8>, Identity>,
+    watched: BTreeMap<Vec<u8>, DirectoryIdentity>,
     /// The path of each directory in the backend, which keeps only one path per inode.
-    paths: HashMap<Identity, Vec<u8>>,
+    paths: HashMap<DirectoryIdentity, Vec<u8>>,
     /// For each polled directory: its identity and its content at the last poll.
-    pub(super) polled: BTreeMap<Vec<u8>, (Identity, Snapshot)>,
+    pub(super) polled: BTreeMap<Vec<u8>, (DirectoryIdentity, Snapshot)>,
     /// The reliability of events for each device.
-    ears: HashMap<u64, Ears>,
+    event_source: HashMap<u64, EventSource>,
     count: Arc<AtomicUsize>,
 }
 
@@ -91,8 +91,8 @@ impl Places {
             Err(error) => return Err(error),
         };
         count.store(0, Ordering::Relaxed);
-        let (watched, paths, polled, ears) = Default::default();
-        Ok(Self { root: root.to_owned(), backend, watched, paths, polled, ears, count })
+        let (watched, paths, polled, event_source) = Default::default();
+        Ok(Self { root: root.to_owned(), backend, watched, paths, polled, event_source, count })
     }
 
     pub(super) fn has_backend(&self) -> bool {
@@ -100,14 +100,14 @@ impl Places {
     }
 
     /// Places a watch on a directory.
-    pub(super) fn place(&mut self, directory: &TreePath) -> Result<Placed, WatchError> {
+    pub(super) fn place(&mut self, directory: &TreePath) -> Result<WatchPlacement, WatchError> {
         let path = self.root.join(directory.as_path());
-        let Some(identity) = read_identity(&path) else { return Ok(Placed::NotThere) };
+        let Some(identity) = read_identity(&path) else { return Ok(WatchPlacement::NotThere) };
         let is_known = self.watched.get(directory.as_bytes()) == Some(&identity);
         if is_known && self.paths.get(&identity).is_some_and(|known| known == directory.as_bytes()) {
-            return Ok(Placed::Already);
+            return Ok(WatchPlacement::Already);
         }
-        let Some(backend) = &mut self.backend else { return Ok(Placed::LimitReached) };
+        let Some(backend) = &mut self.backend else { return Ok(WatchPlacement::LimitReached) };
         match backend.watcher.watch(&path, RecursiveMode::NonRecursive) {
             Ok(()) => {}
             Err(source) => return to_outcome(source, path),
@@ -115,14 +115,14 @@ impl Places {
         // The directory may have been replaced by a link just before the watch was placed, and inotify follows links.
         if read_identity(&path) != Some(identity) {
             let _gone = backend.watcher.unwatch(&path);
-            return Ok(Placed::NotThere);
+            return Ok(WatchPlacement::NotThere);
         }
         if let Some(replaced) = self.watched.insert(directory.as_bytes().to_vec(), identity) {
             self.paths.remove(&replaced);
         }
         self.paths.insert(identity, directory.as_bytes().to_vec());
         self.publish_count();
-        Ok(Placed::New)
+        Ok(WatchPlacement::New)
     }
 
     /// Begins to poll a directory, with its present content given as `seen`. Does nothing if the directory does not exist.
@@ -135,10 +135,10 @@ impl Places {
     }
 
     /// Returns how reliably events report the changes in a directory. Each device is asked only once.
-    pub(super) fn ears(&mut self, directory: &TreePath) -> Ears {
+    pub(super) fn event_source(&mut self, directory: &TreePath) -> EventSource {
         let path = self.root.join(directory.as_path());
-        let Some(Identity(device, _)) = read_identity(&path) else { return Ears::Events };
-        *self.ears.entry(device).or_insert_with(|| read_eventless(&path).map_or(Ears::Events, Ears::Some))
+        let Some(DirectoryIdentity(device, _)) = read_identity(&path) else { return EventSource::Events };
+        *self.event_source.entry(device).or_insert_with(|| read_eventless(&path).map_or(EventSource::Events, EventSource::Some))
     }
 
     /// Forgets the watches of a directory and of everything below it, because the backend has dropped them. Returns the other
@@ -220,16 +220,16 @@ fn at_or_below<T>(known: &BTreeMap<Vec<u8>, T>, directory: &TreePath) -> Vec<Vec
 }
 
 /// Returns the identity of the directory at a path; `None` for a link, a file or a missing path.
-fn read_identity(path: &Path) -> Option<Identity> {
+fn read_identity(path: &Path) -> Option<DirectoryIdentity> {
     let metadata = fs::symlink_metadata(path).ok().filter(Metadata::is_dir)?;
-    Some(Identity(metadata.dev(), metadata.ino()))
+    Some(DirectoryIdentity(metadata.dev(), metadata.ino()))
 }
 
-fn to_outcome(source: notify::Error, path: PathBuf) -> Result<Placed, WatchError> {
+fn to_outcome(source: notify::Error, path: PathBuf) -> Result<WatchPlacement, WatchError> {
     match &source.kind {
-        ErrorKind::PathNotFound => Ok(Placed::NotThere),
-        ErrorKind::Io(error) if is_absence(error.kind()) => Ok(Placed::NotThere),
-        ErrorKind::MaxFilesWatch => Ok(Placed::LimitReached),
+        ErrorKind::PathNotFound => Ok(WatchPlacement::NotThere),
+        ErrorKind::Io(error) if is_absence(error.kind()) => Ok(WatchPlacement::NotThere),
+        ErrorKind::MaxFilesWatch => Ok(WatchPlacement::LimitReached),
         ErrorKind::Io(_) | ErrorKind::Generic(_) | ErrorKind::WatchNotFound | ErrorKind::InvalidConfig(_) => {
             Err(WatchError::Watch { path, source })
         }

@@ -5,7 +5,7 @@ use std::os::unix::ffi::OsStrExt;
 
 use crate::model::{PollReason, TreePath, WatchHint, WatchProblem};
 use crate::watch::error::WatchError;
-use crate::watch::places::{Ears, Placed};
+use crate::watch::places::{EventSource, WatchPlacement};
 use crate::watch::rules::{RulesNews, read_rules};
 use crate::watch::worker::Worker;
 
@@ -43,7 +43,7 @@ impl Worker {
         while let Some(directory) = waiting.pop() {
             let Some(scope) = self.matcher.scope(&directory) else { continue };
             let placed = match self.place_or_poll(&directory) {
-                Ok(Placed::NotThere) => continue,
+                Ok(WatchPlacement::NotThere) => continue,
                 Ok(placed) => placed,
                 Err(error) => {
                     failure = Err(error);
@@ -52,7 +52,7 @@ impl Worker {
             };
             if scope.reads_rules()
                 && let RulesNews::Changed(file) = read_rules(&self.root, &directory, &mut self.matcher)
-                && placed == Placed::Already
+                && placed == WatchPlacement::Already
             {
                 // The event of the rules file arrives later and will find no difference, so the change is reported here.
                 self.withdraw_what_is_out(&directory);
@@ -66,26 +66,28 @@ impl Worker {
     }
 
     /// Watches one directory. Polls it if there is no watch or if events do not report every change.
-    fn place_or_poll(&mut self, directory: &TreePath) -> Result<Placed, WatchError> {
+    fn place_or_poll(&mut self, directory: &TreePath) -> Result<WatchPlacement, WatchError> {
         let placed = self.places.place(directory)?;
-        let reason = match (placed, self.places.ears(directory)) {
-            (Placed::NotThere, _) => return Ok(placed),
-            (Placed::LimitReached, _) if !self.places.has_backend() => {
+        let reason = match (placed, self.places.event_source(directory)) {
+            (WatchPlacement::NotThere, _) => return Ok(placed),
+            (WatchPlacement::LimitReached, _) if !self.places.has_backend() => {
                 self.limit("max_user_instances", |raise_to| PollReason::TooManyInstances { raise_to })
             }
-            (Placed::LimitReached, _) => {
+            (WatchPlacement::LimitReached, _) => {
                 self.limit("max_user_watches", |raise_to| PollReason::TooManyWatches { path: directory.clone(), raise_to })
             }
-            (Placed::New | Placed::Already, Ears::Some(name)) => PollReason::FileSystem { path: directory.clone(), name },
-            (Placed::New | Placed::Already, Ears::Events) if self.is_deaf() => PollReason::Deaf,
-            (Placed::New | Placed::Already, Ears::Events) => return Ok(placed),
+            (WatchPlacement::New | WatchPlacement::Already, EventSource::Some(name)) => {
+                PollReason::FileSystem { path: directory.clone(), name }
+            }
+            (WatchPlacement::New | WatchPlacement::Already, EventSource::Events) if self.has_no_events() => PollReason::Deaf,
+            (WatchPlacement::New | WatchPlacement::Already, EventSource::Events) => return Ok(placed),
         };
         self.tell_polling(reason);
         let is_new = !self.places.polled.contains_key(directory.as_bytes());
         if is_new {
             self.start_polling(directory);
         }
-        Ok(if is_new { Placed::New } else { Placed::Already })
+        Ok(if is_new { WatchPlacement::New } else { WatchPlacement::Already })
     }
 
     fn limit(&self, name: &str, reason: impl FnOnce(u64) -> PollReason) -> PollReason {
@@ -105,10 +107,10 @@ impl Worker {
         for entry in entries.flatten() {
             let path = directory.join(entry.file_name().as_bytes());
             let is_directory = entry.file_type().is_ok_and(|kind| kind.is_dir());
-            let standing = self.matcher.standing(&scope, &path, is_directory);
-            if is_directory && standing.is_walked() {
+            let membership = self.matcher.membership(&scope, &path, is_directory);
+            if is_directory && membership.is_walked() {
                 waiting.push(path);
-            } else if !is_directory && standing.belongs() && report == Report::Saves {
+            } else if !is_directory && membership.belongs() && report == Report::Saves {
                 self.tell(WatchHint::Saved(path));
             }
         }

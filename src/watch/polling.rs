@@ -7,8 +7,8 @@ use std::time::Duration;
 use crate::model::{PollReason, TreePath, WatchHint, WatchProblem};
 use crate::watch::inbox::Message;
 use crate::watch::interpret::RawHint;
-use crate::watch::places::{Ears, Placed};
-use crate::watch::stamps::{Change, Snapshot, compare, read_snapshot};
+use crate::watch::places::{EventSource, WatchPlacement};
+use crate::watch::stamps::{NameChange, Snapshot, compare, read_snapshot};
 use crate::watch::ticker::Ticker;
 use crate::watch::worker::Worker;
 
@@ -91,7 +91,7 @@ impl Worker {
 
     /// Watches directories that were polled only because of a kernel limit, as soon as the limit allows it.
     fn watch_what_can_be(&mut self) {
-        if self.is_deaf() {
+        if self.has_no_events() {
             return;
         }
         for directory in self.places.polled.keys().cloned().collect::<Vec<_>>() {
@@ -100,14 +100,14 @@ impl Worker {
                 continue;
             }
             match self.places.place(&directory) {
-                Ok(Placed::New | Placed::Already) => {
+                Ok(WatchPlacement::New | WatchPlacement::Already) => {
                     self.poll_directory(&directory);
-                    if self.places.ears(&directory) == Ears::Events {
+                    if self.places.event_source(&directory) == EventSource::Events {
                         self.places.polled.remove(directory.as_bytes());
                     }
                 }
-                Ok(Placed::NotThere) => {}
-                Ok(Placed::LimitReached) | Err(_) => return,
+                Ok(WatchPlacement::NotThere) => {}
+                Ok(WatchPlacement::LimitReached) | Err(_) => return,
             }
         }
     }
@@ -116,19 +116,19 @@ impl Worker {
         let scope = self.matcher.scope(directory)?;
         let path = self.root.join(directory.as_path());
         read_snapshot(&path, |name, is_directory| {
-            let standing = self.matcher.standing(&scope, &directory.join(name), is_directory);
-            standing.belongs() || (is_directory && standing.is_walked())
+            let membership = self.matcher.membership(&scope, &directory.join(name), is_directory);
+            membership.belongs() || (is_directory && membership.is_walked())
         })
     }
 }
 
 /// Returns the raw hint that an event for this change would have given.
-fn to_hint(path: PathBuf, change: Change) -> RawHint {
+fn to_hint(path: PathBuf, change: NameChange) -> RawHint {
     match change {
         // Polling cannot tell whether a writer still has the file open.
-        Change::Came => RawHint::Appeared(path),
-        Change::Changed => RawHint::Saved(path),
-        Change::Went => RawHint::Vanished(path),
+        NameChange::Came => RawHint::Appeared(path),
+        NameChange::Changed => RawHint::Saved(path),
+        NameChange::Went => RawHint::Vanished(path),
     }
 }
 

@@ -24,7 +24,7 @@ pub(super) type Snapshot = BTreeMap<Vec<u8>, Stamp>;
 
 /// How an entry changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Change {
+pub(super) enum NameChange {
     /// The entry is new, or a directory was replaced by a file or the other way round.
     Came,
     /// Content or mode of the entry changed.
@@ -64,14 +64,14 @@ pub(super) fn read_snapshot(directory: &Path, belongs: impl Fn(&[u8], bool) -> b
 }
 
 /// Returns the changed entries: first the removed ones, then the others, each group in the order of names.
-pub(super) fn compare(before: &Snapshot, after: &Snapshot) -> Vec<(Vec<u8>, Change)> {
-    let gone = before.keys().filter(|name| !after.contains_key(*name)).map(|name| (name.clone(), Change::Went));
+pub(super) fn compare(before: &Snapshot, after: &Snapshot) -> Vec<(Vec<u8>, NameChange)> {
+    let gone = before.keys().filter(|name| !after.contains_key(*name)).map(|name| (name.clone(), NameChange::Went));
     let rest = after.iter().filter_map(|(name, stamp)| {
         let change = match before.get(name) {
             Some(known) if known == stamp => return None,
-            Some(known) if known.is_directory || stamp.is_directory => Change::Came,
-            Some(_) => Change::Changed,
-            None => Change::Came,
+            Some(known) if known.is_directory || stamp.is_directory => NameChange::Came,
+            Some(_) => NameChange::Changed,
+            None => NameChange::Came,
         };
         Some((name.clone(), change))
     });
@@ -98,11 +98,11 @@ mod tests {
             snapshot(&[("came", file), ("file", other), ("kept", directory), ("kind", directory), ("new", stamp(true, 4))]);
         let named = |name: &str, change| (name.as_bytes().to_vec(), change);
         let expected = [
-            named("gone", Change::Went),
-            named("came", Change::Came),
-            named("file", Change::Changed),
-            named("kind", Change::Came),
-            named("new", Change::Came),
+            named("gone", NameChange::Went),
+            named("came", NameChange::Came),
+            named("file", NameChange::Changed),
+            named("kind", NameChange::Came),
+            named("new", NameChange::Came),
         ];
         assert_eq!(compare(&before, &after), expected);
         assert_eq!(compare(&after, &after), []);

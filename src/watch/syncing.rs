@@ -5,8 +5,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use crate::model::{PollReason, SyncId, TreePath, WatchHint, WatchProblem};
-use crate::watch::cookie::{COOKIE_PREFIX, Cookies, Purpose};
-use crate::watch::places::Ears;
+use crate::watch::cookie::{COOKIE_PREFIX, CookiePurpose, Cookies};
+use crate::watch::places::EventSource;
 use crate::watch::placing::Report;
 use crate::watch::worker::Worker;
 
@@ -17,11 +17,11 @@ pub(super) const EAR_TEST: Duration = Duration::from_secs(2);
 #[derive(Debug, Default)]
 pub(super) struct Syncing {
     cookies: Cookies,
-    hearing: Hearing,
+    hearing: CookieTrust,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-enum Hearing {
+enum CookieTrust {
     #[default]
     Good,
     /// The event of a cookie file did not arrive.
@@ -30,8 +30,8 @@ enum Hearing {
 
 impl Worker {
     /// Returns whether events do not arrive.
-    pub(super) fn is_deaf(&self) -> bool {
-        self.syncing.hearing == Hearing::Deaf
+    pub(super) fn has_no_events(&self) -> bool {
+        self.syncing.hearing == CookieTrust::Deaf
     }
 
     pub(super) fn awaits_cookie(&self) -> bool {
@@ -40,8 +40,8 @@ impl Worker {
 
     /// Makes a cookie file to find out whether events arrive. If it cannot be made, only the type of the file system tells.
     pub(super) fn probe(&mut self) {
-        if self.places.has_watch(&TreePath::root()) && !self.is_deaf() {
-            let _read_only = self.syncing.cookies.bake(&self.root, Purpose::Probe);
+        if self.places.has_watch(&TreePath::root()) && !self.has_no_events() {
+            let _read_only = self.syncing.cookies.create(&self.root, CookiePurpose::Probe);
         }
     }
 
@@ -52,10 +52,12 @@ impl Worker {
             self.poll_round();
         }
         let root = TreePath::root();
-        if !self.places.has_watch(&root) || self.is_deaf() {
+        if !self.places.has_watch(&root) || self.has_no_events() {
             return self.tell(WatchHint::Synced(id));
         }
-        if self.places.ears(&root) == Ears::Events && self.syncing.cookies.bake(&self.root, Purpose::Sync(id)).is_ok() {
+        if self.places.event_source(&root) == EventSource::Events
+            && self.syncing.cookies.create(&self.root, CookiePurpose::Sync(id)).is_ok()
+        {
             return;
         }
         // No file can be made in the root, or changes by others may be reported later than the cookie. A scan of the whole tree
@@ -65,32 +67,32 @@ impl Worker {
     }
 
     /// Handles the event of a cookie file. Returns whether the path is one.
-    pub(super) fn hear_cookie(&mut self, path: &Path) -> bool {
+    pub(super) fn note_cookie(&mut self, path: &Path) -> bool {
         let Ok(path) = TreePath::below(&self.root, path) else { return false };
         if !path.name().starts_with(COOKIE_PREFIX.as_bytes()) {
             return false;
         }
         match self.syncing.cookies.heard(path.name()) {
-            Some(Purpose::Sync(id)) => self.tell(WatchHint::Synced(id)),
-            Some(Purpose::Probe) | None => {}
+            Some(CookiePurpose::Sync(id)) => self.tell(WatchHint::Synced(id)),
+            Some(CookiePurpose::Probe) | None => {}
         }
-        if self.is_deaf() {
-            self.hear_again();
+        if self.has_no_events() {
+            self.trust_events_again();
         }
         true
     }
 
     /// Switches to polling everything, because the event of a cookie file did not arrive.
-    pub(super) fn go_deaf(&mut self) {
-        self.syncing.hearing = Hearing::Deaf;
+    pub(super) fn distrust_events(&mut self) {
+        self.syncing.hearing = CookieTrust::Deaf;
         self.tell_polling(PollReason::Deaf);
         self.place_or_tell(&TreePath::root(), Report::Nothing);
         self.answer_all(WatchProblem::Unsynced);
     }
 
     /// Switches back to events. The event of a cookie file arrived after all, because the machine was only busy.
-    fn hear_again(&mut self) {
-        self.syncing.hearing = Hearing::Good;
+    fn trust_events_again(&mut self) {
+        self.syncing.hearing = CookieTrust::Good;
         self.places.polled.clear();
         self.place_or_tell(&TreePath::root(), Report::Nothing);
         self.tell(WatchHint::LookAgain(WatchProblem::Unsynced));
@@ -101,8 +103,8 @@ impl Worker {
         self.tell(WatchHint::LookAgain(problem));
         for purpose in self.syncing.cookies.forget_all() {
             match purpose {
-                Purpose::Sync(id) => self.tell(WatchHint::Synced(id)),
-                Purpose::Probe => {}
+                CookiePurpose::Sync(id) => self.tell(WatchHint::Synced(id)),
+                CookiePurpose::Probe => {}
             }
         }
     }

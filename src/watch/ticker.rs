@@ -10,7 +10,7 @@ use crate::watch::inbox::{InboxHandle, Message};
 
 /// Travels with each message. While one exists, no further message is sent, so messages do not pile up before a slow worker.
 #[derive(Debug, Clone)]
-pub(super) struct Ticket(Arc<()>);
+pub(super) struct TickerTicket(Arc<()>);
 
 /// Sends messages until it is dropped; dropping it ends the thread.
 #[derive(Debug)]
@@ -20,10 +20,10 @@ pub(super) struct Ticker {
 }
 
 impl Ticker {
-    pub(super) fn start(every: Duration, inbox: InboxHandle, message: fn(Ticket) -> Message) -> io::Result<Self> {
+    pub(super) fn start(every: Duration, inbox: InboxHandle, message: fn(TickerTicket) -> Message) -> io::Result<Self> {
         let (stop, stopped) = channel::<()>();
         let work = move || {
-            let ticket = Ticket(Arc::new(()));
+            let ticket = TickerTicket(Arc::new(()));
             while stopped.recv_timeout(every) == Err(RecvTimeoutError::Timeout) {
                 if Arc::strong_count(&ticket.0) == 1 {
                     inbox.push(message(ticket.clone()));

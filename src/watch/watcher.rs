@@ -9,9 +9,9 @@ use std::time::Duration;
 
 use crate::ignore::Matcher;
 use crate::model::{SyncId, TreePath, WatchHint};
-use crate::watch::account::Account;
 use crate::watch::error::WatchError;
 use crate::watch::inbox::{InboxHandle, Message, open_inbox};
+use crate::watch::path_event::PathEvent;
 use crate::watch::worker::Worker;
 
 /// How long to wait for an answer of the worker.
@@ -51,7 +51,7 @@ impl WatcherHandle {
     }
 
     /// Returns the last event of a path and the rule that decided about it; `None` if there was none or it has been forgotten.
-    pub fn explain(&self, path: &TreePath) -> Option<Account> {
+    pub fn explain(&self, path: &TreePath) -> Option<PathEvent> {
         let (reply, answer) = channel();
         self.inbox.push(Message::Explain(path.clone(), reply));
         answer.recv_timeout(ANSWER).ok()?

@@ -8,13 +8,13 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 use std::time::Duration;
 
-use crate::ignore::{Matcher, RulesFile, Verdict};
+use crate::ignore::{IgnoreVerdict, Matcher, RulesFile};
 use crate::model::{TreePath, WatchHint, WatchProblem};
-use crate::watch::account::{Account, Recent};
 use crate::watch::cookie::sweep_up;
 use crate::watch::error::WatchError;
 use crate::watch::inbox::{Inbox, InboxHandle, Message, Received};
 use crate::watch::interpret::{RawHint, interpret, interpret_error};
+use crate::watch::path_event::{PathEvent, RecentPathEvents};
 use crate::watch::places::Places;
 use crate::watch::placing::Report;
 use crate::watch::polling::Polling;
@@ -39,7 +39,7 @@ pub(super) struct Worker {
     pub(super) syncing: Syncing,
     /// Kept because dropping it would end its thread.
     _sweeper: Option<Ticker>,
-    recent: Recent,
+    recent: RecentPathEvents,
     root_state: RootState,
     pub(super) inbox: InboxHandle,
     count: Arc<AtomicUsize>,
@@ -85,7 +85,7 @@ impl Worker {
             polling: Polling::default(),
             syncing: Syncing::default(),
             _sweeper: sweeper.transpose().map_err(|source| WatchError::Thread { source })?,
-            recent: Recent::default(),
+            recent: RecentPathEvents::default(),
             root_state: RootState::Watched,
             inbox,
             count,
@@ -119,7 +119,7 @@ impl Worker {
         match inbox.receive(timeout) {
             Received::Message(message) => return self.handle(message),
             Received::Lost => self.rearm(WatchProblem::Overflow),
-            Received::Nothing if self.root_state == RootState::Watched && self.awaits_cookie() => self.go_deaf(),
+            Received::Nothing if self.root_state == RootState::Watched && self.awaits_cookie() => self.distrust_events(),
             Received::Nothing => {}
             Received::Closed => return Next::End,
         }
@@ -167,8 +167,8 @@ impl Worker {
 
     /// Turns a raw hint into hints, by asking the file system and the matcher about its path.
     pub(super) fn follow(&mut self, hint: RawHint) {
-        if let Some((event, path)) = hint.told() {
-            if self.hear_cookie(path) {
+        if let Some((event, path)) = hint.describe() {
+            if self.note_cookie(path) {
                 return;
             }
             self.remember(event, path);
@@ -188,7 +188,7 @@ impl Worker {
     fn remember(&mut self, event: &'static str, path: &Path) {
         if let Ok(path) = TreePath::below(&self.root, path) {
             let decision = self.matcher.decide(&path, false);
-            self.recent.note(&path, Account { event, decision });
+            self.recent.note(&path, PathEvent { event, decision });
         }
     }
 
@@ -322,7 +322,7 @@ impl Worker {
     }
 
     fn belongs(&self, path: &TreePath, is_directory: bool) -> bool {
-        self.matcher.decide(path, is_directory).verdict == Verdict::In
+        self.matcher.decide(path, is_directory).verdict == IgnoreVerdict::In
     }
 
     pub(super) fn tell(&self, hint: WatchHint) {

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use crate::governance::{ConsultationRecord, ISSUE_TEMPLATE, REVIEW_PROMPT, Slug, WorkflowEvent};
-use crate::model::{ActionEnd, Digest, Ended, LimitKind, SpawnFailure};
+use crate::model::{ActionEnd, Digest, EndedAction, LimitKind, SpawnFailure};
 use crate::workflow::error::WorkflowError;
 use crate::workflow::interfaces::{Consultation, ModelRole};
 use crate::workflow::runner::WorkflowRunner;
@@ -33,7 +33,7 @@ impl WorkflowRunner<'_> {
         })
     }
 
-    fn consultation_record(&self, role: ModelRole, prompt: &str, ended: &Ended) -> ConsultationRecord {
+    fn consultation_record(&self, role: ModelRole, prompt: &str, ended: &EndedAction) -> ConsultationRecord {
         let (word, settings, pinned) = match role {
             ModelRole::Drafter => ("drafter", &self.settings.models.drafter, ISSUE_TEMPLATE),
             ModelRole::Reviewer => ("reviewer", &self.settings.models.reviewer, REVIEW_PROMPT),
@@ -59,7 +59,7 @@ impl WorkflowRunner<'_> {
         }
     }
 
-    fn explain(&self, role: ModelRole, why: &str, ended: &Ended) -> String {
+    fn explain(&self, role: ModelRole, why: &str, ended: &EndedAction) -> String {
         let name = match role {
             ModelRole::Drafter => &self.settings.models.drafter.name,
             ModelRole::Reviewer => &self.settings.models.reviewer.name,
@@ -79,7 +79,7 @@ impl WorkflowRunner<'_> {
 ///
 /// # Errors
 /// A sentence for people that says why the output does not count.
-fn parse_answer(ended: &Ended) -> Result<String, String> {
+fn parse_answer(ended: &EndedAction) -> Result<String, String> {
     let stdout = &ended.captured.stdout;
     if ended.end != (ActionEnd::Exited { code: 0 }) {
         return Err(describe(&ended.end));

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::governance::Slug;
-use crate::model::{Ended, GovernanceRecord};
+use crate::model::{EndedAction, GovernanceRecord};
 use crate::workflow::error::WorkflowError;
 
 /// The two tasks that models have.
@@ -56,7 +56,7 @@ pub trait WorkflowHost {
     ///
     /// # Errors
     /// When the model's command cannot be supervised.
-    fn consult(&mut self, consultation: &Consultation<'_>) -> Result<Ended, WorkflowError>;
+    fn consult(&mut self, consultation: &Consultation<'_>) -> Result<EndedAction, WorkflowError>;
 
     /// Runs a tool. A tool that fails is no error: the result says how it ended.
     ///

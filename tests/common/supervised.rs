@@ -53,7 +53,7 @@ pub(crate) struct Job {
 /// The end of a job, as its supervisor prints it.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Ended {
+pub(crate) struct EndedAction {
     pub(crate) end: Value,
     pub(crate) duration_ms: u64,
     pub(crate) survivors: Vec<Value>,
@@ -74,7 +74,7 @@ pub(crate) struct Supervised {
 /// supervision.
 #[must_use = "dropping it ends the supervisor"]
 pub(crate) struct Returned {
-    pub(crate) ended: Ended,
+    pub(crate) ended: EndedAction,
     process: Child,
     stdin: Option<ChildStdin>,
 }

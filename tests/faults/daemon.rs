@@ -4,7 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::common::{Kept, Project, Watch, poll};
+use crate::common::{Project, ReachedIsolation, Watch, poll};
 
 const BOUND: Duration = Duration::from_secs(60);
 
@@ -27,13 +27,13 @@ fn a_store_that_is_removed_under_the_service_is_said_and_one_that_is_put_back_is
     assert_eq!(again.status, 0, "{}", again.snapshot());
     let said = daemon.interrupt();
     assert!(
-        said.stderr.contains("Failed · exit code 70") && said.stderr.contains("No such file or directory"),
+        said.stderr.contains("failed · exit code 70") && said.stderr.contains("No such file or directory"),
         "{}",
         said.snapshot()
     );
     project.proctor(["run"]).success();
     project.proctor(["verify", "--all"]).success();
-    Kept::only(&store).check();
+    ReachedIsolation::only(&store).check();
 }
 
 #[test]

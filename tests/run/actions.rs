@@ -10,7 +10,7 @@ use proctor::project::Progress;
 use serde_json::{Value, json};
 
 use crate::common::free_port;
-use crate::run::planned::{carry_out, carry_out_and_tell, evidence, file, http};
+use crate::run::planned::{carry_out_and_tell, evidence, file, http, run_plan};
 use crate::run::{check, cleanup, prerequisite, project, result};
 use crate::seed_004::assert_like;
 
@@ -28,7 +28,7 @@ fn checks(count: usize) -> String {
 #[test]
 fn a_file_that_is_there_succeeds_with_the_keys_of_the_seed_and_a_record() {
     let project = project(&checks(2)).file("src/quote.ts", "export class QuoteService {}\n");
-    let report = carry_out(&project, |plan| {
+    let report = run_plan(&project, |plan| {
         plan.steps[0] = file(&plan.steps[0], "src/quote.ts", FileCheck::Exists);
         let content = FileCheck::ContentMatch { text: Some("QuoteService".to_owned()), regex: None };
         plan.steps[1] = file(&plan.steps[1], "src/quote.ts", content);
@@ -51,13 +51,13 @@ fn a_file_that_is_there_succeeds_with_the_keys_of_the_seed_and_a_record() {
 #[test]
 fn a_file_that_is_missing_blocks_a_step_and_keeps_the_checks_of_a_prerequisite_from_running() {
     let project = || project(&(prerequisite("there", &[]) + &checks(1)));
-    let as_step = carry_out(&project(), |plan| plan.steps[0] = file(&plan.steps[0], "none", FileCheck::Exists));
+    let as_step = run_plan(&project(), |plan| plan.steps[0] = file(&plan.steps[0], "none", FileCheck::Exists));
     let step = result(&as_step, "STEP.1");
     assert_eq!((&step["status"], &step["blocking"]), (&json!("VALIDATION_FAILURE"), &json!(true)));
     assert_eq!((&step["classification"]["validationTool"], &step["result"]["fileExists"]), (&json!("file"), &json!(false)));
     assert_eq!(step["debtGeneration"]["category"], "VALIDATION_MISSING");
     let as_prerequisite =
-        carry_out(&project(), |plan| plan.prerequisites[0] = file(&plan.prerequisites[0], "none", FileCheck::Exists));
+        run_plan(&project(), |plan| plan.prerequisites[0] = file(&plan.prerequisites[0], "none", FileCheck::Exists));
     let entry = result(&as_prerequisite, "PREREQ.1");
     assert_eq!(
         (&entry["status"], &entry["classification"]["prerequisiteType"]),
@@ -73,7 +73,7 @@ fn seed_004_detailed_example_2_a_connection_that_is_refused() {
     // The service goes on and does not listen any more: what the request of the second step meets.
     let project = project(&(server(&port, "") + &check("hide", &["--get", &port, "/hide"]) + &check("health", &[])));
     let url = format!("http://127.0.0.1:{port}/api/health");
-    let report = carry_out(&project, |plan| plan.steps[1] = http(&plan.steps[1], HttpRequest::get(&url)));
+    let report = run_plan(&project, |plan| plan.steps[1] = http(&plan.steps[1], HttpRequest::get(&url)));
     let entry = result(&report, "STEP.2");
     assert_like("example-2-execution-error", entry);
     assert_eq!((&entry["status"], &entry["classification"]["errorType"]), (&json!("EXECUTION_ERROR"), &json!("ECONNREFUSED")));
@@ -99,7 +99,7 @@ fn seed_004_detailed_example_4_a_service_whose_port_is_held_or_that_is_never_rea
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let port = listener.local_addr().expect("it is bound").port().to_string();
     let held = project(&(server(&port, "") + &checks(2)));
-    let report = carry_out(&held, |_| {});
+    let report = run_plan(&held, |_| {});
     let entry = result(&report, "PREREQ.1");
     assert_like("example-4-prerequisite-failure", entry);
     assert_eq!(
@@ -123,7 +123,7 @@ fn seed_004_detailed_example_4_a_service_whose_port_is_held_or_that_is_never_rea
     let silent = prerequisite("server", &["--stderr", "waiting for the database\n", "--sleep", LONG])
         + &format!("service = true\nready = {{ url = \"http://localhost:{port}/health\", timeout = \"300ms\" }}\n");
     let late = project(&(silent + &checks(2)));
-    let report = carry_out(&late, |_| {});
+    let report = run_plan(&late, |_| {});
     let entry = result(&report, "PREREQ.1");
     let seen = &entry["result"];
     assert_eq!((&seen["timeout"], &seen["serverOutput"]), (&json!(300), &json!("waiting for the database\n")));
@@ -138,7 +138,7 @@ fn seed_004_detailed_example_4_a_service_whose_port_is_held_or_that_is_never_rea
 fn an_answer_is_judged_and_kept_and_no_secret_is_in_any_file() {
     let port = free_port();
     let project = project(&(server(&port, "") + &checks(3)));
-    let report = carry_out(&project, |plan| {
+    let report = run_plan(&project, |plan| {
         let url = |path: &str| format!("http://127.0.0.1:{port}{path}");
         let mut right = HttpRequest::get(url("/api/v1/quotes"));
         right.headers.insert("Authorization".to_owned(), "Bearer hush".to_owned());
@@ -184,7 +184,7 @@ fn an_answer_is_judged_and_kept_and_no_secret_is_in_any_file() {
 #[test]
 fn a_script_is_run_by_its_interpreter_like_any_command() {
     let project = project(&checks(1)).file("scripts/look.sh", "echo \"looked at $1\"\nexit 3\n");
-    let report = carry_out(&project, |plan| {
+    let report = run_plan(&project, |plan| {
         let (interpreter, script) = ("sh".to_owned(), "scripts/look.sh".to_owned());
         let step = &mut plan.steps[0];
         step.command.argv = vec![interpreter.clone(), script.clone(), "it".to_owned()];
@@ -219,7 +219,7 @@ fn assert_all_ended(listener: &TcpListener) {
 fn a_request_that_is_not_answered_in_time_is_a_time_out_and_a_stop_ends_it_at_once() {
     let (address, listener) = silent();
     let late = project(&checks(1));
-    let report = carry_out(&late, |plan| {
+    let report = run_plan(&late, |plan| {
         plan.steps[0] = http(&plan.steps[0], HttpRequest::get(format!("http://{address}/")));
         plan.steps[0].timeout = Duration::from_millis(200);
     });

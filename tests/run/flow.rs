@@ -6,7 +6,7 @@ use proctor::model::{ActionId, FileCheck, Plan};
 use serde_json::{Value, json};
 
 use crate::common::{Project, WRITES_TO_SHARED};
-use crate::run::planned::{carry_out, file};
+use crate::run::planned::{file, run_plan};
 use crate::run::{check, cleanup, prerequisite, project, result};
 
 fn id(number: usize) -> ActionId {
@@ -36,7 +36,7 @@ fn flaky(failures: usize) -> Project {
 #[test]
 fn a_step_that_succeeds_at_its_third_attempt_is_a_success_and_shown_as_flaky_with_every_attempt_kept() {
     let project = flaky(2);
-    let report = carry_out(&project, |plan| plan.steps[0].retry_attempts = 3);
+    let report = run_plan(&project, |plan| plan.steps[0].retry_attempts = 3);
     let entry = result(&report, "STEP.1");
     assert_eq!((&entry["status"], &entry["attempts"], &entry["flaky"]), (&json!("SUCCESS"), &json!(3), &json!(true)));
     assert_eq!(
@@ -86,10 +86,10 @@ fn the_settings_of_a_check_say_what_it_comes_after_and_how_often_it_is_tried() {
 #[test]
 fn a_step_that_never_succeeds_has_its_last_attempts_result_and_is_not_flaky() {
     let project = flaky(9);
-    let report = carry_out(&project, |plan| plan.steps[0].retry_attempts = 1);
+    let report = run_plan(&project, |plan| plan.steps[0].retry_attempts = 1);
     let entry = result(&report, "STEP.1");
     assert_eq!((&entry["status"], &entry["attempts"], entry.get("flaky")), (&json!("EXECUTION_ERROR"), &json!(2), None));
-    let plain = carry_out(&flaky(0), |plan| plan.steps[0].retry_attempts = 5);
+    let plain = run_plan(&flaky(0), |plan| plan.steps[0].retry_attempts = 5);
     let entry = result(&plain, "STEP.1");
     assert_eq!((entry.get("attempts"), entry.get("earlierAttempts")), (None, None), "a first success needs no second");
 }
@@ -98,12 +98,12 @@ fn a_step_that_never_succeeds_has_its_last_attempts_result_and_is_not_flaky() {
 fn after_a_failure_that_is_not_gone_on_after_the_rest_is_skipped_and_the_cleanup_runs() {
     let toml = check("one", &[]) + &check("two", &["--exit", "1"]) + &check("three", &[]) + &cleanup("end", &[]);
     let project = project(&toml);
-    let report = carry_out(&project, |plan| plan.steps[1].continue_on_failure = false);
+    let report = run_plan(&project, |plan| plan.steps[1].continue_on_failure = false);
     let expected = [json!("SUCCESS"), json!("EXECUTION_ERROR"), json!("after-failure")];
     assert_eq!(steps(&report).into_iter().map(|(_, word)| word).collect::<Vec<_>>(), expected);
     assert_eq!(result(&report, "CLEANUP.1")["status"], "SUCCESS");
     assert_eq!(report["validationCriteriaEvaluation"]["overallResult"], "FAILED");
-    let going_on = carry_out(&project, |_| {});
+    let going_on = run_plan(&project, |_| {});
     assert_eq!(steps(&going_on)[2].1, json!("SUCCESS"), "as it is with `proctor.toml`");
 }
 
@@ -114,9 +114,9 @@ fn steps_run_after_what_they_need_and_are_skipped_where_that_failed() {
         plan.steps[0].after = vec![id(3)];
         plan.order = vec![id(4), id(1)];
     };
-    let report = carry_out(&project(), shape);
+    let report = run_plan(&project(), shape);
     assert_eq!(ids(&report), ["STEP.4", "STEP.2", "STEP.3", "STEP.1"]);
-    let report = carry_out(&project(), |plan| {
+    let report = run_plan(&project(), |plan| {
         shape(plan);
         plan.steps[2] = file(&plan.steps[2], "none", FileCheck::Exists);
     });
@@ -129,7 +129,7 @@ fn steps_run_after_what_they_need_and_are_skipped_where_that_failed() {
 fn when_the_time_of_the_run_is_over_the_action_under_way_is_stopped_and_only_the_cleanup_runs() {
     let toml = check("quick", &[]) + &check("slow", &["--sleep", "600000"]) + &check("never", &[]) + &cleanup("end", &[]);
     let project = project(&toml);
-    let report = carry_out(&project, |plan| plan.timeout = Some(Duration::from_millis(1500)));
+    let report = run_plan(&project, |plan| plan.timeout = Some(Duration::from_millis(1500)));
     let expected = [json!("SUCCESS"), json!("TIMEOUT"), json!("run-timed-out")];
     assert_eq!(steps(&report).into_iter().map(|(_, word)| word).collect::<Vec<_>>(), expected);
     let stopped = &result(&report, "STEP.2")["classification"];
@@ -141,7 +141,7 @@ fn when_the_time_of_the_run_is_over_the_action_under_way_is_stopped_and_only_the
 #[test]
 fn a_prerequisite_after_whose_failure_the_run_goes_on_is_a_failure_and_keeps_nothing_from_running() {
     let project = project(&(prerequisite("data", &["--exit", "1"]) + &check("one", &[])));
-    let report = carry_out(&project, |plan| plan.prerequisites[0].continue_on_failure = true);
+    let report = run_plan(&project, |plan| plan.prerequisites[0].continue_on_failure = true);
     let entry = result(&report, "PREREQ.1");
     assert_eq!((&entry["status"], &entry["classification"]["canContinue"]), (&json!("PREREQUISITE_FAILURE"), &json!(true)));
     assert_eq!(result(&report, "STEP.1")["status"], "SUCCESS");
@@ -151,7 +151,7 @@ fn a_prerequisite_after_whose_failure_the_run_goes_on_is_a_failure_and_keeps_not
 #[test]
 fn the_report_leaves_an_excerpt_out_and_the_log_has_it() {
     let project = project(&check("one", &["--stdout", "said\n"]));
-    let report = carry_out(&project, |plan| plan.steps[0].capture.stdout = false);
+    let report = run_plan(&project, |plan| plan.steps[0].capture.stdout = false);
     let shown = &result(&report, "STEP.1")["result"];
     assert_eq!((shown.get("stdout"), shown.get("stdoutShown"), &shown["stderr"]), (None, None, &json!("")));
     let log = project.store().run_directory("default").join("STEP.1-terminal-output.log");

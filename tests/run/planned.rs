@@ -11,7 +11,9 @@ use proctor::model::{
     TriggerKind,
 };
 use proctor::process::{Control, ControlHandle, LauncherHandle};
-use proctor::project::{Carried, Progress, QueueLimits, Registration, RunRequest, Scope, Selection, Settings, Workspace};
+use proctor::project::{
+    Progress, ProjectScope, ProjectSettings, QueueLimits, Registration, RunOutcome, RunRequest, Selection, Workspace,
+};
 use proctor::report::to_bytes;
 use proctor::sandbox::EnvironmentAdditions;
 use proctor::spec::{self, DiskFiles};
@@ -41,7 +43,7 @@ fn of_kind(action: &Action, kind: ActionKind, display: String) -> Action {
 
 /// Carries the plan of `proctor.toml` out as `shape` leaves it, and returns its report.
 #[track_caller]
-pub(super) fn carry_out(project: &Project, shape: impl FnOnce(&mut Plan)) -> Value {
+pub(super) fn run_plan(project: &Project, shape: impl FnOnce(&mut Plan)) -> Value {
     let (control, _handle) = Control::new().expect("pipes can be made");
     carry_out_under(project, &control, shape, &mut |_| {})
 }
@@ -63,7 +65,7 @@ fn carry_out_under(project: &Project, control: &Control, shape: impl FnOnce(&mut
     let configuration = config::read(&text, "proctor.toml").expect("the settings are right");
     let mut plan = spec::plan(&configuration, &DiskFiles::new(&root), "project").expect("there is a plan");
     shape(&mut plan);
-    let settings = Settings {
+    let settings = ProjectSettings {
         matcher: MatcherSettings::default(),
         routing: RoutingSettings::default(),
         environment: EnvironmentAdditions::default(),
@@ -99,12 +101,12 @@ fn carry_out_under(project: &Project, control: &Control, shape: impl FnOnce(&mut
         lost_events: false,
         control,
     };
-    let carried = workspace.carry_out(&request, show).expect("nothing of proctor's own fails");
-    let (Carried::Judged(sealed) | Carried::Interrupted(sealed)) = carried else { panic!("{carried:?}") };
+    let carried = workspace.run_plan(&request, show).expect("nothing of proctor's own fails");
+    let (RunOutcome::Judged(sealed) | RunOutcome::Interrupted(sealed)) = carried else { panic!("{carried:?}") };
     serde_json::from_slice(&to_bytes(&sealed.report)).expect("a report is JSON")
 }
 
-fn register(workspace: &mut Workspace, project: &Project, plan: &Plan, settings: &Settings) -> Scope {
+fn register(workspace: &mut Workspace, project: &Project, plan: &Plan, settings: &ProjectSettings) -> ProjectScope {
     let asker = Asker { pid: std::process::id(), uid: nix::unistd::getuid().as_raw(), executable: None, terminal: None };
     match workspace.register(&project.path(), plan, settings, &asker, None).expect("it can be registered") {
         Registration::Known(scope) | Registration::New { scope, .. } => scope,

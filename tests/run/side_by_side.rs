@@ -8,7 +8,7 @@ use proctor::project::Progress;
 use serde_json::{Value, json};
 
 use crate::common::{Project, WRITES_TO_SHARED, processes_of};
-use crate::run::planned::{carry_out, carry_out_and_tell, file};
+use crate::run::planned::{carry_out_and_tell, file, run_plan};
 use crate::run::{beside, check, cleanup, exists, project, result};
 
 /// A check that says that it is there and goes on until the other one is: one after the other they would wait for ever.
@@ -38,7 +38,7 @@ fn log(project: &Project, step: &str) -> String {
 #[test]
 fn checks_that_wait_for_each_other_meet_and_each_has_its_own_output() {
     let project = meeting(&[("a", "b"), ("b", "c"), ("c", "a")]);
-    let report = carry_out(&project, |plan| plan.parallel = true);
+    let report = run_plan(&project, |plan| plan.parallel = true);
     assert_eq!(words(&report), [json!("SUCCESS"), json!("SUCCESS"), json!("SUCCESS")]);
     for (step, name) in [("STEP.1", "a"), ("STEP.2", "b"), ("STEP.3", "c")] {
         assert_eq!(log(&project, step), format!("{name} begins\n{name} ends\n"));
@@ -114,7 +114,7 @@ fn mixed() -> Project {
 fn a_report_does_not_show_whether_steps_went_on_at_the_same_time() {
     let carried = |parallel: bool| {
         let project = mixed();
-        let report = carry_out(&project, |plan| {
+        let report = run_plan(&project, |plan| {
             plan.parallel = parallel;
             plan.steps[6] = file(&plan.steps[6], "proctor.toml", FileCheck::Exists);
         });
@@ -179,7 +179,7 @@ fn the_time_of_the_run_holds_for_all_that_go_on() {
         plan.parallel = true;
         plan.timeout = Some(Duration::from_millis(1500));
     };
-    let report = carry_out(&project, shape);
+    let report = run_plan(&project, shape);
     let timed_out = || json!("TIMEOUT");
     assert_eq!(words(&report), [timed_out(), timed_out(), timed_out(), timed_out(), json!("run-timed-out")]);
     let reason = &result(&report, "STEP.4")["classification"]["reason"];
@@ -203,6 +203,6 @@ fn checks_whose_reports_are_the_same_file_of_the_project_wait_for_each_other() {
         .file("report.xml", REPORT)
         .file(".gitignore", "report.xml\n")
         .file("sub/kept", "");
-    let report = carry_out(&project, |plan| plan.parallel = true);
+    let report = run_plan(&project, |plan| plan.parallel = true);
     assert_eq!(words(&report), vec![json!("SUCCESS"); 3], "{report:#}");
 }

@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::os::unix::fs::PermissionsExt;
 use std::time::Duration;
 
-use proctor::ignore::{Matcher, MatcherSettings, Verdict};
+use proctor::ignore::{IgnoreVerdict, Matcher, MatcherSettings};
 use proctor::model::{GitOperation, SyncId, WatchHint, WatchProblem};
 use proctor::watch::{GIT_MARKS, GitFiles, Pace, Watcher};
 use tempfile::TempDir;
@@ -87,10 +87,10 @@ fn the_last_event_of_a_path_is_accounted_for_with_the_rule_that_decided() {
     }
     watched.everything_so_far();
     let kept = handle.explain(&path("a.py")).expect("it was saved");
-    assert_eq!((kept.event, kept.decision.verdict, kept.decision.rule), ("closed after writing", Verdict::In, None));
+    assert_eq!((kept.event, kept.decision.verdict, kept.decision.rule), ("closed after writing", IgnoreVerdict::In, None));
     let dropped = handle.explain(&path("b.log")).expect("it was saved");
     let rule = dropped.decision.rule.expect("a rule decided");
-    assert_eq!((dropped.decision.verdict, rule.line, rule.pattern.as_str()), (Verdict::Out, Some(1), "*.log"));
+    assert_eq!((dropped.decision.verdict, rule.line, rule.pattern.as_str()), (IgnoreVerdict::Out, Some(1), "*.log"));
 }
 
 #[test]

@@ -22,13 +22,13 @@ pub(crate) fn execute(options: &AddOptions, environment: &Environment) -> Result
         let request = AddRequestV1 { root: loaded.root.display().to_string() };
         let within = opened.settings.lock_wait + MARGIN;
         let added: AddedV1 =
-            client.send(MethodV1::Post, "/v1/projects", &request, within).map_err(|error| service::of_client(&error))?;
+            client.send(MethodV1::Post, "/v1/projects", &request, within).map_err(|error| service::from_client_error(&error))?;
         added.notes.iter().for_each(|note| render::note(note));
         render::line(&format!("{project} is watched by the service"));
         return Ok(CommandExit::Proceed);
     }
     record_serving(environment.state_root(), &opened.scope, Serving::Served, opened.settings.lock_wait)
-        .map_err(|error| super::of_run(&error))?;
+        .map_err(|error| super::from_run_error(&error))?;
     render::line(&format!("{project} is watched when the service runs: `proctor daemon`"));
     Ok(CommandExit::Proceed)
 }

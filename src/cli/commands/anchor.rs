@@ -1,7 +1,7 @@
 //! `proctor anchor`: copies the signed head of the ledger to another place, where this machine's user cannot rewrite it.
 
 use crate::cli::anchor_arguments::AnchorOptions;
-use crate::cli::commands::key::of_evidence;
+use crate::cli::commands::key::from_evidence_error;
 use crate::cli::commands::opening;
 use crate::cli::environment::Environment;
 use crate::cli::error::CommandError;
@@ -14,15 +14,15 @@ use crate::process::clock;
 pub(crate) fn execute(options: &AnchorOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
     let root = setup::project_root(environment, &options.project)?;
     let (_, project) = opening::open_registered(environment, &root)?;
-    let store = Store::open(environment.state_root()).map_err(|error| of_evidence(&error))?;
-    let log = read_log(&store, &project).map_err(|error| of_evidence(&error))?;
-    let head = log.sign_head(&store).map_err(|error| of_evidence(&error))?.ok_or_else(no_key)?;
+    let store = Store::open(environment.state_root()).map_err(|error| from_evidence_error(&error))?;
+    let log = read_log(&store, &project).map_err(|error| from_evidence_error(&error))?;
+    let head = log.sign_head(&store).map_err(|error| from_evidence_error(&error))?.ok_or_else(no_key)?;
     if let Some(file) = &options.file {
-        write_anchor(&environment.absolute(file), &log, &head).map_err(|error| of_file(&error))?;
+        write_anchor(&environment.absolute(file), &log, &head).map_err(|error| from_anchor_file_error(&error))?;
         render::line(&format!("{} lines anchored · {}", log.size(), file.display()));
     }
     if options.git {
-        let anchored = write_git_anchor(&root, &log, &head, clock::now()).map_err(|error| of_git(&error))?;
+        let anchored = write_git_anchor(&root, &log, &head, clock::now()).map_err(|error| from_git_error(&error))?;
         render::line(&format!("{} lines anchored · {} · a note of {}", log.size(), anchored.reference, anchored.commit));
     }
     Ok(CommandExit::Proceed)
@@ -34,7 +34,7 @@ pub(super) fn no_key() -> CommandError {
 }
 
 /// Converts the refusal to replace a checkpoint into a command error.
-pub(super) fn of_refusal(refusal: &AnchorRefusal, what: String) -> CommandError {
+pub(super) fn from_anchor_refusal(refusal: &AnchorRefusal, what: String) -> CommandError {
     let exit = match refusal {
         AnchorRefusal::NotOurs(_) | AnchorRefusal::OtherProject(_) => CommandExit::Usage,
         AnchorRefusal::Rewritten(_) => CommandExit::EvidenceWrong,
@@ -43,10 +43,10 @@ pub(super) fn of_refusal(refusal: &AnchorRefusal, what: String) -> CommandError 
 }
 
 /// Converts an error of the git repository into a command error.
-pub(super) fn of_git(error: &GitAnchorError) -> CommandError {
+pub(super) fn from_git_error(error: &GitAnchorError) -> CommandError {
     let exit = match error {
-        GitAnchorError::Refused { source, .. } => return of_refusal(source, error.to_string()),
-        GitAnchorError::Evidence(error) => return of_evidence(error),
+        GitAnchorError::Refused { source, .. } => return from_anchor_refusal(source, error.to_string()),
+        GitAnchorError::Evidence(error) => return from_evidence_error(error),
         GitAnchorError::Object { .. } => CommandExit::EvidenceWrong,
         GitAnchorError::NoRepository { .. }
         | GitAnchorError::NothingCommitted { .. }
@@ -57,9 +57,9 @@ pub(super) fn of_git(error: &GitAnchorError) -> CommandError {
     CommandError::of(exit, error).hint(error.hint())
 }
 
-fn of_file(error: &AnchorFileError) -> CommandError {
+fn from_anchor_file_error(error: &AnchorFileError) -> CommandError {
     match error {
-        AnchorFileError::Refused { source, .. } => of_refusal(source, error.to_string()),
-        AnchorFileError::Evidence(error) => of_evidence(error),
+        AnchorFileError::Refused { source, .. } => from_anchor_refusal(source, error.to_string()),
+        AnchorFileError::Evidence(error) => from_evidence_error(error),
     }
 }

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-use crate::cli::commands::anchor::of_git;
-use crate::cli::commands::key::of_evidence;
+use crate::cli::commands::anchor::from_git_error;
+use crate::cli::commands::key::from_evidence_error;
 use crate::cli::environment::Environment;
 use crate::cli::error::CommandError;
 use crate::cli::evidence_arguments::VerifyOptions;
@@ -21,7 +21,7 @@ const MOST_LINES: usize = 4;
 /// An anchor whose lines are still the first lines of the ledger.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct HeldV1 {
+pub(super) struct HeldAnchorV1 {
     pub(super) place: String,
     pub(super) project: ProjectId,
     /// The number of anchored lines.
@@ -38,7 +38,7 @@ pub(super) fn read_named(
 ) -> Result<Vec<Anchor>, CommandError> {
     let mut anchors = Vec::new();
     for file in &options.anchor {
-        match read_anchor(&environment.absolute(file)).map_err(|error| of_evidence(&error))? {
+        match read_anchor(&environment.absolute(file)).map_err(|error| from_evidence_error(&error))? {
             Some(anchor) => anchors.push(Anchor { place: file.clone(), ..anchor }),
             None => faults.push(missing(file)),
         }
@@ -68,7 +68,7 @@ pub(super) fn read_notes(
             faults.push(EvidenceFault::new(FaultKind::AnchorUnreadable, reference, error.to_string()));
             Ok(Vec::new())
         }
-        Err(error) => Err(of_git(&error)),
+        Err(error) => Err(from_git_error(&error)),
     }
 }
 
@@ -83,14 +83,15 @@ pub(super) fn refuse_notes(options: &VerifyOptions) -> Result<(), CommandError> 
 }
 
 /// Returns the lines for people about anchors that hold.
-pub(super) fn lines(held: &[HeldV1]) -> Vec<String> {
-    let of_held =
-        |held: &HeldV1| format!("{}: holds: the first {} lines of {} are those anchored", held.place, held.lines, held.project);
+pub(super) fn lines(held: &[HeldAnchorV1]) -> Vec<String> {
+    let from_anchor = |held: &HeldAnchorV1| {
+        format!("{}: holds: the first {} lines of {} are those anchored", held.place, held.lines, held.project)
+    };
     match held.iter().max_by_key(|held| held.lines) {
         Some(last) if held.len() > MOST_LINES => {
-            vec![format!("{} checkpoints hold, the last of them:", held.len()), of_held(last)]
+            vec![format!("{} checkpoints hold, the last of them:", held.len()), from_anchor(last)]
         }
-        _ => held.iter().map(of_held).collect(),
+        _ => held.iter().map(from_anchor).collect(),
     }
 }
 
@@ -100,7 +101,7 @@ pub(super) fn compare(
     logs: &[LedgerLog],
     notary: CheckpointSigner<'_>,
     faults: &mut Vec<EvidenceFault>,
-) -> Vec<HeldV1> {
+) -> Vec<HeldAnchorV1> {
     let mut held = Vec::new();
     for anchor in anchors {
         let project = anchor.found.as_ref().ok().map(|signed| &signed.checkpoint().project);
@@ -110,17 +111,17 @@ pub(super) fn compare(
             Some(log) => check_anchor(anchor, log, notary),
             None => vec![EvidenceFault::new(FaultKind::AnchorAhead, &anchor.place, "there is no ledger")],
         };
-        held.extend(found.is_empty().then(|| of_held(anchor)).flatten());
+        held.extend(found.is_empty().then(|| from_anchor(anchor)).flatten());
         faults.extend(found);
     }
     held
 }
 
 /// Returns the description of an anchor that holds; `None` if it is not a readable checkpoint.
-pub(super) fn of_held(anchor: &Anchor) -> Option<HeldV1> {
+pub(super) fn from_anchor(anchor: &Anchor) -> Option<HeldAnchorV1> {
     let checkpoint = anchor.found.as_ref().ok()?.checkpoint();
     let place = anchor.place.to_string_lossy().into_owned();
-    Some(HeldV1 { place, project: checkpoint.project.clone(), lines: checkpoint.size, root: checkpoint.root })
+    Some(HeldAnchorV1 { place, project: checkpoint.project.clone(), lines: checkpoint.size, root: checkpoint.root })
 }
 
 fn missing(file: &Path) -> EvidenceFault {

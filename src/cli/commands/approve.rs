@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::Read as _;
 use std::path::Path;
 
-use crate::cli::commands::opening::{self, Opening};
+use crate::cli::commands::opening::{self, RunResources};
 use crate::cli::environment::Environment;
 use crate::cli::error::CommandError;
 use crate::cli::render;
@@ -14,7 +14,7 @@ use crate::cli::specification_arguments::ApproveOptions;
 use crate::cli::specification_files;
 use crate::cli::terminal;
 use crate::model::{CommandExit, approve_command};
-use crate::project::{ApprovalQuestion, ApprovedBy, Attendance};
+use crate::project::{ApprovalQuestion, ApprovedBy, PersonPresence};
 
 /// The most bytes read of a signature file. Signatures are far shorter.
 const SIGNATURE_CAP: u64 = 64 * 1024;
@@ -22,9 +22,9 @@ const SIGNATURE_CAP: u64 = 64 * 1024;
 pub(crate) fn execute(options: &ApproveOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
     let launcher = opening::start_launcher(environment)?;
     let loaded = specification_files::load(environment, &options.directory, options.task.as_deref())?;
-    let Opening { mut workspace, scope, settings, .. } = opening::open(environment, launcher, &loaded, None)?;
+    let RunResources { mut workspace, scope, settings, .. } = opening::open(environment, launcher, &loaded, None)?;
     let plan = &loaded.plan;
-    let found = workspace.approval_question(&scope, &settings, plan).map_err(|error| super::of_run(&error))?;
+    let found = workspace.approval_question(&scope, &settings, plan).map_err(|error| super::from_run_error(&error))?;
     let Some(question) = found else {
         let text = format!("task `{}` asks for nothing less than was approved: a run approves it by that", plan.task);
         if options.print {
@@ -47,9 +47,9 @@ pub(crate) fn execute(options: &ApproveOptions, environment: &Environment) -> Re
             render::line("nothing was approved");
             return Ok(CommandExit::PersonNeeded);
         }
-        None => ApprovedBy::Answer(Attendance::Person),
+        None => ApprovedBy::Answer(PersonPresence::Person),
     };
-    workspace.approve(&scope, &settings, plan, &question, by).map_err(|error| super::of_run(&error))?;
+    workspace.approve(&scope, &settings, plan, &question, by).map_err(|error| super::from_run_error(&error))?;
     render::line(&format!("task `{}` is approved as it is now", plan.task));
     Ok(CommandExit::Proceed)
 }

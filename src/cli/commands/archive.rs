@@ -11,7 +11,7 @@ use crate::cli::screen;
 use crate::cli::setup;
 use crate::evidence::ArchiveRequest;
 use crate::model::{CommandExit, ProjectId, RetentionLimits, TaskId};
-use crate::project::{Archive, Archived, ArchivedFrom, Scope, archive, plan_archiving};
+use crate::project::{ArchivedRunSize, ArchivingOutcome, ProjectScope, StoreReader, archive, plan_archiving};
 
 pub(crate) fn execute(options: &ArchiveOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
     let root = setup::project_root(environment, &options.project)?;
@@ -22,17 +22,17 @@ pub(crate) fn execute(options: &ArchiveOptions, environment: &Environment) -> Re
     let archived = if options.dry_run {
         plan_archiving(environment.state_root(), &project, &wish)
     } else {
-        let scope = Scope { project, root, asker: environment.asker() };
+        let scope = ProjectScope { project, root, asker: environment.asker() };
         archive(environment.state_root(), &scope, &settings, &wish)
     };
-    let archived = archived.map_err(|error| super::of_run(&error))?;
+    let archived = archived.map_err(|error| super::from_run_error(&error))?;
     lines(&archived).iter().for_each(|line| render::line(line));
     Ok(CommandExit::Proceed)
 }
 
 fn wish(
     options: &ArchiveOptions,
-    archive: &Archive,
+    archive: &StoreReader,
     project: &ProjectId,
     limits: &RetentionLimits,
 ) -> Result<ArchiveRequest, CommandError> {
@@ -49,19 +49,19 @@ fn wish(
     Ok(ArchiveRequest::Old { days, task })
 }
 
-fn find(archive: &Archive, project: &ProjectId, wanted: &str) -> Result<crate::model::RunId, CommandError> {
-    let found = archive.find(project, Some(wanted)).map_err(|error| super::of_run(&error))?;
+fn find(archive: &StoreReader, project: &ProjectId, wanted: &str) -> Result<crate::model::RunId, CommandError> {
+    let found = archive.find(project, Some(wanted)).map_err(|error| super::from_run_error(&error))?;
     let run = found.ok_or_else(|| {
         CommandError::new(CommandExit::Usage, format!("there is no sealed run `{wanted}`")).hint("`proctor log` lists the runs")
     })?;
     match run.pruned {
-        Some(why) => Err(super::of_pruned(&run.run_id, why)),
+        Some(why) => Err(super::from_prune_reason(&run.run_id, why)),
         None => Ok(run.run_id),
     }
 }
 
-fn lines(archived: &Archived) -> Vec<String> {
-    let line = |run: &ArchivedFrom| match run.after {
+fn lines(archived: &ArchivingOutcome) -> Vec<String> {
+    let line = |run: &ArchivedRunSize| match run.after {
         Some(after) => format!("{}  {} bytes, archived {after}", run.run_id, run.before),
         None => format!("{}  {} bytes, would be archived", run.run_id, run.before),
     };

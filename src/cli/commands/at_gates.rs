@@ -36,19 +36,19 @@ impl Editor {
 }
 
 /// Asks the person at this process's terminal. Without a terminal, no question is answered.
-pub(super) struct AtTerminal<'a> {
+pub(super) struct TerminalPerson<'a> {
     editor: Editor,
     /// Receives signals. A person who sends one has not answered the question.
     control: &'a Control,
 }
 
-impl<'a> AtTerminal<'a> {
+impl<'a> TerminalPerson<'a> {
     pub(super) fn new(editor: Editor, control: &'a Control) -> Self {
         Self { editor, control }
     }
 }
 
-impl Person for AtTerminal<'_> {
+impl Person for TerminalPerson<'_> {
     fn show(&mut self, line: &str) {
         render::line(line);
     }

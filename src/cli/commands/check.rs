@@ -17,8 +17,8 @@ use crate::cli::specification_files::{self, unreadable};
 use crate::config::{self, Configuration};
 use crate::model::CommandExit;
 use crate::project::read_text;
-use crate::spec::specification::{SPECIFICATION_SUFFIX, Surroundings, read_specification};
-use crate::spec::{self, DiskFiles, hold_to_project};
+use crate::spec::specification::{SPECIFICATION_SUFFIX, SpecificationContext, read_specification};
+use crate::spec::{self, DiskFiles, compare_with_project};
 
 /// The document that `--json` prints.
 #[derive(Debug, Serialize)]
@@ -124,8 +124,8 @@ fn check_files(root: &Path, files: &[PathBuf], environment: &Environment) -> Res
 }
 
 fn check_specification(root: &Path, name: &str, text: &str) -> FileV1 {
-    let reading = read_specification(text, name, Surroundings { project_root: root });
-    let reading = hold_to_project(reading, &DiskFiles::new(root));
+    let reading = read_specification(text, name, SpecificationContext { project_root: root });
+    let reading = compare_with_project(reading, &DiskFiles::new(root));
     let tasks = reading.specification.iter().flat_map(|specification| specification.raw.tasks.keys().cloned());
     FileV1 {
         file: name.to_owned(),

@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use crate::cli::anchor_arguments::CheckpointOptions;
-use crate::cli::commands::anchor::{no_key, of_refusal};
-use crate::cli::commands::key::of_evidence;
+use crate::cli::commands::anchor::{from_anchor_refusal, no_key};
+use crate::cli::commands::key::from_evidence_error;
 use crate::cli::commands::opening;
 use crate::cli::environment::Environment;
 use crate::cli::error::CommandError;
@@ -15,26 +15,27 @@ use crate::evidence::{
     write_log_directory,
 };
 use crate::model::{CommandExit, ProjectId};
-use crate::project::Archive;
+use crate::project::StoreReader;
 
 pub(crate) fn execute(options: &CheckpointOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
     let root = setup::project_root(environment, &options.project)?;
     let (archive, project) = opening::open_registered(environment, &root)?;
-    let store = Store::open(environment.state_root()).map_err(|error| of_evidence(&error))?;
+    let store = Store::open(environment.state_root()).map_err(|error| from_evidence_error(&error))?;
     if options.verifier_key {
-        let ring = read_key_ring(&store).map_err(|error| of_evidence(&error))?;
+        let ring = read_key_ring(&store).map_err(|error| from_evidence_error(&error))?;
         let key = ring.current().ok_or_else(no_key)?;
         render::line(&verifier_key(&project, key.public()));
         return Ok(CommandExit::Proceed);
     }
-    let log = read_log(&store, &project).map_err(|error| of_evidence(&error))?;
-    let head = log.sign_head(&store).map_err(|error| of_evidence(&error))?.ok_or_else(no_key)?;
+    let log = read_log(&store, &project).map_err(|error| from_evidence_error(&error))?;
+    let head = log.sign_head(&store).map_err(|error| from_evidence_error(&error))?.ok_or_else(no_key)?;
     if let Some(run) = &options.proof {
         render::bytes(proof(&archive, &project, &log, &head, run)?.as_bytes());
     } else if let Some(file) = &options.since {
         render::bytes(progress(&log, &head, &environment.absolute(file))?.as_bytes());
     } else if let Some(directory) = &options.log {
-        let written = write_log_directory(&environment.absolute(directory), &log, &head).map_err(|error| of_directory(&error))?;
+        let written =
+            write_log_directory(&environment.absolute(directory), &log, &head).map_err(|error| from_directory_error(&error))?;
         render::line(&format!("{} · {} lines · {written} files written", directory.display(), log.size()));
     } else {
         render::bytes(head.to_text().as_bytes());
@@ -43,13 +44,13 @@ pub(crate) fn execute(options: &CheckpointOptions, environment: &Environment) ->
 }
 
 fn proof(
-    archive: &Archive,
+    archive: &StoreReader,
     project: &ProjectId,
     log: &LedgerLog,
     head: &SignedCheckpoint,
     run: &str,
 ) -> Result<String, CommandError> {
-    let found = archive.find(project, Some(run)).map_err(|error| super::of_run(&error))?;
+    let found = archive.find(project, Some(run)).map_err(|error| super::from_run_error(&error))?;
     let index = found.and_then(|run| log.index_of(&run.run_id));
     let proof = index.and_then(|index| log.prove_inclusion(index, head));
     proof.map(|proof| proof.to_text()).ok_or_else(|| {
@@ -58,22 +59,22 @@ fn proof(
 }
 
 fn progress(log: &LedgerLog, head: &SignedCheckpoint, file: &Path) -> Result<String, CommandError> {
-    let anchor = read_anchor(file).map_err(|error| of_evidence(&error))?.ok_or_else(|| {
+    let anchor = read_anchor(file).map_err(|error| from_evidence_error(&error))?.ok_or_else(|| {
         CommandError::new(CommandExit::Usage, format!("there is no file `{}`", file.display()))
             .hint("name the file with the checkpoint that somebody has")
     })?;
     let earlier = anchor
         .replaceable_by(log)
-        .map_err(|refusal| of_refusal(&refusal, format!("nothing follows from `{}`", file.display())))?;
+        .map_err(|refusal| from_anchor_refusal(&refusal, format!("nothing follows from `{}`", file.display())))?;
     let progress = log.prove_consistency(earlier.size, head).expect("the ledger goes on from it");
     Ok(progress.to_text())
 }
 
-fn of_directory(error: &LogDirectoryError) -> CommandError {
+fn from_directory_error(error: &LogDirectoryError) -> CommandError {
     let exit = match error {
         LogDirectoryError::Differs { .. } => CommandExit::EvidenceWrong,
         LogDirectoryError::NotACheckpoint { .. } => CommandExit::Usage,
-        LogDirectoryError::Evidence(error) => return of_evidence(error),
+        LogDirectoryError::Evidence(error) => return from_evidence_error(error),
     };
     CommandError::of(exit, error).hint(error.hint())
 }

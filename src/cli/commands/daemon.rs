@@ -14,8 +14,8 @@ use crate::cli::service_arguments::DaemonOptions;
 use crate::cli::setup;
 use crate::config::Configuration;
 use crate::daemon::{
-    ControlSocket, ControlSocketError, OpeningSettings, ProjectReader, Reloaded, ServiceError, ServiceHost, ServiceManager,
-    ServiceSettings,
+    ControlSocket, ControlSocketError, OpeningSettings, ProjectDefinition, ProjectReader, ServiceError, ServiceHost,
+    ServiceManager, ServiceSettings,
 };
 use crate::model::CommandExit;
 use crate::process::take_passed_socket;
@@ -29,7 +29,7 @@ pub(crate) fn execute(_options: &DaemonOptions, environment: &Environment) -> Re
         CommandError::caused(CommandExit::Usage, "the socket that was handed in cannot be used", &error)
             .hint("LISTEN_FDS and LISTEN_PID say that there is one; unset them, or have one stream socket handed in")
     })?;
-    let socket = ControlSocket::open(&path, handed_in).map_err(|error| of_socket(&error))?;
+    let socket = ControlSocket::open(&path, handed_in).map_err(|error| from_socket_error(&error))?;
     // Opened only to find the directory of the log. The service opens the store again for its own use.
     let archive = opening::open_archive(environment)?;
     if let Err(reason) = logging::start(&archive.log_directory()) {
@@ -52,7 +52,7 @@ pub(crate) fn execute(_options: &DaemonOptions, environment: &Environment) -> Re
             render::note(line);
         }),
     };
-    ServiceHost::run(settings).map_err(|error| of_service(&error))
+    ServiceHost::run(settings).map_err(|error| from_service_error(&error))
 }
 
 fn files() -> ProjectReader {
@@ -65,20 +65,20 @@ fn files() -> ProjectReader {
     }
 }
 
-fn read(root: &Path) -> Result<Reloaded, Vec<String>> {
+fn read(root: &Path) -> Result<ProjectDefinition, Vec<String>> {
     let (configuration, plan) = setup::describe(root).map_err(|error| error.lines())?;
     let settings = opening::settings_of(root, &configuration).map_err(|error| error.lines())?;
     let (engine, pace) = (engine_settings(&configuration.watch), pace(&configuration.watch));
-    Ok(Reloaded { default_plan: plan.map_err(|error| error.lines()), settings, configuration, engine, pace })
+    Ok(ProjectDefinition { default_plan: plan.map_err(|error| error.lines()), settings, configuration, engine, pace })
 }
 
-fn of_socket(error: &ControlSocketError) -> CommandError {
+fn from_socket_error(error: &ControlSocketError) -> CommandError {
     CommandError::of(CommandExit::Usage, error).hint(error.hint())
 }
 
-fn of_service(error: &ServiceError) -> CommandError {
+fn from_service_error(error: &ServiceError) -> CommandError {
     match error {
-        ServiceError::Store(error) => super::of_run(error),
+        ServiceError::Store(error) => super::from_run_error(error),
         ServiceError::Signals(_) | ServiceError::Runtime(_) => CommandError::of(CommandExit::OwnFault, error)
             .hint("check the limits on open files (`ulimit -n`), then start it again"),
     }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::cli::arguments::DoctorOptions;
 use crate::cli::commands::opening;
-use crate::cli::doctor_findings::{DoctorFacts, Findings, apparmor_profile};
+use crate::cli::doctor_findings::{DoctorFacts, DoctorFindings, apparmor_profile};
 use crate::cli::doctor_machine::MachineFacts;
 use crate::cli::environment::Environment;
 use crate::cli::error::CommandError;
@@ -29,7 +29,7 @@ pub(crate) fn execute(options: &DoctorOptions, environment: &Environment) -> Res
     let command = [environment.executable().display().to_string(), "--version".to_owned()];
     let name = setup::directory_name(&root);
     let plan = spec::plan_command(&command, &configuration, &DiskFiles::new(&root), &name)
-        .map_err(|problems| setup::of_problems(&problems))?;
+        .map_err(|problems| setup::from_problems(&problems))?;
     let action = plan.steps.first().expect("the plan of a command has a step");
     let control = super::run::watch_signals()?;
     let request = ExaminationRequest {
@@ -41,7 +41,7 @@ pub(crate) fn execute(options: &DoctorOptions, environment: &Environment) -> Res
         ambient: environment.variables(),
         control: &control,
     };
-    let examination = examine(&mut launcher, &request).map_err(|error| super::of_run(&error))?;
+    let examination = examine(&mut launcher, &request).map_err(|error| super::from_run_error(&error))?;
     let facts = DoctorFacts {
         examination,
         controllers: limits_offered(),
@@ -51,7 +51,7 @@ pub(crate) fn execute(options: &DoctorOptions, environment: &Environment) -> Res
         around: look_around(environment, &root)?,
         service: super::service::installed(environment),
     };
-    let findings = Findings::of(&facts);
+    let findings = DoctorFindings::of(&facts);
     if options.json {
         render::bytes(&findings.document());
     } else {
@@ -64,7 +64,7 @@ pub(crate) fn execute(options: &DoctorOptions, environment: &Environment) -> Res
 /// Reads the machine's limits and free space, and examines every registered project and the project asked about.
 fn look_around(environment: &Environment, asked: &Path) -> Result<MachineFacts, CommandError> {
     let mut archive = opening::open_archive(environment)?;
-    let registered = archive.projects().map_err(|error| super::of_run(&error))?;
+    let registered = archive.projects().map_err(|error| super::from_run_error(&error))?;
     let mut places: Vec<_> = registered.into_iter().map(|project| (PathBuf::from(project.path), Some(project.id))).collect();
     if !places.iter().any(|(root, _)| root == asked) {
         places.push((asked.to_owned(), None));
@@ -76,7 +76,7 @@ fn look_around(environment: &Environment, asked: &Path) -> Result<MachineFacts, 
         let settings = loaded.as_ref().and_then(|loaded| opening::settings(loaded).ok());
         let loaded = loaded.as_ref().zip(settings.as_ref()).map(|(loaded, settings)| (&loaded.plan, settings));
         let found = archive.examine_project((root, id.as_ref()), loaded, environment.variables(), clock::now());
-        projects.push(found.map_err(|error| super::of_run(&error))?);
+        projects.push(found.map_err(|error| super::from_run_error(&error))?);
     }
     let store = environment.state_root().to_owned();
     Ok(MachineFacts { machine: Machine::read(&store), store, projects })

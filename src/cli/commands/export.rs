@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::cli::commands::key::of_evidence;
+use crate::cli::commands::key::from_evidence_error;
 use crate::cli::commands::opening;
 use crate::cli::environment::Environment;
 use crate::cli::error::CommandError;
@@ -15,22 +15,23 @@ use crate::model::CommandExit;
 pub(crate) fn execute(options: &ExportOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
     let root = setup::project_root(environment, &options.project)?;
     let (archive, project) = opening::open_registered(environment, &root)?;
-    let found = archive.find(&project, options.run.as_deref()).map_err(|error| super::of_run(&error))?;
+    let found = archive.find(&project, options.run.as_deref()).map_err(|error| super::from_run_error(&error))?;
     let run = found.ok_or_else(|| {
         CommandError::new(CommandExit::Usage, "there is no such sealed run").hint("`proctor log` lists the runs")
     })?;
     if let Some(why) = run.pruned {
-        return Err(super::of_pruned(&run.run_id, why));
+        return Err(super::from_prune_reason(&run.run_id, why));
     }
     let to = environment.absolute(&options.to.clone().unwrap_or_else(|| run.run_id.as_str().into()));
     if to.symlink_metadata().is_ok() {
         return Err(CommandError::new(CommandExit::Usage, format!("`{}` is there already", to.display()))
             .hint("name a directory or file that is not there: `--to PATH`"));
     }
-    let store = Store::open(environment.state_root()).map_err(|error| of_evidence(&error))?;
+    let store = Store::open(environment.state_root()).map_err(|error| from_evidence_error(&error))?;
     let anchored = options.anchor.as_deref().map(|file| checkpoint_in(&environment.absolute(file))).transpose()?;
     let checkpoint = anchored.as_ref().map(SignedCheckpoint::checkpoint);
-    let key = export_run(&store, &project, (&run.task, &run.run_id), &to, checkpoint).map_err(|error| of_evidence(&error))?;
+    let key =
+        export_run(&store, &project, (&run.task, &run.run_id), &to, checkpoint).map_err(|error| from_evidence_error(&error))?;
     render::line(&format!("{} · signed by key {}", to.display(), key.id()));
     Ok(CommandExit::Proceed)
 }
@@ -38,6 +39,6 @@ pub(crate) fn execute(options: &ExportOptions, environment: &Environment) -> Res
 fn checkpoint_in(file: &Path) -> Result<SignedCheckpoint, CommandError> {
     const HINT: &str = "name the file with the checkpoint that whoever verifies the run has";
     let wrong = |why: &str| CommandError::new(CommandExit::Usage, format!("`{}` {why}", file.display())).hint(HINT);
-    let anchor = read_anchor(file).map_err(|error| of_evidence(&error))?.ok_or_else(|| wrong("is not there"))?;
+    let anchor = read_anchor(file).map_err(|error| from_evidence_error(&error))?.ok_or_else(|| wrong("is not there"))?;
     anchor.found.map_err(|error| wrong(&format!("is no checkpoint: {error}")))
 }

@@ -4,22 +4,22 @@ use std::error::Error;
 use std::ffi::OsString;
 use std::path::Path;
 
-use crate::cli::commands::at_gates::{AtTerminal, Editor};
-use crate::cli::commands::opening::{self, Opening};
+use crate::cli::commands::at_gates::{Editor, TerminalPerson};
+use crate::cli::commands::opening::{self, RunResources};
 use crate::cli::commands::run::watch_signals;
 use crate::cli::commands::waiting;
 use crate::cli::environment::Environment;
 use crate::cli::error::CommandError;
 use crate::cli::govern_arguments::GovernOptions;
 use crate::cli::render;
-use crate::cli::setup::{self, Loaded};
+use crate::cli::setup::{self, LoadedProject};
 use crate::collaboration::{ModelRequest, OwnToolRequest};
 use crate::config::{Configuration, GovernSettings};
 use crate::evidence::{Store, find_git_location};
 use crate::governance::{PauseReason, Slug, WorkflowEnding, WorkflowLimits, slug_from_file_name};
-use crate::model::{Action, ActionEnd, CommandExit, Ended as ActionEnded, GovernanceRecord, Prompt, Review, StopReason};
+use crate::model::{Action, ActionEnd, CommandExit, EndedAction, GovernanceRecord, Prompt, Review, StopReason};
 use crate::process::Control;
-use crate::project::{Progress, ProjectError, Scope, Settings, Workspace};
+use crate::project::{Progress, ProjectError, ProjectScope, ProjectSettings, Workspace};
 use crate::spec;
 use crate::workflow::{
     Consultation, ModelCommand, ModelRole, ToolEnd, ToolRequest, WorkflowBeginning, WorkflowError, WorkflowHost, WorkflowModels,
@@ -46,8 +46,9 @@ pub(crate) fn execute(options: &GovernOptions, environment: &Environment) -> Res
     })?;
     let actions = [&settings.models.drafter, &settings.models.reviewer].map(|model| model_action(model, &configuration, &root));
     let [drafter, reviewer] = actions;
-    let loaded = Loaded { root: root.clone(), plan: plan(&settings.models.drafter, &configuration, &root)?, configuration };
-    let Opening { workspace, scope, settings: run_settings, .. } = opening::open(environment, launcher, &loaded, None)?;
+    let loaded =
+        LoadedProject { root: root.clone(), plan: plan(&settings.models.drafter, &configuration, &root)?, configuration };
+    let RunResources { workspace, scope, settings: run_settings, .. } = opening::open(environment, launcher, &loaded, None)?;
     let store = Store::open(environment.state_root()).map_err(|error| CommandError::of(CommandExit::OwnFault, &error))?;
     let place = WorkflowProject { store, id: scope.project.clone(), root, git };
     let control = watch_signals()?;
@@ -62,16 +63,16 @@ pub(crate) fn execute(options: &GovernOptions, environment: &Environment) -> Res
         control: &control,
     };
     let editor = Editor { command: settings.editor.clone(), root: place.root.clone(), path: search_path(environment) };
-    let mut person = AtTerminal::new(editor, &control);
+    let mut person = TerminalPerson::new(editor, &control);
     let user = environment.asker().uid;
-    let carry_out = || {
+    let run_plan = || {
         let mut workflow = WorkflowRunner::open(&settings, &place, (&mut hands, &mut person), user)?;
         workflow = workflow.observed_by(environment.workflow_points());
         let (ending, slug) = workflow.run(beginning)?;
         let is_kept = workflow.has_checkpoint(&slug)?;
-        Ok(Ended { ending, slug, is_kept })
+        Ok(EndedWorkflow { ending, slug, is_kept })
     };
-    let over = carry_out().map_err(|error: WorkflowError| {
+    let over = run_plan().map_err(|error: WorkflowError| {
         let is_terminated = error.exit() == CommandExit::Interrupted && control.in_force() == Some(StopReason::Terminated);
         let exit = if is_terminated { CommandExit::Terminated } else { error.exit() };
         CommandError::of(exit, &error).hint(error.hint())
@@ -83,7 +84,7 @@ pub(crate) fn execute(options: &GovernOptions, environment: &Environment) -> Res
 }
 
 /// A workflow that has ended or paused.
-struct Ended {
+struct EndedWorkflow {
     ending: WorkflowEnding,
     slug: Slug,
     /// Whether the workflow can be resumed by this slug.
@@ -126,7 +127,7 @@ fn workflow_settings(govern: &GovernSettings, repo: Option<String>) -> Result<Wo
 fn plan(model: &ModelCommand, configuration: &Configuration, root: &Path) -> Result<crate::model::Plan, CommandError> {
     let review = Review { prompt: Prompt::Nothing, accept_split_emphasis: false };
     spec::plan_review(&model.command, review, configuration, &setup::directory_name(root))
-        .map_err(|problems| setup::of_problems(&problems))
+        .map_err(|problems| setup::from_problems(&problems))
 }
 
 fn model_action(model: &ModelCommand, configuration: &Configuration, root: &Path) -> Result<Action, CommandError> {
@@ -139,7 +140,7 @@ fn search_path(environment: &Environment) -> OsString {
     environment.variable("PATH").map(OsString::from).unwrap_or_default()
 }
 
-impl Ended {
+impl EndedWorkflow {
     /// Returns the hint how to resume the workflow or begin again.
     fn again(&self) -> String {
         let slug = &self.slug;
@@ -152,13 +153,13 @@ impl Ended {
 }
 
 /// Returns the error after a signal. The question stays unanswered, so the workflow waits.
-fn interrupted(reason: StopReason, over: &Ended) -> CommandError {
+fn interrupted(reason: StopReason, over: &EndedWorkflow) -> CommandError {
     let exit = if reason == StopReason::Terminated { CommandExit::Terminated } else { CommandExit::Interrupted };
     let message = if over.is_kept { format!("interrupted: `{}` waits", over.slug) } else { "interrupted".to_owned() };
     CommandError::new(exit, message).hint(over.again())
 }
 
-fn show(over: &Ended, settings: &WorkflowSettings) -> Result<CommandExit, CommandError> {
+fn show(over: &EndedWorkflow, settings: &WorkflowSettings) -> Result<CommandExit, CommandError> {
     let trail = || format!("{}/active/{}", settings.trail, over.slug);
     let (exit, line) = match &over.ending {
         WorkflowEnding::Filed(issue) => {
@@ -194,8 +195,8 @@ fn show(over: &Ended, settings: &WorkflowSettings) -> Result<CommandExit, Comman
 /// Starts programs and writes the ledger, by means of `run/`.
 struct RunHands<'a> {
     workspace: Workspace,
-    scope: Scope,
-    settings: Settings,
+    scope: ProjectScope,
+    settings: ProjectSettings,
     govern: &'a GovernSettings,
     drafter: Action,
     reviewer: Action,
@@ -204,7 +205,7 @@ struct RunHands<'a> {
 }
 
 impl WorkflowHost for RunHands<'_> {
-    fn consult(&mut self, consultation: &Consultation<'_>) -> Result<ActionEnded, WorkflowError> {
+    fn consult(&mut self, consultation: &Consultation<'_>) -> Result<EndedAction, WorkflowError> {
         let (action, model) = match consultation.role {
             ModelRole::Drafter => (&self.drafter, &self.govern.drafter),
             ModelRole::Reviewer => (&self.reviewer, &self.govern.reviewer),

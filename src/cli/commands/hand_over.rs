@@ -12,13 +12,13 @@ use crate::cli::error::CommandError;
 use crate::cli::live_line::LiveLine;
 use crate::cli::render;
 use crate::cli::screen;
-use crate::cli::service::{self, Served};
-use crate::cli::setup::Loaded;
+use crate::cli::service::{self, ServedProject};
+use crate::cli::setup::LoadedProject;
 use crate::cli::style::Style;
 use crate::cli::terminal;
 use crate::client::ClientError;
 use crate::model::{CommandExit, Digest, OverallStatus};
-use crate::project::Settings;
+use crate::project::ProjectSettings;
 use crate::report::EXECUTION_REPORT_FILE;
 use crate::sandbox::passed_on;
 
@@ -30,7 +30,7 @@ const LONGEST_RUN: Duration = Duration::from_secs(24 * 3600);
 pub(super) fn hand_over(
     options: &RunOptions,
     environment: &Environment,
-    loaded: &Loaded,
+    loaded: &LoadedProject,
 ) -> Result<Option<CommandExit>, CommandError> {
     // A given phase and a question about the project's identity are handled here. A run that was started by a check already has a
     // slot in the queue here.
@@ -57,7 +57,7 @@ pub(super) fn hand_over(
             render::note(&format!("note: {}; running here instead", error.message));
             Ok(None)
         }
-        Err(error @ ClientError::Refused(_)) => Err(service::of_client(&error)),
+        Err(error @ ClientError::Refused(_)) => Err(service::from_client_error(&error)),
         Err(error) => {
             service::say_unusable(&error);
             Ok(None)
@@ -66,7 +66,7 @@ pub(super) fn hand_over(
 }
 
 /// Returns the names of the checks, because the service knows only names. Steps of a specification may be called by their ids.
-fn checks(loaded: &Loaded, called: &[String]) -> Vec<String> {
+fn checks(loaded: &LoadedProject, called: &[String]) -> Vec<String> {
     called.iter().filter_map(|name| name_of(loaded, name)).collect()
 }
 
@@ -91,18 +91,18 @@ fn variables(environment: &Environment, passed: &[String]) -> Vec<VariableV1> {
 pub(super) fn show(
     options: &RunOptions,
     environment: &Environment,
-    loaded: &Loaded,
-    settings: &Settings,
-    served: &Served,
+    loaded: &LoadedProject,
+    settings: &ProjectSettings,
+    served: &ServedProject,
     answer: &RunAnswerV1,
 ) -> Result<CommandExit, CommandError> {
-    let exit = CommandExit::of_code(answer.exit_code);
+    let exit = CommandExit::from_code(answer.exit_code);
     let Some(run_id) = &answer.run_id else { return Err(without_report(answer, exit)) };
     let mut archive = opening::open_archive(environment)?;
-    archive.find_project(&loaded.root).map_err(|error| super::of_run(&error))?;
-    let run = archive.find(&served.project.id, Some(run_id.as_str())).map_err(|error| super::of_run(&error))?;
+    archive.find_project(&loaded.root).map_err(|error| super::from_run_error(&error))?;
+    let run = archive.find(&served.project.id, Some(run_id.as_str())).map_err(|error| super::from_run_error(&error))?;
     let run = run.ok_or_else(|| without_report(answer, CommandExit::OwnFault))?;
-    let (bytes, report) = archive.report(&served.project.id, &run).map_err(|error| super::of_run(&error))?;
+    let (bytes, report) = archive.report(&served.project.id, &run).map_err(|error| super::from_run_error(&error))?;
     if options.json {
         render::bytes(&bytes);
         return Ok(exit);

@@ -12,7 +12,7 @@ use crate::model::CommandExit;
 use crate::process::clock;
 
 pub(crate) fn execute(options: &KeyOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
-    let store = Store::open(environment.state_root()).map_err(|error| of_evidence(&error))?;
+    let store = Store::open(environment.state_root()).map_err(|error| from_evidence_error(&error))?;
     match &options.verb {
         KeyVerb::Show => show(&store),
         KeyVerb::Rotate { lost } => {
@@ -23,7 +23,7 @@ pub(crate) fn execute(options: &KeyOptions, environment: &Environment) -> Result
 }
 
 fn show(store: &Store) -> Result<CommandExit, CommandError> {
-    let ring = read_key_ring(store).map_err(|error| of_evidence(&error))?;
+    let ring = read_key_ring(store).map_err(|error| from_evidence_error(&error))?;
     if ring.keys().is_empty() {
         render::note("no key yet: the first `proctor run` makes it");
     }
@@ -51,17 +51,17 @@ fn key_lines(key: &KnownKey, is_current: bool) -> Vec<String> {
 /// the command fails at once.
 fn rotate(store: &Store, endorsement: Endorsement) -> Result<CommandExit, CommandError> {
     let mut locks = Vec::new();
-    for project in list_projects(store).map_err(|error| of_evidence(&error))? {
-        let lock = store.lock(&project, &mut || WaitDecision::GiveUp).map_err(|error| of_lock(&error))?;
+    for project in list_projects(store).map_err(|error| from_evidence_error(&error))? {
+        let lock = store.lock(&project, &mut || WaitDecision::GiveUp).map_err(|error| from_lock_error(&error))?;
         locks.push(lock);
     }
-    let key = rotate_key(store, &locks, endorsement, clock::now()).map_err(|error| of_evidence(&error))?;
+    let key = rotate_key(store, &locks, endorsement, clock::now()).map_err(|error| from_evidence_error(&error))?;
     key_lines(&key, true).iter().for_each(|line| render::line(line));
     Ok(CommandExit::Proceed)
 }
 
 fn export(store: &Store, ssh: bool, number: Option<u32>) -> Result<CommandExit, CommandError> {
-    let ring = read_key_ring(store).map_err(|error| of_evidence(&error))?;
+    let ring = read_key_ring(store).map_err(|error| from_evidence_error(&error))?;
     let key = match number {
         Some(number) => ring.keys().iter().find(|key| key.number() == number),
         None => ring.current(),
@@ -77,7 +77,7 @@ fn export(store: &Store, ssh: bool, number: Option<u32>) -> Result<CommandExit, 
 }
 
 /// Converts an error about evidence into a command error.
-pub(super) fn of_evidence(error: &EvidenceError) -> CommandError {
+pub(super) fn from_evidence_error(error: &EvidenceError) -> CommandError {
     let exit = match error {
         EvidenceError::Key { .. } | EvidenceError::LedgerLine { .. } => CommandExit::EvidenceWrong,
         EvidenceError::NotSigned { .. }
@@ -98,7 +98,7 @@ pub(super) fn of_evidence(error: &EvidenceError) -> CommandError {
     CommandError::of(exit, error).hint(error.hint())
 }
 
-fn of_lock(error: &LockError) -> CommandError {
+fn from_lock_error(error: &LockError) -> CommandError {
     let exit = match error {
         LockError::Busy { .. } => CommandExit::NoFreshVerdict,
         LockError::Evidence(_) => CommandExit::OwnFault,

@@ -12,11 +12,11 @@ use crate::cli::screen;
 use crate::cli::service;
 use crate::cli::service_arguments::ListOptions;
 use crate::model::{Activity, Approval, CommandExit};
-use crate::project::{Archive, RegisteredProject};
+use crate::project::{RegisteredProject, StoreReader};
 
 pub(crate) fn execute(options: &ListOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
     let mut archive = opening::open_archive(environment)?;
-    let registered = archive.projects().map_err(|error| super::of_run(&error))?;
+    let registered = archive.projects().map_err(|error| super::from_run_error(&error))?;
     let mut watched = service::listening(environment).map(|(_, projects)| projects).unwrap_or_default();
     let mut projects = Vec::new();
     for project in registered {
@@ -38,10 +38,10 @@ pub(crate) fn execute(options: &ListOptions, environment: &Environment) -> Resul
 }
 
 /// Returns what the ledger says about a project that the service does not watch.
-fn by_ledger(archive: &mut Archive, project: RegisteredProject) -> Result<ProjectV1, CommandError> {
+fn by_ledger(archive: &mut StoreReader, project: RegisteredProject) -> Result<ProjectV1, CommandError> {
     let root = PathBuf::from(&project.path);
-    let standing = archive.standing_unlooked(Some(&project.id), &root, Approval::Approved, &[], Activity::Idle);
-    let standing = standing.map_err(|error| super::of_run(&error))?;
+    let standing = archive.last_known_status(Some(&project.id), &root, Approval::Approved, &[], Activity::Idle);
+    let standing = standing.map_err(|error| super::from_run_error(&error))?;
     let listed = ListedV1::new(&standing, WatchingV1::NotWatched, DoingV1::Unknown);
     Ok(ProjectV1 { standing: Some(listed), ..ProjectV1::new(project.id, Path::new(&project.path), project.serving) })
 }

@@ -44,7 +44,7 @@ use crate::model::{CommandExit, PruneReason, RunId};
 use crate::project::ProjectError;
 
 /// Converts an error of a run into a command error.
-pub(crate) fn of_run(error: &ProjectError) -> CommandError {
+pub(crate) fn from_run_error(error: &ProjectError) -> CommandError {
     let command_error = CommandError::of(error.exit(), error);
     match error.hint() {
         Some(hint) => command_error.hint(hint),
@@ -53,7 +53,7 @@ pub(crate) fn of_run(error: &ProjectError) -> CommandError {
 }
 
 /// Returns the error that a run's files were pruned.
-pub(crate) fn of_pruned(run_id: &RunId, why: PruneReason) -> CommandError {
+pub(crate) fn from_prune_reason(run_id: &RunId, why: PruneReason) -> CommandError {
     CommandError::new(CommandExit::Usage, format!("run {run_id} was pruned: its files are gone"))
         .hint(format!("`{}` in `[evidence]` says how much is kept; `proctor log` lists what is there", why.setting()))
 }

@@ -8,7 +8,7 @@ use crate::cli::environment::{self, Environment};
 use crate::cli::error::CommandError;
 use crate::cli::logging;
 use crate::cli::render;
-use crate::cli::setup::Loaded;
+use crate::cli::setup::LoadedProject;
 use crate::cli::style::Style;
 use crate::cli::terminal;
 use crate::config::Configuration;
@@ -16,36 +16,37 @@ use crate::ignore::{Matcher, MatcherSettings};
 use crate::model::{CommandExit, ProjectId};
 use crate::process::LauncherHandle;
 use crate::project::{
-    Archive, Doubt, Identity, ProjectError, QueueLimits, Registration, Scope, Settings, Workspace, new_matcher,
+    IdentityAnswer, ProjectError, ProjectScope, ProjectSettings, QueueLimits, Registration, ResemblingProject, StoreReader,
+    Workspace, new_matcher,
 };
 use crate::sandbox::EnvironmentAdditions;
 
 /// What a run needs in addition to its plan.
-pub(crate) struct Opening {
+pub(crate) struct RunResources {
     pub(crate) workspace: Workspace,
-    pub(crate) scope: Scope,
-    pub(crate) settings: Settings,
+    pub(crate) scope: ProjectScope,
+    pub(crate) settings: ProjectSettings,
     pub(crate) style: Style,
 }
 
 /// Starts the launcher. Commands do this first: the process must have a single thread, and the launcher starts up while the
 /// project is read.
 pub(crate) fn start_launcher(environment: &Environment) -> Result<LauncherHandle, CommandError> {
-    LauncherHandle::start(environment.executable()).map_err(|error| super::of_run(&ProjectError::Launcher(error)))
+    LauncherHandle::start(environment.executable()).map_err(|error| super::from_run_error(&ProjectError::Launcher(error)))
 }
 
 /// Opens the store for writing, and registers the project if it is new.
 pub(crate) fn open(
     environment: &Environment,
     launcher: LauncherHandle,
-    loaded: &Loaded,
+    loaded: &LoadedProject,
     identity: Option<IdentityArgument>,
-) -> Result<Opening, CommandError> {
+) -> Result<RunResources, CommandError> {
     let settings = settings(loaded)?;
     let mut workspace = open_store(environment, launcher)?;
     let registration = workspace
         .register(&loaded.root, &loaded.plan, &settings, &environment.asker(), identity.map(Into::into))
-        .map_err(|error| super::of_run(&error))?;
+        .map_err(|error| super::from_run_error(&error))?;
     let scope = match registration {
         Registration::Known(scope) => scope,
         Registration::New { scope, notes } => {
@@ -56,7 +57,7 @@ pub(crate) fn open(
             let identity = ask_identity(&doubt)?;
             let again = workspace
                 .register(&loaded.root, &loaded.plan, &settings, &environment.asker(), Some(identity))
-                .map_err(|error| super::of_run(&error))?;
+                .map_err(|error| super::from_run_error(&error))?;
             match again {
                 Registration::Known(scope) => scope,
                 Registration::New { scope, notes } => {
@@ -67,7 +68,7 @@ pub(crate) fn open(
             }
         }
     };
-    Ok(Opening { workspace, scope, settings, style: style(environment) })
+    Ok(RunResources { workspace, scope, settings, style: style(environment) })
 }
 
 /// Opens the store for writing without registering a project.
@@ -79,7 +80,7 @@ pub(super) fn open_store(environment: &Environment, launcher: LauncherHandle) ->
         environment.variables().clone(),
         environment.observer(),
     )
-    .map_err(|error| super::of_run(&error))?;
+    .map_err(|error| super::from_run_error(&error))?;
     workspace.take_notes().iter().for_each(|line| note(line));
     workspace.announce_with(note);
     if let Err(reason) = logging::start(&workspace.log_directory()) {
@@ -94,8 +95,8 @@ pub(super) fn style(environment: &Environment) -> Style {
 }
 
 /// Opens the store for reading. When its index is repaired later, a note is printed.
-pub(super) fn open_archive(environment: &Environment) -> Result<Archive, CommandError> {
-    let mut archive = Archive::open(environment.state_root()).map_err(|error| super::of_run(&error))?;
+pub(super) fn open_archive(environment: &Environment) -> Result<StoreReader, CommandError> {
+    let mut archive = StoreReader::open(environment.state_root()).map_err(|error| super::from_run_error(&error))?;
     archive.take_notes().iter().for_each(|line| note(line));
     archive.announce_with(note);
     Ok(archive)
@@ -106,9 +107,9 @@ fn note(line: &str) {
 }
 
 /// Opens the store for reading. It is an error if the project is not registered.
-pub(crate) fn open_registered(environment: &Environment, root: &Path) -> Result<(Archive, ProjectId), CommandError> {
+pub(crate) fn open_registered(environment: &Environment, root: &Path) -> Result<(StoreReader, ProjectId), CommandError> {
     let mut archive = open_archive(environment)?;
-    let found = archive.find_project(root).map_err(|error| super::of_run(&error))?;
+    let found = archive.find_project(root).map_err(|error| super::from_run_error(&error))?;
     let project = found.ok_or_else(|| {
         CommandError::new(CommandExit::Usage, format!("`{}` is not registered: nothing was run there", root.display()))
             .hint("`proctor run` registers a project and makes its first run")
@@ -117,18 +118,18 @@ pub(crate) fn open_registered(environment: &Environment, root: &Path) -> Result<
 }
 
 /// Resolves the project's settings that are not part of the plan.
-pub(crate) fn settings(loaded: &Loaded) -> Result<Settings, CommandError> {
+pub(crate) fn settings(loaded: &LoadedProject) -> Result<ProjectSettings, CommandError> {
     settings_of(&loaded.root, &loaded.configuration)
 }
 
 /// Resolves the settings of a project that may have no plan.
-pub(crate) fn settings_of(root: &Path, configuration: &Configuration) -> Result<Settings, CommandError> {
+pub(crate) fn settings_of(root: &Path, configuration: &Configuration) -> Result<ProjectSettings, CommandError> {
     let from_file = match configuration.environment.env_file.as_deref() {
         Some(name) => env_file::read(root, name)?,
         None => Vec::new(),
     };
     let link = Some(configuration.evidence.link.clone()).filter(|link| !link.is_empty());
-    let settings = Settings {
+    let settings = ProjectSettings {
         matcher: matcher_settings(configuration),
         routing: configuration.routing.clone(),
         environment: EnvironmentAdditions { pass: configuration.environment.pass_environment.clone(), from_file },
@@ -145,14 +146,14 @@ pub(crate) fn settings_of(root: &Path, configuration: &Configuration) -> Result<
         limits: configuration.evidence.limits,
     };
     // Wrong patterns are reported before anything is registered or run.
-    settings.new_matcher().map_err(|error| super::of_run(&error))?;
+    settings.new_matcher().map_err(|error| super::from_run_error(&error))?;
     Ok(settings)
 }
 
 /// Returns a matcher for reading the tree without a run.
 pub(crate) fn matcher(configuration: &Configuration) -> Result<Matcher, CommandError> {
     let matcher = new_matcher(&matcher_settings(configuration));
-    matcher.map_err(|error| super::of_run(&error))
+    matcher.map_err(|error| super::from_run_error(&error))
 }
 
 /// Returns the settings that decide which files belong to the tree.
@@ -166,7 +167,7 @@ pub(super) fn matcher_settings(configuration: &Configuration) -> MatcherSettings
 }
 
 /// Asks the person whether the directory is the registered project. proctor never guesses that (architecture, Files on disk).
-fn ask_identity(doubt: &Doubt) -> Result<Identity, CommandError> {
+fn ask_identity(doubt: &ResemblingProject) -> Result<IdentityAnswer, CommandError> {
     if !terminal::is_input_terminal() {
         return Err(doubt_error(doubt));
     }
@@ -174,15 +175,15 @@ fn ask_identity(doubt: &Doubt) -> Result<Identity, CommandError> {
     loop {
         render::prompt("[s]ame project, or a [n]ew one? ");
         match terminal::read_line().as_deref().map(str::trim) {
-            Some("s" | "same") => return Ok(Identity::Same),
-            Some("n" | "new") => return Ok(Identity::New),
+            Some("s" | "same") => return Ok(IdentityAnswer::Same),
+            Some("n" | "new") => return Ok(IdentityAnswer::New),
             Some(_) => {}
             None => return Err(doubt_error(doubt)),
         }
     }
 }
 
-fn doubt_question(doubt: &Doubt) -> [String; 2] {
+fn doubt_question(doubt: &ResemblingProject) -> [String; 2] {
     [
         format!(
             "`{}` resembles project {}, which is registered at `{}`.",
@@ -194,7 +195,7 @@ fn doubt_question(doubt: &Doubt) -> [String; 2] {
     ]
 }
 
-fn doubt_error(doubt: &Doubt) -> CommandError {
+fn doubt_error(doubt: &ResemblingProject) -> CommandError {
     let [what, _] = doubt_question(doubt);
     CommandError::new(CommandExit::PersonNeeded, what.trim_end_matches('.'))
         .hint("say which it is: `--identity same` goes on with its history, `--identity new` begins one")

@@ -7,7 +7,7 @@ use crate::cli::evidence_arguments::PruneOptions;
 use crate::cli::render;
 use crate::cli::setup;
 use crate::model::CommandExit;
-use crate::project::{Pruned, Scope, plan_pruning, prune};
+use crate::project::{ProjectScope, PruningOutcome, plan_pruning, prune};
 
 pub(crate) fn execute(options: &PruneOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
     let root = setup::project_root(environment, &options.directory)?;
@@ -20,14 +20,14 @@ pub(crate) fn execute(options: &PruneOptions, environment: &Environment) -> Resu
     let pruned = if options.dry_run {
         plan_pruning(environment.state_root(), &project, &settings.limits)
     } else {
-        let scope = Scope { project, root, asker: environment.asker() };
+        let scope = ProjectScope { project, root, asker: environment.asker() };
         prune(environment.state_root(), &scope, &settings)
     };
-    lines(&pruned.map_err(|error| super::of_run(&error))?, options.dry_run).iter().for_each(|line| render::line(line));
+    lines(&pruned.map_err(|error| super::from_run_error(&error))?, options.dry_run).iter().for_each(|line| render::line(line));
     Ok(CommandExit::Proceed)
 }
 
-fn lines(pruned: &Pruned, dry_run: bool) -> Vec<String> {
+fn lines(pruned: &PruningOutcome, dry_run: bool) -> Vec<String> {
     let mut lines: Vec<String> =
         pruned.runs.iter().map(|run| format!("{}  task {}  {}", run.run_id, run.task, run.why.setting())).collect();
     if pruned.finished > 0 {

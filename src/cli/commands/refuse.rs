@@ -27,12 +27,12 @@ pub(super) fn refuse(
     let settings = opening::settings_of(&root, &configuration)?;
     let mut workspace = opening::open_store(environment, launcher)?;
     workspace.expect_one_run();
-    let scope = workspace.find_registered(&root, &environment.asker()).map_err(|error| super::of_run(&error))?;
+    let scope = workspace.find_registered(&root, &environment.asker()).map_err(|error| super::from_run_error(&error))?;
     let Some(scope) = scope else { return Err(error) };
     let trigger = Trigger { kind: TriggerKind::Request, paths: Vec::new() };
     let refusal = RefusedRequest { task: &task, scope: &scope, settings: &settings, configuration: &configuration, trigger };
     let mut progress = ProgressScreen::new(opening::style(environment), audience(options.json));
-    let sealed = workspace.refuse(&refusal, &mut |step| progress.show(&step)).map_err(|error| super::of_run(&error))?;
+    let sealed = workspace.refuse(&refusal, &mut |step| progress.show(&step)).map_err(|error| super::from_run_error(&error))?;
     let Some(sealed) = sealed else { return Err(error) };
     if options.json {
         render::bytes(&crate::report::to_bytes(&sealed.report));

@@ -11,7 +11,7 @@ use crate::cli::service::{self, MARGIN};
 use crate::cli::service_arguments::RemoveOptions;
 use crate::config::Configuration;
 use crate::model::{CommandExit, Serving};
-use crate::project::{RegisteredProject, Scope, record_serving};
+use crate::project::{ProjectScope, RegisteredProject, record_serving};
 
 pub(crate) fn execute(options: &RemoveOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
     let project = find(environment, &options.project)?;
@@ -24,10 +24,11 @@ pub(crate) fn execute(options: &RemoveOptions, environment: &Environment) -> Res
     if let Some((client, _)) = service::listening(environment) {
         let path = format!("/v1/projects/{}", project.id);
         let _removed: ProjectV1 =
-            client.ask(MethodV1::Delete, &path, lock_wait + MARGIN).map_err(|error| service::of_client(&error))?;
+            client.ask(MethodV1::Delete, &path, lock_wait + MARGIN).map_err(|error| service::from_client_error(&error))?;
     } else {
-        let scope = Scope { project: project.id.clone(), root: PathBuf::from(&project.path), asker: environment.asker() };
-        record_serving(environment.state_root(), &scope, Serving::NotServed, lock_wait).map_err(|error| super::of_run(&error))?;
+        let scope = ProjectScope { project: project.id.clone(), root: PathBuf::from(&project.path), asker: environment.asker() };
+        record_serving(environment.state_root(), &scope, Serving::NotServed, lock_wait)
+            .map_err(|error| super::from_run_error(&error))?;
     }
     render::line(&format!("{} is left alone from here on; its evidence stays", project.id));
     Ok(CommandExit::Proceed)
@@ -36,7 +37,7 @@ pub(crate) fn execute(options: &RemoveOptions, environment: &Environment) -> Res
 /// Finds a project by its id or its directory, which may no longer exist.
 fn find(environment: &Environment, wanted: &Path) -> Result<RegisteredProject, CommandError> {
     let mut archive = opening::open_archive(environment)?;
-    let projects = archive.projects().map_err(|error| super::of_run(&error))?;
+    let projects = archive.projects().map_err(|error| super::from_run_error(&error))?;
     let absolute = environment.absolute(wanted);
     let root = absolute.canonicalize().unwrap_or(absolute);
     let is_it = |project: &RegisteredProject| Path::new(project.id.as_str()) == wanted || Path::new(&project.path) == root;

@@ -6,20 +6,20 @@ use std::time::Duration;
 
 use crate::api::{AgentAnswerV1, AgentRequestV1, MethodV1};
 use crate::cli::arguments::RunOptions;
-use crate::cli::commands::opening::{self, Opening};
+use crate::cli::commands::opening::{self, RunResources};
 use crate::cli::commands::{hand_over, run, status};
 use crate::cli::environment::Environment;
 use crate::cli::error::CommandError;
 use crate::cli::render;
 use crate::cli::screen;
-use crate::cli::service::{self, Served};
+use crate::cli::service::{self, ServedProject};
 use crate::cli::service_arguments::{RequestOptions, RequestVerb};
 use crate::cli::setup;
 use crate::cli::specification_files::{self, unreadable};
 use crate::client::ClientError;
 use crate::collaboration::{Proposal, review_specification};
-use crate::model::{CommandExit, Freshness, ProjectStanding, TaskId};
-use crate::project::{Described, read_text};
+use crate::model::{CommandExit, Freshness, ProjectStatus, TaskId};
+use crate::project::{DescribedProject, read_text};
 
 /// The longest wait for the service. It first finishes a run that is under way, and a retest is a run, too.
 const LONGEST_RUN: Duration = Duration::from_secs(24 * 3600);
@@ -42,7 +42,7 @@ pub(crate) fn execute(options: &RequestOptions, environment: &Environment) -> Re
             Ok(answer) => return show_asked(options, environment, &root, &served, &answer),
             // After any other error the service may have begun already. Doing it here as well could do it twice.
             Err(error @ ClientError::Absent { .. }) => service::say_unusable(&error),
-            Err(error) => return Err(service::of_client(&error)),
+            Err(error) => return Err(service::from_client_error(&error)),
         }
     }
     answer_here(options, environment, &root, request)
@@ -63,12 +63,13 @@ fn review_here(
     // The project's own checks are not needed, so it is no error if there are none.
     let (configuration, _) = setup::configuration(root)?;
     let settings = opening::settings_of(root, &configuration)?;
-    let reviewed = review_specification(root, &settings, &task_id, proposal.as_ref()).map_err(|error| super::of_run(&error))?;
+    let reviewed =
+        review_specification(root, &settings, &task_id, proposal.as_ref()).map_err(|error| super::from_run_error(&error))?;
     tracing::info!("FIX_SPECIFICATION for {task_id}: {} errors, {} changes", reviewed.errors.len(), reviewed.changes.len());
-    Ok(show(options, &AgentAnswerV1::of_problems(task_id, reviewed.errors, reviewed.changes)))
+    Ok(show(options, &AgentAnswerV1::from_problems(task_id, reviewed.errors, reviewed.changes)))
 }
 
-fn ask(served: &Served, request: &AgentRequestV1) -> Result<AgentAnswerV1, ClientError> {
+fn ask(served: &ServedProject, request: &AgentRequestV1) -> Result<AgentAnswerV1, ClientError> {
     let path = format!("/v1/projects/{}/requests", served.project.id);
     served.client.send(MethodV1::Post, &path, request, LONGEST_RUN)
 }
@@ -77,7 +78,7 @@ fn show_asked(
     options: &RequestOptions,
     environment: &Environment,
     root: &Path,
-    served: &Served,
+    served: &ServedProject,
     answer: &AgentAnswerV1,
 ) -> Result<CommandExit, CommandError> {
     match answer {
@@ -102,9 +103,9 @@ fn answer_here(
             let mut archive = opening::open_archive(environment)?;
             let standing = status::stand(&mut archive, root, std::slice::from_ref(&task_id))?.with_first(&task_id);
             refuse_unknown(root, &task_id, &standing)?;
-            let completion = archive.completion(&standing, &task_id).map_err(|error| super::of_run(&error))?;
+            let completion = archive.completion(&standing, &task_id).map_err(|error| super::from_run_error(&error))?;
             tracing::info!("REQUEST_STATUS_UPDATE {status:?} for {task_id}: computed {:?}", completion.status);
-            return Ok(show(options, &AgentAnswerV1::of_completion(status, completion)));
+            return Ok(show(options, &AgentAnswerV1::from_completion(status, completion)));
         }
         AgentRequestV1::FixSpecification { task_id, .. } => {
             let errors = specification_files::reload(root, &task_id).and_then(|loaded| opening::settings(&loaded).map(drop));
@@ -113,7 +114,7 @@ fn answer_here(
                 Err(error) => error.lines(),
                 Ok(()) => Vec::new(),
             };
-            return Ok(show(options, &AgentAnswerV1::of_problems(task_id, errors, Vec::new())));
+            return Ok(show(options, &AgentAnswerV1::from_problems(task_id, errors, Vec::new())));
         }
         AgentRequestV1::RequestRetest { task_id } => task_id,
     };
@@ -128,11 +129,11 @@ fn retest_here(
 ) -> Result<CommandExit, CommandError> {
     let launcher = opening::start_launcher(environment)?;
     let loaded = specification_files::reload(root, task_id)?;
-    let Opening { mut workspace, scope, settings, style } = opening::open(environment, launcher, &loaded, None)?;
-    let described = Described { plan: &loaded.plan, settings: &settings, configuration: &loaded.configuration };
-    let granted = workspace.grant_retest(&scope, described).map_err(|error| super::of_run(&error))?;
+    let RunResources { mut workspace, scope, settings, style } = opening::open(environment, launcher, &loaded, None)?;
+    let described = DescribedProject { plan: &loaded.plan, settings: &settings, configuration: &loaded.configuration };
+    let granted = workspace.grant_retest(&scope, described).map_err(|error| super::from_run_error(&error))?;
     say_granted(granted.number, granted.budget);
-    run::carry_out_here(&run_options(options, &loaded.root), &loaded, Opening { workspace, scope, settings, style })
+    run::run_here(&run_options(options, &loaded.root), &loaded, RunResources { workspace, scope, settings, style })
 }
 
 /// A retest is shown like any run.
@@ -141,7 +142,7 @@ fn run_options(options: &RequestOptions, root: &Path) -> RunOptions {
 }
 
 /// Returns an error if no specification has the task and it never had a verdict: then the request names a wrong task.
-fn refuse_unknown(root: &Path, task: &TaskId, standing: &ProjectStanding) -> Result<(), CommandError> {
+fn refuse_unknown(root: &Path, task: &TaskId, standing: &ProjectStatus) -> Result<(), CommandError> {
     match standing.of(task).map(|task| (&task.freshness, &task.verdict)) {
         Some((Freshness::SpecificationWrong, None)) => specification_files::reload(root, task).map(drop),
         Some(_) | None => Ok(()),
@@ -158,5 +159,5 @@ fn show(options: &RequestOptions, answer: &AgentAnswerV1) -> CommandExit {
     } else {
         screen::agent_answer(answer).iter().for_each(|line| render::line(line));
     }
-    CommandExit::of_code(answer.exit_code())
+    CommandExit::from_code(answer.exit_code())
 }

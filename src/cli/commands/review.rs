@@ -6,17 +6,17 @@ use std::path::Path;
 
 use serde::Serialize;
 
-use crate::cli::commands::opening::{self, Opening};
+use crate::cli::commands::opening::{self, RunResources};
 use crate::cli::commands::run::watch_signals;
 use crate::cli::environment::Environment;
 use crate::cli::error::CommandError;
 use crate::cli::render;
 use crate::cli::review_arguments::ReviewOptions;
 use crate::cli::screen;
-use crate::cli::setup::{self, Loaded};
+use crate::cli::setup::{self, LoadedProject};
 use crate::cli::show_progress::{Audience, ProgressScreen};
-use crate::model::{CommandExit, Prompt, Review, ReviewAttempt, ReviewSeen, ReviewVerdict, RunId, TriggerKind};
-use crate::project::{Carried, RunRequest, Sealed};
+use crate::model::{CommandExit, Prompt, Review, ReviewAttempt, ReviewObservation, ReviewVerdict, RunId, TriggerKind};
+use crate::project::{RunOutcome, RunRequest, SealedReport};
 use crate::report::ExecutionReportV2;
 use crate::review::NO_VERDICT_HINT;
 use crate::spec;
@@ -38,14 +38,14 @@ struct ReviewV1 {
 pub(crate) fn execute(options: &ReviewOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
     let launcher = opening::start_launcher(environment)?;
     let loaded = load(options, environment)?;
-    let Opening { mut workspace, scope, settings, style } = opening::open(environment, launcher, &loaded, None)?;
+    let RunResources { mut workspace, scope, settings, style } = opening::open(environment, launcher, &loaded, None)?;
     workspace.expect_one_run();
     let control = watch_signals()?;
     let request = RunRequest::new(&loaded.plan, &settings, &scope, TriggerKind::Request, &control);
     let mut progress = ProgressScreen::new(style, Audience::Nobody);
-    let carried = workspace.carry_out(&request, &mut |one| progress.show(&one)).map_err(|error| super::of_run(&error))?;
+    let carried = workspace.run_plan(&request, &mut |one| progress.show(&one)).map_err(|error| super::from_run_error(&error))?;
     let (document, exit) = match carried {
-        Carried::Judged(sealed) | Carried::Moved(sealed) | Carried::Interrupted(sealed) => {
+        RunOutcome::Judged(sealed) | RunOutcome::Moved(sealed) | RunOutcome::Interrupted(sealed) => {
             let link = settings.link.as_deref();
             let counts = sealed.report.execution_summary.overall_status.counts();
             let path = screen::report_path(&loaded.root, link, &loaded.plan.task, &sealed.report_path, counts);
@@ -53,13 +53,15 @@ pub(crate) fn execute(options: &ReviewOptions, environment: &Environment) -> Res
             workspace.keep_to_limits();
             (document(&sealed, path), sealed.exit)
         }
-        Carried::NotApproved(_) => (nothing("The reviewer was not asked: its plan is not approved"), CommandExit::PersonNeeded),
-        Carried::Waits(_)
-        | Carried::Paused(_)
-        | Carried::Superseded
-        | Carried::Withdrawn
-        | Carried::Unchanged
-        | Carried::Untriggered => (nothing("The reviewer was not asked"), CommandExit::NoFreshVerdict),
+        RunOutcome::NotApproved(_) => {
+            (nothing("The reviewer was not asked: its plan is not approved"), CommandExit::PersonNeeded)
+        }
+        RunOutcome::Waits(_)
+        | RunOutcome::Paused(_)
+        | RunOutcome::Superseded
+        | RunOutcome::Withdrawn
+        | RunOutcome::Unchanged
+        | RunOutcome::Untriggered => (nothing("The reviewer was not asked"), CommandExit::NoFreshVerdict),
     };
     if options.json {
         render::document(&document);
@@ -69,7 +71,7 @@ pub(crate) fn execute(options: &ReviewOptions, environment: &Environment) -> Res
     Ok(exit)
 }
 
-fn load(options: &ReviewOptions, environment: &Environment) -> Result<Loaded, CommandError> {
+fn load(options: &ReviewOptions, environment: &Environment) -> Result<LoadedProject, CommandError> {
     let root = setup::project_root(environment, &options.project)?;
     let (configuration, _) = setup::configuration(&root)?;
     let prompt = match &options.prompt {
@@ -79,8 +81,8 @@ fn load(options: &ReviewOptions, environment: &Environment) -> Result<Loaded, Co
     let review = Review { prompt, accept_split_emphasis: !options.refuse_split_emphasis };
     let name = setup::directory_name(&root);
     let plan =
-        spec::plan_review(&options.command, review, &configuration, &name).map_err(|problems| setup::of_problems(&problems))?;
-    Ok(Loaded { root, configuration, plan })
+        spec::plan_review(&options.command, review, &configuration, &name).map_err(|problems| setup::from_problems(&problems))?;
+    Ok(LoadedProject { root, configuration, plan })
 }
 
 fn read_prompt(path: &Path, environment: &Environment) -> Result<Vec<u8>, CommandError> {
@@ -110,7 +112,7 @@ fn nothing(reason: &str) -> ReviewV1 {
 
 const SCHEMA: &str = "proctor-review-v1";
 
-fn document(sealed: &Sealed, path: String) -> ReviewV1 {
+fn document(sealed: &SealedReport, path: String) -> ReviewV1 {
     let report = &sealed.report;
     let (run_id, path) = (Some(sealed.run_id.clone()), Some(path));
     let seen = seen(report);
@@ -128,7 +130,7 @@ fn document(sealed: &Sealed, path: String) -> ReviewV1 {
     ReviewV1 { run_id, report: path, attempts, verdict, ..nothing(&reason) }
 }
 
-fn seen(report: &ExecutionReportV2) -> Option<&ReviewSeen> {
+fn seen(report: &ExecutionReportV2) -> Option<&ReviewObservation> {
     report.step_execution.results.first()?.result.as_ref()?.review.as_ref()
 }
 

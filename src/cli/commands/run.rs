@@ -4,23 +4,23 @@ use std::collections::BTreeSet;
 
 use crate::cli::arguments::RunOptions;
 use crate::cli::commands::hand_over::hand_over;
-use crate::cli::commands::opening::{self, Opening};
+use crate::cli::commands::opening::{self, RunResources};
 use crate::cli::commands::refuse::refuse;
 use crate::cli::environment::Environment;
 use crate::cli::error::CommandError;
 use crate::cli::render;
 use crate::cli::screen;
-use crate::cli::setup::Loaded;
+use crate::cli::setup::LoadedProject;
 use crate::cli::show_progress::{Audience, ProgressScreen};
 use crate::cli::specification_files::{self, FoundPlan};
 use crate::cli::style::Style;
 use crate::cli::terminal;
 use crate::model::{
     Action, AfterMovedRun, CommandExit, OnDisk, OverallStatus, PauseRecord, PlanOrigin, Repetitions, TaskId, TreePath, Trigger,
-    TriggerKind, Unapproved,
+    TriggerKind, UnapprovedPlan,
 };
 use crate::process::{Control, signal_controls};
-use crate::project::{Carried, RunRequest, Sealed, Selection, Settings, UnmetDependency};
+use crate::project::{ProjectSettings, RunOutcome, RunRequest, SealedReport, Selection, UnmetDependency};
 
 pub(crate) fn execute(options: &RunOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
     let launcher = opening::start_launcher(environment)?;
@@ -33,12 +33,12 @@ pub(crate) fn execute(options: &RunOptions, environment: &Environment) -> Result
         return Ok(exit);
     }
     let opening = opening::open(environment, launcher, &loaded, options.identity)?;
-    carry_out_here(options, &loaded, opening)
+    run_here(options, &loaded, opening)
 }
 
 /// Runs the plan in this process.
-pub(super) fn carry_out_here(options: &RunOptions, loaded: &Loaded, opening: Opening) -> Result<CommandExit, CommandError> {
-    let Opening { mut workspace, scope, settings, style } = opening;
+pub(super) fn run_here(options: &RunOptions, loaded: &LoadedProject, opening: RunResources) -> Result<CommandExit, CommandError> {
+    let RunResources { mut workspace, scope, settings, style } = opening;
     workspace.expect_one_run();
     let control = watch_signals()?;
     let mut request = RunRequest {
@@ -47,48 +47,50 @@ pub(super) fn carry_out_here(options: &RunOptions, loaded: &Loaded, opening: Ope
         ..RunRequest::new(&loaded.plan, &settings, &scope, TriggerKind::Request, &control)
     };
     let mut screen = ProgressScreen::new(style, audience(options.json));
-    let mut carry_out = |request: &RunRequest<'_>| {
-        workspace.carry_out(request, &mut |progress| screen.show(&progress)).map_err(|error| super::of_run(&error))
+    let mut run_plan = |request: &RunRequest<'_>| {
+        workspace.run_plan(request, &mut |progress| screen.show(&progress)).map_err(|error| super::from_run_error(&error))
     };
-    let mut carried = carry_out(&request)?;
+    let mut carried = run_plan(&request)?;
     // A run whose tree changed is repeated once (S6).
     let mut repetitions = Repetitions::at_most(Repetitions::OF_A_COMMAND);
-    while let Carried::Moved(sealed) = &carried
+    while let RunOutcome::Moved(sealed) = &carried
         && let AfterMovedRun::Repeat { .. } = follow_moved_run(&mut repetitions, sealed)
     {
         let paths = screen::moved_paths(&sealed.report);
         render::note(&format!("{} changed while the checks ran: they are run once more", paths.join(", ")));
         request.trigger = Trigger { kind: TriggerKind::Moved, paths };
-        carried = carry_out(&request)?;
+        carried = run_plan(&request)?;
     }
     match carried {
-        Carried::Judged(sealed) | Carried::Moved(sealed) | Carried::Interrupted(sealed) => {
+        RunOutcome::Judged(sealed) | RunOutcome::Moved(sealed) | RunOutcome::Interrupted(sealed) => {
             show(options, loaded, &settings, &sealed, style);
             workspace.save_trees();
             workspace.keep_to_limits();
             Ok(sealed.exit)
         }
-        Carried::Paused(pause) => Err(waits_for_a_person(loaded, &pause)),
-        Carried::Waits(unmet) => Err(waits_for_tasks(&loaded.plan.task, &unmet)),
-        Carried::NotApproved(unapproved) => Err(not_approved(&unapproved)),
-        Carried::Superseded | Carried::Withdrawn | Carried::Unchanged | Carried::Untriggered => Ok(CommandExit::NoFreshVerdict),
+        RunOutcome::Paused(pause) => Err(waits_for_a_person(loaded, &pause)),
+        RunOutcome::Waits(unmet) => Err(waits_for_tasks(&loaded.plan.task, &unmet)),
+        RunOutcome::NotApproved(unapproved) => Err(not_approved(&unapproved)),
+        RunOutcome::Superseded | RunOutcome::Withdrawn | RunOutcome::Unchanged | RunOutcome::Untriggered => {
+            Ok(CommandExit::NoFreshVerdict)
+        }
     }
 }
 
-fn follow_moved_run(repetitions: &mut Repetitions, sealed: &Sealed) -> AfterMovedRun {
+fn follow_moved_run(repetitions: &mut Repetitions, sealed: &SealedReport) -> AfterMovedRun {
     let moved: BTreeSet<TreePath> = sealed.moved.iter().cloned().collect();
     let after = repetitions.follow_moved_run(&moved, OnDisk::compare(sealed.tree, sealed.tree_after));
     repetitions.begin(moved);
     after
 }
 
-fn waits_for_a_person(loaded: &Loaded, pause: &PauseRecord) -> CommandError {
+fn waits_for_a_person(loaded: &LoadedProject, pause: &PauseRecord) -> CommandError {
     let task = &loaded.plan.task;
     CommandError::new(CommandExit::PersonNeeded, screen::paused(task, pause)).hint(screen::resolve_hint(task))
 }
 
 /// Returns the error that a person must approve the plan, because it is weaker than the approved one (S7).
-pub(super) fn not_approved(unapproved: &Unapproved) -> CommandError {
+pub(super) fn not_approved(unapproved: &UnapprovedPlan) -> CommandError {
     let mut lines = screen::not_approved(unapproved).into_iter();
     let error = CommandError::new(CommandExit::PersonNeeded, lines.next().unwrap_or_default());
     lines.fold(error, |error, line| error.detail(line)).hint(screen::approve_hint(&unapproved.task, unapproved.way))
@@ -102,7 +104,7 @@ fn waits_for_tasks(task: &TaskId, unmet: &[UnmetDependency]) -> CommandError {
     error.hint(screen::waits_hint(unmet))
 }
 
-fn show(options: &RunOptions, loaded: &Loaded, settings: &Settings, sealed: &Sealed, style: Style) {
+fn show(options: &RunOptions, loaded: &LoadedProject, settings: &ProjectSettings, sealed: &SealedReport, style: Style) {
     if options.json {
         render::bytes(&crate::report::to_bytes(&sealed.report));
         return;
@@ -127,11 +129,11 @@ pub(super) fn audience(json: bool) -> Audience {
     }
 }
 
-fn is_latest(sealed: &Sealed) -> bool {
+fn is_latest(sealed: &SealedReport) -> bool {
     sealed.report.execution_summary.overall_status.counts()
 }
 
-fn check_names(loaded: &Loaded, checks: &[String]) -> Result<(), CommandError> {
+fn check_names(loaded: &LoadedProject, checks: &[String]) -> Result<(), CommandError> {
     let known: Vec<_> = loaded.plan.steps.iter().map(|step| step.name.as_str()).collect();
     match checks.iter().find(|check| name_of(loaded, check).is_none()) {
         Some(unknown) => Err(CommandError::new(CommandExit::Usage, format!("there is no check `{unknown}`"))
@@ -140,13 +142,13 @@ fn check_names(loaded: &Loaded, checks: &[String]) -> Result<(), CommandError> {
     }
 }
 
-fn selection(loaded: &Loaded, names: &[String]) -> Selection {
+fn selection(loaded: &LoadedProject, names: &[String]) -> Selection {
     let named = names.iter().filter_map(|name| name_of(loaded, name));
     if names.is_empty() { Selection::All } else { Selection::Named(named.collect()) }
 }
 
 /// Returns the name of a check. Steps of a specification may also be called by their ids, since their names are whole sentences.
-pub(super) fn name_of(loaded: &Loaded, called: &str) -> Option<String> {
+pub(super) fn name_of(loaded: &LoadedProject, called: &str) -> Option<String> {
     let by_id = loaded.plan.origin == PlanOrigin::Specification;
     let is_meant = |step: &&Action| step.name == called || (by_id && step.id.as_str() == called);
     loaded.plan.steps.iter().find(is_meant).map(|step| step.name.clone())

@@ -17,7 +17,7 @@ use crate::cli::service_arguments::{ServiceOptions, ServiceVerb};
 use crate::cli::style::{Style, Tone};
 use crate::cli::terminal;
 use crate::model::{CommandExit, Serving};
-use crate::project::Archive;
+use crate::project::StoreReader;
 
 /// A unit file and what is at its path now.
 struct Placed {
@@ -102,7 +102,7 @@ fn look(environment: &Environment) -> Result<Installation, CommandError> {
         let text = unit.text(&program, &variables).map_err(|error| {
             CommandError::of(CommandExit::Usage, &error).hint("move the program to a plain path and run it from there")
         })?;
-        let found = disk::read(&path).map_err(|error| of_disk("read", &path, &error))?;
+        let found = disk::read(&path).map_err(|error| from_disk_error("read", &path, &error))?;
         let ownership = classify(found.as_deref(), &text);
         Ok::<_, CommandError>(Placed { unit, path, text, ownership })
     };
@@ -142,7 +142,7 @@ fn program(environment: &Environment) -> Result<PathBuf, CommandError> {
 }
 
 fn served_projects(environment: &Environment) -> usize {
-    let projects = Archive::open(environment.state_root()).and_then(|mut archive| archive.projects());
+    let projects = StoreReader::open(environment.state_root()).and_then(|mut archive| archive.projects());
     projects.map_or(0, |all| all.iter().filter(|project| project.serving == Serving::Served).count())
 }
 
@@ -157,7 +157,7 @@ fn install(before: &Installation, force: bool, environment: &Environment) -> Res
     }
     let mut changed = Vec::new();
     for placed in before.placed.iter().filter(|placed| placed.ownership != Ownership::Current) {
-        disk::write(&placed.path, &placed.text).map_err(|error| of_disk("write", &placed.path, &error))?;
+        disk::write(&placed.path, &placed.text).map_err(|error| from_disk_error("write", &placed.path, &error))?;
         changed.push(placed.path.display().to_string());
     }
     let is_up = |unit: &UnitState| unit.is_active() && unit.is_enabled();
@@ -173,7 +173,7 @@ fn install(before: &Installation, force: bool, environment: &Environment) -> Res
             let is_old = !changed.is_empty() && units.service.is_active();
             if is_old { manager::tell(&["restart"], &[SERVICE.name]) } else { Ok(()) }
         });
-    told.map_err(|error| of_manager(&error).hint("`journalctl --user -u proctor` may say why"))?;
+    told.map_err(|error| from_manager_error(&error).hint("`journalctl --user -u proctor` may say why"))?;
     if changed.is_empty() {
         changed.push("enabled and started".to_owned());
     }
@@ -189,13 +189,13 @@ fn uninstall(before: &Installation, force: bool) -> Result<Vec<String>, CommandE
         return Ok(Vec::new());
     }
     let names: Vec<&str> = ours.iter().map(|placed| placed.unit.name).collect();
-    manager::tell(&["disable", "--now"], &names).map_err(|error| of_manager(&error))?;
+    manager::tell(&["disable", "--now"], &names).map_err(|error| from_manager_error(&error))?;
     let mut changed = Vec::new();
     for placed in ours {
-        disk::remove(&placed.path).map_err(|error| of_disk("remove", &placed.path, &error))?;
+        disk::remove(&placed.path).map_err(|error| from_disk_error("remove", &placed.path, &error))?;
         changed.push(placed.path.display().to_string());
     }
-    manager::tell(&["daemon-reload"], &[]).map_err(|error| of_manager(&error))?;
+    manager::tell(&["daemon-reload"], &[]).map_err(|error| from_manager_error(&error))?;
     // Otherwise systemd would keep showing the removed unit as failed.
     let _none_failed = manager::tell(&["reset-failed"], &names);
     Ok(changed)
@@ -300,11 +300,11 @@ fn said(error: &ManagerError) -> String {
     format!("{error}{cause}")
 }
 
-fn of_manager(error: &ManagerError) -> CommandError {
+fn from_manager_error(error: &ManagerError) -> CommandError {
     CommandError::of(CommandExit::OwnFault, error)
 }
 
-fn of_disk(verb: &str, path: &Path, error: &std::io::Error) -> CommandError {
+fn from_disk_error(verb: &str, path: &Path, error: &std::io::Error) -> CommandError {
     CommandError::caused(CommandExit::Usage, format!("failed to {verb} `{}`", path.display()), error)
         .hint("check the permissions of the directory")
 }

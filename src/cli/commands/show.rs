@@ -11,7 +11,7 @@ use crate::cli::style::Style;
 use crate::cli::terminal;
 use crate::evidence::RunForm;
 use crate::model::{CommandExit, ProjectId, PruneReason, RunId};
-use crate::project::{Archive, ArchivedRun};
+use crate::project::{RecordedRun, StoreReader};
 use crate::report::{ActionResultV2, EXECUTION_REPORT_FILE};
 
 pub(crate) fn execute(options: &ShowOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
@@ -24,7 +24,7 @@ pub(crate) fn execute(options: &ShowOptions, environment: &Environment) -> Resul
     if let Some(action) = &options.log {
         return show_log(&archive, &project, &run, action);
     }
-    let (bytes, report) = archive.report(&project, &run).map_err(|error| super::of_run(&error))?;
+    let (bytes, report) = archive.report(&project, &run).map_err(|error| super::from_run_error(&error))?;
     if options.json {
         render::bytes(&bytes);
         return Ok(CommandExit::Proceed);
@@ -54,16 +54,16 @@ pub(crate) fn execute(options: &ShowOptions, environment: &Environment) -> Resul
 }
 
 /// Shows that a run was pruned. It is an error if its report or a log is asked for.
-fn show_pruned(run: &ArchivedRun, why: PruneReason, options: &ShowOptions) -> Result<CommandExit, CommandError> {
+fn show_pruned(run: &RecordedRun, why: PruneReason, options: &ShowOptions) -> Result<CommandExit, CommandError> {
     if options.json || options.log.is_some() {
-        return Err(super::of_pruned(&run.run_id, why));
+        return Err(super::from_prune_reason(&run.run_id, why));
     }
     screen::pruned(run, why).iter().for_each(|line| render::line(line));
     Ok(CommandExit::Proceed)
 }
 
-fn find(archive: &Archive, project: &ProjectId, wanted: Option<&str>) -> Result<ArchivedRun, CommandError> {
-    let found = archive.find(project, wanted).map_err(|error| super::of_run(&error))?;
+fn find(archive: &StoreReader, project: &ProjectId, wanted: Option<&str>) -> Result<RecordedRun, CommandError> {
+    let found = archive.find(project, wanted).map_err(|error| super::from_run_error(&error))?;
     found.ok_or_else(|| {
         let message = match wanted {
             Some(wanted) => format!("there is no sealed run `{wanted}`"),
@@ -73,8 +73,8 @@ fn find(archive: &Archive, project: &ProjectId, wanted: Option<&str>) -> Result<
     })
 }
 
-fn show_log(archive: &Archive, project: &ProjectId, run: &ArchivedRun, action: &str) -> Result<CommandExit, CommandError> {
-    let (_, report) = archive.report(project, run).map_err(|error| super::of_run(&error))?;
+fn show_log(archive: &StoreReader, project: &ProjectId, run: &RecordedRun, action: &str) -> Result<CommandExit, CommandError> {
+    let (_, report) = archive.report(project, run).map_err(|error| super::from_run_error(&error))?;
     let result = screen::results(&report).find(|result| result.action_id.as_str() == action || result.name == action);
     let Some((owner, name)) = result.and_then(log_of) else {
         let known: Vec<_> =
@@ -85,10 +85,10 @@ fn show_log(archive: &Archive, project: &ProjectId, run: &ArchivedRun, action: &
     // The log of a reused result is in the earlier run.
     let earlier = owner.map(|run_id| find(archive, project, Some(run_id.as_str()))).transpose()?;
     if let Some((earlier, why)) = earlier.as_ref().and_then(|earlier| Some((earlier, earlier.pruned?))) {
-        return Err(super::of_pruned(&earlier.run_id, why));
+        return Err(super::from_prune_reason(&earlier.run_id, why));
     }
     let run = earlier.as_ref().unwrap_or(run);
-    archive.show_file(project, run, &name, &mut render::bytes).map_err(|error| super::of_run(&error))?;
+    archive.show_file(project, run, &name, &mut render::bytes).map_err(|error| super::from_run_error(&error))?;
     Ok(CommandExit::Proceed)
 }
 

@@ -14,12 +14,12 @@ use crate::cli::setup;
 use crate::cli::specification_files;
 use crate::cli::style::Style;
 use crate::cli::terminal;
-use crate::model::{CommandExit, ProjectStanding, Serving, TaskId};
-use crate::project::{Archive, Described, Undescribed};
+use crate::model::{CommandExit, ProjectStatus, Serving, TaskId};
+use crate::project::{DescribedProject, PlanlessProject, StoreReader};
 
 pub(crate) fn execute(options: &StatusOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
     let wanted = if options.scope.all { None } else { Some(setup::project_root(environment, &options.scope.directory)?) };
-    let mut status = of_service(environment).unwrap_or(StatusV1 { service: None, projects: Vec::new() });
+    let mut status = read_service_status(environment).unwrap_or(StatusV1 { service: None, projects: Vec::new() });
     let roots = match wanted {
         Some(root) => vec![root],
         None => registered_roots(environment)?,
@@ -29,7 +29,7 @@ pub(crate) fn execute(options: &StatusOptions, environment: &Environment) -> Res
     for root in roots {
         let shown = root.display().to_string();
         let project = match answered.iter().position(|project| project.root == shown) {
-            Some(position) => of_task(environment, answered.swap_remove(position), task.as_ref()),
+            Some(position) => narrow_to_task(environment, answered.swap_remove(position), task.as_ref()),
             None => look(environment, &root, task.as_ref())?,
         };
         status.projects.push(only(project, task.as_ref()));
@@ -38,7 +38,7 @@ pub(crate) fn execute(options: &StatusOptions, environment: &Environment) -> Res
     Ok(CommandExit::Proceed)
 }
 
-fn of_service(environment: &Environment) -> Option<StatusV1> {
+fn read_service_status(environment: &Environment) -> Option<StatusV1> {
     let (client, _) = service::listening(environment)?;
     match client.ask::<StatusV1>(MethodV1::Get, "/v1/status", AT_ONCE) {
         Ok(status) => Some(status),
@@ -51,12 +51,12 @@ fn of_service(environment: &Environment) -> Option<StatusV1> {
 
 fn registered_roots(environment: &Environment) -> Result<Vec<PathBuf>, CommandError> {
     let mut archive = opening::open_archive(environment)?;
-    let projects = archive.projects().map_err(|error| super::of_run(&error))?;
+    let projects = archive.projects().map_err(|error| super::from_run_error(&error))?;
     Ok(projects.into_iter().map(|project| PathBuf::from(project.path)).collect())
 }
 
 /// Asks the service again about a task that its first answer does not have, because the task was never run.
-fn of_task(environment: &Environment, project: ProjectStatusV1, task: Option<&TaskId>) -> ProjectStatusV1 {
+fn narrow_to_task(environment: &Environment, project: ProjectStatusV1, task: Option<&TaskId>) -> ProjectStatusV1 {
     let (Some(task), Some(id)) = (task, &project.id) else { return project };
     if project.tasks.iter().any(|status| status.task == *task) {
         return project;
@@ -83,25 +83,27 @@ fn look(environment: &Environment, root: &Path, task: Option<&TaskId>) -> Result
     let mut archive = opening::open_archive(environment)?;
     let standing = stand(&mut archive, root, task.map(std::slice::from_ref).unwrap_or_default())?;
     let serving = match &standing.project {
-        Some(project) => archive.serving(project).map_err(|error| super::of_run(&error))?,
+        Some(project) => archive.serving(project).map_err(|error| super::from_run_error(&error))?,
         None => Serving::NotServed,
     };
     Ok(ProjectStatusV1::new(&standing, serving))
 }
 
 /// Reads the state of a project without the service, including the tasks in `wanted`.
-pub(super) fn stand(archive: &mut Archive, root: &Path, wanted: &[TaskId]) -> Result<ProjectStanding, CommandError> {
+pub(super) fn stand(archive: &mut StoreReader, root: &Path, wanted: &[TaskId]) -> Result<ProjectStatus, CommandError> {
     let read = setup::describe(root).and_then(|(configuration, plan)| {
         let settings = opening::settings_of(root, &configuration)?;
         Ok((configuration, settings, plan.map_err(|error| error.lines())))
     });
     let problems = read.as_ref().err().map(CommandError::lines).unwrap_or_default();
     let described = match &read {
-        Ok((configuration, settings, Ok(plan))) => Ok(Described { plan, settings, configuration }),
-        Ok((configuration, settings, Err(problems))) => Err(Undescribed { problems, readable: Some((settings, configuration)) }),
-        Err(_) => Err(Undescribed { problems: &problems, readable: None }),
+        Ok((configuration, settings, Ok(plan))) => Ok(DescribedProject { plan, settings, configuration }),
+        Ok((configuration, settings, Err(problems))) => {
+            Err(PlanlessProject { problems, readable: Some((settings, configuration)) })
+        }
+        Err(_) => Err(PlanlessProject { problems: &problems, readable: None }),
     };
-    archive.standing(root, described, wanted).map_err(|error| super::of_run(&error))
+    archive.project_status(root, described, wanted).map_err(|error| super::from_run_error(&error))
 }
 
 fn show(status: &StatusV1, json: bool, environment: &Environment) {
@@ -114,6 +116,6 @@ fn show(status: &StatusV1, json: bool, environment: &Environment) {
         render::note("no project is registered: `proctor run` or `proctor add` registers one");
     }
     for project in &status.projects {
-        screen::standing(project, style).iter().for_each(|line| render::line(line));
+        screen::project_status(project, style).iter().for_each(|line| render::line(line));
     }
 }

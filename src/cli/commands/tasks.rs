@@ -12,7 +12,7 @@ use crate::cli::service_arguments::{TasksOptions, TasksVerb};
 use crate::cli::setup::{self, CONFIGURATION_FILE};
 use crate::config;
 use crate::model::CommandExit;
-use crate::project::{Scope, keep_task_list};
+use crate::project::{ProjectScope, keep_task_list};
 
 pub(crate) fn execute(options: &TasksOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
     let TasksVerb::Init { directory, file } = &options.verb;
@@ -29,12 +29,12 @@ pub(crate) fn execute(options: &TasksOptions, environment: &Environment) -> Resu
     let loaded = setup::reload(&root)?;
     let settings = opening::settings(&loaded)?;
     let mut archive = opening::open_archive(environment)?;
-    let Some(project) = archive.find_project(&root).map_err(|error| super::of_run(&error))? else {
+    let Some(project) = archive.find_project(&root).map_err(|error| super::from_run_error(&error))? else {
         render::line(&format!("{file}: the first run registers the project and writes the blocks (`proctor run`)"));
         return Ok(CommandExit::Proceed);
     };
-    let scope = Scope { project, root, asker: environment.asker() };
-    let said = keep_task_list(environment.state_root(), &scope, &settings).map_err(|error| super::of_run(&error))?;
+    let scope = ProjectScope { project, root, asker: environment.asker() };
+    let said = keep_task_list(environment.state_root(), &scope, &settings).map_err(|error| super::from_run_error(&error))?;
     said.iter().for_each(|line| render::note(line));
     render::line(&format!("{file}: the blocks are as the last verdicts have them"));
     Ok(CommandExit::Proceed)
@@ -58,7 +58,7 @@ fn append_setting(root: &Path, file: &str) -> Result<(), CommandError> {
         Err(error) => return Err(unwritable(&path, &error)),
     };
     let whole = format!("{before}{}{lines}", separation(&before));
-    config::read(&whole, CONFIGURATION_FILE).map_err(|problems| setup::of_problems(&problems))?;
+    config::read(&whole, CONFIGURATION_FILE).map_err(|problems| setup::from_problems(&problems))?;
     let opened = OpenOptions::new().append(true).create(true).open(&path);
     let written = opened.and_then(|mut file| file.write_all(format!("{}{lines}", separation(&before)).as_bytes()));
     written.map_err(|error| unwritable(&path, &error))

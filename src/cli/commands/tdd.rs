@@ -6,7 +6,7 @@ use std::path::Path;
 
 use crate::api::{CycleV1, MethodV1};
 use crate::cli::arguments::{TddOptions, TddVerb};
-use crate::cli::commands::opening::{self, Opening};
+use crate::cli::commands::opening::{self, RunResources};
 use crate::cli::environment::Environment;
 use crate::cli::error::CommandError;
 use crate::cli::render;
@@ -18,7 +18,7 @@ use crate::cli::terminal;
 use crate::client::ClientError;
 use crate::config::Configuration;
 use crate::model::{CommandExit, CycleRequest, TaskId, TddState};
-use crate::project::{Attendance, ProjectError};
+use crate::project::{PersonPresence, ProjectError};
 
 pub(crate) fn execute(options: &TddOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
     let request = match &options.verb {
@@ -31,11 +31,11 @@ pub(crate) fn execute(options: &TddOptions, environment: &Environment) -> Result
         }
     };
     let task = request.task();
-    let attendance = if terminal::is_input_terminal() { Attendance::Person } else { Attendance::Nobody };
-    if attendance == Attendance::Nobody && matches!(request, CycleRequest::Resolve { .. }) {
+    let attendance = if terminal::is_input_terminal() { PersonPresence::Person } else { PersonPresence::Nobody };
+    if attendance == PersonPresence::Nobody && matches!(request, CycleRequest::Resolve { .. }) {
         // Only a person may do this, in whatever state the task is. It is checked here, because the service does not know whether
         // a person is at the terminal.
-        return Err(super::of_run(&ProjectError::PersonNeeded { task: task.clone() }));
+        return Err(super::from_run_error(&ProjectError::PersonNeeded { task: task.clone() }));
     }
     let root = setup::project_root(environment, &options.project)?;
     let state = match hand_over(environment, &root, &request)? {
@@ -59,7 +59,7 @@ fn hand_over(environment: &Environment, root: &Path, request: &CycleRequest) -> 
             Ok(None)
         }
         // The service may have made the change already. Making it here as well could make it twice.
-        Err(error) => Err(service::of_client(&error)),
+        Err(error) => Err(service::from_client_error(&error)),
     }
 }
 
@@ -67,19 +67,19 @@ fn change_here(
     environment: &Environment,
     options: &TddOptions,
     request: &CycleRequest,
-    attendance: Attendance,
+    attendance: PersonPresence,
 ) -> Result<TddState, CommandError> {
     let launcher = opening::start_launcher(environment)?;
     let loaded = specification_files::load(environment, &options.project, Some(request.task().as_str()))?;
-    let Opening { mut workspace, scope, settings, .. } = opening::open(environment, launcher, &loaded, None)?;
-    workspace.change_cycle(&scope, &settings, request, attendance).map_err(|error| super::of_run(&error))
+    let RunResources { mut workspace, scope, settings, .. } = opening::open(environment, launcher, &loaded, None)?;
+    workspace.change_cycle(&scope, &settings, request, attendance).map_err(|error| super::from_run_error(&error))
 }
 
 fn show(options: &TddOptions, environment: &Environment, task: &str, json: bool) -> Result<CommandExit, CommandError> {
     let task = read_task(task)?;
     let root = setup::project_root(environment, &options.project)?;
     let (archive, project) = opening::open_registered(environment, &root)?;
-    let state = archive.tdd(&project, &task).map_err(|error| super::of_run(&error))?;
+    let state = archive.tdd(&project, &task).map_err(|error| super::from_run_error(&error))?;
     if json {
         let text = serde_json::to_string_pretty(&state).expect("a state has string keys only");
         render::line(&text);

@@ -55,7 +55,8 @@ pub(crate) fn execute(options: &TreeOptions, environment: &Environment) -> Resul
     let root = setup::project_root(environment, &options.directory)?;
     let (configuration, _) = setup::configuration(&root)?;
     let matcher = opening::matcher(&configuration)?;
-    let index = TreeIndex::scan(&root, &matcher, clock::now()).map_err(|error| super::of_run(&ProjectError::Tree(error)))?;
+    let index =
+        TreeIndex::scan(&root, &matcher, clock::now()).map_err(|error| super::from_run_error(&ProjectError::Tree(error)))?;
     let issues = index.issues();
     if options.json {
         let document = TreeDocumentV1 {

@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use serde::ser::SerializeStruct as _;
 use serde::{Serialize, Serializer};
 
-use crate::cli::commands::anchored::{self, HeldV1};
-use crate::cli::commands::key::of_evidence;
+use crate::cli::commands::anchored::{self, HeldAnchorV1};
+use crate::cli::commands::key::from_evidence_error;
 use crate::cli::environment::{self, Environment};
 use crate::cli::error::CommandError;
 use crate::cli::evidence_arguments::VerifyOptions;
@@ -34,7 +34,7 @@ struct Total {
     lines: u64,
     /// The ledgers to compare with anchors; empty if there are no anchors.
     logs: Vec<LedgerLog>,
-    held: Vec<HeldV1>,
+    held: Vec<HeldAnchorV1>,
 }
 
 pub(crate) fn execute(options: &VerifyOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
@@ -73,7 +73,7 @@ fn verify_copied(directory: &Path, options: &VerifyOptions, environment: &Enviro
     };
     let mut total = Total::default();
     let anchors = anchored::read_named(options, environment, &mut total.sum.faults)?;
-    let checked = verify_copy(directory, &key, &anchors).map_err(|error| of_evidence(&error))?;
+    let checked = verify_copy(directory, &key, &anchors).map_err(|error| from_evidence_error(&error))?;
     total.add(checked);
     total.hold(&anchors);
     Ok(total)
@@ -110,9 +110,9 @@ fn read_key(path: &Path) -> Result<PublicKey, CommandError> {
 
 /// Returns this user's key with which a copied run claims to be signed.
 fn own_key(directory: &Path, environment: &Environment) -> Result<PublicKey, CommandError> {
-    let store = Store::open(environment.state_root()).map_err(|error| of_evidence(&error))?;
-    let ring = read_key_ring(&store).map_err(|error| of_evidence(&error))?;
-    let key = find_signing_key(directory, &ring).map_err(|error| of_evidence(&error))?;
+    let store = Store::open(environment.state_root()).map_err(|error| from_evidence_error(&error))?;
+    let ring = read_key_ring(&store).map_err(|error| from_evidence_error(&error))?;
+    let key = find_signing_key(directory, &ring).map_err(|error| from_evidence_error(&error))?;
     key.ok_or_else(|| {
         CommandError::new(CommandExit::Usage, format!("`{}` is not signed by a key of yours", directory.display()))
             .hint("name the public key of whoever made it: `--key FILE`")
@@ -120,9 +120,9 @@ fn own_key(directory: &Path, environment: &Environment) -> Result<PublicKey, Com
 }
 
 fn verify_store(options: &VerifyOptions, environment: &Environment) -> Result<Total, CommandError> {
-    let store = Store::open(environment.state_root()).map_err(|error| of_evidence(&error))?;
+    let store = Store::open(environment.state_root()).map_err(|error| from_evidence_error(&error))?;
     let mut total = Total::default();
-    let (keys, faults) = verify_keys(&store).map_err(|error| of_evidence(&error))?;
+    let (keys, faults) = verify_keys(&store).map_err(|error| from_evidence_error(&error))?;
     total.sum.faults.extend(faults);
     // The index is opened before any ledger is read, so every line that it has applied must be in the ledgers.
     let index = total.look_at_index(&store);
@@ -142,14 +142,14 @@ fn verify_store(options: &VerifyOptions, environment: &Environment) -> Result<To
     for project in total.projects.clone() {
         let subject =
             options.what.as_deref().map_or(Ok(VerificationScope::Everything), |what| subject(&store, &project, what))?;
-        let checked = verify_project(&store, &project, &keys, &subject, threads).map_err(|error| of_evidence(&error))?;
+        let checked = verify_project(&store, &project, &keys, &subject, threads).map_err(|error| from_evidence_error(&error))?;
         total.sum.faults.extend(approval_faults(&project, &ledger_file(&store, &project), &checked.lines));
         let differences = index.as_ref().map(|index| index.compare(&project, &checked.lines));
         total.logs.extend(is_compared.then(|| LedgerLog::from_hashes(project.clone(), checked.line_hashes.clone())));
         total.add(checked);
         match differences {
-            Some(Ok(differences)) => total.sum.faults.extend(differences.iter().map(of_difference)),
-            Some(Err(error)) => total.sum.faults.push(of_index(&error)),
+            Some(Ok(differences)) => total.sum.faults.extend(differences.iter().map(fault_from_difference)),
+            Some(Err(error)) => total.sum.faults.push(fault_from_index_error(&error)),
             None => {}
         }
     }
@@ -166,8 +166,8 @@ fn ledger_file(store: &Store, project: &ProjectId) -> PathBuf {
 
 /// Returns every project that has a ledger, evidence, or rows in the index.
 fn every_project(store: &Store, index: Option<&IndexReader>) -> Result<Vec<ProjectId>, CommandError> {
-    let mut projects = list_projects(store).map_err(|error| of_evidence(&error))?;
-    projects.extend(projects_with_evidence(store).map_err(|error| of_evidence(&error))?);
+    let mut projects = list_projects(store).map_err(|error| from_evidence_error(&error))?;
+    projects.extend(projects_with_evidence(store).map_err(|error| from_evidence_error(&error))?);
     let indexed = index.and_then(|index| index.projects().ok()).unwrap_or_default();
     projects.extend(indexed.into_iter().filter_map(|project| ProjectId::try_from(project).ok()));
     projects.sort();
@@ -182,7 +182,7 @@ fn project(
     environment: &Environment,
 ) -> Result<ProjectId, CommandError> {
     let root = setup::project_root(environment, &options.project)?;
-    let by_ledger = find_registered_project(store, &root).map_err(|error| of_evidence(&error))?;
+    let by_ledger = find_registered_project(store, &root).map_err(|error| from_evidence_error(&error))?;
     // A missing or unreadable ledger does not name its project, but the index may.
     let by_index = || index.and_then(|index| index.project_at(&root.to_string_lossy()).ok().flatten());
     by_ledger.or_else(by_index).ok_or_else(|| {
@@ -193,7 +193,7 @@ fn project(
 
 /// Returns what the word on the command line means: a run by its id or number, or a task.
 fn subject(store: &Store, project: &ProjectId, what: &str) -> Result<VerificationScope, CommandError> {
-    let known = crate::evidence::known_runs(store, project).map_err(|error| of_evidence(&error))?;
+    let known = crate::evidence::known_runs(store, project).map_err(|error| from_evidence_error(&error))?;
     let number = what.parse::<u64>().ok();
     if let Some((run_id, _)) = known.iter().find(|(run_id, _)| run_id.as_str() == what || number == Some(run_id.number())) {
         return Ok(VerificationScope::Run(run_id.clone()));
@@ -205,7 +205,7 @@ fn subject(store: &Store, project: &ProjectId, what: &str) -> Result<Verificatio
     }
 }
 
-fn of_difference(difference: &IndexDifference) -> EvidenceFault {
+fn fault_from_difference(difference: &IndexDifference) -> EvidenceFault {
     const INDEX: &str = "state.db";
     match difference {
         IndexDifference::Ahead { knows } => {
@@ -221,7 +221,7 @@ fn of_difference(difference: &IndexDifference) -> EvidenceFault {
     }
 }
 
-fn of_index(error: &IndexError) -> EvidenceFault {
+fn fault_from_index_error(error: &IndexError) -> EvidenceFault {
     EvidenceFault::new(FaultKind::IndexDamaged, "state.db", error.to_string())
 }
 
@@ -241,7 +241,7 @@ impl Total {
     /// Reports that the anchors hold, unless there are faults.
     fn hold(&mut self, anchors: &[Anchor]) {
         if self.sum.faults.is_empty() {
-            self.held = anchors.iter().filter_map(anchored::of_held).collect();
+            self.held = anchors.iter().filter_map(anchored::from_anchor).collect();
         }
     }
 
@@ -249,7 +249,7 @@ impl Total {
         match IndexReader::open(&store.index_path(), approval_counts) {
             Ok(index) => index,
             Err(error) => {
-                self.sum.faults.push(of_index(&error));
+                self.sum.faults.push(fault_from_index_error(&error));
                 None
             }
         }

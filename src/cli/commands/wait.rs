@@ -6,13 +6,13 @@ use std::thread;
 use std::time::Duration;
 
 use crate::api::{AnswerV1, InTimeV1, MethodV1, ProjectStatusV1};
-use crate::cli::commands::opening::{self, Opening};
+use crate::cli::commands::opening::{self, RunResources};
 use crate::cli::commands::{run, status};
 use crate::cli::environment::Environment;
 use crate::cli::error::CommandError;
 use crate::cli::render;
 use crate::cli::screen;
-use crate::cli::service::{self, MARGIN, Served};
+use crate::cli::service::{self, MARGIN, ServedProject};
 use crate::cli::service_arguments::WaitOptions;
 use crate::cli::setup;
 use crate::cli::show_progress::{Audience, ProgressScreen};
@@ -20,9 +20,9 @@ use crate::cli::specification_files;
 use crate::cli::style::Style;
 use crate::cli::terminal;
 use crate::client::ClientError;
-use crate::model::{CommandExit, Freshness, ProjectStanding, Serving, StopReason, TaskId, TriggerKind, WaitStep};
+use crate::model::{CommandExit, Freshness, ProjectStatus, Serving, StopReason, TaskId, TriggerKind, WaitStep};
 use crate::process::{Control, ControlHandle, clock};
-use crate::project::{Archive, Carried, ProjectError, RunRequest};
+use crate::project::{ProjectError, RunOutcome, RunRequest, StoreReader};
 
 /// The interval for checking on a run of another process.
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
@@ -36,7 +36,7 @@ pub(crate) fn execute(options: &WaitOptions, environment: &Environment) -> Resul
     if let Some(served) = service::serving(environment, &root) {
         match ask(&served, &task, &until) {
             Ok(answer) => return Ok(show(&answer, options.json, environment)),
-            Err(error @ (ClientError::Refused(_) | ClientError::Late { .. })) => return Err(service::of_client(&error)),
+            Err(error @ (ClientError::Refused(_) | ClientError::Late { .. })) => return Err(service::from_client_error(&error)),
             // The service stopped in the meantime. The remaining time is used to wait without it.
             Err(error) => service::say_unusable(&error),
         }
@@ -56,7 +56,7 @@ impl Until {
     }
 }
 
-fn ask(served: &Served, task: &TaskId, until: &Until) -> Result<AnswerV1, ClientError> {
+fn ask(served: &ServedProject, task: &TaskId, until: &Until) -> Result<AnswerV1, ClientError> {
     let left = until.left();
     let path = format!("/v1/projects/{}/verdict?task={task}&wait=fresh&timeout={}ms", served.project.id, left.as_millis());
     served.client.ask(MethodV1::Get, &path, left + MARGIN)
@@ -107,7 +107,7 @@ fn wait_here(
 struct Runner {
     /// `None` after the first run has taken it.
     launcher: Option<crate::process::LauncherHandle>,
-    opening: Option<Opening>,
+    opening: Option<RunResources>,
     control: Control,
 }
 
@@ -134,26 +134,26 @@ impl Runner {
         let request = RunRequest::new(&loaded.plan, &settings, &opening.scope, TriggerKind::Wait, &self.control);
         let mut screen = ProgressScreen::new(opening.style, Audience::Nobody);
         let alarm = Alarm::set(self.control.handle(), until.left())?;
-        let carried = opening.workspace.carry_out(&request, &mut |progress| screen.show(&progress));
+        let carried = opening.workspace.run_plan(&request, &mut |progress| screen.show(&progress));
         alarm.cancel();
         match carried {
             // The run of another process took all the time that was left. The next round reads the state.
             Err(ProjectError::Lock(crate::evidence::LockError::Busy { .. })) => Ok(None),
             Err(ProjectError::StoppedWaiting(_)) if until.left().is_zero() => Ok(None),
-            Err(error) => Err(super::of_run(&error)),
+            Err(error) => Err(super::from_run_error(&error)),
             // A person stopped the run. If the time is over, the alarm stopped it.
-            Ok(Carried::Interrupted(sealed)) if !until.left().is_zero() => Ok(Some(sealed.exit)),
+            Ok(RunOutcome::Interrupted(sealed)) if !until.left().is_zero() => Ok(Some(sealed.exit)),
             Ok(
-                Carried::Interrupted(_)
-                | Carried::Judged(_)
-                | Carried::Moved(_)
-                | Carried::Superseded
-                | Carried::Withdrawn
-                | Carried::Unchanged
-                | Carried::Untriggered
-                | Carried::Paused(_)
-                | Carried::NotApproved(_)
-                | Carried::Waits(_),
+                RunOutcome::Interrupted(_)
+                | RunOutcome::Judged(_)
+                | RunOutcome::Moved(_)
+                | RunOutcome::Superseded
+                | RunOutcome::Withdrawn
+                | RunOutcome::Unchanged
+                | RunOutcome::Untriggered
+                | RunOutcome::Paused(_)
+                | RunOutcome::NotApproved(_)
+                | RunOutcome::Waits(_),
             ) => Ok(None),
         }
     }
@@ -186,9 +186,9 @@ impl Alarm {
     }
 }
 
-fn answer(archive: &Archive, standing: &ProjectStanding, in_time: InTimeV1) -> Result<AnswerV1, CommandError> {
+fn answer(archive: &StoreReader, standing: &ProjectStatus, in_time: InTimeV1) -> Result<AnswerV1, CommandError> {
     let serving = match &standing.project {
-        Some(project) => archive.serving(project).map_err(|error| super::of_run(&error))?,
+        Some(project) => archive.serving(project).map_err(|error| super::from_run_error(&error))?,
         None => Serving::NotServed,
     };
     let project = ProjectStatusV1::new(standing, serving);
@@ -200,7 +200,7 @@ fn show(answer: &AnswerV1, json: bool, environment: &Environment) -> CommandExit
         render::document(answer);
     } else {
         let style = Style::decide(environment.has("NO_COLOR"), environment.has("CLICOLOR_FORCE"), terminal::is_output_terminal());
-        screen::standing(&answer.project, style).iter().for_each(|line| render::line(line));
+        screen::project_status(&answer.project, style).iter().for_each(|line| render::line(line));
     }
-    CommandExit::of_code(answer.exit_code)
+    CommandExit::from_code(answer.exit_code)
 }

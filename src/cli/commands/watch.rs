@@ -6,17 +6,18 @@ use std::thread;
 use tokio::sync::mpsc::channel;
 
 use crate::cli::arguments::WatchOptions;
-use crate::cli::commands::opening::{self, Opening};
+use crate::cli::commands::opening::{self, RunResources};
 use crate::cli::environment::Environment;
 use crate::cli::error::CommandError;
 use crate::cli::render;
-use crate::cli::setup::{self, Loaded};
+use crate::cli::setup::{self, LoadedProject};
 use crate::cli::specification_files;
 use crate::cli::terminal::{self, KeyMode};
-use crate::cli::watch_screen::{WatchLook, WatchScreen};
+use crate::cli::watch_screen::{WatchScreen, WatchScreenSettings};
 use crate::config::{WatchSettings, WatchedTasks};
 use crate::daemon::{
-    EngineSettings, ForegroundBeginning, ForegroundError, HangUp, Reload, Reloaded, watch_in_foreground, watched_tasks,
+    EngineSettings, ForegroundBeginning, ForegroundError, HangUp, ProjectDefinition, ReloadProject, watch_in_foreground,
+    watched_tasks,
 };
 use crate::model::{CommandExit, TaskId};
 use crate::process::ignores_hang_up;
@@ -31,9 +32,9 @@ pub(crate) fn execute(options: &WatchOptions, environment: &Environment) -> Resu
     let launcher = opening::start_launcher(environment)?;
     let task = options.task.as_deref().map(specification_files::read_task).transpose()?;
     let loaded = load(options, task.as_ref(), environment)?;
-    let Opening { mut workspace, scope, settings, style } = opening::open(environment, launcher, &loaded, options.identity)?;
+    let RunResources { mut workspace, scope, settings, style } = opening::open(environment, launcher, &loaded, options.identity)?;
     let watch = &loaded.configuration.watch;
-    let look = WatchLook {
+    let look = WatchScreenSettings {
         style,
         is_terminal: terminal::is_output_terminal(),
         clear: watch.clear,
@@ -55,7 +56,7 @@ pub(crate) fn execute(options: &WatchOptions, environment: &Environment) -> Resu
     let engine = match reload() {
         Ok(reloaded) => {
             let tasks = watched_tasks(&mut workspace, &scope, &reloaded, &TreeHints::Everything);
-            EngineSettings { tasks: tasks.map_err(|error| super::of_run(&error))?, ..reloaded.engine }
+            EngineSettings { tasks: tasks.map_err(|error| super::from_run_error(&error))?, ..reloaded.engine }
         }
         // The configuration was changed just now and has errors. The first run reports them.
         Err(_) => engine_settings(watch),
@@ -66,7 +67,7 @@ pub(crate) fn execute(options: &WatchOptions, environment: &Environment) -> Resu
         reload,
         settings: engine,
         pace: pace(watch),
-        matcher: settings.new_watching_matcher().map_err(|error| super::of_run(&error))?,
+        matcher: settings.new_watching_matcher().map_err(|error| super::from_run_error(&error))?,
         keys,
         hang_up: hang_up(),
     };
@@ -75,7 +76,7 @@ pub(crate) fn execute(options: &WatchOptions, environment: &Environment) -> Resu
     exit
 }
 
-fn load(options: &WatchOptions, task: Option<&TaskId>, environment: &Environment) -> Result<Loaded, CommandError> {
+fn load(options: &WatchOptions, task: Option<&TaskId>, environment: &Environment) -> Result<LoadedProject, CommandError> {
     let root = setup::project_root(environment, &options.directory)?;
     if options.command.is_empty() {
         return match task {
@@ -87,12 +88,12 @@ fn load(options: &WatchOptions, task: Option<&TaskId>, environment: &Environment
 }
 
 /// Makes the plan for a command that is given on the command line. All other settings are the project's.
-fn command_line(root: &Path, command: &[String]) -> Result<Loaded, CommandError> {
+fn command_line(root: &Path, command: &[String]) -> Result<LoadedProject, CommandError> {
     let (configuration, _) = setup::configuration(root)?;
     let files = DiskFiles::new(root);
     let plan = spec::plan_command(command, &configuration, &files, &setup::directory_name(root))
-        .map_err(|problems| setup::of_problems(&problems))?;
-    Ok(Loaded { root: root.to_owned(), configuration, plan })
+        .map_err(|problems| setup::from_problems(&problems))?;
+    Ok(LoadedProject { root: root.to_owned(), configuration, plan })
 }
 
 /// Returns the tasks that run after a save: the task named on the command line, or the command given there, or the configured
@@ -107,7 +108,7 @@ fn watched(task: &Option<TaskId>, command: &[String], configured: WatchedTasks) 
 
 /// Returns a function that reads the configuration again. It is called before every run, so that changes of `proctor.toml` take
 /// effect at once.
-fn reload(options: &WatchOptions, task: &Option<TaskId>, root: &Path) -> Reload {
+fn reload(options: &WatchOptions, task: &Option<TaskId>, root: &Path) -> ReloadProject {
     let (task, command, root) = (task.clone(), options.command.clone(), root.to_owned());
     Box::new(move || {
         let described = if command.is_empty() {
@@ -119,7 +120,7 @@ fn reload(options: &WatchOptions, task: &Option<TaskId>, root: &Path) -> Reload 
         configuration.watch.tasks = watched(&task, &command, configuration.watch.tasks);
         let settings = opening::settings_of(&root, &configuration).map_err(|error| error.lines())?;
         let (engine, pace) = (engine_settings(&configuration.watch), pace(&configuration.watch));
-        Ok(Reloaded { default_plan: plan.map_err(|error| error.lines()), settings, configuration, engine, pace })
+        Ok(ProjectDefinition { default_plan: plan.map_err(|error| error.lines()), settings, configuration, engine, pace })
     })
 }
 

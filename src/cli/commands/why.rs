@@ -6,15 +6,15 @@ use std::path::{Path, PathBuf};
 use serde::ser::SerializeStruct as _;
 use serde::{Serialize, Serializer};
 
-use crate::api::{HeardEventV1, HeardV1, MethodV1};
+use crate::api::{MethodV1, PathEventV1, PathHistoryV1};
 use crate::cli::arguments::WhyOptions;
 use crate::cli::commands::opening;
 use crate::cli::environment::Environment;
 use crate::cli::error::CommandError;
 use crate::cli::render;
-use crate::cli::service::{self, AT_ONCE, Served};
+use crate::cli::service::{self, AT_ONCE, ServedProject};
 use crate::cli::setup;
-use crate::ignore::{Explanation, IgnoreRule, RuleSource, Verdict};
+use crate::ignore::{Explanation, IgnoreRule, IgnoreVerdict, RuleSource};
 use crate::model::{CommandExit, TreePath};
 use crate::watch::learn_rules_on_the_way;
 
@@ -26,7 +26,7 @@ pub(crate) fn execute(options: &WhyOptions, environment: &Environment) -> Result
     learn_rules_on_the_way(&root, &path, &mut matcher);
     let found = std::fs::symlink_metadata(root.join(path.as_path())).ok();
     let explanation = matcher.explain(&path, found.as_ref().is_some_and(std::fs::Metadata::is_dir));
-    let heard = service::serving(environment, &root).and_then(|served| heard_of(&served, &path));
+    let heard = service::serving(environment, &root).and_then(|served| read_path_history(&served, &path));
     if options.json {
         render::bytes(&WhyV1::of(&explanation, found.is_some(), heard.and_then(|heard| heard.last)).document());
     } else {
@@ -42,7 +42,7 @@ pub(crate) fn execute(options: &WhyOptions, environment: &Environment) -> Result
 }
 
 /// Asks the service for the last event of a path. If that fails, a note is printed: the rules already answer the question.
-fn heard_of(served: &Served, path: &TreePath) -> Option<HeardV1> {
+fn read_path_history(served: &ServedProject, path: &TreePath) -> Option<PathHistoryV1> {
     let request = format!("/v1/projects/{}/heard?path={}", served.project.id, encode_percent(path.as_bytes()));
     match served.client.ask(MethodV1::Get, &request, AT_ONCE) {
         Ok(heard) => Some(heard),
@@ -61,7 +61,7 @@ fn encode_percent(bytes: &[u8]) -> String {
     bytes.iter().map(encode).collect()
 }
 
-fn heard_line(heard: &HeardV1) -> String {
+fn heard_line(heard: &PathHistoryV1) -> String {
     let Some(last) = &heard.last else {
         return "the service has heard nothing of it, or too much else since".to_owned();
     };
@@ -106,7 +106,7 @@ struct WhyV1<'a> {
     rule: Option<RuleV1<'a>>,
     lines: Vec<String>,
     /// The last event of the path; `None` if no service watches the project or there was no event.
-    last_event: Option<HeardEventV1>,
+    last_event: Option<PathEventV1>,
 }
 
 /// The rule that decided.
@@ -134,12 +134,12 @@ impl Serialize for RuleV1<'_> {
 }
 
 impl<'a> WhyV1<'a> {
-    fn of(explanation: &'a Explanation, exists: bool, last_event: Option<HeardEventV1>) -> Self {
+    fn of(explanation: &'a Explanation, exists: bool, last_event: Option<PathEventV1>) -> Self {
         Self {
             schema: "proctor-why-v1",
             path: explanation.path.to_string(),
             exists,
-            belongs: explanation.verdict == Verdict::In,
+            belongs: explanation.verdict == IgnoreVerdict::In,
             decided_at: explanation.decided_at.to_string(),
             rule: explanation.rule.as_ref().map(RuleV1),
             lines: explanation.lines(),

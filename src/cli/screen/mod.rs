@@ -2,20 +2,20 @@
 
 mod action;
 mod agent;
-mod standing;
+mod project_status;
 
 use std::path::{Path, PathBuf};
 
 pub(crate) use self::action::{action, counted, service_ready};
 pub(crate) use self::agent::agent_answer;
-pub(crate) use self::standing::{project_lines, standing};
+pub(crate) use self::project_status::{project_lines, project_status};
 use crate::cli::style::{Style, Tone};
 use crate::evidence::RunForm;
 use crate::model::{
     ApprovalWay, NextNode, OverallResult, OverallStatus, PauseRecord, PruneReason, RunId, TaskId, TddState, TreeDigest,
-    TreeIssue, TreeIssueKind, Unapproved, approve_command, plan_subject,
+    TreeIssue, TreeIssueKind, UnapprovedPlan, approve_command, plan_subject,
 };
-use crate::project::{ArchivedRun, UnmetDependency};
+use crate::project::{RecordedRun, UnmetDependency};
 use crate::report::{ActionResultV2, ExecutionReportV2, SkipReason, TestsModifiedV2};
 
 /// The most findings of one action that are shown. The report has all.
@@ -158,7 +158,7 @@ pub(crate) fn report_path(root: &Path, link: Option<&str>, task: &TaskId, report
 }
 
 /// Returns the line about a run in `proctor log`.
-pub(crate) fn log_line(run: &ArchivedRun) -> String {
+pub(crate) fn log_line(run: &RecordedRun) -> String {
     let tree = run.tree.map(|tree| format!("{}…", tree.0.short())).unwrap_or_default();
     let result = match (run.status, run.result) {
         (OverallStatus::Success | OverallStatus::PartialSuccess | OverallStatus::Failed, Some(OverallResult::Passed)) => "PASSED",
@@ -178,7 +178,7 @@ pub(crate) fn log_line(run: &ArchivedRun) -> String {
 }
 
 /// Returns the lines about a run whose files were pruned.
-pub(crate) fn pruned(run: &ArchivedRun, why: PruneReason) -> [String; 3] {
+pub(crate) fn pruned(run: &RecordedRun, why: PruneReason) -> [String; 3] {
     let manifest = run.manifest_hash.map(|hash| hash.hex()).unwrap_or_default();
     [
         log_line(run),
@@ -193,7 +193,7 @@ pub(crate) fn archived_hint(run_id: &RunId) -> String {
 }
 
 /// Returns the first line of `proctor show`.
-pub(crate) fn run_line(run: &ArchivedRun) -> String {
+pub(crate) fn run_line(run: &RecordedRun) -> String {
     format!("run {} · task {} · {}", run.run_id, run.task, run.started)
 }
 
@@ -214,7 +214,7 @@ pub(crate) fn waits_hint(unmet: &[UnmetDependency]) -> String {
 }
 
 /// Returns the lines about a plan that is weaker than the approved one (S7): first that it is, then where.
-pub(crate) fn not_approved(unapproved: &Unapproved) -> Vec<String> {
+pub(crate) fn not_approved(unapproved: &UnapprovedPlan) -> Vec<String> {
     let subject = plan_subject(&unapproved.task, &unapproved.file);
     let first = format!("{subject} asks for less than was approved: nothing was run");
     std::iter::once(first).chain(unapproved.weakened.iter().cloned()).collect()
@@ -222,7 +222,7 @@ pub(crate) fn not_approved(unapproved: &Unapproved) -> Vec<String> {
 
 /// Returns the lines for the person who approves: what is weaker, which protected files changed, what is stricter, and changes that
 /// are neither.
-pub(crate) fn difference(unapproved: &Unapproved) -> Vec<String> {
+pub(crate) fn difference(unapproved: &UnapprovedPlan) -> Vec<String> {
     let subject = plan_subject(&unapproved.task, &unapproved.file);
     let first = if unapproved.weakened.is_empty() {
         format!("protected files of {subject} are not what was approved")

@@ -21,7 +21,7 @@ use crate::api::{
 };
 use crate::daemon::control::query::{LOOKING, parse_path, parse_query, parse_task, parse_wait};
 use crate::daemon::control::tasks::{answer_agent, change_cycle, refuse_approval};
-use crate::daemon::service::{Call, Care, Peer, Question, Reply, Subscription, Wait};
+use crate::daemon::service::{Call, LookCare, Peer, Question, Reply, Subscription, Wait};
 use crate::model::{Digest, ProjectId, Serving, TaskId};
 use crate::sandbox::passed_on;
 
@@ -30,7 +30,7 @@ const LONGEST_BODY: usize = 64 * 1024;
 
 /// What every request needs.
 #[derive(Clone)]
-pub(super) struct Desk {
+pub(super) struct ControlContext {
     pub(super) calls: Sender<Call>,
     pub(super) service: ServiceV1,
     /// What the service hands to checks, before the allow-list.
@@ -38,7 +38,7 @@ pub(super) struct Desk {
 }
 
 /// Answers a request.
-pub(super) async fn handle(route: &'static Route, desk: Desk, request: Request) -> Response {
+pub(super) async fn handle(route: &'static Route, desk: ControlContext, request: Request) -> Response {
     match answer(route, &desk, request).await {
         Ok(response) => response,
         Err(error) => refusal(&error),
@@ -50,7 +50,7 @@ pub(super) fn refusal(error: &ErrorV1) -> Response {
     respond(error.kind.status(), &ErrorDocumentV1 { error: error.clone() })
 }
 
-async fn answer(route: &'static Route, desk: &Desk, request: Request) -> Result<Response, ErrorV1> {
+async fn answer(route: &'static Route, desk: &ControlContext, request: Request) -> Result<Response, ErrorV1> {
     let (head, body) = request.into_parts();
     let given = parse_query(route, head.uri.query())?;
     let project = || parse_project(head.uri.path());
@@ -81,7 +81,7 @@ async fn answer(route: &'static Route, desk: &Desk, request: Request) -> Result<
         }
         RouteName::Verdict => {
             let (project, task, (wait, timeout)) = (project()?, parse_task(&given)?, parse_wait(&given)?);
-            let question = Question { wait, care: Care::Whole };
+            let question = Question { wait, care: LookCare::Whole };
             desk.ask(|reply| Call::Verdict { project, task, question, timeout, reply }).await.map(|answer| respond(200, &answer))
         }
         RouteName::Phase => {
@@ -108,7 +108,7 @@ async fn answer(route: &'static Route, desk: &Desk, request: Request) -> Result<
     }
 }
 
-impl Desk {
+impl ControlContext {
     pub(super) async fn ask<T>(&self, call: impl FnOnce(Reply<T>) -> Call) -> Result<T, ErrorV1> {
         self.begin(call)?.await.unwrap_or_else(|_| Err(unanswered()))
     }
@@ -124,10 +124,10 @@ impl Desk {
 }
 
 /// Every served project is asked before the first answer is waited for: they look at their trees side by side.
-async fn status(desk: &Desk) -> Result<StatusV1, ErrorV1> {
+async fn status(desk: &ControlContext) -> Result<StatusV1, ErrorV1> {
     let ProjectsV1 { projects } = desk.ask(Call::Projects).await?;
     let served = projects.into_iter().filter(|project| project.serving == Serving::Served);
-    let question = Question { wait: Wait::Now, care: Care::Events };
+    let question = Question { wait: Wait::Now, care: LookCare::Events };
     let task = TaskId::default_task;
     let ask = |project| desk.begin(|reply| Call::Verdict { project, task: task(), question, timeout: LOOKING, reply });
     let asked = served.map(|project| ask(project.id)).collect::<Result<Vec<_>, _>>()?;

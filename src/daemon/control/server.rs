@@ -13,7 +13,7 @@ use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
 use crate::api::{ErrorKindV1, ErrorV1, MethodV1, ROUTES, Route, ServiceV1};
-use crate::daemon::control::handlers::{Desk, handle, refusal};
+use crate::daemon::control::handlers::{ControlContext, handle, refusal};
 use crate::daemon::control::listener::ControlListener;
 use crate::daemon::control::socket::ControlSocket;
 use crate::daemon::service::{Call, Peer};
@@ -33,7 +33,7 @@ impl ControlServer {
     pub(crate) fn start(socket: ControlSocket, calls: Sender<Call>, ambient: BTreeMap<OsString, OsString>) -> io::Result<Self> {
         let listener = ControlListener::new(tokio::net::UnixListener::from_std(socket.listener()?)?);
         let service = ServiceV1 { pid: std::process::id(), version: env!("CARGO_PKG_VERSION").to_owned(), since: clock::now() };
-        let router = router(&Desk { calls, service, ambient: ambient.into() });
+        let router = router(&ControlContext { calls, service, ambient: ambient.into() });
         let (stop, stopped) = oneshot::channel::<()>();
         let serving = axum::serve(listener, router.into_make_service_with_connect_info::<Peer>());
         let serving = serving.with_graceful_shutdown(async {
@@ -55,7 +55,7 @@ impl ControlServer {
 }
 
 /// Makes the router of the table.
-fn router(desk: &Desk) -> Router {
+fn router(desk: &ControlContext) -> Router {
     let router = ROUTES.iter().fold(Router::new(), |router, route| router.route(route.path, method(route, desk)));
     let router = router.fallback(|request: Request| async move {
         let message = format!("there is nothing at {}", request.uri().path());
@@ -67,7 +67,7 @@ fn router(desk: &Desk) -> Router {
     })
 }
 
-fn method(route: &'static Route, desk: &Desk) -> MethodRouter {
+fn method(route: &'static Route, desk: &ControlContext) -> MethodRouter {
     let desk = desk.clone();
     let handler = move |request: Request| handle(route, desk.clone(), request);
     match route.method {

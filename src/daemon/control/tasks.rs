@@ -2,14 +2,14 @@
 
 use crate::api::{AgentAnswerV1, AgentRequestV1, CycleV1, ErrorKindV1, ErrorV1, RunRequestV1};
 use crate::collaboration::Proposal;
-use crate::daemon::control::handlers::Desk;
+use crate::daemon::control::handlers::ControlContext;
 use crate::daemon::errand::{Errand, ErrandDone, ErrandKind};
 use crate::daemon::service::{Call, ErrandCall};
 use crate::model::{Asker, CycleRequest, ProjectId, TaskId};
 
 /// Changes a task's cycle.
 pub(super) async fn change_cycle(
-    desk: &Desk,
+    desk: &ControlContext,
     project: ProjectId,
     request: CycleRequest,
     asker: Asker,
@@ -30,7 +30,7 @@ pub(super) async fn change_cycle(
 
 /// Answers an agent. A retest that is granted is carried out, and answered when it is over.
 pub(super) async fn answer_agent(
-    desk: &Desk,
+    desk: &ControlContext,
     project: ProjectId,
     request: AgentRequestV1,
     asker: Asker,
@@ -48,7 +48,7 @@ pub(super) async fn answer_agent(
     let errand = Errand { task: task_id.clone(), asker, what: kind };
     match (send(desk, project.clone(), errand, what).await?, request) {
         (ErrandDone::Computed(completion), AgentRequestV1::RequestStatusUpdate { status, .. }) => {
-            Ok(AgentAnswerV1::of_completion(status, completion))
+            Ok(AgentAnswerV1::from_completion(status, completion))
         }
         (ErrandDone::Granted(granted), _) => {
             let request = RunRequestV1 { task: Some(task_id.clone()), ..RunRequestV1::default() };
@@ -56,8 +56,8 @@ pub(super) async fn answer_agent(
             let (number, budget, exit_code) = (granted.number, granted.budget, run.exit_code);
             Ok(AgentAnswerV1::Retested { task_id, number, budget, run, exit_code })
         }
-        (ErrandDone::Reread(errors), _) => Ok(AgentAnswerV1::of_problems(task_id, errors, Vec::new())),
-        (ErrandDone::Reviewed(reviewed), _) => Ok(AgentAnswerV1::of_problems(task_id, reviewed.errors, reviewed.changes)),
+        (ErrandDone::Reread(errors), _) => Ok(AgentAnswerV1::from_problems(task_id, errors, Vec::new())),
+        (ErrandDone::Reviewed(reviewed), _) => Ok(AgentAnswerV1::from_problems(task_id, reviewed.errors, reviewed.changes)),
         (ErrandDone::Computed(_) | ErrandDone::Changed(_), _) => Err(mixed_up()),
     }
 }
@@ -89,7 +89,7 @@ pub(super) fn refuse_approval() -> ErrorV1 {
     )
 }
 
-async fn send(desk: &Desk, project: ProjectId, errand: Errand, what: String) -> Result<ErrandDone, ErrorV1> {
+async fn send(desk: &ControlContext, project: ProjectId, errand: Errand, what: String) -> Result<ErrandDone, ErrorV1> {
     // A client that goes away drops this future, and with it the reply: what waits for its turn is then not done.
     desk.ask(|reply| Call::Errand { project, call: ErrandCall { errand, what, reply } }).await
 }

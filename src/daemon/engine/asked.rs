@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use crate::daemon::effect::{Effect, Notice};
 use crate::daemon::engine::Engine;
-use crate::daemon::engine::round::{Round, Which};
-use crate::daemon::engine::stage::{Flow, Look, Stage};
+use crate::daemon::engine::round::{Round, RoundChecks};
+use crate::daemon::engine::stage::{LookPurpose, Stage, StopProgress};
 use crate::daemon::event::{Key, OsSignal};
 use crate::model::{CommandExit, StopReason, TaskId, TriggerKind};
 use crate::project::Selection;
@@ -21,8 +21,8 @@ impl Engine {
             }
             Key::FailedOnly => match self.stage {
                 Stage::Idle => {
-                    self.round = Some(Round::new(TriggerKind::Request, BTreeSet::new(), Which::Failed));
-                    self.next_of_round(Look::Request).into_iter().collect()
+                    self.round = Some(Round::new(TriggerKind::Request, BTreeSet::new(), RoundChecks::Failed));
+                    self.next_of_round(LookPurpose::Request).into_iter().collect()
                 }
                 Stage::Looking(_) | Stage::Recalling | Stage::Running(_) => Vec::new(),
             },
@@ -42,8 +42,8 @@ impl Engine {
     }
 
     pub(super) fn everything(&mut self, kind: TriggerKind) -> Vec<Effect> {
-        self.round = Some(Round::new(kind, BTreeSet::new(), Which::All));
-        self.next_of_round(Look::Request).into_iter().collect()
+        self.round = Some(Round::new(kind, BTreeSet::new(), RoundChecks::All));
+        self.next_of_round(LookPurpose::Request).into_iter().collect()
     }
 
     pub(super) fn on_request(&mut self, task: TaskId, selection: Selection, kind: TriggerKind) -> Vec<Effect> {
@@ -62,7 +62,7 @@ impl Engine {
                     self.repetition = None;
                     self.repetitions.reset();
                 }
-                vec![self.start(task, Look::Request, kind, BTreeSet::new(), selection, None)]
+                vec![self.start(task, LookPurpose::Request, kind, BTreeSet::new(), selection, None)]
             }
             Stage::Looking(_) | Stage::Recalling | Stage::Running(_) => Vec::new(),
         }
@@ -93,7 +93,7 @@ impl Engine {
         match self.stage {
             Stage::Idle => vec![Effect::Quit(exit)],
             Stage::Looking(_) | Stage::Recalling | Stage::Running(_) => {
-                self.stage = Stage::Running(Flow::Stopping);
+                self.stage = Stage::Running(StopProgress::Stopping);
                 self.leaving = Some(exit);
                 vec![Effect::Stop(reason)]
             }

@@ -10,7 +10,7 @@ const LOOK: Duration = Duration::from_millis(25);
 
 /// What git is in the middle of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Hold {
+pub(super) struct GitHold {
     operation: GitOperation,
     since: Moment,
     patience: Patience,
@@ -25,7 +25,7 @@ enum Patience {
 
 /// What to do with a burst that has settled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Held {
+pub(super) enum HoldDecision {
     /// Nothing is in its way.
     No,
     /// Look again then.
@@ -35,28 +35,28 @@ pub(super) enum Held {
 }
 
 /// Returns what holds now, after git's files were looked at.
-pub(super) fn follow(known: Option<Hold>, now: Moment, seen: Option<GitOperation>) -> Option<Hold> {
+pub(super) fn follow(known: Option<GitHold>, now: Moment, seen: Option<GitOperation>) -> Option<GitHold> {
     let operation = seen?;
     match known {
         Some(hold) if hold.operation == operation => Some(hold),
         // A command that becomes a rebase (its first step locks the index) is waited for from its beginning.
-        Some(Hold { operation: GitOperation::Index, since, patience: Patience::Waiting }) => {
-            Some(Hold { operation, since, patience: Patience::Waiting })
+        Some(GitHold { operation: GitOperation::Index, since, patience: Patience::Waiting }) => {
+            Some(GitHold { operation, since, patience: Patience::Waiting })
         }
-        Some(_) | None => Some(Hold { operation, since: now, patience: Patience::Waiting }),
+        Some(_) | None => Some(GitHold { operation, since: now, patience: Patience::Waiting }),
     }
 }
 
 /// Returns what to do with a burst that has settled.
-pub(super) fn ask(hold: Option<&mut Hold>, now: Moment, longest: Duration) -> Held {
-    let Some(hold) = hold else { return Held::No };
+pub(super) fn ask(hold: Option<&mut GitHold>, now: Moment, longest: Duration) -> HoldDecision {
+    let Some(hold) = hold else { return HoldDecision::No };
     let bound = hold.since.plus(longest);
     match hold.patience {
-        Patience::Over => Held::No,
-        Patience::Waiting if now < bound => Held::Until(now.plus(LOOK).min(bound)),
+        Patience::Over => HoldDecision::No,
+        Patience::Waiting if now < bound => HoldDecision::Until(now.plus(LOOK).min(bound)),
         Patience::Waiting => {
             hold.patience = Patience::Over;
-            Held::NoLonger(hold.operation)
+            HoldDecision::NoLonger(hold.operation)
         }
     }
 }
@@ -70,20 +70,20 @@ mod tests {
     #[test]
     fn an_operation_is_waited_for_until_it_ends_or_the_bound_is_reached_once() {
         let mut hold = follow(None, Moment(1000), Some(GitOperation::Index));
-        assert_eq!(ask(hold.as_mut(), Moment(1000), LONGEST), Held::Until(Moment(1025)));
+        assert_eq!(ask(hold.as_mut(), Moment(1000), LONGEST), HoldDecision::Until(Moment(1025)));
         hold = follow(hold, Moment(2000), Some(GitOperation::Rebase));
-        assert_eq!(ask(hold.as_mut(), Moment(5990), LONGEST), Held::Until(Moment(6000)), "it counts from the first");
-        assert_eq!(ask(hold.as_mut(), Moment(6000), LONGEST), Held::NoLonger(GitOperation::Rebase));
-        assert_eq!(ask(hold.as_mut(), Moment(6001), LONGEST), Held::No, "a conflict is worked on by saving");
+        assert_eq!(ask(hold.as_mut(), Moment(5990), LONGEST), HoldDecision::Until(Moment(6000)), "it counts from the first");
+        assert_eq!(ask(hold.as_mut(), Moment(6000), LONGEST), HoldDecision::NoLonger(GitOperation::Rebase));
+        assert_eq!(ask(hold.as_mut(), Moment(6001), LONGEST), HoldDecision::No, "a conflict is worked on by saving");
         hold = follow(hold, Moment(7000), None);
-        assert_eq!(ask(hold.as_mut(), Moment(7000), LONGEST), Held::No);
+        assert_eq!(ask(hold.as_mut(), Moment(7000), LONGEST), HoldDecision::No);
         hold = follow(hold, Moment(8000), Some(GitOperation::Rebase));
-        assert_eq!(ask(hold.as_mut(), Moment(8000), LONGEST), Held::Until(Moment(8025)), "another one");
+        assert_eq!(ask(hold.as_mut(), Moment(8000), LONGEST), HoldDecision::Until(Moment(8025)), "another one");
     }
 
     #[test]
     fn without_patience_nothing_is_waited_for() {
         let mut hold = follow(None, Moment(1), Some(GitOperation::Merge));
-        assert_eq!(ask(hold.as_mut(), Moment(1), Duration::ZERO), Held::NoLonger(GitOperation::Merge));
+        assert_eq!(ask(hold.as_mut(), Moment(1), Duration::ZERO), HoldDecision::NoLonger(GitOperation::Merge));
     }
 }

@@ -3,8 +3,8 @@
 
 use std::collections::BTreeSet;
 
-use crate::daemon::effect::{Effect, Notice, Standing};
-use crate::daemon::engine::stage::Look;
+use crate::daemon::effect::{Effect, LastRunState, Notice};
+use crate::daemon::engine::stage::LookPurpose;
 use crate::daemon::engine::{Engine, Moment};
 use crate::model::{AfterMovedRun, OnDisk, TaskId, TreePath, TriggerKind, WatchHint};
 use crate::project::Selection;
@@ -25,7 +25,7 @@ impl Engine {
         self.of_current().last_tree = None;
         if self.was_saved_besides(&paths) {
             self.repetitions.reset();
-            return self.after_run(now, Standing::NoVerdict);
+            return self.after_run(now, LastRunState::NoVerdict);
         }
         // What moved during the run is answered by the repetition, or by giving up.
         self.burst = None;
@@ -33,7 +33,7 @@ impl Engine {
             AfterMovedRun::Unstable => {
                 self.repetitions.reset();
                 let mut effects = vec![Effect::Show(Notice::Unstable { paths })];
-                effects.extend(self.after_run(now, Standing::NoVerdict));
+                effects.extend(self.after_run(now, LastRunState::NoVerdict));
                 effects
             }
             AfterMovedRun::Repeat { made_before } => {
@@ -55,7 +55,7 @@ impl Engine {
     pub(super) fn begin_repetition(&mut self, now: Moment) -> Option<Effect> {
         let WaitingRepetition { task, paths, .. } = self.repetition.take_if(|repetition| repetition.due <= now)?;
         self.repetitions.begin(paths.clone());
-        Some(self.start(task, Look::Request, TriggerKind::Moved, paths, Selection::All, None))
+        Some(self.start(task, LookPurpose::Request, TriggerKind::Moved, paths, Selection::All, None))
     }
 
     /// Returns whether a hint is a late one of a run that has just ended, whose repetition waits.

@@ -4,13 +4,13 @@ use std::collections::BTreeSet;
 
 use crate::daemon::effect::Effect;
 use crate::daemon::engine::Engine;
-use crate::daemon::engine::stage::Look;
+use crate::daemon::engine::stage::LookPurpose;
 use crate::model::{TaskId, TreeDigest, TreePath, TriggerKind};
 use crate::project::Selection;
 
 /// What is known of a task that was run.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Known {
+pub(super) struct KnownTask {
     /// The tree of its last verdict; none where something else came after it.
     pub(super) last_tree: Option<TreeDigest>,
     /// The names of the checks that did not succeed in it.
@@ -24,7 +24,7 @@ pub(super) struct Known {
 pub(super) struct Round {
     kind: TriggerKind,
     paths: BTreeSet<TreePath>,
-    which: Which,
+    which: RoundChecks,
     /// The tasks that have had their turn.
     done: BTreeSet<TaskId>,
     /// How many of them were run, and not only looked at.
@@ -33,7 +33,7 @@ pub(super) struct Round {
 
 /// What of each task is run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Which {
+pub(super) enum RoundChecks {
     /// Everything.
     All,
     /// What the change triggers, if there is one.
@@ -43,13 +43,13 @@ pub(super) enum Which {
 }
 
 impl Round {
-    pub(super) fn new(kind: TriggerKind, paths: BTreeSet<TreePath>, which: Which) -> Self {
+    pub(super) fn new(kind: TriggerKind, paths: BTreeSet<TreePath>, which: RoundChecks) -> Self {
         Self { kind, paths, which, done: BTreeSet::new(), runs: 0 }
     }
 
     /// Returns one in which all but one of the tasks have had their turn.
     pub(super) fn of_one(tasks: &[TaskId], one: &TaskId) -> Self {
-        let mut round = Self::new(TriggerKind::Moved, BTreeSet::new(), Which::All);
+        let mut round = Self::new(TriggerKind::Moved, BTreeSet::new(), RoundChecks::All);
         round.done = tasks.iter().filter(|task| *task != one).cloned().collect();
         round
     }
@@ -72,7 +72,7 @@ impl Round {
 
 impl Engine {
     /// Starts the next task of the occasion; none: all have had their turn, and it is over.
-    pub(super) fn next_of_round(&mut self, look: Look) -> Option<Effect> {
+    pub(super) fn next_of_round(&mut self, look: LookPurpose) -> Option<Effect> {
         let Some(task) = self.pending() else {
             self.round = None;
             return None;
@@ -82,9 +82,9 @@ impl Engine {
         round.had(&task);
         let (kind, paths) = (round.kind, round.paths.clone());
         let (selection, unless) = match round.which {
-            Which::All => (Selection::All, None),
-            Which::Triggered => (Selection::Triggered { failed: known.last_failed }, known.last_tree),
-            Which::Failed => (Selection::Named(known.last_failed), None),
+            RoundChecks::All => (Selection::All, None),
+            RoundChecks::Triggered => (Selection::Triggered { failed: known.last_failed }, known.last_tree),
+            RoundChecks::Failed => (Selection::Named(known.last_failed), None),
         };
         self.repetitions.reset();
         Some(self.start(task, look, kind, paths, selection, unless))
@@ -98,8 +98,8 @@ impl Engine {
     fn pending(&self) -> Option<TaskId> {
         let round = self.round.as_ref()?;
         let has_a_turn = |task: &&TaskId| match round.which {
-            Which::All | Which::Triggered => true,
-            Which::Failed => self.known.get(task).is_some_and(|known| !known.last_failed.is_empty()),
+            RoundChecks::All | RoundChecks::Triggered => true,
+            RoundChecks::Failed => self.known.get(task).is_some_and(|known| !known.last_failed.is_empty()),
         };
         self.settings.tasks.iter().filter(has_a_turn).find(|task| !round.done.contains(*task)).cloned()
     }

@@ -2,7 +2,7 @@
 
 use crate::daemon::effect::{Effect, Notice};
 use crate::daemon::engine::Engine;
-use crate::daemon::engine::stage::{Flow, Stage};
+use crate::daemon::engine::stage::{Stage, StopProgress};
 use crate::model::{OnChange, StopReason};
 
 /// What a save that has settled does to the run under way. It is never lost: whatever this says, the newest tree is tested next.
@@ -45,16 +45,16 @@ impl Engine {
         match decide(self.settings.on_change, stopped_before, self.settings.max_restarts, saved_by) {
             SaveDuringRun::Restart => {
                 self.of_current().restarts += 1;
-                self.stage = Stage::Running(Flow::Stopping);
+                self.stage = Stage::Running(StopProgress::Stopping);
                 let path = paths.into_iter().next();
                 vec![Effect::Show(Notice::Restarting { path }), Effect::Stop(StopReason::Superseded)]
             }
             SaveDuringRun::LetFinish => {
-                self.stage = Stage::Running(Flow::LetFinish);
+                self.stage = Stage::Running(StopProgress::LetFinish);
                 vec![Effect::Show(Notice::LettingFinish)]
             }
             SaveDuringRun::Queue => {
-                self.stage = Stage::Running(Flow::LetFinish);
+                self.stage = Stage::Running(StopProgress::LetFinish);
                 Vec::new()
             }
         }

@@ -6,15 +6,15 @@ use crate::daemon::burst::Burst;
 pub(super) enum Stage {
     Idle,
     /// A run is ordered, and the tree is looked at first: nothing has begun yet.
-    Looking(Look),
+    Looking(LookPurpose),
     /// More came before the look was over: it is called off, and has not ended yet.
     Recalling,
-    Running(Flow),
+    Running(StopProgress),
 }
 
 /// What a look is for.
 #[derive(Debug)]
-pub(super) enum Look {
+pub(super) enum LookPurpose {
     /// For a burst, which goes on if more comes before the look is over.
     Burst(Burst),
     /// For the sweep: where nothing changed, nothing is said.
@@ -25,7 +25,7 @@ pub(super) enum Look {
 
 /// What hints amount to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum News {
+pub(super) enum HintEffect {
     Nothing,
     Sweep,
     Change,
@@ -33,7 +33,7 @@ pub(super) enum News {
 
 /// How far the run under way is from its end, as far as we had a hand in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Flow {
+pub(super) enum StopProgress {
     Going,
     LetFinish,
     Stopping,

@@ -61,7 +61,7 @@ fn tree(text: &str) -> TreeDigest {
 
 fn verdict(engine: &mut Engine, at: u64, text: &str, failed: &[&str]) -> Vec<Effect> {
     let failed = failed.iter().map(ToString::to_string).collect();
-    engine.handle(Moment(at), Event::Finished(Finished::Verdict { tree: tree(text), failed, paused: false }))
+    engine.handle(Moment(at), Event::Finished(RunFinish::Verdict { tree: tree(text), failed, paused: false }))
 }
 
 fn moved(engine: &mut Engine, at: u64, names: &[&str]) -> Vec<Effect> {
@@ -70,7 +70,7 @@ fn moved(engine: &mut Engine, at: u64, names: &[&str]) -> Vec<Effect> {
 
 fn moved_leaving(engine: &mut Engine, at: u64, names: &[&str], on_disk: OnDisk) -> Vec<Effect> {
     let paths = names.iter().map(|name| path(name)).collect();
-    engine.handle(Moment(at), Event::Finished(Finished::Moved { paths, on_disk }))
+    engine.handle(Moment(at), Event::Finished(RunFinish::Moved { paths, on_disk }))
 }
 
 fn is_start(effects: &[Effect], kind: TriggerKind) -> bool {

@@ -3,13 +3,13 @@
 use crate::api::{AnswerV1, ErrorKindV1, ErrorV1, ProjectStatusV1};
 use crate::daemon::service::call::Reply;
 use crate::daemon::service::opening::chain;
-use crate::daemon::service::waiters::Due;
-use crate::daemon::worker::{Closed, ClosedReason};
-use crate::model::{CommandExit, ProjectStanding, Serving};
+use crate::daemon::service::waiters::DueAnswer;
+use crate::daemon::worker::{OpenFailure, OpenFailureKind};
+use crate::model::{CommandExit, ProjectStatus, Serving};
 use crate::project::{ProjectError, RetestRefusal};
 
 /// Answers how a project stands: what was asked about comes first.
-pub(super) fn answer(due: Due<Reply<AnswerV1>>, standing: &ProjectStanding) {
+pub(super) fn answer(due: DueAnswer<Reply<AnswerV1>>, standing: &ProjectStatus) {
     let standing = standing.clone().with_first(&due.task);
     let project = ProjectStatusV1::new(&standing, Serving::Served);
     let _gone = due.reply.send(Ok(AnswerV1 { in_time: due.in_time, exit_code: project.exit_code(), project }));
@@ -26,7 +26,7 @@ pub(super) fn too_many(what: &str) -> ErrorV1 {
 }
 
 /// Returns the error of something that could not be done: its kind follows from the exit code that a command would end with.
-pub(super) fn of_run(error: &ProjectError) -> ErrorV1 {
+pub(super) fn from_run_error(error: &ProjectError) -> ErrorV1 {
     let kind = match (error, error.exit()) {
         (ProjectError::Retest(RetestRefusal::BudgetSpent { .. }), _) => ErrorKindV1::BudgetSpent,
         (ProjectError::Retest(RetestRefusal::Unchanged { passed: false, .. }), _) => ErrorKindV1::Unchanged,
@@ -50,12 +50,12 @@ pub(super) fn of_run(error: &ProjectError) -> ErrorV1 {
 }
 
 /// Returns the error of a project that is not open.
-pub(super) fn of_closed(why: &Closed) -> ErrorV1 {
+pub(super) fn from_open_failure(why: &OpenFailure) -> ErrorV1 {
     let (kind, hint) = match why.reason {
-        ClosedReason::RootMissing => (ErrorKindV1::NotFound, "name a directory that is there"),
-        ClosedReason::Doubtful => (ErrorKindV1::PersonNeeded, "say which it is: `proctor add --identity same` or `new`"),
-        ClosedReason::Configuration => (ErrorKindV1::ConfigurationWrong, "mend proctor.toml and add the project again"),
-        ClosedReason::OwnFault => (ErrorKindV1::OwnFault, "see the service's log"),
+        OpenFailureKind::RootMissing => (ErrorKindV1::NotFound, "name a directory that is there"),
+        OpenFailureKind::Doubtful => (ErrorKindV1::PersonNeeded, "say which it is: `proctor add --identity same` or `new`"),
+        OpenFailureKind::Configuration => (ErrorKindV1::ConfigurationWrong, "mend proctor.toml and add the project again"),
+        OpenFailureKind::OwnFault => (ErrorKindV1::OwnFault, "see the service's log"),
     };
     ErrorV1::new(kind, why.lines.join("; "), hint)
 }

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use tokio::sync::oneshot;
 
-use crate::api::{AddedV1, AnswerV1, CycleV1, ErrorV1, HeardV1, ProjectV1, ProjectsV1, RunAnswerV1, RunRequestV1};
+use crate::api::{AddedV1, AnswerV1, CycleV1, ErrorV1, PathHistoryV1, ProjectV1, ProjectsV1, RunAnswerV1, RunRequestV1};
 use crate::daemon::errand::{Errand, ErrandDone};
-use crate::daemon::service::heard::Care;
+use crate::daemon::service::pending_changes::LookCare;
 use crate::daemon::service::subscribers::Subscription;
 use crate::model::{Asker, ProjectId, TaskId, TreePath};
 use crate::project::ProjectError;
@@ -34,7 +34,7 @@ pub(crate) enum Call {
     /// How does a task's cycle stand?
     Cycle { project: ProjectId, task: TaskId, reply: Reply<CycleV1> },
     /// What was heard of a path?
-    Heard { project: ProjectId, path: TreePath, reply: Reply<HeardV1> },
+    Heard { project: ProjectId, path: TreePath, reply: Reply<PathHistoryV1> },
     /// Tell what happens.
     Subscribe(Reply<Subscription>),
 }
@@ -53,7 +53,7 @@ pub(crate) struct ErrandCall {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Question {
     pub(crate) wait: Wait,
-    pub(crate) care: Care,
+    pub(crate) care: LookCare,
 }
 
 /// What is waited for.

@@ -22,14 +22,14 @@ use crate::daemon::os_signals::{HangUp, Signals};
 use crate::daemon::service::announce::ServiceManager;
 use crate::daemon::service::call::{Call, Reply};
 use crate::daemon::service::host::calls::stopping;
-use crate::daemon::service::open::Word;
-use crate::daemon::service::opening::{Opening, OpeningSettings, Purpose, chain};
-use crate::daemon::service::served::Served;
+use crate::daemon::service::open::SessionMessage;
+use crate::daemon::service::opening::{OpeningReason, OpeningSettings, ProjectOpening, chain};
+use crate::daemon::service::session::ProjectSession;
 use crate::daemon::service::subscribers::Subscribers;
-use crate::daemon::worker::{Closed, ClosedReason, Worker};
+use crate::daemon::worker::{OpenFailure, OpenFailureKind, Worker};
 use crate::model::{Asker, CommandExit, ProjectId, Serving};
 use crate::process::LauncherHandle;
-use crate::project::{Archive, ProjectError};
+use crate::project::{ProjectError, StoreReader};
 
 /// So many calls wait for the loop; more are refused at once.
 const CALLS: usize = 256;
@@ -67,10 +67,10 @@ pub enum ServiceError {
 /// The service.
 pub struct ServiceHost {
     shared: OpeningSettings,
-    archive: Archive,
+    archive: StoreReader,
     manager: ServiceManager,
     say: Box<dyn Fn(&str)>,
-    seats: BTreeMap<ProjectSeat, Served>,
+    seats: BTreeMap<ProjectSeat, ProjectSession>,
     /// Those that are leaving because somebody removed them.
     removals: BTreeMap<ProjectSeat, (Asker, Reply<ProjectV1>)>,
     next_seat: u64,
@@ -80,12 +80,12 @@ pub struct ServiceHost {
     /// For what threads of its own did for a call.
     send_call: Sender<Call>,
     fed_at: Moment,
-    course: Course,
+    step: ServiceStep,
 }
 
 /// Whether the service goes on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Course {
+enum ServiceStep {
     GoingOn,
     Ending(CommandExit),
 }
@@ -104,18 +104,18 @@ impl EventHost for ServiceHost {
     fn handle(&mut self, now: Moment, event: LoopEvent<Call>) -> ControlFlow<CommandExit> {
         match event {
             LoopEvent::Signal(signal) => self.signalled(now, signal),
-            LoopEvent::Project(seat, ProjectArrival::Hints(hints)) => {
-                self.with(seat, |served, archive| served.hinted(now, hints, archive));
+            LoopEvent::Project(session_id, ProjectArrival::Hints(hints)) => {
+                self.with(session_id, |served, archive| served.hinted(now, hints, archive));
             }
-            LoopEvent::Project(seat, ProjectArrival::Report(report)) => {
-                self.with(seat, |served, archive| served.reported(now, *report, archive));
+            LoopEvent::Project(session_id, ProjectArrival::Report(report)) => {
+                self.with(session_id, |served, archive| served.reported(now, *report, archive));
             }
             LoopEvent::Call(call) => self.called(now, call),
             LoopEvent::Woken => self.woken(now),
         }
-        match self.course {
-            Course::Ending(exit) if self.seats.is_empty() => ControlFlow::Break(exit),
-            Course::Ending(_) | Course::GoingOn => ControlFlow::Continue(()),
+        match self.step {
+            ServiceStep::Ending(exit) if self.seats.is_empty() => ControlFlow::Break(exit),
+            ServiceStep::Ending(_) | ServiceStep::GoingOn => ControlFlow::Continue(()),
         }
     }
 }
@@ -132,7 +132,7 @@ impl ServiceHost {
 
     async fn serve(settings: ServiceSettings) -> Result<CommandExit, ServiceError> {
         let signals = Signals::take_over(HangUp::Reloads).map_err(ServiceError::Signals)?;
-        let archive = Archive::open(&settings.opening.state_root).map_err(ServiceError::Store)?;
+        let archive = StoreReader::open(&settings.opening.state_root).map_err(ServiceError::Store)?;
         let (door, arrivals) = open_arrivals();
         let (send_call, calls) = channel(CALLS);
         let shown = settings.socket.path().display().to_string();
@@ -150,7 +150,7 @@ impl ServiceHost {
             door,
             send_call,
             fed_at: Moment(0),
-            course: Course::GoingOn,
+            step: ServiceStep::GoingOn,
         };
         (service.say)(&format!("listening on {shown}"));
         let clock = LoopClock::start();
@@ -170,38 +170,45 @@ impl ServiceHost {
     /// Opens every project that the ledgers say is served and that has no seat yet.
     fn open_all(&mut self, now: Moment) -> Result<(), ServiceError> {
         for project in self.archive.projects().map_err(ServiceError::Store)? {
-            if project.serving == Serving::Served && self.seat_of(&project.id).is_none() {
+            if project.serving == Serving::Served && self.session_id_of(&project.id).is_none() {
                 let (id, root) = (Some(project.id.clone()), PathBuf::from(project.path));
-                self.seat(now, id, root, Purpose::Served(project.id), None);
+                self.session_id(now, id, root, OpeningReason::Served(project.id), None);
             }
         }
         Ok(())
     }
 
-    fn seat(&mut self, now: Moment, id: Option<ProjectId>, root: PathBuf, purpose: Purpose, adding: Option<Reply<AddedV1>>) {
-        let seat = ProjectSeat(self.next_seat);
+    fn session_id(
+        &mut self,
+        now: Moment,
+        id: Option<ProjectId>,
+        root: PathBuf,
+        purpose: OpeningReason,
+        adding: Option<Reply<AddedV1>>,
+    ) {
+        let session_id = ProjectSeat(self.next_seat);
         self.next_seat += 1;
-        let arrivals = self.door.sender(seat);
+        let arrivals = self.door.sender(session_id);
         let served = match self.begin_opening(arrivals.clone(), root.clone(), purpose) {
-            Ok(worker) => Served::opening(worker, arrivals, id, root, adding),
+            Ok(worker) => ProjectSession::opening(worker, arrivals, id, root, adding),
             Err(why) => {
                 let error = ErrorV1::new(ErrorKindV1::OwnFault, why.lines.join("; "), "check the limits on processes and files");
                 match adding {
                     Some(reply) => return drop(reply.send(Err(error))),
-                    None => Served::closed(why, now.plus(TRY_AGAIN), arrivals, id, root),
+                    None => ProjectSession::closed(why, now.plus(TRY_AGAIN), arrivals, id, root),
                 }
             }
         };
-        self.seats.insert(seat, served);
+        self.seats.insert(session_id, served);
     }
 
     /// Starts the launcher here, because it ends with the thread that started it, and the rest on the worker's thread.
-    fn begin_opening(&self, arrivals: ArrivalSender, root: PathBuf, purpose: Purpose) -> Result<Worker, Closed> {
-        let closed = |line| Closed { reason: ClosedReason::OwnFault, lines: vec![line] };
+    fn begin_opening(&self, arrivals: ArrivalSender, root: PathBuf, purpose: OpeningReason) -> Result<Worker, OpenFailure> {
+        let closed = |line| OpenFailure { reason: OpenFailureKind::OwnFault, lines: vec![line] };
         let launcher = LauncherHandle::execute(&self.shared.executable).map_err(|error| closed(chain(&error)))?;
         let report = arrivals.reports();
-        let opening = Opening { shared: self.shared.clone(), root, purpose, launcher, arrivals };
-        Worker::open(Box::new(move || opening.carry_out()), report).map_err(|error| closed(chain(&error)))
+        let opening = ProjectOpening { shared: self.shared.clone(), root, purpose, launcher, arrivals };
+        Worker::open(Box::new(move || opening.open()), report).map_err(|error| closed(chain(&error)))
     }
 
     fn signalled(&mut self, now: Moment, signal: OsSignal) {
@@ -217,7 +224,7 @@ impl ServiceHost {
             }
             OsSignal::Interrupt | OsSignal::Terminate => {
                 let exit = if signal == OsSignal::Interrupt { CommandExit::Interrupted } else { CommandExit::Proceed };
-                self.course = Course::Ending(exit);
+                self.step = ServiceStep::Ending(exit);
                 self.manager.stopping();
                 let why = stopping();
                 self.each(|served| served.end(now, &why));
@@ -227,42 +234,42 @@ impl ServiceHost {
 
     fn woken(&mut self, now: Moment) {
         let seats: Vec<ProjectSeat> = self.seats.keys().copied().collect();
-        for seat in seats {
-            self.with(seat, |served, archive| served.woken(now, archive));
-            self.try_again(seat, now);
+        for session_id in seats {
+            self.with(session_id, |served, archive| served.woken(now, archive));
+            self.try_again(session_id, now);
         }
     }
 
-    fn try_again(&mut self, seat: ProjectSeat, now: Moment) {
-        let Some(served) = self.seats.get(&seat).filter(|served| served.is_to_be_opened(now)) else { return };
+    fn try_again(&mut self, session_id: ProjectSeat, now: Moment) {
+        let Some(served) = self.seats.get(&session_id).filter(|served| served.is_to_be_opened(now)) else { return };
         let Some(id) = served.id.clone() else { return };
         // A directory that is not there costs no launcher.
         let begun = if served.root.is_dir() {
-            self.begin_opening(self.door.sender(seat), served.root.clone(), Purpose::Served(id))
+            self.begin_opening(self.door.sender(session_id), served.root.clone(), OpeningReason::Served(id))
         } else {
             let line = format!("`{}` is not there", served.root.display());
-            Err(Closed { reason: ClosedReason::RootMissing, lines: vec![line] })
+            Err(OpenFailure { reason: OpenFailureKind::RootMissing, lines: vec![line] })
         };
-        if let Some(served) = self.seats.get_mut(&seat) {
+        if let Some(served) = self.seats.get_mut(&session_id) {
             served.open_again(begun, now.plus(TRY_AGAIN));
         }
     }
 
-    fn each(&mut self, mut act: impl FnMut(&mut Served) -> Vec<Word>) {
+    fn each(&mut self, mut act: impl FnMut(&mut ProjectSession) -> Vec<SessionMessage>) {
         let seats: Vec<ProjectSeat> = self.seats.keys().copied().collect();
-        seats.into_iter().for_each(|seat| self.with(seat, |served, _| act(served)));
+        seats.into_iter().for_each(|session_id| self.with(session_id, |served, _| act(served)));
     }
 
     /// Has a project do something, and passes on what it says.
-    fn with(&mut self, seat: ProjectSeat, act: impl FnOnce(&mut Served, &mut Archive) -> Vec<Word>) {
-        let Some(served) = self.seats.get_mut(&seat) else { return };
+    fn with(&mut self, session_id: ProjectSeat, act: impl FnOnce(&mut ProjectSession, &mut StoreReader) -> Vec<SessionMessage>) {
+        let Some(served) = self.seats.get_mut(&session_id) else { return };
         for word in act(served, &mut self.archive) {
             match word {
-                Word::Tell(event) => self.subscribers.tell(&event),
-                Word::Say(line) => (self.say)(&line),
-                Word::Left => {
-                    let Some(served) = self.seats.remove(&seat) else { continue };
-                    if let Some((asker, reply)) = self.removals.remove(&seat) {
+                SessionMessage::Tell(event) => self.subscribers.tell(&event),
+                SessionMessage::Say(line) => (self.say)(&line),
+                SessionMessage::Left => {
+                    let Some(served) = self.seats.remove(&session_id) else { continue };
+                    if let Some((asker, reply)) = self.removals.remove(&session_id) {
                         self.record_removal(&served, asker, reply);
                     }
                 }
@@ -270,13 +277,13 @@ impl ServiceHost {
         }
     }
 
-    fn seat_of(&self, project: &ProjectId) -> Option<ProjectSeat> {
-        self.seats.iter().find(|(_, served)| served.id.as_ref() == Some(project)).map(|(seat, _)| *seat)
+    fn session_id_of(&self, project: &ProjectId) -> Option<ProjectSeat> {
+        self.seats.iter().find(|(_, served)| served.id.as_ref() == Some(project)).map(|(session_id, _)| *session_id)
     }
 
     fn next_moment(&self) -> Option<Moment> {
         let fed = self.manager.watchdog_interval().map(|interval| self.fed_at.plus(interval));
-        self.seats.values().filter_map(Served::next_moment).chain(fed).min()
+        self.seats.values().filter_map(ProjectSession::next_moment).chain(fed).min()
     }
 
     fn feed(&mut self, now: Moment) {

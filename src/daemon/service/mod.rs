@@ -9,20 +9,20 @@
 //! 1.6 MB of its own and shared memory (proportional set size), and no wake-up.
 
 mod announce;
+mod announcement;
 mod answering;
 mod call;
-mod heard;
 mod host;
 mod open;
 mod opening;
-mod outcome;
-mod served;
+mod pending_changes;
+mod session;
 mod subscribers;
 mod waiters;
 
 pub use announce::ServiceManager;
 pub(crate) use call::{Call, ErrandCall, Peer, Question, Reply, Wait};
-pub(crate) use heard::Care;
 pub use host::{ServiceError, ServiceHost, ServiceSettings};
 pub use opening::{OpeningSettings, ProjectReader, ReadProject};
+pub(crate) use pending_changes::LookCare;
 pub(crate) use subscribers::Subscription;

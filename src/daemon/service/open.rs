@@ -4,24 +4,24 @@ use crate::api::{EventV1, RunAnswerV1};
 use crate::daemon::engine::Moment;
 use crate::daemon::project_scheduler::ProjectScheduler;
 use crate::daemon::service::call::{ErrandCall, Reply};
-use crate::daemon::service::heard::Heard;
-use crate::daemon::service::waiters::Planned;
-use crate::daemon::worker::Ticket;
+use crate::daemon::service::pending_changes::PendingChanges;
+use crate::daemon::service::waiters::PlannedRun;
+use crate::daemon::worker::LookTicket;
 use crate::model::{Activity, TaskId, TriggerKind};
 use crate::project::Selection;
 
 /// A project that is watched and run.
-pub(super) struct Open {
+pub(super) struct OpenProject {
     pub(super) scheduler: ProjectScheduler,
     pub(super) activity: Activity,
-    pub(super) planned: Planned,
+    pub(super) planned: PlannedRun,
     /// The look under way.
-    pub(super) looking: Option<Ticket>,
+    pub(super) looking: Option<LookTicket>,
     /// The first look of all, until it is over: it says whether a run is needed at the start.
-    pub(super) first: Option<Ticket>,
+    pub(super) first: Option<LookTicket>,
     pub(super) tickets: u64,
     /// What the next look for somebody has to look at.
-    pub(super) heard: Heard,
+    pub(super) pending_changes: PendingChanges,
     /// Until when the look under way waits for the watcher to say that it heard of everything; none: it does not wait. With the tasks
     /// that are asked about.
     pub(super) syncing: Option<(Moment, Vec<TaskId>)>,
@@ -47,7 +47,7 @@ pub(super) struct RunCall {
 
 /// What a project tells the loop.
 #[derive(Debug)]
-pub(super) enum Word {
+pub(super) enum SessionMessage {
     /// For subscribers.
     Tell(EventV1),
     /// For the log and the person who started the service.

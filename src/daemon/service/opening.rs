@@ -8,16 +8,16 @@ use std::time::Duration;
 
 use crate::daemon::arrivals::ArrivalSender;
 use crate::daemon::engine::EngineSettings;
-use crate::daemon::worker::{Closed, ClosedReason, Opened, Reload, Reloaded, watched_tasks};
+use crate::daemon::worker::{OpenFailure, OpenFailureKind, OpenedProject, ProjectDefinition, ReloadProject, watched_tasks};
 use crate::ignore::{Matcher, MatcherSettings};
 use crate::model::{Asker, ProjectId, Serving};
 use crate::process::LauncherHandle;
-use crate::project::{Doubt, ProjectError, Registration, Scope, StepObserver, Workspace, record_serving};
+use crate::project::{ProjectError, ProjectScope, Registration, ResemblingProject, StepObserver, Workspace, record_serving};
 use crate::tree::TreeHints;
 use crate::watch::{Pace, WatchError, Watcher};
 
 /// Reads plan and settings of a project; lines for people when they are wrong.
-pub type ReadProject = Arc<dyn Fn(&Path) -> Result<Reloaded, Vec<String>> + Send + Sync>;
+pub type ReadProject = Arc<dyn Fn(&Path) -> Result<ProjectDefinition, Vec<String>> + Send + Sync>;
 
 /// How a project's files are read, and what holds while they cannot be.
 #[derive(Clone)]
@@ -49,7 +49,7 @@ pub struct OpeningSettings {
 
 /// Why a project is opened.
 #[derive(Debug, Clone)]
-pub(super) enum Purpose {
+pub(super) enum OpeningReason {
     /// The ledger says that it is served.
     Served(ProjectId),
     /// Somebody adds it.
@@ -57,40 +57,40 @@ pub(super) enum Purpose {
 }
 
 /// An opening that is yet to be carried out.
-pub(super) struct Opening {
+pub(super) struct ProjectOpening {
     pub(super) shared: OpeningSettings,
     pub(super) root: PathBuf,
-    pub(super) purpose: Purpose,
+    pub(super) purpose: OpeningReason,
     pub(super) launcher: LauncherHandle,
     pub(super) arrivals: ArrivalSender,
 }
 
-impl Opening {
+impl ProjectOpening {
     /// Opens the project.
-    pub(super) fn carry_out(self) -> Result<(Workspace, Reload, Opened), Closed> {
+    pub(super) fn open(self) -> Result<(Workspace, ReloadProject, OpenedProject), OpenFailure> {
         if !self.root.is_dir() {
-            return Err(closed(ClosedReason::RootMissing, format!("`{}` is not there", self.root.display())));
+            return Err(closed(OpenFailureKind::RootMissing, format!("`{}` is not there", self.root.display())));
         }
         let shared = &self.shared;
         let (state_root, executable) = (&shared.state_root, &shared.executable);
         let observer = Arc::clone(&shared.observer);
         let opened = Workspace::open(state_root, executable, self.launcher, shared.ambient.clone(), observer);
-        let mut workspace = opened.map_err(|error| of_run(&error))?;
+        let mut workspace = opened.map_err(|error| from_run_error(&error))?;
         let mut notes = workspace.take_notes();
         let read = (shared.files.read)(&self.root);
         let scope = match &self.purpose {
-            Purpose::Served(project) => find(&mut workspace, &self.root, project, &shared.asker)?,
-            Purpose::Added(asker) => {
+            OpeningReason::Served(project) => find(&mut workspace, &self.root, project, &shared.asker)?,
+            OpeningReason::Added(asker) => {
                 let (scope, said) = add(&mut workspace, &self.root, read.as_ref(), asker, shared)?;
                 notes.extend(said);
-                Scope { asker: shared.asker.clone(), ..scope }
+                ProjectScope { asker: shared.asker.clone(), ..scope }
             }
         };
         let defaults = &shared.files.defaults;
         let (rules, engine, pace) = match &read {
             Ok(read) => {
-                let tasks =
-                    watched_tasks(&mut workspace, &scope, read, &TreeHints::Everything).map_err(|error| of_run(&error))?;
+                let tasks = watched_tasks(&mut workspace, &scope, read, &TreeHints::Everything)
+                    .map_err(|error| from_run_error(&error))?;
                 (&read.settings.matcher, EngineSettings { tasks, ..read.engine.clone() }, &read.pace)
             }
             // Saving a right configuration is then seen, and read.
@@ -100,59 +100,62 @@ impl Opening {
             Ok(matcher) => (rules, Ok(matcher)),
             Err(_) => (&defaults.0, Matcher::new(&defaults.0)),
         };
-        let matcher = matcher.map_err(|_| closed(ClosedReason::OwnFault, "the default patterns are wrong"))?;
+        let matcher = matcher.map_err(|_| closed(OpenFailureKind::OwnFault, "the default patterns are wrong"))?;
         let rules = (rules.clone(), pace.clone());
-        let watcher = Watcher::start(&self.root, matcher, pace, self.arrivals.hints()).map_err(|error| of_watch(&error))?;
+        let watcher =
+            Watcher::start(&self.root, matcher, pace, self.arrivals.hints()).map_err(|error| from_watch_error(&error))?;
         let (files, root) = (shared.files.clone(), self.root.clone());
-        let reload: Reload = Box::new(move || (files.read)(&root));
-        Ok((workspace, reload, Opened { scope, watcher, engine, rules, notes }))
+        let reload: ReloadProject = Box::new(move || (files.read)(&root));
+        Ok((workspace, reload, OpenedProject { scope, watcher, engine, rules, notes }))
     }
 }
 
-fn find(workspace: &mut Workspace, root: &Path, project: &ProjectId, asker: &Asker) -> Result<Scope, Closed> {
-    let found = workspace.find_registered(root, asker).map_err(|error| of_run(&error))?;
+fn find(workspace: &mut Workspace, root: &Path, project: &ProjectId, asker: &Asker) -> Result<ProjectScope, OpenFailure> {
+    let found = workspace.find_registered(root, asker).map_err(|error| from_run_error(&error))?;
     found.filter(|scope| scope.project == *project).ok_or_else(|| {
         let line = format!("`{}` was moved, replaced or cloned anew since {project} was registered there", root.display());
-        closed(ClosedReason::Doubtful, format!("{line}: `proctor add --identity same` or `new` says which it is"))
+        closed(OpenFailureKind::Doubtful, format!("{line}: `proctor add --identity same` or `new` says which it is"))
     })
 }
 
 fn add(
     workspace: &mut Workspace,
     root: &Path,
-    read: Result<&Reloaded, &Vec<String>>,
+    read: Result<&ProjectDefinition, &Vec<String>>,
     asker: &Asker,
     shared: &OpeningSettings,
-) -> Result<(Scope, Vec<String>), Closed> {
-    let read = read.map_err(|lines| Closed { reason: ClosedReason::Configuration, lines: lines.clone() })?;
-    let plan =
-        read.default_plan.as_ref().map_err(|lines| Closed { reason: ClosedReason::Configuration, lines: lines.clone() })?;
-    let registered = workspace.register(root, plan, &read.settings, asker, None).map_err(|error| of_run(&error))?;
+) -> Result<(ProjectScope, Vec<String>), OpenFailure> {
+    let read = read.map_err(|lines| OpenFailure { reason: OpenFailureKind::Configuration, lines: lines.clone() })?;
+    let plan = read
+        .default_plan
+        .as_ref()
+        .map_err(|lines| OpenFailure { reason: OpenFailureKind::Configuration, lines: lines.clone() })?;
+    let registered = workspace.register(root, plan, &read.settings, asker, None).map_err(|error| from_run_error(&error))?;
     let (scope, notes) = match registered {
         Registration::Known(scope) => (scope, Vec::new()),
         Registration::New { scope, notes } => (scope, notes),
         Registration::Doubtful(doubt) => return Err(doubtful(&doubt)),
     };
     let recorded = record_serving(&shared.state_root, &scope, Serving::Served, read.settings.lock_wait);
-    recorded.map_err(|error| of_run(&error))?;
+    recorded.map_err(|error| from_run_error(&error))?;
     Ok((scope, notes))
 }
 
-fn doubtful(doubt: &Doubt) -> Closed {
+fn doubtful(doubt: &ResemblingProject) -> OpenFailure {
     let line = format!("`{}` resembles project {} of `{}`", doubt.path.display(), doubt.project, doubt.registered_path);
-    closed(ClosedReason::Doubtful, format!("{line}: `proctor add --identity same` or `new` says which it is"))
+    closed(OpenFailureKind::Doubtful, format!("{line}: `proctor add --identity same` or `new` says which it is"))
 }
 
-fn of_run(error: &ProjectError) -> Closed {
-    closed(ClosedReason::OwnFault, chain(error))
+fn from_run_error(error: &ProjectError) -> OpenFailure {
+    closed(OpenFailureKind::OwnFault, chain(error))
 }
 
-fn of_watch(error: &WatchError) -> Closed {
-    Closed { reason: ClosedReason::OwnFault, lines: vec![chain(error), error.hint().to_owned()] }
+fn from_watch_error(error: &WatchError) -> OpenFailure {
+    OpenFailure { reason: OpenFailureKind::OwnFault, lines: vec![chain(error), error.hint().to_owned()] }
 }
 
-fn closed(reason: ClosedReason, line: impl Into<String>) -> Closed {
-    Closed { reason, lines: vec![line.into()] }
+fn closed(reason: OpenFailureKind, line: impl Into<String>) -> OpenFailure {
+    OpenFailure { reason, lines: vec![line.into()] }
 }
 
 /// Returns an error with its causes on one line.

@@ -5,8 +5,8 @@
 use crate::api::InTimeV1;
 use crate::daemon::engine::Moment;
 use crate::daemon::service::call::{Question, Wait};
-use crate::daemon::service::heard::Care;
-use crate::daemon::worker::Ticket;
+use crate::daemon::service::pending_changes::LookCare;
+use crate::daemon::worker::LookTicket;
 use crate::model::{TaskId, WaitStep};
 
 /// So many runs are begun for one wait: a tree that moves in each of them is not waited for any longer.
@@ -34,14 +34,14 @@ enum Stage {
     /// Nobody has looked since the question.
     New,
     /// This look will tell.
-    Looking(Ticket),
+    Looking(LookTicket),
     /// Something under way has to end first.
     Blocked,
 }
 
 /// Somebody who is to be answered.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Due<R> {
+pub(super) struct DueAnswer<R> {
     pub(super) reply: R,
     /// What was asked about.
     pub(super) task: TaskId,
@@ -50,14 +50,14 @@ pub(super) struct Due<R> {
 
 /// What comes of a look.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Outcome<R> {
-    pub(super) due: Vec<Due<R>>,
-    pub(super) need: Need,
+pub(super) struct LookOutcome<R> {
+    pub(super) due: Vec<DueAnswer<R>>,
+    pub(super) need: WaiterNeed,
 }
 
 /// What those who go on waiting need.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(super) enum Need {
+pub(super) enum WaiterNeed {
     /// Nothing: nobody is left, or what they wait for comes by itself.
     Nothing,
     /// A run of this task: the first that somebody waits for. Whoever waits for another is looked at again when it is over.
@@ -68,7 +68,7 @@ pub(super) enum Need {
 
 /// Whether the engine will start a run by itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) enum Planned {
+pub(super) enum PlannedRun {
     /// It will: a repetition of a run whose tree moved.
     Repetition,
     /// Nothing is planned.
@@ -85,12 +85,12 @@ impl<R> Waiters<R> {
     }
 
     /// Returns how carefully has to be looked for those whom no look under way will answer; none where there is nobody.
-    pub(super) fn wanted_care(&self) -> Option<Care> {
+    pub(super) fn wanted_care(&self) -> Option<LookCare> {
         self.waiting.iter().filter(|waiter| waiter.stage == Stage::New).map(|waiter| waiter.question.care).max()
     }
 
     /// Notes that a look begins, for all who have asked so far.
-    pub(super) fn begin_look(&mut self, ticket: Ticket) {
+    pub(super) fn begin_look(&mut self, ticket: LookTicket) {
         self.waiting
             .iter_mut()
             .filter(|waiter| waiter.stage == Stage::New)
@@ -98,7 +98,7 @@ impl<R> Waiters<R> {
     }
 
     /// Notes that a look has not begun and will not: another one is needed.
-    pub(super) fn put_off(&mut self, ticket: Ticket) {
+    pub(super) fn put_off(&mut self, ticket: LookTicket) {
         self.waiting
             .iter_mut()
             .filter(|waiter| waiter.stage == Stage::Looking(ticket))
@@ -117,8 +117,13 @@ impl<R> Waiters<R> {
     }
 
     /// Takes in what a look has found of each task.
-    pub(super) fn looked(&mut self, ticket: Ticket, step: impl Fn(&TaskId) -> WaitStep, planned: Planned) -> Outcome<R> {
-        let mut outcome = Outcome { due: Vec::new(), need: Need::Nothing };
+    pub(super) fn looked(
+        &mut self,
+        ticket: LookTicket,
+        step: impl Fn(&TaskId) -> WaitStep,
+        planned: PlannedRun,
+    ) -> LookOutcome<R> {
+        let mut outcome = LookOutcome { due: Vec::new(), need: WaiterNeed::Nothing };
         for mut waiter in std::mem::take(&mut self.waiting) {
             if waiter.stage != Stage::Looking(ticket) {
                 self.waiting.push(waiter);
@@ -126,17 +131,17 @@ impl<R> Waiters<R> {
             }
             let need = match (waiter.question.wait, step(&waiter.task), planned) {
                 (Wait::Now, ..) | (Wait::Fresh, WaitStep::Answer, _) => None,
-                (Wait::Fresh, WaitStep::GoOn, _) => Some(Need::LookLater),
-                (Wait::Fresh, WaitStep::Run, Planned::Repetition) => Some(Need::Nothing),
-                (Wait::Fresh, WaitStep::Run, Planned::Nothing) if waiter.runs >= MOST_RUNS => None,
-                (Wait::Fresh, WaitStep::Run, Planned::Nothing) => Some(Need::Run(waiter.task.clone())),
+                (Wait::Fresh, WaitStep::GoOn, _) => Some(WaiterNeed::LookLater),
+                (Wait::Fresh, WaitStep::Run, PlannedRun::Repetition) => Some(WaiterNeed::Nothing),
+                (Wait::Fresh, WaitStep::Run, PlannedRun::Nothing) if waiter.runs >= MOST_RUNS => None,
+                (Wait::Fresh, WaitStep::Run, PlannedRun::Nothing) => Some(WaiterNeed::Run(waiter.task.clone())),
             };
             match need {
-                None => outcome.due.push(Due { reply: waiter.reply, task: waiter.task, in_time: InTimeV1::Answered }),
+                None => outcome.due.push(DueAnswer { reply: waiter.reply, task: waiter.task, in_time: InTimeV1::Answered }),
                 Some(need) => {
                     waiter.stage = Stage::Blocked;
                     outcome.need = first_need(outcome.need, need);
-                    if outcome.need == Need::Run(waiter.task.clone()) {
+                    if outcome.need == WaiterNeed::Run(waiter.task.clone()) {
                         waiter.runs += 1;
                     }
                     self.waiting.push(waiter);
@@ -152,24 +157,24 @@ impl<R> Waiters<R> {
     }
 
     /// Takes out everybody whom a look that failed would have answered.
-    pub(super) fn failed(&mut self, ticket: Ticket) -> Vec<R> {
+    pub(super) fn failed(&mut self, ticket: LookTicket) -> Vec<R> {
         self.take(|waiter| waiter.stage == Stage::Looking(ticket))
     }
 
     /// Takes out everybody who wants to know how it stands now, whatever is under way.
-    pub(super) fn take_impatient(&mut self) -> Vec<Due<R>> {
+    pub(super) fn take_impatient(&mut self) -> Vec<DueAnswer<R>> {
         let impatient = self.take_waiters(|waiter| waiter.question.wait == Wait::Now && waiter.stage == Stage::New);
         impatient.into_iter().map(Waiter::answered).collect()
     }
 
     /// Takes out everybody whose time is over.
-    pub(super) fn late(&mut self, now: Moment) -> Vec<Due<R>> {
+    pub(super) fn late(&mut self, now: Moment) -> Vec<DueAnswer<R>> {
         let late = self.take_waiters(|waiter| waiter.deadline <= now);
-        late.into_iter().map(|waiter| Due { in_time: InTimeV1::TimedOut, ..waiter.answered() }).collect()
+        late.into_iter().map(|waiter| DueAnswer { in_time: InTimeV1::TimedOut, ..waiter.answered() }).collect()
     }
 
     /// Takes out everybody.
-    pub(super) fn take_all(&mut self) -> Vec<Due<R>> {
+    pub(super) fn take_all(&mut self) -> Vec<DueAnswer<R>> {
         self.take_waiters(|_| true).into_iter().map(Waiter::answered).collect()
     }
 
@@ -198,17 +203,21 @@ impl<R> Waiters<R> {
 }
 
 impl<R> Waiter<R> {
-    fn answered(self) -> Due<R> {
-        Due { reply: self.reply, task: self.task, in_time: InTimeV1::Answered }
+    fn answered(self) -> DueAnswer<R> {
+        DueAnswer { reply: self.reply, task: self.task, in_time: InTimeV1::Answered }
     }
 }
 
 /// A run that somebody needs comes before another look, and the first of several before the others.
-fn first_need(known: Need, new: Need) -> Need {
+fn first_need(known: WaiterNeed, new: WaiterNeed) -> WaiterNeed {
     match (known, new) {
-        (Need::Run(task), _) | (Need::Nothing | Need::LookLater, Need::Run(task)) => Need::Run(task),
-        (Need::LookLater, Need::Nothing | Need::LookLater) | (Need::Nothing, Need::LookLater) => Need::LookLater,
-        (Need::Nothing, Need::Nothing) => Need::Nothing,
+        (WaiterNeed::Run(task), _) | (WaiterNeed::Nothing | WaiterNeed::LookLater, WaiterNeed::Run(task)) => {
+            WaiterNeed::Run(task)
+        }
+        (WaiterNeed::LookLater, WaiterNeed::Nothing | WaiterNeed::LookLater) | (WaiterNeed::Nothing, WaiterNeed::LookLater) => {
+            WaiterNeed::LookLater
+        }
+        (WaiterNeed::Nothing, WaiterNeed::Nothing) => WaiterNeed::Nothing,
     }
 }
 
@@ -216,18 +225,18 @@ fn first_need(known: Need, new: Need) -> Need {
 mod tests {
     use super::*;
 
-    const ONE: Ticket = Ticket(1);
-    const TWO: Ticket = Ticket(2);
+    const ONE: LookTicket = LookTicket(1);
+    const TWO: LookTicket = LookTicket(2);
     const LATE: Moment = Moment(1000);
-    const FRESH: Question = Question { wait: Wait::Fresh, care: Care::Whole };
-    const NOW: Question = Question { wait: Wait::Now, care: Care::Events };
+    const FRESH: Question = Question { wait: Wait::Fresh, care: LookCare::Whole };
+    const NOW: Question = Question { wait: Wait::Now, care: LookCare::Events };
 
     fn own() -> TaskId {
         TaskId::default_task()
     }
 
-    fn answered(reply: &'static str) -> Due<&'static str> {
-        Due { reply, task: own(), in_time: InTimeV1::Answered }
+    fn answered(reply: &'static str) -> DueAnswer<&'static str> {
+        DueAnswer { reply, task: own(), in_time: InTimeV1::Answered }
     }
 
     #[test]
@@ -237,11 +246,11 @@ mod tests {
         waiters.begin_look(ONE);
         waiters.add("while it looked", own(), FRESH, LATE);
         assert!(waiters.wanted_care().is_some());
-        let outcome = waiters.looked(ONE, |_| WaitStep::Answer, Planned::Nothing);
-        assert_eq!(outcome, Outcome { due: vec![answered("early")], need: Need::Nothing });
+        let outcome = waiters.looked(ONE, |_| WaitStep::Answer, PlannedRun::Nothing);
+        assert_eq!(outcome, LookOutcome { due: vec![answered("early")], need: WaiterNeed::Nothing });
         waiters.begin_look(TWO);
         assert!(waiters.wanted_care().is_none());
-        assert_eq!(waiters.looked(TWO, |_| WaitStep::Answer, Planned::Nothing).due, [answered("while it looked")]);
+        assert_eq!(waiters.looked(TWO, |_| WaitStep::Answer, PlannedRun::Nothing).due, [answered("while it looked")]);
     }
 
     #[test]
@@ -250,12 +259,12 @@ mod tests {
         waiters.add("a", own(), FRESH, LATE);
         waiters.add("b", own(), NOW, LATE);
         waiters.begin_look(ONE);
-        let outcome = waiters.looked(ONE, |_| WaitStep::Run, Planned::Nothing);
-        assert_eq!(outcome, Outcome { due: vec![answered("b")], need: Need::Run(own()) });
+        let outcome = waiters.looked(ONE, |_| WaitStep::Run, PlannedRun::Nothing);
+        assert_eq!(outcome, LookOutcome { due: vec![answered("b")], need: WaiterNeed::Run(own()) });
         assert!(waiters.wanted_care().is_none(), "nothing is looked at while the run is under way");
         waiters.unblock();
         waiters.begin_look(TWO);
-        assert_eq!(waiters.looked(TWO, |_| WaitStep::Answer, Planned::Nothing).due, [answered("a")]);
+        assert_eq!(waiters.looked(TWO, |_| WaitStep::Answer, PlannedRun::Nothing).due, [answered("a")]);
         assert_eq!(waiters.count(), 0);
     }
 
@@ -265,14 +274,14 @@ mod tests {
         waiters.add("a", own(), FRESH, LATE);
         let mut look = |number, planned| {
             waiters.unblock();
-            waiters.begin_look(Ticket(number));
-            waiters.looked(Ticket(number), |_| WaitStep::Run, planned)
+            waiters.begin_look(LookTicket(number));
+            waiters.looked(LookTicket(number), |_| WaitStep::Run, planned)
         };
-        assert_eq!(look(1, Planned::Repetition).need, Need::Nothing);
+        assert_eq!(look(1, PlannedRun::Repetition).need, WaiterNeed::Nothing);
         for number in 2..5 {
-            assert_eq!(look(number, Planned::Nothing).need, Need::Run(own()));
+            assert_eq!(look(number, PlannedRun::Nothing).need, WaiterNeed::Run(own()));
         }
-        assert_eq!(look(5, Planned::Nothing).due, [answered("a")]);
+        assert_eq!(look(5, PlannedRun::Nothing).due, [answered("a")]);
     }
 
     #[test]
@@ -282,7 +291,7 @@ mod tests {
         waiters.add("later", own(), FRESH, Moment(20));
         assert_eq!(waiters.next_deadline(), Some(Moment(10)));
         assert_eq!(waiters.late(Moment(9)), []);
-        assert_eq!(waiters.late(Moment(10)), [Due { reply: "soon", task: own(), in_time: InTimeV1::TimedOut }]);
+        assert_eq!(waiters.late(Moment(10)), [DueAnswer { reply: "soon", task: own(), in_time: InTimeV1::TimedOut }]);
         waiters.forget(|reply| *reply == "later");
         assert_eq!(waiters.next_deadline(), None);
     }
@@ -292,7 +301,7 @@ mod tests {
         let mut waiters = Waiters::new();
         waiters.add("a", own(), FRESH, LATE);
         waiters.begin_look(ONE);
-        assert_eq!(waiters.looked(ONE, |_| WaitStep::GoOn, Planned::Nothing).need, Need::LookLater);
+        assert_eq!(waiters.looked(ONE, |_| WaitStep::GoOn, PlannedRun::Nothing).need, WaiterNeed::LookLater);
         assert_eq!(waiters.failed(ONE), Vec::<&str>::new(), "that look is over");
         assert_eq!(waiters.take_all(), [answered("a")]);
     }
@@ -302,15 +311,15 @@ mod tests {
         let mut waiters = Waiters::new();
         assert_eq!(waiters.wanted_care(), None);
         waiters.add("a", own(), NOW, LATE);
-        assert_eq!(waiters.wanted_care(), Some(Care::Events));
+        assert_eq!(waiters.wanted_care(), Some(LookCare::Events));
         waiters.add("b", own(), FRESH, LATE);
-        assert_eq!(waiters.wanted_care(), Some(Care::Whole));
+        assert_eq!(waiters.wanted_care(), Some(LookCare::Whole));
         waiters.begin_look(ONE);
         assert_eq!(waiters.wanted_care(), None);
         waiters.put_off(TWO);
         assert_eq!(waiters.wanted_care(), None, "another look is none of theirs");
         waiters.put_off(ONE);
-        assert_eq!(waiters.wanted_care(), Some(Care::Whole));
+        assert_eq!(waiters.wanted_care(), Some(LookCare::Whole));
         assert_eq!(waiters.take_impatient(), [answered("a")], "a run has begun instead");
     }
 
@@ -325,13 +334,13 @@ mod tests {
         waiters.begin_look(ONE);
         assert_eq!(waiters.wanted_tasks(), []);
         let step = |task: &TaskId| if *task == own() { WaitStep::Answer } else { WaitStep::Run };
-        let outcome = waiters.looked(ONE, step, Planned::Nothing);
-        assert_eq!(outcome, Outcome { due: vec![answered("fresh")], need: Need::Run(other.clone()) });
+        let outcome = waiters.looked(ONE, step, PlannedRun::Nothing);
+        assert_eq!(outcome, LookOutcome { due: vec![answered("fresh")], need: WaiterNeed::Run(other.clone()) });
         waiters.unblock();
         waiters.begin_look(TWO);
         let step = |task: &TaskId| if *task == third { WaitStep::Run } else { WaitStep::Answer };
-        let outcome = waiters.looked(TWO, step, Planned::Nothing);
-        let due = vec![Due { reply: "stale", task: other, in_time: InTimeV1::Answered }];
-        assert_eq!(outcome, Outcome { due, need: Need::Run(third) });
+        let outcome = waiters.looked(TWO, step, PlannedRun::Nothing);
+        let due = vec![DueAnswer { reply: "stale", task: other, in_time: InTimeV1::Answered }];
+        assert_eq!(outcome, LookOutcome { due, need: WaiterNeed::Run(third) });
     }
 }

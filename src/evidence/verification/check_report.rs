@@ -1,7 +1,7 @@
 //! Checks that a run's report, start record and debt file agree with the ledger, and the report with the files beside it.
 
 use crate::evidence::names::{REPORT_NAME, START_RECORD_NAME};
-use crate::evidence::verification::check_run::{RunContext, path_in_run};
+use crate::evidence::verification::check_run::{CheckedRun, path_in_run};
 use crate::evidence::verification::inspect::InspectedDirectory;
 use crate::evidence::verification::{EvidenceFault, FaultKind};
 use crate::model::{Digest, OverallStatus, RunRecord};
@@ -11,7 +11,7 @@ use crate::report::{DEBT_FILE, ExecutionReportV2, parse_debt, parse_run_start, p
 /// if it can be parsed.
 pub(super) fn check_report(
     found: &InspectedDirectory,
-    context: &RunContext<'_>,
+    context: &CheckedRun<'_>,
     faults: &mut Vec<EvidenceFault>,
 ) -> Option<ExecutionReportV2> {
     let mut report = None;
@@ -35,7 +35,7 @@ pub(super) fn check_report(
     report
 }
 
-fn check_hash(report: &ExecutionReportV2, has: Digest, context: &RunContext<'_>, faults: &mut Vec<EvidenceFault>) {
+fn check_hash(report: &ExecutionReportV2, has: Digest, context: &CheckedRun<'_>, faults: &mut Vec<EvidenceFault>) {
     let says = report.authenticity.report_hash;
     if says != Some(has) {
         let says = says.map_or("none".to_owned(), |hash| hash.hex());
@@ -48,7 +48,7 @@ fn check_hash(report: &ExecutionReportV2, has: Digest, context: &RunContext<'_>,
 }
 
 /// Returns every statement of the report that the ledger contradicts.
-fn disagreements(report: &ExecutionReportV2, context: &RunContext<'_>) -> Vec<String> {
+fn disagreements(report: &ExecutionReportV2, context: &CheckedRun<'_>) -> Vec<String> {
     let mut rows = Vec::new();
     let mut compare = |key: &str, said: String, expected: String| {
         if said != expected {
@@ -94,7 +94,7 @@ fn shown(value: &impl serde::Serialize) -> String {
 fn check_files(
     found: &InspectedDirectory,
     report: &ExecutionReportV2,
-    context: &RunContext<'_>,
+    context: &CheckedRun<'_>,
     faults: &mut Vec<EvidenceFault>,
 ) {
     for file in &report.evidence_files {
@@ -116,7 +116,7 @@ fn check_files(
     }
 }
 
-fn check_start_record(found: &InspectedDirectory, context: &RunContext<'_>, faults: &mut Vec<EvidenceFault>) {
+fn check_start_record(found: &InspectedDirectory, context: &CheckedRun<'_>, faults: &mut Vec<EvidenceFault>) {
     let Some(bytes) = found.content(START_RECORD_NAME) else { return };
     let path = || path_in_run(context, START_RECORD_NAME);
     let record = match parse_run_start(bytes) {
@@ -144,7 +144,7 @@ fn check_start_record(found: &InspectedDirectory, context: &RunContext<'_>, faul
     expect("treeDigest", shown(&record.details.tree_digest), tree.map(|digest| shown(&digest)));
 }
 
-fn check_debt(found: &InspectedDirectory, context: &RunContext<'_>, faults: &mut Vec<EvidenceFault>) {
+fn check_debt(found: &InspectedDirectory, context: &CheckedRun<'_>, faults: &mut Vec<EvidenceFault>) {
     let Some(bytes) = found.content(DEBT_FILE) else { return };
     if let Err(error) = parse_debt(bytes) {
         faults.push(EvidenceFault::new(FaultKind::RecordUnreadable, path_in_run(context, DEBT_FILE), error.to_string()));

@@ -17,7 +17,7 @@ pub(super) const SEALED_MODE: u32 = 0o400;
 pub(super) const DIRECTORY_MODE: u32 = 0o700;
 
 /// What is known about a run besides its directory.
-pub(super) struct RunContext<'a> {
+pub(super) struct CheckedRun<'a> {
     /// The directory's path, as it is shown in faults.
     pub(super) base: &'a Path,
     /// The user who must own the files. `None` for a copy, whose modes and owners do not matter.
@@ -38,7 +38,7 @@ pub(super) enum RunSigner<'a> {
 }
 
 /// Checks modes, owners, manifest, files, report and signatures of a sealed run.
-pub(super) fn check_run(found: &InspectedDirectory, context: &RunContext<'_>) -> Vec<EvidenceFault> {
+pub(super) fn check_run(found: &InspectedDirectory, context: &CheckedRun<'_>) -> Vec<EvidenceFault> {
     let mut faults = Vec::new();
     if let (Some(owner), Some(access)) = (context.owner, found.access) {
         faults.extend(check_access(context.base, access, DIRECTORY_MODE, owner));
@@ -88,7 +88,7 @@ fn check_entry(path: &Path, entry: &InspectedEntry, owner: Option<u32>) -> Vec<E
 
 fn check_manifest(
     found: &InspectedDirectory,
-    context: &RunContext<'_>,
+    context: &CheckedRun<'_>,
     faults: &mut Vec<EvidenceFault>,
 ) -> Option<BTreeMap<Vec<u8>, Digest>> {
     let path = context.base.join(MANIFEST_NAME);
@@ -138,6 +138,6 @@ fn check_files_against_manifest(
 }
 
 /// Returns the path of a file of the run, as it is shown in faults.
-pub(super) fn path_in_run(context: &RunContext<'_>, name: &str) -> PathBuf {
+pub(super) fn path_in_run(context: &CheckedRun<'_>, name: &str) -> PathBuf {
     context.base.join(name)
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::evidence::names::{MANIFEST_NAME, REPORT_NAME, SIGNATURE_NAME, STATEMENTS_SUFFIX};
 use crate::evidence::signing::{Envelope, PublicKey, RunStatements, Statement, verify_for_ssh};
-use crate::evidence::verification::check_run::{RunContext, RunSigner, path_in_run};
+use crate::evidence::verification::check_run::{CheckedRun, RunSigner, path_in_run};
 use crate::evidence::verification::inspect::InspectedDirectory;
 use crate::evidence::verification::{EvidenceFault, FaultKind};
 use crate::model::Digest;
@@ -16,7 +16,7 @@ pub(super) fn check_signatures(
     found: &InspectedDirectory,
     manifest: &BTreeMap<Vec<u8>, Digest>,
     parsed: Option<&ExecutionReportV2>,
-    context: &RunContext<'_>,
+    context: &CheckedRun<'_>,
     faults: &mut Vec<EvidenceFault>,
 ) {
     let RunSigner::Key(key) = context.signed else { return };
@@ -52,7 +52,7 @@ pub(super) fn check_signatures(
     }
 }
 
-fn check_ssh(found: &InspectedDirectory, key: &PublicKey, context: &RunContext<'_>, faults: &mut Vec<EvidenceFault>) {
+fn check_ssh(found: &InspectedDirectory, key: &PublicKey, context: &CheckedRun<'_>, faults: &mut Vec<EvidenceFault>) {
     match (found.content(REPORT_NAME), found.content(SIGNATURE_NAME)) {
         (Some(report), Some(signature)) if !verify_for_ssh(report, signature, key) => {
             let detail = format!("key {} is expected", key.id().short());
@@ -78,7 +78,7 @@ fn check_statements(
     manifest: &BTreeMap<Vec<u8>, Digest>,
     statements: Vec<Option<Statement>>,
     parsed: Option<&ExecutionReportV2>,
-    context: &RunContext<'_>,
+    context: &CheckedRun<'_>,
     name: &str,
     faults: &mut Vec<EvidenceFault>,
 ) {

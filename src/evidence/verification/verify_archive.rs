@@ -8,7 +8,7 @@ use crate::evidence::archive::ArchiveBounds;
 use crate::evidence::files::open_no_follow;
 use crate::evidence::keys::KeyRing;
 use crate::evidence::seal::join;
-use crate::evidence::verification::check_run::{RunContext, RunSigner, check_file, check_run};
+use crate::evidence::verification::check_run::{CheckedRun, RunSigner, check_file, check_run};
 use crate::evidence::verification::inspect::{InspectedEntry, InspectedFile, InspectionDepth, inspect_entry};
 use crate::evidence::verification::inspect_archive::inspect_archive;
 use crate::evidence::verification::verify_store::{RunVerification, file_count_and_size, relative};
@@ -34,7 +34,7 @@ pub(super) fn verify_archive(
             verification.faults.extend(compare(&base, &file, packed));
             let key = keys.key_for_line(project, Sequence(sequence));
             let signed = key.map_or(RunSigner::Nobody, |key| RunSigner::Key(key.public()));
-            let context = RunContext { base: &base, owner: None, project: Some(project), record: Some(record), signed };
+            let context = CheckedRun { base: &base, owner: None, project: Some(project), record: Some(record), signed };
             check_archive_content(&path, packed, &context, &mut verification);
             verification.is_unsigned = matches!(signed, RunSigner::Nobody);
             return verification;
@@ -57,7 +57,7 @@ fn compare(base: &Path, file: &InspectedFile, packed: &PackedRun) -> Option<Evid
 
 /// Checks the files in an archive. This is done even if the archive is not the one that the ledger names, to show how much of
 /// the run is still valid.
-fn check_archive_content(path: &Path, packed: &PackedRun, context: &RunContext<'_>, verification: &mut RunVerification) {
+fn check_archive_content(path: &Path, packed: &PackedRun, context: &CheckedRun<'_>, verification: &mut RunVerification) {
     let mut report_fault =
         |detail: String| verification.faults.push(EvidenceFault::new(FaultKind::ArchiveUnreadable, context.base, detail));
     let bounds = ArchiveBounds { files: packed.files, bytes: packed.bytes };

@@ -10,7 +10,7 @@ use crate::evidence::line_signature::is_line_signed;
 use crate::evidence::names::{EXPORTED_LEDGER, EXPORTED_PROOF, EXPORTED_RUN, MANIFEST_NAME, STATEMENTS_SUFFIX};
 use crate::evidence::signing::PublicKey;
 use crate::evidence::verification::check_anchor::check_proof;
-use crate::evidence::verification::check_run::{RunContext, RunSigner, check_run};
+use crate::evidence::verification::check_run::{CheckedRun, RunSigner, check_run};
 use crate::evidence::verification::inspect::{InspectedDirectory, inspect_directory, needs_content};
 use crate::evidence::verification::inspect_archive::{InspectedArchive, inspect_archive};
 use crate::evidence::verification::verify_store::file_count_and_size;
@@ -56,7 +56,7 @@ pub fn verify_copy(path: &Path, key: &PublicKey, anchors: &[Anchor]) -> Result<V
             (Path::new(""), None)
         }
     };
-    let context = RunContext { base, owner: None, project: None, record: record.as_ref(), signed: RunSigner::Key(key) };
+    let context = CheckedRun { base, owner: None, project: None, record: record.as_ref(), signed: RunSigner::Key(key) };
     result.faults.extend(check_run(&copied.run, &context));
     result.runs = 1;
     (result.files, result.bytes) = file_count_and_size(&copied.run);

@@ -10,7 +10,7 @@ use crate::evidence::names::run_from_archive_name;
 use crate::evidence::verification::check_keys::{check_keys, check_takeover_lines};
 use crate::evidence::verification::check_ledger::{ParsedLedger, check_ledger};
 use crate::evidence::verification::check_pruned::{PrunedRemainder, check_pruned};
-use crate::evidence::verification::check_run::{RunContext, RunSigner, check_access, check_file, check_run};
+use crate::evidence::verification::check_run::{CheckedRun, RunSigner, check_access, check_file, check_run};
 use crate::evidence::verification::check_task::check_task;
 use crate::evidence::verification::inspect::{
     InspectedDirectory, InspectedEntry, InspectionDepth, inspect_directory, inspect_entries, inspect_entry, needs_content,
@@ -336,7 +336,7 @@ fn verify_run(
     let found = inspect_directory(&run.directory, needs_content);
     let key = keys.key_for_line(project, crate::model::Sequence(sequence));
     let signed = key.map_or(RunSigner::Nobody, |key| RunSigner::Key(key.public()));
-    let context = RunContext { base: &base, owner: Some(owner), project: Some(project), record: Some(record), signed };
+    let context = CheckedRun { base: &base, owner: Some(owner), project: Some(project), record: Some(record), signed };
     let mut faults = check_run(&found, &context);
     if record.task != run.task {
         faults.push(EvidenceFault::new(

@@ -31,9 +31,9 @@ fn moved(before: &str, after: &str, path: &str) -> MovedRun {
 /// A passing verdict for the current tree and plan, with no run under way.
 fn facts() -> FreshnessFacts {
     FreshnessFacts {
-        root: RootNow::Present,
+        root: CurrentRoot::Present,
         approval: Approval::Approved,
-        plan: PlanNow::Known(digest("plan")),
+        plan: CurrentPlan::Known(digest("plan")),
         tree: Some(tree("now")),
         activity: Activity::Idle,
         verdict: Some(verdict("now", "plan", OverallResult::Passed)),
@@ -53,21 +53,21 @@ fn every_state_follows_from_what_is_known() {
     let rows: &[(&str, Change, Freshness)] = &[
         ("all agrees", |_| {}, PASSED),
         ("something blocks", |f| f.verdict = Some(verdict("now", "plan", OverallResult::Failed)), FAILED),
-        ("a file was saved", |f| f.tree = Some(tree("later")), Freshness::Stale(Outdated::Tree)),
-        ("a time-out was raised", |f| f.plan = PlanNow::Known(digest("other")), Freshness::Stale(Outdated::Plan)),
+        ("a file was saved", |f| f.tree = Some(tree("later")), Freshness::Stale(StaleReason::Tree)),
+        ("a time-out was raised", |f| f.plan = CurrentPlan::Known(digest("other")), Freshness::Stale(StaleReason::Plan)),
         (
             "both",
-            |f| (f.tree, f.plan) = (Some(tree("later")), PlanNow::Known(digest("other"))),
-            Freshness::Stale(Outdated::TreeAndPlan),
+            |f| (f.tree, f.plan) = (Some(tree("later")), CurrentPlan::Known(digest("other"))),
+            Freshness::Stale(StaleReason::TreeAndPlan),
         ),
-        ("the task is gone", |f| f.plan = PlanNow::WithoutTask, Freshness::Stale(Outdated::TaskGone)),
+        ("the task is gone", |f| f.plan = CurrentPlan::WithoutTask, Freshness::Stale(StaleReason::TaskGone)),
         ("the file was saved back", |f| f.tree = Some(tree("now")), PASSED),
         ("nothing was ever run", |f| f.verdict = None, Freshness::NoVerdict),
         ("the first run goes on", |f| (f.verdict, f.activity) = (None, Activity::Running), Freshness::Running),
         ("a run for a newer tree goes on", |f| (f.tree, f.activity) = (None, Activity::Running), Freshness::Running),
         ("it waits for its turn", |f| (f.tree, f.activity) = (None, Activity::Queued), Freshness::Queued),
         ("a run repeats a fresh verdict", |f| f.activity = Activity::Running, PASSED),
-        ("nobody looked, nothing goes on", |f| f.tree = None, Freshness::Stale(Outdated::Tree)),
+        ("nobody looked, nothing goes on", |f| f.tree = None, Freshness::Stale(StaleReason::Tree)),
         (
             "it moved",
             |f| (f.tree, f.moved) = (Some(tree("b")), vec![moved("a", "b", "a.log")]),
@@ -81,7 +81,7 @@ fn every_state_follows_from_what_is_known() {
         (
             "it moved, then was saved",
             |f| (f.tree, f.moved) = (Some(tree("c")), vec![moved("a", "b", "a.log")]),
-            Freshness::Stale(Outdated::Tree),
+            Freshness::Stale(StaleReason::Tree),
         ),
         (
             "it moved again",
@@ -105,9 +105,9 @@ fn every_state_follows_from_what_is_known() {
             Freshness::NeedsHuman,
         ),
         ("nobody approved it", |f| f.approval = Approval::NotApproved, Freshness::NotApproved),
-        ("the configuration is wrong", |f| f.plan = PlanNow::Wrong, Freshness::ConfigurationWrong),
-        ("its specification is wrong", |f| f.plan = PlanNow::SpecificationWrong, Freshness::SpecificationWrong),
-        ("the directory is gone", |f| (f.root, f.plan) = (RootNow::Missing, PlanNow::Wrong), Freshness::RootMissing),
+        ("the configuration is wrong", |f| f.plan = CurrentPlan::Wrong, Freshness::ConfigurationWrong),
+        ("its specification is wrong", |f| f.plan = CurrentPlan::SpecificationWrong, Freshness::SpecificationWrong),
+        ("the directory is gone", |f| (f.root, f.plan) = (CurrentRoot::Missing, CurrentPlan::Wrong), Freshness::RootMissing),
     ];
     for (name, change, expected) in rows {
         let mut facts = facts();
@@ -121,7 +121,7 @@ fn a_verdict_that_never_saw_a_tree_is_fresh_for_none() {
     let mut facts = facts();
     facts.verdict = facts.verdict.map(|verdict| LastVerdict { tree: None, ..verdict });
     facts.tree = None;
-    assert_eq!(compute_freshness(&facts), Freshness::Stale(Outdated::Tree));
+    assert_eq!(compute_freshness(&facts), Freshness::Stale(StaleReason::Tree));
 }
 
 #[test]
@@ -131,7 +131,7 @@ fn only_a_fresh_verdict_and_a_person_make_another_exit_code_than_5() {
         (FAILED, CommandExit::CodeNeedsWork, WaitStep::Answer),
         (Freshness::Running, CommandExit::NoFreshVerdict, WaitStep::GoOn),
         (Freshness::Queued, CommandExit::NoFreshVerdict, WaitStep::GoOn),
-        (Freshness::Stale(Outdated::Tree), CommandExit::NoFreshVerdict, WaitStep::Run),
+        (Freshness::Stale(StaleReason::Tree), CommandExit::NoFreshVerdict, WaitStep::Run),
         (Freshness::NoVerdict, CommandExit::NoFreshVerdict, WaitStep::Run),
         (Freshness::Moved { paths: Vec::new() }, CommandExit::NoFreshVerdict, WaitStep::Run),
         (Freshness::Unstable { paths: Vec::new() }, CommandExit::NoFreshVerdict, WaitStep::Answer),
@@ -141,7 +141,7 @@ fn only_a_fresh_verdict_and_a_person_make_another_exit_code_than_5() {
         (Freshness::ConfigurationWrong, CommandExit::SpecificationWrong, WaitStep::Answer),
         (Freshness::SpecificationWrong, CommandExit::SpecificationWrong, WaitStep::Answer),
         // The task was removed, so no run could bring a verdict.
-        (Freshness::Stale(Outdated::TaskGone), CommandExit::NoFreshVerdict, WaitStep::Answer),
+        (Freshness::Stale(StaleReason::TaskGone), CommandExit::NoFreshVerdict, WaitStep::Answer),
     ];
     for (freshness, exit, step) in rows {
         assert_eq!((freshness.exit(), freshness.wait_step()), (exit, step), "{freshness:?}");
@@ -151,7 +151,7 @@ fn only_a_fresh_verdict_and_a_person_make_another_exit_code_than_5() {
 #[test]
 fn the_task_that_was_asked_for_comes_first_and_the_others_keep_their_order() {
     let name = |text: &str| TaskId::try_from(text).unwrap();
-    let task = |text: &str| TaskStanding {
+    let task = |text: &str| VerdictStatus {
         task: name(text),
         freshness: Freshness::NoVerdict,
         tree: None,
@@ -160,8 +160,8 @@ fn the_task_that_was_asked_for_comes_first_and_the_others_keep_their_order() {
         problems: Vec::new(),
     };
     let tasks = ["default", "T1", "T2", "T3"].map(task).to_vec();
-    let standing = ProjectStanding { project: None, root: PathBuf::from("/p"), tasks, problems: Vec::new() };
-    let names = |standing: ProjectStanding| standing.tasks.into_iter().map(|task| task.task.to_string()).collect::<Vec<_>>();
+    let standing = ProjectStatus { project: None, root: PathBuf::from("/p"), tasks, problems: Vec::new() };
+    let names = |standing: ProjectStatus| standing.tasks.into_iter().map(|task| task.task.to_string()).collect::<Vec<_>>();
     assert_eq!(names(standing.clone().with_first(&name("T2"))), ["T2", "default", "T1", "T3"]);
     assert_eq!(names(standing.clone().with_first(&name("T9"))), ["default", "T1", "T2", "T3"]);
     assert!(standing.of(&name("T1")).is_some() && standing.of(&name("T9")).is_none());

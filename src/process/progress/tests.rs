@@ -47,13 +47,13 @@ fn exited(code: i32) -> LauncherEvent {
 fn an_exit_with_closed_pipes_is_finished_at_once() {
     let (base, limits) = (base(), limits(1000, 100, &PYTEST));
     let mut progress = ActionProgress::begin(base, &limits);
-    assert_eq!(progress.next_step(base, true), Step::Wait(Some(at(base, 1000))));
+    assert_eq!(progress.next_step(base, true), ProgressStep::Wait(Some(at(base, 1000))));
     progress.note_event(
         at(base, 5),
         LauncherEvent::Started { number: NUMBER, level: IsolationLevel::Namespace, obstacles: Vec::new() },
     );
     progress.note_event(at(base, 9), exited(3));
-    assert_eq!(progress.next_step(at(base, 9), false), Step::Finish);
+    assert_eq!(progress.next_step(at(base, 9), false), ProgressStep::Finish);
     assert_eq!(progress.end(), ActionEnd::Exited { code: 3 });
 }
 
@@ -62,7 +62,7 @@ fn an_exit_at_the_deadline_that_was_seen_first_is_an_exit() {
     let (base, limits) = (base(), limits(10, 100, &PYTEST));
     let mut progress = ActionProgress::begin(base, &limits);
     progress.note_event(at(base, 11), exited(0));
-    assert_eq!(progress.next_step(at(base, 11), false), Step::Finish);
+    assert_eq!(progress.next_step(at(base, 11), false), ProgressStep::Finish);
     assert_eq!(progress.end(), ActionEnd::Exited { code: 0 });
 }
 
@@ -70,11 +70,11 @@ fn an_exit_at_the_deadline_that_was_seen_first_is_an_exit() {
 fn a_time_out_climbs_the_ladder_and_no_status_changes_it() {
     let (base, limits) = (base(), limits(10, 100, &PYTEST));
     let mut progress = ActionProgress::begin(base, &limits);
-    assert_eq!(progress.next_step(at(base, 10), true), Step::Signal(StopStage::Sigint));
-    assert_eq!(progress.next_step(at(base, 10), true), Step::Wait(Some(at(base, 60))));
-    assert_eq!(progress.next_step(at(base, 60), true), Step::Signal(StopStage::Sigterm));
+    assert_eq!(progress.next_step(at(base, 10), true), ProgressStep::Signal(StopStage::Sigint));
+    assert_eq!(progress.next_step(at(base, 10), true), ProgressStep::Wait(Some(at(base, 60))));
+    assert_eq!(progress.next_step(at(base, 60), true), ProgressStep::Signal(StopStage::Sigterm));
     progress.note_event(at(base, 61), exited(0));
-    assert_eq!(progress.next_step(at(base, 61), false), Step::Finish);
+    assert_eq!(progress.next_step(at(base, 61), false), ProgressStep::Finish);
     let end = ActionEnd::TimedOut { limit: LimitKind::Wall, stage: StopStage::Sigterm, code: Some(0), signal: None };
     assert_eq!(progress.end(), end);
 }
@@ -83,13 +83,13 @@ fn a_time_out_climbs_the_ladder_and_no_status_changes_it() {
 fn the_ladder_goes_on_while_members_outlive_the_leader() {
     let (base, limits) = (base(), limits(10, 100, &[StopStage::Sigterm]));
     let mut progress = ActionProgress::begin(base, &limits);
-    assert_eq!(progress.next_step(at(base, 10), true), Step::Signal(StopStage::Sigterm));
+    assert_eq!(progress.next_step(at(base, 10), true), ProgressStep::Signal(StopStage::Sigterm));
     progress.note_event(at(base, 12), ended(LeaderStatus::Signalled { signal: 15 }, vec![survivor()]));
-    assert_eq!(progress.next_step(at(base, 12), true), Step::Wait(Some(at(base, 110))));
-    assert_eq!(progress.next_step(at(base, 110), true), Step::Signal(StopStage::Sigkill));
-    assert_eq!(progress.next_step(at(base, 110), true), Step::Wait(Some(at(base, 2110))));
+    assert_eq!(progress.next_step(at(base, 12), true), ProgressStep::Wait(Some(at(base, 110))));
+    assert_eq!(progress.next_step(at(base, 110), true), ProgressStep::Signal(StopStage::Sigkill));
+    assert_eq!(progress.next_step(at(base, 110), true), ProgressStep::Wait(Some(at(base, 2110))));
     progress.note_event(at(base, 111), LauncherEvent::Emptied { number: NUMBER, group: None });
-    assert_eq!(progress.next_step(at(base, 111), false), Step::Finish);
+    assert_eq!(progress.next_step(at(base, 111), false), ProgressStep::Finish);
     assert_eq!(progress.survivors(), [survivor()]);
     let end = ActionEnd::TimedOut { limit: LimitKind::Wall, stage: StopStage::Sigkill, code: None, signal: Some(15) };
     assert_eq!(progress.end(), end);
@@ -100,11 +100,11 @@ fn survivors_of_a_natural_end_are_killed_at_once_and_change_no_status() {
     let (base, limits) = (base(), limits(10_000, 100, &PYTEST));
     let mut progress = ActionProgress::begin(base, &limits);
     progress.note_event(at(base, 5), ended(LeaderStatus::Exited { code: 0 }, vec![survivor()]));
-    assert_eq!(progress.next_step(at(base, 5), true), Step::Signal(StopStage::Sigkill));
-    assert_eq!(progress.next_step(at(base, 5), true), Step::Wait(Some(at(base, 2005))));
+    assert_eq!(progress.next_step(at(base, 5), true), ProgressStep::Signal(StopStage::Sigkill));
+    assert_eq!(progress.next_step(at(base, 5), true), ProgressStep::Wait(Some(at(base, 2005))));
     progress.note_event(at(base, 6), LauncherEvent::Emptied { number: NUMBER, group: None });
-    assert_eq!(progress.next_step(at(base, 6), true), Step::Wait(Some(at(base, 206))));
-    assert_eq!(progress.next_step(at(base, 206), true), Step::Finish);
+    assert_eq!(progress.next_step(at(base, 6), true), ProgressStep::Wait(Some(at(base, 206))));
+    assert_eq!(progress.next_step(at(base, 206), true), ProgressStep::Finish);
     assert_eq!((progress.end(), progress.survivors()), (ActionEnd::Exited { code: 0 }, &[survivor()][..]));
 }
 
@@ -115,9 +115,9 @@ fn a_pipe_that_never_falls_silent_is_left_after_the_drain() {
     progress.note_event(base, exited(0));
     for millis in (0..1000).step_by(50) {
         progress.note_output(at(base, millis), 1);
-        assert!(matches!(progress.next_step(at(base, millis), true), Step::Wait(_)), "after {millis} ms");
+        assert!(matches!(progress.next_step(at(base, millis), true), ProgressStep::Wait(_)), "after {millis} ms");
     }
-    assert_eq!(progress.next_step(at(base, 1000), true), Step::Finish);
+    assert_eq!(progress.next_step(at(base, 1000), true), ProgressStep::Finish);
 }
 
 #[test]
@@ -125,13 +125,13 @@ fn a_second_request_kills_at_once_and_the_stronger_reason_stands() {
     let (base, limits) = (base(), limits(10_000, 5000, &PYTEST));
     let mut progress = ActionProgress::begin(base, &limits);
     progress.note_request(at(base, 1), StopReason::Superseded);
-    assert_eq!(progress.next_step(at(base, 1), true), Step::Signal(StopStage::Sigint));
+    assert_eq!(progress.next_step(at(base, 1), true), ProgressStep::Signal(StopStage::Sigint));
     progress.note_request(at(base, 2), StopReason::Superseded);
-    assert!(matches!(progress.next_step(at(base, 2), true), Step::Wait(_)), "another save is no insisting");
+    assert!(matches!(progress.next_step(at(base, 2), true), ProgressStep::Wait(_)), "another save is no insisting");
     progress.note_request(at(base, 3), StopReason::Terminated);
-    assert_eq!(progress.next_step(at(base, 3), true), Step::Signal(StopStage::Sigkill));
+    assert_eq!(progress.next_step(at(base, 3), true), ProgressStep::Signal(StopStage::Sigkill));
     progress.note_event(at(base, 4), ended(LeaderStatus::Signalled { signal: 9 }, Vec::new()));
-    assert_eq!(progress.next_step(at(base, 4), false), Step::Finish);
+    assert_eq!(progress.next_step(at(base, 4), false), ProgressStep::Finish);
     let end = ActionEnd::Stopped { reason: StopReason::Terminated, stage: StopStage::Sigkill };
     assert_eq!(progress.end(), end);
 }
@@ -140,11 +140,11 @@ fn a_second_request_kills_at_once_and_the_stronger_reason_stands() {
 fn one_request_during_a_time_out_leaves_the_ladder_and_the_result_alone() {
     let (base, limits) = (base(), limits(10, 100, &[StopStage::Sigterm]));
     let mut progress = ActionProgress::begin(base, &limits);
-    assert_eq!(progress.next_step(at(base, 10), true), Step::Signal(StopStage::Sigterm));
+    assert_eq!(progress.next_step(at(base, 10), true), ProgressStep::Signal(StopStage::Sigterm));
     progress.note_request(at(base, 11), StopReason::Interrupted);
-    assert_eq!(progress.next_step(at(base, 11), true), Step::Wait(Some(at(base, 110))));
+    assert_eq!(progress.next_step(at(base, 11), true), ProgressStep::Wait(Some(at(base, 110))));
     progress.note_request(at(base, 12), StopReason::Interrupted);
-    assert_eq!(progress.next_step(at(base, 12), true), Step::Signal(StopStage::Sigkill));
+    assert_eq!(progress.next_step(at(base, 12), true), ProgressStep::Signal(StopStage::Sigkill));
     assert!(matches!(progress.end(), ActionEnd::TimedOut { .. }));
 }
 
@@ -161,10 +161,10 @@ fn a_request_after_a_natural_end_changes_nothing() {
 fn what_sigkill_does_not_end_is_given_up_after_the_patience() {
     let (base, limits) = (base(), limits(10, 0, &[]));
     let mut progress = ActionProgress::begin(base, &limits);
-    assert_eq!(progress.next_step(at(base, 10), true), Step::Signal(StopStage::Sigkill));
-    assert_eq!(progress.next_step(at(base, 10), true), Step::Wait(Some(at(base, 2010))));
-    assert!(matches!(progress.next_step(at(base, 2010), true), Step::Wait(_)), "the pipes are drained first");
-    assert_eq!(progress.next_step(at(base, 2210), true), Step::Finish);
+    assert_eq!(progress.next_step(at(base, 10), true), ProgressStep::Signal(StopStage::Sigkill));
+    assert_eq!(progress.next_step(at(base, 10), true), ProgressStep::Wait(Some(at(base, 2010))));
+    assert!(matches!(progress.next_step(at(base, 2010), true), ProgressStep::Wait(_)), "the pipes are drained first");
+    assert_eq!(progress.next_step(at(base, 2210), true), ProgressStep::Finish);
     let end = ActionEnd::TimedOut { limit: LimitKind::Wall, stage: StopStage::Sigkill, code: None, signal: None };
     assert_eq!(progress.end(), end);
 }
@@ -174,7 +174,7 @@ fn a_lost_launcher_is_never_a_success() {
     let (base, limits) = (base(), limits(1000, 100, &PYTEST));
     let mut progress = ActionProgress::begin(base, &limits);
     progress.note_lost(at(base, 5), "gone".to_owned(), vec![survivor()]);
-    assert_eq!(progress.next_step(at(base, 5), false), Step::Finish);
+    assert_eq!(progress.next_step(at(base, 5), false), ProgressStep::Finish);
     assert_eq!(progress.end(), ActionEnd::Lost { why: "gone".to_owned() });
 }
 
@@ -184,7 +184,7 @@ fn an_end_that_was_seen_before_the_launcher_was_lost_stands() {
     let mut progress = ActionProgress::begin(base, &limits);
     progress.note_event(base, ended(LeaderStatus::Exited { code: 1 }, vec![survivor()]));
     progress.note_lost(at(base, 5), "gone".to_owned(), Vec::new());
-    assert_eq!(progress.next_step(at(base, 5), false), Step::Finish);
+    assert_eq!(progress.next_step(at(base, 5), false), ProgressStep::Finish);
     assert_eq!(progress.end(), ActionEnd::Exited { code: 1 });
 }
 
@@ -194,7 +194,7 @@ fn a_child_that_was_not_started_has_no_output_to_wait_for() {
     let mut progress = ActionProgress::begin(base, &limits);
     let failure = SpawnFailure::NotExecutable { program: "/etc/passwd".to_owned() };
     progress.note_event(base, LauncherEvent::NotStarted { number: NUMBER, failure: failure.clone() });
-    assert_eq!(progress.next_step(base, true), Step::Finish);
+    assert_eq!(progress.next_step(base, true), ProgressStep::Finish);
     assert_eq!(progress.end(), ActionEnd::NotStarted(failure));
 }
 
@@ -202,18 +202,18 @@ fn a_child_that_was_not_started_has_no_output_to_wait_for() {
 fn silence_is_counted_from_the_start_and_from_the_last_byte() {
     let (base, limits) = (base(), ActionLimits { idle: Some(Duration::from_millis(30)), ..limits(1000, 100, &PYTEST) });
     let silent = &mut ActionProgress::begin(base, &limits);
-    assert_eq!(silent.next_step(base, true), Step::Wait(Some(at(base, 30))));
-    assert_eq!(silent.next_step(at(base, 30), true), Step::Signal(StopStage::Sigint));
+    assert_eq!(silent.next_step(base, true), ProgressStep::Wait(Some(at(base, 30))));
+    assert_eq!(silent.next_step(at(base, 30), true), ProgressStep::Signal(StopStage::Sigint));
 
     let mut progress = ActionProgress::begin(base, &limits);
     progress.note_output(at(base, 29), 1);
-    assert_eq!(progress.next_step(at(base, 30), true), Step::Wait(Some(at(base, 59))));
+    assert_eq!(progress.next_step(at(base, 30), true), ProgressStep::Wait(Some(at(base, 59))));
     progress.note_output(at(base, 58), 2);
-    assert_eq!(progress.next_step(at(base, 59), true), Step::Wait(Some(at(base, 88))));
-    assert_eq!(progress.next_step(at(base, 88), true), Step::Signal(StopStage::Sigint));
+    assert_eq!(progress.next_step(at(base, 59), true), ProgressStep::Wait(Some(at(base, 88))));
+    assert_eq!(progress.next_step(at(base, 88), true), ProgressStep::Signal(StopStage::Sigint));
     progress.note_output(at(base, 89), 3);
     progress.note_event(at(base, 90), exited(0));
-    assert_eq!(progress.next_step(at(base, 90), false), Step::Finish);
+    assert_eq!(progress.next_step(at(base, 90), false), ProgressStep::Finish);
     let end = ActionEnd::TimedOut { limit: LimitKind::Idle, stage: StopStage::Sigint, code: Some(0), signal: None };
     assert_eq!(progress.end(), end);
 }
@@ -224,7 +224,7 @@ fn of_two_limits_of_time_the_one_that_is_hit_first_is_named() {
         let (base, limits) = (base(), ActionLimits { idle: Some(Duration::from_millis(idle_ms)), ..limits(10, 100, &PYTEST) });
         let mut progress = ActionProgress::begin(base, &limits);
         // Asked late, when both limits have passed.
-        assert_eq!(progress.next_step(at(base, 50), true), Step::Signal(StopStage::Sigint));
+        assert_eq!(progress.next_step(at(base, 50), true), ProgressStep::Signal(StopStage::Sigint));
         let end = ActionEnd::TimedOut { limit, stage: StopStage::Sigint, code: None, signal: None };
         assert_eq!(progress.end(), end);
     }
@@ -235,8 +235,8 @@ fn an_action_that_has_ended_may_be_silent() {
     let (base, limits) = (base(), ActionLimits { idle: Some(Duration::from_millis(30)), ..limits(1000, 100, &PYTEST) });
     let mut progress = ActionProgress::begin(base, &limits);
     progress.note_event(at(base, 29), exited(0));
-    assert_eq!(progress.next_step(at(base, 31), true), Step::Wait(Some(at(base, 229))));
-    assert_eq!(progress.next_step(at(base, 229), true), Step::Finish);
+    assert_eq!(progress.next_step(at(base, 31), true), ProgressStep::Wait(Some(at(base, 229))));
+    assert_eq!(progress.next_step(at(base, 229), true), ProgressStep::Finish);
     assert_eq!(progress.end(), ActionEnd::Exited { code: 0 });
 }
 
@@ -245,15 +245,15 @@ fn the_first_byte_beyond_the_limit_of_output_begins_the_ladder_and_exit_0_change
     let (base, limits) = (base(), ActionLimits { output: Some(100), ..limits(1000, 100, &PYTEST) });
     let mut progress = ActionProgress::begin(base, &limits);
     progress.note_output(at(base, 1), 100);
-    assert_eq!(progress.next_step(at(base, 1), true), Step::Wait(Some(at(base, 1000))));
+    assert_eq!(progress.next_step(at(base, 1), true), ProgressStep::Wait(Some(at(base, 1000))));
     assert!(!progress.is_stopping());
     progress.note_output(at(base, 2), 101);
     assert!(progress.is_stopping());
-    assert_eq!(progress.next_step(at(base, 2), true), Step::Signal(StopStage::Sigint));
+    assert_eq!(progress.next_step(at(base, 2), true), ProgressStep::Signal(StopStage::Sigint));
     progress.note_output(at(base, 3), 5000);
-    assert_eq!(progress.next_step(at(base, 52), true), Step::Signal(StopStage::Sigterm));
+    assert_eq!(progress.next_step(at(base, 52), true), ProgressStep::Signal(StopStage::Sigterm));
     progress.note_event(at(base, 53), exited(0));
-    assert_eq!(progress.next_step(at(base, 53), false), Step::Finish);
+    assert_eq!(progress.next_step(at(base, 53), false), ProgressStep::Finish);
     let end = ActionEnd::TimedOut { limit: LimitKind::Output, stage: StopStage::Sigterm, code: Some(0), signal: None };
     assert_eq!(progress.end(), end);
 }
@@ -264,7 +264,7 @@ fn what_is_printed_after_the_end_is_no_limit_of_the_action() {
     let mut progress = ActionProgress::begin(base, &limits);
     progress.note_event(base, ended(LeaderStatus::Exited { code: 0 }, vec![survivor()]));
     progress.note_output(at(base, 1), 101);
-    assert_eq!(progress.next_step(at(base, 1), true), Step::Signal(StopStage::Sigkill));
+    assert_eq!(progress.next_step(at(base, 1), true), ProgressStep::Signal(StopStage::Sigkill));
     assert_eq!(progress.end(), ActionEnd::Exited { code: 0 });
 }
 
@@ -307,13 +307,13 @@ proptest! {
         let (mut is_ended, mut signals, mut is_stopped) = (false, Vec::new(), false);
         loop {
             match progress.next_step(now, true) {
-                Step::Finish => break,
-                Step::Signal(stage) => {
+                ProgressStep::Finish => break,
+                ProgressStep::Signal(stage) => {
                     is_stopped |= !is_ended;
                     signals.push(stage);
                     prop_assert!(signals.len() <= 3, "{signals:?}");
                 }
-                Step::Wait(until) => {
+                ProgressStep::Wait(until) => {
                     let until = until.expect("there is always a deadline");
                     prop_assert!(until > now, "a wait that is over already would spin");
                     let next = happenings.peek().and_then(|(after, _)| base.plus(Duration::from_millis(elapsed + after)));

@@ -6,23 +6,23 @@ use crate::report::{ActionOutcomeV2, ActionResultV2, OriginalErrorV1};
 
 /// The first error of an action.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Cause {
+pub(super) struct DebtCause {
     pub(super) error: OriginalErrorV1,
     /// What distinguishes the error beside its message: two commands that exit with 1 have different causes.
     subject: String,
 }
 
-impl Cause {
+impl DebtCause {
     /// Returns the first error of an entry. Tests and findings are sorted by file and position, because tools report them in any
     /// order.
     pub(super) fn of(entry: &ActionResultV2) -> Self {
         let result = entry.result.as_ref();
         // After a time-out, the errors found so far are accidental. The exceeded limit is the cause.
         let found = result.filter(|_| entry.status != Some(ResultType::Timeout));
-        let test = found.and_then(first_failure).map(Self::of_test);
-        let finding = || found.and_then(first_finding).map(Self::of_finding);
-        let request = || result.and_then(|result| Self::of_exchange(entry, result));
-        test.or_else(finding).or_else(request).unwrap_or_else(|| Self::of_reason(entry))
+        let test = found.and_then(first_failure).map(Self::from_test);
+        let finding = || found.and_then(first_finding).map(Self::from_finding);
+        let request = || result.and_then(|result| Self::from_exchange(entry, result));
+        test.or_else(finding).or_else(request).unwrap_or_else(|| Self::from_reason(entry))
     }
 
     /// Returns the fingerprint of the cause. Numbers, addresses and whitespace do not change it.
@@ -35,7 +35,7 @@ impl Cause {
         Digest::of(parts.map(|part| part.replace('\0', " ")).join("\0").as_bytes())
     }
 
-    fn of_test(failure: &TestFailure) -> Self {
+    fn from_test(failure: &TestFailure) -> Self {
         let error = OriginalErrorV1 {
             error_type: exception(&failure.error).map(str::to_owned),
             message: failure.error.clone(),
@@ -49,7 +49,7 @@ impl Cause {
         Self { error, subject }
     }
 
-    fn of_finding(finding: &Diagnostic) -> Self {
+    fn from_finding(finding: &Diagnostic) -> Self {
         let error = OriginalErrorV1 {
             error_type: finding.code.clone().or_else(|| finding.rule_id.clone()),
             message: finding.message.clone(),
@@ -62,17 +62,17 @@ impl Cause {
 
     /// Returns the cause of a failed request. A failed connection is one cause for all requests over it; a wrong answer is a
     /// cause of its own.
-    fn of_exchange(entry: &ActionResultV2, result: &ActionOutcomeV2) -> Option<Self> {
+    fn from_exchange(entry: &ActionResultV2, result: &ActionOutcomeV2) -> Option<Self> {
         if let Some(error) = &result.error {
             let place = error.address.as_deref().map(|address| format!("{address}:{}", error.port.unwrap_or_default()));
             let message = OriginalErrorV1 { error_type: Some(error.code.clone()), message: error.message.clone(), ..unknown() };
             return Some(Self { error: message, subject: place.unwrap_or_default() });
         }
         result.status_code?;
-        Some(Self { subject: entry.command.clone(), ..Self::of_reason(entry) })
+        Some(Self { subject: entry.command.clone(), ..Self::from_reason(entry) })
     }
 
-    fn of_reason(entry: &ActionResultV2) -> Self {
+    fn from_reason(entry: &ActionResultV2) -> Self {
         let classification = entry.classification.as_ref();
         let debt = entry.debt_generation.as_ref();
         let path = entry.result.as_ref().and_then(|result| result.file_path.clone());

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::model::{DebtCategory, DebtGeneration, Digest, Severity};
-use crate::report::build_debt::cause::Cause;
+use crate::report::build_debt::cause::DebtCause;
 use crate::report::{ActionResultV2, ExecutionReportV2};
 
 /// The entries of a report, in the order of the phases.
@@ -17,7 +17,7 @@ pub(super) struct Group<'a> {
     /// The first of the actions, which the item describes.
     pub(super) head: &'a ActionResultV2,
     /// The cause of the first action's failure.
-    pub(super) cause: Cause,
+    pub(super) cause: DebtCause,
     /// The debt that was judged for the first action.
     pub(super) debt: &'a DebtGeneration,
     /// The category of all actions in the group.
@@ -56,7 +56,7 @@ pub(super) fn compute_groups<'a>(entries: &Entries<'a>) -> Vec<Group<'a>> {
     for entry in entries.iter() {
         let Some(debt) = entry.debt_generation.as_ref().filter(|debt| debt.should_generate) else { continue };
         let (Some(category), Some(severity)) = (debt.category, debt.severity) else { continue };
-        let cause = Cause::of(entry);
+        let cause = DebtCause::of(entry);
         let fingerprint = cause.fingerprint(&entry.tool, category);
         let blocking = entry.blocking == Some(true);
         if let Some(index) = known.get(&fingerprint) {

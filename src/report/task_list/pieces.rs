@@ -17,7 +17,7 @@ use crate::report::task_list::forms::{
 
 /// A range of lines that belongs to a block, possibly with a person's lines in between.
 #[derive(Debug)]
-pub(super) struct Piece {
+pub(super) struct BlockPiece {
     /// The position of the first line, counted from 0.
     pub(super) first: usize,
     /// For each line, whether it is proctor's. A person's lines are kept.
@@ -26,7 +26,7 @@ pub(super) struct Piece {
 
 /// The texts by which proctor's lines are recognised.
 #[derive(Debug)]
-pub(super) struct Hand {
+pub(super) struct OwnLines {
     /// Every line that proctor writes now, and the fixed lines that it always writes.
     lines: BTreeSet<String>,
     /// The ids of the entries that it writes now, and the block of each.
@@ -41,7 +41,7 @@ struct Unit<'a> {
     lines: &'a [&'a str],
 }
 
-impl Piece {
+impl BlockPiece {
     /// Returns the position after the last line.
     pub(super) fn end(&self) -> usize {
         self.first + self.is_ours.len()
@@ -54,17 +54,17 @@ impl Piece {
 }
 
 /// Returns the block with its marking lines, if both exist. Without `hand`, all of its lines count as proctor's.
-pub(super) fn whole_piece(block: Block, lines: &[&str], hand: Option<&Hand>) -> Option<Piece> {
+pub(super) fn whole_piece(block: Block, lines: &[&str], hand: Option<&OwnLines>) -> Option<BlockPiece> {
     let (first, last) = block.find(lines)?;
     let inside = &lines[first + 1..last];
     let inside = hand.map_or_else(|| vec![true; inside.len()], |hand| hand.droppable(inside));
-    Some(Piece { first, is_ours: iter::once(true).chain(inside).chain(iter::once(true)).collect() })
+    Some(BlockPiece { first, is_ours: iter::once(true).chain(inside).chain(iter::once(true)).collect() })
 }
 
 /// Returns what remains of a torn block, in the order of the text.
 ///
 /// A complete block may have torn parts too: an end line above it shows that a beginning line was removed there.
-pub(super) fn torn_pieces(block: Block, lines: &[&str], hand: &Hand) -> Vec<Piece> {
+pub(super) fn torn_pieces(block: Block, lines: &[&str], hand: &OwnLines) -> Vec<BlockPiece> {
     let whole = block.find(lines);
     let above = whole.map_or(lines.len(), |(first, _)| first);
     let lines: Vec<&str> = lines[..above].iter().map(|line| line.trim_end()).collect();
@@ -80,7 +80,7 @@ pub(super) fn torn_pieces(block: Block, lines: &[&str], hand: &Hand) -> Vec<Piec
 }
 
 /// Returns the remaining lines of a torn block without marking lines, for the record.
-pub(super) fn torn_lines(block: Block, lines: &[&str], hand: &Hand) -> Vec<String> {
+pub(super) fn torn_lines(block: Block, lines: &[&str], hand: &OwnLines) -> Vec<String> {
     let pieces = torn_pieces(block, lines, hand);
     let ours = pieces.iter().flat_map(|piece| piece.lines(lines, true)).filter(|line| !is_marker(line));
     ours.map(|line| line.trim_end().to_owned()).collect()
@@ -95,7 +95,7 @@ fn stretches(lines: &[&str], between: Range<usize>) -> Vec<Range<usize>> {
     starts.iter().zip(ends).map(|(start, end)| *start..end).collect()
 }
 
-impl Hand {
+impl OwnLines {
     /// Returns the texts by which the lines of these lists are recognised.
     pub(super) fn new(lists: &TaskLists) -> Self {
         let ids =
@@ -118,7 +118,7 @@ impl Hand {
 
     /// Returns the part of a torn block in a range of lines: below its beginning line, or above its end line. If both are gone
     /// and the block occurs nowhere else, it is the part below the block's first sentence.
-    fn torn_piece(&self, block: Block, lines: &[&str], stretch: Range<usize>, is_elsewhere: bool) -> Option<Piece> {
+    fn torn_piece(&self, block: Block, lines: &[&str], stretch: Range<usize>, is_elsewhere: bool) -> Option<BlockPiece> {
         let opener = stretch.start.checked_sub(1).map(|at| lines[at].trim());
         let closer = lines.get(stretch.end).map(|line| line.trim());
         let units = units(&lines[stretch.clone()]);
@@ -127,13 +127,13 @@ impl Hand {
         if opener == Some(block.begin().as_str()) {
             let taken = self.taken(block, units.iter().zip(&judged));
             let is_ours = iter::once(true).chain(judged[..taken].concat()).collect();
-            return Some(Piece { first: stretch.start - 1, is_ours });
+            return Some(BlockPiece { first: stretch.start - 1, is_ours });
         }
         if closer == Some(block.end().as_str()) {
             // The sentence is the first line of the block, so the lines below it were inside.
             let from = sentence.unwrap_or_else(|| units.len() - self.taken(block, units.iter().zip(&judged).rev()));
             let is_ours: Vec<bool> = judged[from..].concat().into_iter().chain([true]).collect();
-            return Some(Piece { first: stretch.end + 1 - is_ours.len(), is_ours });
+            return Some(BlockPiece { first: stretch.end + 1 - is_ours.len(), is_ours });
         }
         let is_others =
             Block::ALL.iter().any(|other| opener == Some(other.begin().as_str()) || closer == Some(other.end().as_str()));
@@ -143,7 +143,7 @@ impl Hand {
         first.filter(|(unit, _)| unit.block() == Some(block))?;
         let taken = self.taken(block, below());
         // Only blank lines stand above the sentence.
-        Some(Piece { first: stretch.start + sentence, is_ours: judged[sentence..sentence + taken].concat() })
+        Some(BlockPiece { first: stretch.start + sentence, is_ours: judged[sentence..sentence + taken].concat() })
     }
 
     /// Returns for each line of each unit whether it is proctor's.

@@ -1,31 +1,31 @@
 //! Replaces the lines of a block in a task list and keeps a person's lines.
 
 use crate::report::task_list::document::Block;
-use crate::report::task_list::pieces::{Hand, Piece, torn_pieces, whole_piece};
+use crate::report::task_list::pieces::{BlockPiece, OwnLines, torn_pieces, whole_piece};
 
 /// What is known about the blocks in a text.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Old<'a> {
+pub(super) enum OldBlocks<'a> {
     /// They are unchanged since proctor wrote them, so all of their lines are proctor's.
     Untouched,
     /// Somebody edited them. Proctor's lines are recognised by these texts.
-    Edited(&'a Hand),
+    Edited(&'a OwnLines),
 }
 
 /// Returns the text with new lines in a block. If the block is torn, they replace what remains of it; if nothing remains, they
 /// are put at the end.
 ///
 /// A person's lines inside the old block are moved below the new one.
-pub(super) fn with_block(text: &str, block: Block, content: &[String], old: Old<'_>) -> String {
+pub(super) fn with_block(text: &str, block: Block, content: &[String], old: OldBlocks<'_>) -> String {
     let end_of_line = if text.contains("\r\n") { "\r\n" } else { "\n" };
     let lines: Vec<&str> = text.split('\n').collect();
     let (torn, whole) = match old {
-        Old::Untouched => (Vec::new(), whole_piece(block, &lines, None)),
-        Old::Edited(hand) => (torn_pieces(block, &lines, hand), whole_piece(block, &lines, Some(hand))),
+        OldBlocks::Untouched => (Vec::new(), whole_piece(block, &lines, None)),
+        OldBlocks::Edited(hand) => (torn_pieces(block, &lines, hand), whole_piece(block, &lines, Some(hand))),
     };
     // Torn parts beside a complete block stand above it.
     let place = if whole.is_some() { torn.len() } else { 0 };
-    let pieces: Vec<Piece> = torn.into_iter().chain(whole).collect();
+    let pieces: Vec<BlockPiece> = torn.into_iter().chain(whole).collect();
     let Some(last) = pieces.last() else { return appended(text, block, content, end_of_line) };
     let is_last_line_replaced = last.end() == lines.len() && last.is_ours.ends_with(&[true]);
     let carriage = end_of_line.trim_end_matches('\n');

@@ -4,7 +4,7 @@ use proptest::prelude::{ProptestConfig, prop_assert, prop_assert_eq, proptest};
 
 use crate::model::{CompletionStatus, DebtSettings, Digest, TaskId, ViolationKind, ViolationRecord};
 use crate::report::samples::mixed_run;
-use crate::report::task_list::{TaskLists, TaskState, TaskVerdict, Upkeep, build_task_lists, plan_upkeep};
+use crate::report::task_list::{TaskListUpdate, TaskLists, TaskState, TaskVerdict, build_task_lists, plan_task_list_update};
 use crate::report::{build, build_debt};
 
 mod torn;
@@ -21,13 +21,13 @@ fn lists() -> TaskLists {
 
 /// Returns the text after the blocks were written into it, and the digest of the blocks.
 fn written(text: &str) -> (String, Digest) {
-    let upkeep = plan_upkeep(PATH, Some(text), &lists(), None);
-    assert_eq!(upkeep.violations, []);
-    (upkeep.text.expect("the blocks are not in it"), upkeep.digest)
+    let task_list_update = plan_task_list_update(PATH, Some(text), &lists(), None);
+    assert_eq!(task_list_update.violations, []);
+    (task_list_update.text.expect("the blocks are not in it"), task_list_update.digest)
 }
 
-fn again(found: &str, last: Digest) -> Upkeep {
-    plan_upkeep(PATH, Some(found), &lists(), Some(last))
+fn again(found: &str, last: Digest) -> TaskListUpdate {
+    plan_task_list_update(PATH, Some(found), &lists(), Some(last))
 }
 
 fn kinds(violations: &[ViolationRecord]) -> Vec<(ViolationKind, &str)> {
@@ -38,8 +38,8 @@ fn kinds(violations: &[ViolationRecord]) -> Vec<(ViolationKind, &str)> {
 fn what_is_written_is_not_written_again() {
     for text in ["", "# Plan\n\nMine.\n", "# Plan\r\n\r\nMine.\r\n", "no end of line", "a\n<!-- proctor:begin tasks -->\nb\n"] {
         let (whole, digest) = written(text);
-        let upkeep = again(&whole, digest);
-        assert_eq!((upkeep.text, upkeep.violations), (None, Vec::new()), "{text:?}");
+        let task_list_update = again(&whole, digest);
+        assert_eq!((task_list_update.text, task_list_update.violations), (None, Vec::new()), "{text:?}");
         assert_eq!(whole.contains("\r\n"), text.contains("\r\n"));
         assert!(!whole.replace("\r\n", "").contains("\r\n"));
         for line in text.lines().filter(|line| !line.contains("proctor:")) {
@@ -52,13 +52,13 @@ fn what_is_written_is_not_written_again() {
 fn a_state_that_changes_is_written_and_is_no_violation() {
     let (whole, digest) = written("before\n");
     let other = TaskLists { tasks: vec!["- [ ] **T1**: one".to_owned()], debt: vec!["nothing".to_owned()] };
-    let upkeep = plan_upkeep(PATH, Some(&whole), &other, Some(digest));
-    assert_eq!(upkeep.violations, []);
+    let task_list_update = plan_task_list_update(PATH, Some(&whole), &other, Some(digest));
+    assert_eq!(task_list_update.violations, []);
     let expected = "before\n\n<!-- proctor:begin tasks -->\n- [ ] **T1**: one\n<!-- proctor:end tasks -->\n\n\
                     <!-- proctor:begin debt -->\nnothing\n<!-- proctor:end debt -->\n";
-    assert_eq!(upkeep.text.as_deref(), Some(expected));
+    assert_eq!(task_list_update.text.as_deref(), Some(expected));
     // A process died after it had written the file and before it recorded the new digest.
-    let died = plan_upkeep(PATH, Some(expected), &other, Some(digest));
+    let died = plan_task_list_update(PATH, Some(expected), &other, Some(digest));
     assert_eq!((died.text, died.violations), (None, Vec::new()));
 }
 
@@ -100,25 +100,25 @@ fn every_edit_by_hand_is_named_and_put_back() {
     ];
     for (name, found, expected) in rows {
         assert_ne!(found, whole, "{name}");
-        let upkeep = again(&found, digest);
-        assert_eq!(kinds(&upkeep.violations), expected, "{name}");
-        assert_eq!(upkeep.text.as_deref().map(|text| text.trim_end()), Some(whole.trim_end()), "{name}");
+        let task_list_update = again(&found, digest);
+        assert_eq!(kinds(&task_list_update.violations), expected, "{name}");
+        assert_eq!(task_list_update.text.as_deref().map(|text| text.trim_end()), Some(whole.trim_end()), "{name}");
     }
     let ticked = again(&whole.replace("- [ ] **T2**", "- [x] **T2**"), digest).violations;
     let [only] = &ticked[..] else { panic!("{ticked:?}") };
     assert_eq!(only.found, "- [x] **T2**: two\n  - Status: INCOMPLETE: 1 result blocks");
     assert_eq!(only.restored, "- [ ] **T2**: two\n  - Status: INCOMPLETE: 1 result blocks");
-    let gone = plan_upkeep(PATH, None, &lists(), Some(digest));
+    let gone = plan_task_list_update(PATH, None, &lists(), Some(digest));
     assert_eq!(kinds(&gone.violations), [(ViolationKind::TaskListRemoved, PATH)]);
-    assert_eq!(plan_upkeep(PATH, None, &lists(), None).violations, []);
+    assert_eq!(plan_task_list_update(PATH, None, &lists(), None).violations, []);
 }
 
 #[test]
 fn blank_lines_and_spaces_at_line_ends_are_nobodys_fault() {
     let (whole, digest) = written("");
     let formatted = whole.replace("-->\n", "-->\n\n").replace("one\n", "one  \n");
-    let upkeep = again(&formatted, digest);
-    assert_eq!((upkeep.text, upkeep.violations), (None, Vec::new()));
+    let task_list_update = again(&formatted, digest);
+    assert_eq!((task_list_update.text, task_list_update.violations), (None, Vec::new()));
 }
 
 #[test]
@@ -128,9 +128,9 @@ fn a_persons_words_that_came_into_a_block_come_out_of_it_again() {
     let swallowed = whole
         .replace(marker, "")
         .replace("<!-- proctor:begin debt", "My words.\n- [ ] buy milk\n<!-- proctor:end tasks -->\n<!-- proctor:begin debt");
-    let upkeep = again(&swallowed, digest);
-    assert_eq!(kinds(&upkeep.violations), [(ViolationKind::TaskContentMismatch, "tasks")]);
-    let text = upkeep.text.expect("it is put back");
+    let task_list_update = again(&swallowed, digest);
+    assert_eq!(kinds(&task_list_update.violations), [(ViolationKind::TaskContentMismatch, "tasks")]);
+    let text = task_list_update.text.expect("it is put back");
     assert!(text.contains("<!-- proctor:end tasks -->\nMy words.\n- [ ] buy milk\n"), "{text}");
     let after = again(&text, digest);
     assert_eq!((after.text, after.violations), (None, Vec::new()));
@@ -180,8 +180,8 @@ proptest! {
     ) {
         let text = lines.join("\n");
         let (_, digest) = written("");
-        let upkeep = again(&text, digest);
-        let whole = upkeep.text.unwrap_or_else(|| text.clone());
+        let task_list_update = again(&text, digest);
+        let whole = task_list_update.text.unwrap_or_else(|| text.clone());
         let after = again(&whole, digest);
         prop_assert_eq!(after.text, None, "{}", whole);
         prop_assert_eq!(after.violations, Vec::new());

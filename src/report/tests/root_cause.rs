@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use crate::model::{ActionId, ActionPhase, ExchangeOutcome, Observed, ReadyCheck, ResultType, Service};
+use crate::model::{ActionId, ActionPhase, ExchangeOutcome, Observation, ReadyCheck, ResultType, Service};
 use crate::report::samples::{edit, failed_prerequisite, refused_request, run_of, succeeded};
 use crate::report::{ActionResult, build};
 
@@ -41,7 +41,7 @@ fn c09_what_has_nothing_to_do_with_the_request_is_not_its_cause() {
     assert_eq!(cause(vec![served, refused_request()]), None, "it succeeded");
     let mut elsewhere = refused_request();
     edit(&mut elsewhere, |executed| {
-        let Observed::Exchange(exchange) = &mut executed.observed else { panic!("it is a request") };
+        let Observation::Exchange(exchange) = &mut executed.observed else { panic!("it is a request") };
         let ExchangeOutcome::Unanswered(fault) = &mut exchange.outcome else { panic!("it was refused") };
         fault.address = Some("192.0.2.7".to_owned());
     });

@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::model::{
-    ActionId, ActionType, AgentAction, Classification, ControlSeen, Coverage, DebtGeneration, DiagnosticSummary, DurationMs,
-    ResultType, ReviewSeen, RunId, Survivor, SystemFault, TestResults, Timestamp,
+    ActionId, ActionType, AgentAction, Classification, ControlObservation, Coverage, DebtGeneration, DiagnosticSummary,
+    DurationMs, ResultType, ReviewObservation, RunId, Survivor, SystemFault, TestResults, Timestamp,
 };
 
 use super::observed::{AttemptV2, DiagnosticsV2, HealthCheckV2, TextV2};
@@ -186,7 +186,7 @@ pub struct ActionOutcomeV2 {
     pub last_update: Option<Timestamp>,
     /// The decision of a review, with all attempts (addition).
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub review: Option<ReviewSeen>,
+    pub review: Option<ReviewObservation>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub test_results: Option<TestResults>,
     /// Errors and warnings after the policy was applied, the first 500; or what was examined because a server did not answer.
@@ -209,7 +209,7 @@ pub struct ActionOutcomeV2 {
     pub report_channel: Option<String>,
     /// The result of the control, the tests that must fail, if the check has one (addition).
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub control: Option<ControlSeen>,
+    pub control: Option<ControlObservation>,
     /// Warnings that do not change the result but must be shown.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub warnings: Vec<String>,

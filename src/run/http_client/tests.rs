@@ -9,7 +9,7 @@ use serde_json::json;
 use super::*;
 use crate::model::HttpMethod;
 
-const PATIENT: Patience<'_> = Patience { timeout: Duration::from_secs(20), stopped: &|| None };
+const PATIENT: RequestBounds<'_> = RequestBounds { timeout: Duration::from_secs(20), stopped: &|| None };
 
 /// Reads a request with its body, up to the announced length.
 fn read_request(connection: &mut TcpStream) -> String {
@@ -46,12 +46,12 @@ fn answer(status: &str, headers: &str, body: &[u8]) -> Vec<u8> {
     [head.as_bytes(), body].concat()
 }
 
-fn answered(sent: Sent) -> HttpAnswer {
+fn answered(sent: SentRequest) -> HttpAnswer {
     let ExchangeOutcome::Answered(answer) = sent.outcome else { panic!("{sent:?}") };
     answer
 }
 
-fn fault(sent: Sent) -> SystemFault {
+fn fault(sent: SentRequest) -> SystemFault {
     let ExchangeOutcome::Unanswered(fault) = sent.outcome else { panic!("{sent:?}") };
     fault
 }
@@ -184,7 +184,7 @@ fn silent() -> (SocketAddr, TcpListener) {
 #[test]
 fn a_server_that_says_nothing_costs_the_time_out_and_a_stop_ends_the_wait_and_the_connection() {
     let (address, _listener) = silent();
-    let short = Patience { timeout: Duration::from_millis(100), ..PATIENT };
+    let short = RequestBounds { timeout: Duration::from_millis(100), ..PATIENT };
     assert_eq!(send(&HttpRequest::get(format!("http://{address}/")), &short).outcome, ExchangeOutcome::OutOfTime);
     let (address, listener) = silent();
     let asked = AtomicBool::new(false);
@@ -196,7 +196,7 @@ fn a_server_that_says_nothing_costs_the_time_out_and_a_stop_ends_the_wait_and_th
             asked.store(true, Ordering::SeqCst);
             assert_eq!(connection.read(&mut [0; 16]).expect("it is shut down"), 0, "its connection ends with it");
         });
-        send(&HttpRequest::get(format!("http://{address}/")), &Patience { stopped: &stop, ..PATIENT }).outcome
+        send(&HttpRequest::get(format!("http://{address}/")), &RequestBounds { stopped: &stop, ..PATIENT }).outcome
     });
     assert_eq!(outcome, ExchangeOutcome::Stopped(StopReason::Interrupted));
 }
@@ -212,8 +212,8 @@ fn a_request_that_is_over_before_it_connects_leaves_no_connection() {
             agent.clone().shutdown();
         }
         let (_, message) = compose(&request).expect("it is a request");
-        let course = Course { hops: 0, begun: clock::monotonic(), timeout };
-        let outcome = exchange(&agent, message, &[address], &course);
+        let limits = RedirectLimits { hops: 0, begun: clock::monotonic(), timeout };
+        let outcome = exchange(&agent, message, &[address], &limits);
         let is_as_expected = if stopped {
             matches!(outcome, ExchangeOutcome::Unanswered(_))
         } else {

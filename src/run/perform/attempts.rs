@@ -1,12 +1,12 @@
 //! Attempts: an action that does not succeed is repeated as often as its plan allows, and the files of every attempt are kept.
 
-use crate::model::{Action, Blocking, CategoryCode, Ended, Interpretation, Observed, SpawnFailure};
+use crate::model::{Action, Blocking, CategoryCode, EndedAction, Interpretation, Observation, SpawnFailure};
 use crate::process::clock;
 use crate::project::Progress;
 use crate::project::ProjectError;
 use crate::report::{ActionDisposition, ActionResult, AttemptV2, earlier_attempt};
 use crate::run::perform::Performer;
-use crate::run::perform::reviewing::ReviewUnderWay;
+use crate::run::perform::reviewing::ActiveReview;
 
 /// The attempts of an action that is not finished yet.
 #[derive(Debug, Default)]
@@ -16,7 +16,7 @@ pub(crate) struct Attempts {
     /// The results of the finished attempts, with their files.
     before: Vec<ActionResult>,
     /// The state of the review, if the action is a review.
-    review: Option<ReviewUnderWay>,
+    review: Option<ActiveReview>,
 }
 
 impl Attempts {
@@ -36,15 +36,21 @@ impl Attempts {
 
     /// Returns the standard input of the action; none: empty.
     pub(super) fn input(&self) -> Result<Option<Vec<u8>>, SpawnFailure> {
-        self.review.as_ref().map(ReviewUnderWay::input).transpose()
+        self.review.as_ref().map(ActiveReview::input).transpose()
     }
 
     /// Returns the interpretation of a finished attempt, and the state of the review if it is one. `said` is the interpretation of
     /// the tool's output, `log` the name of the log.
-    pub(super) fn read(&mut self, action: &Action, ended: &Ended, said: Interpretation, log: &str) -> (Interpretation, Observed) {
+    pub(super) fn read(
+        &mut self,
+        action: &Action,
+        ended: &EndedAction,
+        said: Interpretation,
+        log: &str,
+    ) -> (Interpretation, Observation) {
         match &mut self.review {
             Some(review) => review.note(action, ended, said, log),
-            None => (said, Observed::Nothing),
+            None => (said, Observation::Nothing),
         }
     }
 
@@ -57,7 +63,7 @@ impl Attempts {
 impl Performer<'_, '_> {
     /// Prepares the attempts of an action before the first one.
     pub(crate) fn begin_attempts(&self, action: &Action) -> Attempts {
-        Attempts { review: ReviewUnderWay::begin(action, &self.course.request.scope.root), ..Attempts::default() }
+        Attempts { review: ActiveReview::begin(action, &self.context.request.scope.root), ..Attempts::default() }
     }
 
     /// Carries out an action until it succeeds or has no attempts left, then reports it to the screen.
@@ -102,7 +108,7 @@ impl Performer<'_, '_> {
     fn is_worth_another(&self, action: &Action, one: &ActionResult) -> bool {
         let Some(judgement) = one.judgement() else { return false };
         let was_stopped = judgement.classification.code == CategoryCode::Stopped;
-        let is_stopped = self.stop_of(action).is_some();
+        let is_stopped = self.requested_stop(action).is_some();
         judgement.blocking == Blocking::Blocks && !was_stopped && !is_stopped && !self.clock.is_over(clock::monotonic())
     }
 }

@@ -4,17 +4,17 @@
 //! starts, and no end of a check is reported, until the control is over.
 
 use crate::evidence::{OutputDirectory, mint_nonce};
-use crate::model::{Action, CategoryCode, ControlSeen, EvidenceFile, Interpretation};
+use crate::model::{Action, CategoryCode, ControlObservation, EvidenceFile, Interpretation};
 use crate::project::ProjectError;
 use crate::report::ActionFiles;
-use crate::run::perform::process::seen_by_the_tool;
+use crate::run::perform::process::with_command_environment;
 use crate::run::perform::reports::take_report;
-use crate::run::perform::{Allowed, Attempts, Performer, limits_of};
+use crate::run::perform::{Attempts, Performer, TimeBudget, limits_of};
 use crate::tools::{self, ReportRequest};
 
 /// The result of a control, and its files.
-pub(super) struct Controlled {
-    pub(super) seen: ControlSeen,
+pub(super) struct ControlOutcome {
+    pub(super) seen: ControlObservation,
     pub(super) files: Vec<EvidenceFile>,
 }
 
@@ -23,24 +23,24 @@ impl Performer<'_, '_> {
     pub(super) fn perform_control(
         &mut self,
         action: &Action,
-        allowed: Allowed,
+        time_budget: TimeBudget,
         attempts: &Attempts,
-    ) -> Result<Option<Controlled>, ProjectError> {
+    ) -> Result<Option<ControlOutcome>, ProjectError> {
         if !action.control {
             return Ok(None);
         }
         let attempt = attempts.number();
-        let names = ActionFiles::of_control(action, attempt);
+        let names = ActionFiles::for_control(action, attempt);
         let nonce = mint_nonce().map_err(ProjectError::Evidence)?;
-        let output = OutputDirectory::create_for_control(self.lock, &self.course.run_id, &action.id, attempt);
+        let output = OutputDirectory::create_for_control(self.lock, &self.context.run_id, &action.id, attempt);
         let output = output.map_err(ProjectError::Evidence)?;
         let mut environment = self.environment(action, output.path());
-        let (seen, link) = (seen_by_the_tool(action, &environment), self.evidence_link());
+        let (seen, link) = (with_command_environment(action, &environment), self.evidence_link());
         let Some(prepared) = tools::prepare_control(&seen, output.path(), link.as_deref(), &nonce) else { return Ok(None) };
         let (plugin, text) = &prepared.plugin;
         output.put(plugin, text.as_bytes()).map_err(ProjectError::Evidence)?;
         environment.add_for_the_tool(&prepared.environment);
-        let limits = limits_of(action, allowed.timeout);
+        let limits = limits_of(action, time_budget.timeout);
         let mut launch = self.prepare_launch(action, limits, (prepared.argv, attempts), &environment, (&names, &output))?;
         let ended = self.supervise(action, &mut launch)?;
         let request = ReportRequest::Ours { path: prepared.report_file, channel: "control" };
@@ -48,12 +48,12 @@ impl Performer<'_, '_> {
         let seen = tools::interpret_control(&ended.end, &report, &nonce);
         let mut files = self.keep_streams(action, &ended, &names)?;
         files.extend(self.keep_report(names.tool_report.as_ref(), &report, action)?);
-        Ok(Some(Controlled { seen, files }))
+        Ok(Some(ControlOutcome { seen, files }))
     }
 }
 
 /// Returns the action's result in the light of its control: if the runner failed to report failures, its pass does not count.
-pub(super) fn with_control(interpretation: Interpretation, control: Option<&ControlSeen>) -> Interpretation {
+pub(super) fn apply_control(interpretation: Interpretation, control: Option<&ControlObservation>) -> Interpretation {
     let Some(control) = control else { return interpretation };
     let interpretation = Interpretation { control: Some(control.clone()), ..interpretation };
     if control.held || interpretation.category != CategoryCode::TestsPassed {
@@ -78,14 +78,14 @@ mod tests {
     #[test]
     fn only_a_pass_is_taken_back_and_only_by_a_control_that_does_not_hold() {
         let said = |category| Interpretation::plain(category, "1 passed");
-        let seen = |held| ControlSeen { held, reason: "it passed".to_owned() };
-        let taken = with_control(said(CategoryCode::TestsPassed), Some(&seen(false)));
+        let seen = |held| ControlObservation { held, reason: "it passed".to_owned() };
+        let taken = apply_control(said(CategoryCode::TestsPassed), Some(&seen(false)));
         assert_eq!(taken.category, CategoryCode::Inconsistent);
         assert!(taken.reason.contains("it passed") && taken.reason.contains("1 passed"), "{}", taken.reason);
-        let kept = with_control(said(CategoryCode::TestsPassed), Some(&seen(true)));
+        let kept = apply_control(said(CategoryCode::TestsPassed), Some(&seen(true)));
         assert_eq!((kept.category, kept.control.map(|control| control.held)), (CategoryCode::TestsPassed, Some(true)));
-        let failed = with_control(said(CategoryCode::TestsFailed), Some(&seen(false)));
+        let failed = apply_control(said(CategoryCode::TestsFailed), Some(&seen(false)));
         assert_eq!(failed.category, CategoryCode::TestsFailed, "a failure keeps its own reason");
-        assert_eq!(with_control(said(CategoryCode::TestsPassed), None), said(CategoryCode::TestsPassed));
+        assert_eq!(apply_control(said(CategoryCode::TestsPassed), None), said(CategoryCode::TestsPassed));
     }
 }

@@ -9,23 +9,24 @@ use std::time::Duration;
 
 use crate::evidence::{OutputDirectory, Slot};
 use crate::model::{
-    Action, ActionLimits, ActionPhase, Captured, Ended, IsolationLevel, JudgedBy, ResultType, SpawnFailure, ToolReport,
+    Action, ActionLimits, ActionPhase, CapturedOutput, EndedAction, IsolationLevel, JudgedBy, ResultType, SpawnFailure,
+    ToolReport,
 };
 use crate::process::{LaunchRequest, LaunchedChild, Sinks, SuperviseError, resolve_program, supervise};
 use crate::project::Progress;
 use crate::report::{ActionDisposition, ActionFiles, ActionResult, ExecutedAction};
-use crate::run::carry_out::heeded;
-use crate::run::old_report::PutAside;
-use crate::run::perform::control::{Controlled, with_control};
-use crate::run::perform::reports::{own_report, take_project_report, take_report};
-use crate::run::perform::{Allowed, Attempts, Performer, limits_of, not_started};
+use crate::run::old_report::OldReportGuard;
+use crate::run::perform::control::{ControlOutcome, apply_control};
+use crate::run::perform::reports::{named_report_path, take_project_report, take_report};
+use crate::run::perform::{Attempts, Performer, TimeBudget, ended_not_started, limits_of};
+use crate::run::run_plan::stop_reasons_for;
 use crate::tools::{self, ReportRequest};
 
 /// After an attempt shorter than this, the next action starts before the attempt's files are safely on disk.
 const SHORT: Duration = Duration::from_millis(20);
 
 /// What is needed to start a process.
-pub(crate) struct Launch {
+pub(crate) struct ProcessLaunch {
     /// The request to the launcher. A missing program is a value.
     pub(crate) request: Result<LaunchRequest, SpawnFailure>,
     pub(crate) limits: ActionLimits,
@@ -34,21 +35,21 @@ pub(crate) struct Launch {
 }
 
 /// An attempt that is ready to start. When it is dropped, files that were moved out of its way are moved back.
-pub(crate) struct Prepared {
-    pub(crate) launch: Launch,
+pub(crate) struct PreparedAttempt {
+    pub(crate) launch: ProcessLaunch,
     /// The result of its control, which has ended by now.
-    control: Option<Controlled>,
+    control: Option<ControlOutcome>,
     names: ActionFiles,
     attempt: u32,
     output: OutputDirectory,
     environment: ChildEnvironment,
     report: ReportRequest,
     coverage: Option<PathBuf>,
-    aside: [PutAside; 2],
-    allowed: Allowed,
+    aside: [OldReportGuard; 2],
+    time_budget: TimeBudget,
 }
 
-impl Launch {
+impl ProcessLaunch {
     /// Returns the destinations of the output.
     pub(crate) fn sinks(&self, action: &Action) -> Result<Sinks, ProjectError> {
         let copy =
@@ -59,7 +60,7 @@ impl Launch {
 
 impl Performer<'_, '_> {
     /// Carries out an attempt. A command that fails, hangs or cannot start is a value.
-    pub(super) fn perform_in(
+    pub(super) fn run_attempt(
         &mut self,
         slot: Option<Slot>,
         action: &Action,
@@ -74,28 +75,28 @@ impl Performer<'_, '_> {
 
     /// Prepares an attempt and reports its start to the screen. The control runs here, so with checks side by side no other check
     /// starts and no end is reported until it is over.
-    pub(crate) fn prepare(&mut self, action: &Action, attempts: &Attempts) -> Result<Prepared, ProjectError> {
+    pub(crate) fn prepare(&mut self, action: &Action, attempts: &Attempts) -> Result<PreparedAttempt, ProjectError> {
         (self.show)(Progress::ActionStarted(Box::new(action.clone())));
         let attempt = attempts.number();
-        let names = ActionFiles::of_attempt(action, attempt);
+        let names = ActionFiles::for_attempt(action, attempt);
         // A report is read only from a new directory. An earlier action could have passed an open directory to an outside
         // process.
         let spare = if action.tool.judged_by() == JudgedBy::ExitCode { self.spare_output.take() } else { None };
-        let output = OutputDirectory::create_for_attempt(self.lock, &self.course.run_id, &action.id, attempt, spare);
+        let output = OutputDirectory::create_for_attempt(self.lock, &self.context.run_id, &action.id, attempt, spare);
         let output = output.map_err(ProjectError::Evidence)?;
         let mut environment = self.environment(action, output.path());
         let link = self.evidence_link();
-        let preparation = tools::prepare(&seen_by_the_tool(action, &environment), output.path(), link.as_deref());
+        let preparation = tools::prepare(&with_command_environment(action, &environment), output.path(), link.as_deref());
         environment.add_for_the_tool(&preparation.environment);
         let tools::Preparation { argv, report, coverage, .. } = preparation;
         // The control runs before old reports are moved, so a report that it leaves is not mistaken for that of the attempt.
-        let control = self.perform_control(action, self.allowed(action), attempts)?;
-        let old_report = PutAside::of(own_report(&report, &self.working_directory(action)))?;
-        let old_coverage = PutAside::of(coverage.as_ref().map(|path| self.course.request.scope.root.join(path)))?;
-        let allowed = self.allowed(action);
-        let limits = limits_of(action, allowed.timeout);
+        let control = self.perform_control(action, self.time_budget(action), attempts)?;
+        let old_report = OldReportGuard::move_aside(named_report_path(&report, &self.working_directory(action)))?;
+        let old_coverage = OldReportGuard::move_aside(coverage.as_ref().map(|path| self.context.request.scope.root.join(path)))?;
+        let time_budget = self.time_budget(action);
+        let limits = limits_of(action, time_budget.timeout);
         let launch = self.prepare_launch(action, limits, (argv, attempts), &environment, (&names, &output))?;
-        Ok(Prepared {
+        Ok(PreparedAttempt {
             launch,
             control,
             names,
@@ -105,18 +106,19 @@ impl Performer<'_, '_> {
             report,
             coverage,
             aside: [old_report, old_coverage],
-            allowed,
+            time_budget,
         })
     }
 
     /// Returns the project files that the action's report is read from. No other action may use them at the same time.
-    pub(crate) fn reports_in_the_project(&self, action: &Action) -> Vec<PathBuf> {
+    pub(crate) fn project_report_paths(&self, action: &Action) -> Vec<PathBuf> {
         let nowhere = Path::new("/");
         let environment = self.environment(action, nowhere);
-        let preparation = tools::prepare(&seen_by_the_tool(action, &environment), nowhere, self.evidence_link().as_deref());
-        let own = own_report(&preparation.report, &self.working_directory(action));
-        let coverage = preparation.coverage.map(|path| self.course.request.scope.root.join(path));
-        own.into_iter().chain(coverage).map(|path| as_one_spelling(&path)).collect()
+        let preparation =
+            tools::prepare(&with_command_environment(action, &environment), nowhere, self.evidence_link().as_deref());
+        let own = named_report_path(&preparation.report, &self.working_directory(action));
+        let coverage = preparation.coverage.map(|path| self.context.request.scope.root.join(path));
+        own.into_iter().chain(coverage).map(|path| normalise_path(&path)).collect()
     }
 
     /// Prepares the start of an action's process.
@@ -127,38 +129,38 @@ impl Performer<'_, '_> {
         (argv, attempts): (Vec<String>, &Attempts),
         environment: &ChildEnvironment,
         (names, output): (&ActionFiles, &OutputDirectory),
-    ) -> Result<Launch, ProjectError> {
+    ) -> Result<ProcessLaunch, ProjectError> {
         let log = self.directory.create_file(&names.log.name).map_err(ProjectError::Evidence)?;
         let frames = self.directory.create_file(&names.frames.name).map_err(ProjectError::Evidence)?;
         let request = self.launch_request(action, (argv, attempts), environment, output)?;
         if let (ActionPhase::Step, Ok(request)) = (action.phase, &request) {
-            self.workspace.parking.note_step(&request.child.isolation);
+            self.workspace.run_preparation.note_step(&request.child.isolation);
         }
         self.directory.begin_batched_sync();
-        Ok(Launch { request, limits, log, frames })
+        Ok(ProcessLaunch { request, limits, log, frames })
     }
 
     /// Starts a process through the run's launcher, and returns when none of its processes is left.
-    pub(super) fn supervise(&mut self, action: &Action, launch: &mut Launch) -> Result<Ended, ProjectError> {
+    pub(super) fn supervise(&mut self, action: &Action, launch: &mut ProcessLaunch) -> Result<EndedAction, ProjectError> {
         // The next action of the run will probably be isolated in the same way.
-        let another_follows = self.course.last_action().is_some_and(|last| last.id != action.id);
+        let another_follows = self.context.last_action().is_some_and(|last| last.id != action.id);
         if let Ok(request) = &mut launch.request {
             request.child.another_follows = another_follows;
         }
         let request = match &launch.request {
             Ok(request) => request,
-            Err(failure) => return Ok(not_started(failure.clone())),
+            Err(failure) => return Ok(ended_not_started(failure.clone())),
         };
-        let heeded = heeded(action.phase);
-        let control = self.course.request.control;
+        let stop_reasons_for = stop_reasons_for(action.phase);
+        let control = self.context.request.control;
         let failed = |source| ProjectError::Supervise { action: action.name.clone(), source };
         let sinks = launch.sinks(action)?;
-        match supervise(self.workspace.launcher()?, request, &launch.limits, sinks, control, heeded) {
+        match supervise(self.workspace.launcher()?, request, &launch.limits, sinks, control, stop_reasons_for) {
             // The launcher may have died since the last run. Nothing was started yet, so a new launcher is tried.
             Err(SuperviseError::LauncherGone) => {
                 tracing::warn!("the launcher was gone and is started anew");
                 let sinks = launch.sinks(action)?;
-                supervise(self.workspace.launcher()?, request, &launch.limits, sinks, control, heeded).map_err(failed)
+                supervise(self.workspace.launcher()?, request, &launch.limits, sinks, control, stop_reasons_for).map_err(failed)
             }
             outcome => outcome.map_err(failed),
         }
@@ -168,12 +170,13 @@ impl Performer<'_, '_> {
     pub(crate) fn judge(
         &mut self,
         action: &Action,
-        prepared: Prepared,
-        mut ended: Ended,
+        prepared: PreparedAttempt,
+        mut ended: EndedAction,
         attempts: &mut Attempts,
     ) -> Result<ActionResult, ProjectError> {
-        let Prepared { launch, control, names, attempt, output, environment, report, coverage, aside, allowed } = prepared;
-        let root = &self.course.request.scope.root;
+        let PreparedAttempt { launch, control, names, attempt, output, environment, report, coverage, aside, time_budget } =
+            prepared;
+        let root = &self.context.request.scope.root;
         let channel = report.channel();
         let report = take_report(&report, &output, &self.working_directory(action));
         let coverage = coverage.map_or(ToolReport::NotRequested, |path| take_project_report(root, &path));
@@ -190,8 +193,8 @@ impl Performer<'_, '_> {
             survivors: ended.survivors.len(),
         });
         let (interpretation, mut observed) = attempts.read(action, &ended, said, &names.log.name);
-        let interpretation = with_control(interpretation, control.as_ref().map(|control| &control.seen));
-        let judgement = self.classify(action, &ended, &interpretation, allowed);
+        let interpretation = apply_control(interpretation, control.as_ref().map(|control| &control.seen));
+        let judgement = self.classify(action, &ended, &interpretation, time_budget);
         shorten(&mut ended.captured);
         let mut files = control.map(|control| control.files).unwrap_or_default();
         files.extend(self.keep_streams(action, &ended, &names)?);
@@ -213,7 +216,7 @@ impl Performer<'_, '_> {
         } else {
             self.directory.begin_sync();
         }
-        if is_nobody_left(&ended) {
+        if is_process_tree_empty(&ended) {
             self.spare_output = Some(output);
         }
         let notes = if judgement.classification.category == ResultType::Success {
@@ -263,25 +266,25 @@ impl Performer<'_, '_> {
 }
 
 /// Returns a path in one spelling: its directory is replaced by the resolved one, if it exists.
-fn as_one_spelling(path: &Path) -> PathBuf {
+fn normalise_path(path: &Path) -> PathBuf {
     let directory = path.parent().and_then(|directory| directory.canonicalize().ok());
     directory.zip(path.file_name()).map_or_else(|| path.to_owned(), |(directory, name)| directory.join(name))
 }
 
 /// Returns the action with all environment variables that its command will see. Requests to a tool through a variable are merged
 /// with the value that is already there.
-pub(super) fn seen_by_the_tool(action: &Action, environment: &ChildEnvironment) -> Action {
+pub(super) fn with_command_environment(action: &Action, environment: &ChildEnvironment) -> Action {
     Action { environment: environment.as_text(), ..action.clone() }
 }
 
 /// Returns whether the kernel guarantees that no process of an action is left. Without this guarantee, an undetected process may
 /// still hold its directory.
-fn is_nobody_left(ended: &Ended) -> bool {
+fn is_process_tree_empty(ended: &EndedAction) -> bool {
     ended.end.is_of_its_own() && ended.kept.as_ref().is_some_and(|kept| kept.reached.level == IsolationLevel::Namespace)
 }
 
 /// Shortens the captured output. It has been interpreted and is only shown from now on, but is kept until the end of the run.
-fn shorten(captured: &mut Captured) {
+fn shorten(captured: &mut CapturedOutput) {
     captured.stdout = captured.stdout.shortened();
     captured.stderr = captured.stderr.shortened();
 }

@@ -10,7 +10,7 @@ use crate::tools::ReportRequest;
 const REPORT_CAP: u64 = 64 * 1024 * 1024;
 
 /// Returns the path of a report that the command itself names.
-pub(super) fn own_report(request: &ReportRequest, directory: &Path) -> Option<PathBuf> {
+pub(super) fn named_report_path(request: &ReportRequest, directory: &Path) -> Option<PathBuf> {
     match request {
         ReportRequest::Own { path } => Some(directory.join(path)),
         ReportRequest::None | ReportRequest::Ours { .. } | ReportRequest::Inherited { .. } => None,

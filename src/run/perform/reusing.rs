@@ -5,10 +5,10 @@ use std::path::Path;
 
 use crate::model::Action;
 use crate::project::ProjectError;
-use crate::project::{Certainty, Survey, pinned};
+use crate::project::{DigestCertainty, EnvironmentSurvey, pinned};
 use crate::report::{ActionDisposition, ActionResult, ReusedAction};
 use crate::run::perform::Performer;
-use crate::run::reuse::{CheckInputs, Occasion, ReusableInputs, is_occasion, relevant_tree};
+use crate::run::reuse::{CheckInputs, ReusableInputs, ReuseContext, may_reuse, relevant_tree};
 use crate::spec::check_digest;
 use crate::tree::TreeIndex;
 
@@ -16,13 +16,17 @@ impl Performer<'_, '_> {
     /// Waits for the survey, and computes the inputs of the checks, on which it depends what is carried out.
     ///
     /// Checks whose inputs are not completely known are left out.
-    pub(crate) fn reusable_inputs(&mut self, survey: Survey, index: &TreeIndex) -> Result<ReusableInputs, ProjectError> {
-        let (course, request) = (self.course, self.course.request);
+    pub(crate) fn reusable_inputs(
+        &mut self,
+        survey: EnvironmentSurvey,
+        index: &TreeIndex,
+    ) -> Result<ReusableInputs, ProjectError> {
+        let (context, request) = (self.context, self.context.request);
         let surveyed = survey.finish(pinned(index));
         self.workspace.remember_digests(&surveyed.learnt)?;
         let mut of_checks = BTreeMap::new();
         let checks = request.plan.steps.iter().filter(|step| !step.reuse.is_off());
-        for check in checks.filter(|_| surveyed.certainty == Certainty::Known) {
+        for check in checks.filter(|_| surveyed.certainty == DigestCertainty::Known) {
             let Some(tree) = relevant_tree(index, &check.paths) else { continue };
             let inputs = CheckInputs {
                 check: check_digest(request.plan, check),
@@ -34,15 +38,15 @@ impl Performer<'_, '_> {
             };
             of_checks.insert(check.name.clone(), (inputs.digest(), tree));
         }
-        tracing::debug!("{}: the inputs of {} checks are known", course.run_id, of_checks.len());
+        tracing::debug!("{}: the inputs of {} checks are known", context.run_id, of_checks.len());
         Ok(ReusableInputs { surveyed, of_checks })
     }
 
     /// Returns the earlier result that is used for a check; none: the check has to be carried out.
     pub(crate) fn earlier_verdict(&self, check: &Action, known: Option<&ReusableInputs>) -> Option<ReusedAction> {
         let known = known?;
-        let request = self.course.request;
-        if !is_occasion(check.reuse, Occasion::of(request, self.course.tdd.started)) {
+        let request = self.context.request;
+        if !may_reuse(check.reuse, ReuseContext::from_request(request, self.context.tdd.started)) {
             return None;
         }
         self.workspace.earlier_verdict(request, check, *known.of_checks.get(&check.name)?, known.surveyed.digest)

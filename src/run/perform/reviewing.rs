@@ -6,8 +6,8 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
 use crate::model::{
-    Action, ActionEnd, ActionKind, CategoryCode, Digest, Ended, EvidenceFile, Interpretation, Observed, OnSurvivors, Prompt,
-    Review, ReviewAttempt, ReviewSeen, ReviewVerdict, SpawnFailure, ToolReport,
+    Action, ActionEnd, ActionKind, CategoryCode, Digest, EndedAction, EvidenceFile, Interpretation, Observation, OnSurvivors,
+    Prompt, Review, ReviewAttempt, ReviewObservation, ReviewVerdict, SpawnFailure, ToolReport,
 };
 use crate::project::ProjectError;
 use crate::report::{ActionFiles, excerpt, to_bytes};
@@ -21,7 +21,7 @@ use crate::run::review::count_rejections;
 
 /// The review of the current action.
 #[derive(Debug)]
-pub(super) struct ReviewUnderWay {
+pub(super) struct ActiveReview {
     settings: Review,
     /// The input of both attempts, or why it cannot be read.
     prompt: Result<Vec<u8>, SpawnFailure>,
@@ -30,7 +30,7 @@ pub(super) struct ReviewUnderWay {
     attempts: Vec<ReviewAttempt>,
 }
 
-impl ReviewUnderWay {
+impl ActiveReview {
     /// Begins a review if the action is one. The prompt is read here once.
     pub(super) fn begin(action: &Action, root: &Path) -> Option<Self> {
         let ActionKind::Review(settings) = &action.kind else { return None };
@@ -53,21 +53,27 @@ impl ReviewUnderWay {
     }
 
     /// Adds a finished attempt and returns its interpretation; `said` is the interpretation of how the process ended.
-    pub(super) fn note(&mut self, action: &Action, ended: &Ended, said: Interpretation, log: &str) -> (Interpretation, Observed) {
+    pub(super) fn note(
+        &mut self,
+        action: &Action,
+        ended: &EndedAction,
+        said: Interpretation,
+        log: &str,
+    ) -> (Interpretation, Observation) {
         let (category, verdict, reason) = match (fault(ended), self.gate.take()) {
             (Some(fault), Some(gate)) => self.judge(action, ended, fault, (gate, log)),
             // The reviewer was not started, or proctor stopped it, so there is no verdict.
             (None, _) | (_, None) => (said.category, ReviewVerdict::Indeterminate, said.reason.clone()),
         };
-        let seen = ReviewSeen { verdict, reason: reason.clone(), rejections: 0, attempts: self.attempts.clone() };
-        (Interpretation { category, reason, ..said }, Observed::Review(Box::new(seen)))
+        let seen = ReviewObservation { verdict, reason: reason.clone(), rejections: 0, attempts: self.attempts.clone() };
+        (Interpretation { category, reason, ..said }, Observation::Review(Box::new(seen)))
     }
 
     /// Returns an attempt's category, the reviewer's decision, and the reason.
     fn judge(
         &mut self,
         action: &Action,
-        ended: &Ended,
+        ended: &EndedAction,
         fault: Option<ReviewerFault>,
         (gate, log): (ReviewGate, &str),
     ) -> (CategoryCode, ReviewVerdict, String) {
@@ -105,12 +111,12 @@ impl Performer<'_, '_> {
     pub(super) fn keep_review(
         &mut self,
         action: &Action,
-        observed: &mut Observed,
+        observed: &mut Observation,
         names: &ActionFiles,
         attempts: &Attempts,
     ) -> Result<Vec<EvidenceFile>, ProjectError> {
-        let Observed::Review(seen) = observed else { return Ok(Vec::new()) };
-        count_rejections(seen, self.workspace.rejections_before(self.course.request, &action.name));
+        let Observation::Review(seen) = observed else { return Ok(Vec::new()) };
+        count_rejections(seen, self.workspace.rejections_before(self.context.request, &action.name));
         let prompt = attempts.input().ok().flatten().filter(|_| attempts.number() == 1);
         let kept = [(&names.tool_report, prompt), (&names.findings, Some(to_bytes(seen)))];
         let mut files = Vec::with_capacity(kept.len());
@@ -140,7 +146,7 @@ fn decided(decision: &ReviewDecision, action: &Action, survivors: usize) -> (Cat
 }
 
 /// Returns what went wrong beside the text. The outer none: the reviewer was not started, or proctor stopped it.
-fn fault(ended: &Ended) -> Option<Option<ReviewerFault>> {
+fn fault(ended: &EndedAction) -> Option<Option<ReviewerFault>> {
     match &ended.end {
         ActionEnd::Exited { code: 0 } => Some(ended.captured.pipes_left_open.then_some(ReviewerFault::Unknown)),
         ActionEnd::Exited { code } => Some(Some(ReviewerFault::ExitCode(*code))),

@@ -7,15 +7,15 @@ use std::time::Duration;
 
 use nix::unistd::Pid;
 
-use crate::model::{Action, ActionEnd, ActionPhase, DurationMs, Ended, PlanNote, Sandbox, Service, StopReason};
+use crate::model::{Action, ActionEnd, ActionPhase, DurationMs, EndedAction, PlanNote, Sandbox, Service, StopReason};
 use crate::process::{
     Control, ControlHandle, LaunchRequest, LauncherHandle, Sinks, SuperviseError, clock, read_port_strangers, supervise,
 };
 use crate::project::ProjectError;
 use crate::report::ActionFiles;
-use crate::run::carry_out::heeded;
-use crate::run::health::{Health, Look, look_at_port};
+use crate::run::health::{Health, HealthCheckBounds, check_port};
 use crate::run::perform::limits_of;
+use crate::run::run_plan::stop_reasons_for;
 use crate::sandbox::ChildEnvironment;
 
 /// The pause between two looks for a stop request.
@@ -32,10 +32,10 @@ const HEEDED: &[StopReason] = &[StopReason::ChecksOver];
 
 /// A service from its start to its end, with its thread and its files.
 pub(crate) struct RunningService {
-    pub(super) scene: Scene,
+    pub(super) scene: ServiceLaunch,
     control: ControlHandle,
-    ended: Receiver<Result<Ended, SuperviseError>>,
-    outcome: Option<Result<Ended, SuperviseError>>,
+    ended: Receiver<Result<EndedAction, SuperviseError>>,
+    outcome: Option<Result<EndedAction, SuperviseError>>,
     thread: Option<thread::JoinHandle<()>>,
     launcher: Pid,
     pub(super) sandbox: Option<Sandbox>,
@@ -44,7 +44,7 @@ pub(crate) struct RunningService {
 }
 
 /// The files and settings that a service was started with.
-pub(super) struct Scene {
+pub(super) struct ServiceLaunch {
     pub(super) action: Action,
     pub(super) service: Service,
     pub(super) names: ActionFiles,
@@ -57,7 +57,7 @@ pub(super) struct Scene {
 impl RunningService {
     /// Starts a service with its own launcher, because the run's launcher handles one action at a time.
     pub(super) fn spawn(
-        scene: Scene,
+        scene: ServiceLaunch,
         request: LaunchRequest,
         sinks: Sinks,
         executable: &Path,
@@ -95,7 +95,7 @@ impl RunningService {
     }
 
     /// Records processes that listen on its port but do not belong to it, such as a container's proxy.
-    pub(super) fn note_strangers(&mut self) {
+    pub(super) fn note_foreign_listeners(&mut self) {
         let Some(port) = self.scene.service.ready.port() else { return };
         let strangers = read_port_strangers(port, self.launcher);
         if !strangers.is_empty() {
@@ -122,17 +122,17 @@ impl RunningService {
 
     /// Checks the service once more after the checks. A service that no longer answers is probably ending: the checks may learn
     /// of it before this thread does. Stopping it now would hide that it ended by itself.
-    pub(super) fn take_last_look(&mut self) {
+    pub(super) fn check_health_at_end(&mut self) {
         let ready = &self.scene.service.ready;
-        let look = Look { timeout: LAST_LOOK, is_stopped: &|| false };
-        let is_gone = ready.port().is_some() && look_at_port(&ready.addresses(), &look) != Health::Healthy;
+        let look = HealthCheckBounds { timeout: LAST_LOOK, is_stopped: &|| false };
+        let is_gone = ready.port().is_some() && check_port(&ready.addresses(), &look) != Health::Healthy;
         if is_gone && !self.has_ended(LAST_LOOK) {
             self.note("it did not accept connections any more when the checks were over".to_owned());
         }
     }
 
     /// Stops the service if it is running, and returns how it ended. A second stop request from a person kills it.
-    pub(super) fn stop(&mut self, run: &Control) -> Result<Ended, ProjectError> {
+    pub(super) fn stop(&mut self, run: &Control) -> Result<EndedAction, ProjectError> {
         let (begun, action) = (clock::monotonic(), &self.scene.action);
         let (bound, name) = (action.grace + STOP_MARGIN, action.name.clone());
         let mut may_insist = run.requested().is_none();
@@ -140,7 +140,7 @@ impl RunningService {
             self.control.stop(StopReason::ChecksOver);
         }
         while !self.has_ended(SLICE) {
-            let insists = || run.requested().is_some_and(|reason| heeded(ActionPhase::Cleanup).contains(&reason));
+            let insists = || run.requested().is_some_and(|reason| stop_reasons_for(ActionPhase::Cleanup).contains(&reason));
             if may_insist && insists() {
                 may_insist = false;
                 self.control.stop(StopReason::ChecksOver);

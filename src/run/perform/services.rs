@@ -11,18 +11,19 @@ use std::time::Duration;
 
 use crate::evidence::OutputDirectory;
 use crate::model::{
-    Action, ActionEnd, ActionLimits, ActionPhase, CategoryCode, CommandLine, DurationMs, Ended, HealthResult, HealthSeen,
-    Observed, PortSeen, ReadyCheck, ResultType, Sandbox, Service, ServiceSeen, SpawnFailure, StopReason, ToolReport,
+    Action, ActionEnd, ActionLimits, ActionPhase, CategoryCode, CommandLine, DurationMs, EndedAction, HealthObservation,
+    HealthResult, Observation, PortObservation, ReadyCheck, ResultType, Sandbox, Service, ServiceObservation, SpawnFailure,
+    StopReason, ToolReport,
 };
 use crate::process::clock::{self, Monotonic};
 use crate::process::{Sinks, SuperviseError, read_port_holders, supervise};
 use crate::project::Progress;
 use crate::report::{ActionDisposition, ActionFiles, ActionResult, ExecutedAction};
-use crate::run::carry_out::{heeded, skip_reason};
-use crate::run::health::{Health, Look, look_at_port, look_at_url};
-use crate::run::perform::running_service::{RunningService, SLICE, Scene};
-use crate::run::perform::{Allowed, Attempts, Performer, limits_of, not_started};
-use crate::run::queue::{AwaitedTurn, Turn};
+use crate::run::health::{Health, HealthCheckBounds, check_port, check_url};
+use crate::run::perform::running_service::{RunningService, SLICE, ServiceLaunch};
+use crate::run::perform::{Attempts, Performer, TimeBudget, ended_not_started, limits_of};
+use crate::run::queue::{AwaitedTurn, QueueTurn};
+use crate::run::run_plan::{skip_reason, stop_reasons_for};
 use crate::tools::{self, ServiceInput, ServiceLife};
 
 /// The time limit for checking a port before the start. On this machine a connection is accepted or refused at once.
@@ -32,7 +33,7 @@ const FIRST_LOOK: Duration = Duration::from_millis(500);
 const LOOK_OUTPUT: u64 = 1024 * 1024;
 
 /// The result of starting a service.
-pub(crate) enum Started {
+pub(crate) enum ServiceStart {
     /// The service is ready and running.
     Ready(Box<RunningService>),
     /// The service has ended, or was not started.
@@ -41,21 +42,21 @@ pub(crate) enum Started {
 
 impl Performer<'_, '_> {
     /// Waits for a turn and starts a service. Returns when it is ready or has ended.
-    pub(crate) fn start_service(&mut self, action: &Action, service: &Service) -> Result<Started, ProjectError> {
+    pub(crate) fn start_service(&mut self, action: &Action, service: &Service) -> Result<ServiceStart, ProjectError> {
         let AwaitedTurn { turn, waited } = self.next_turn(action)?;
         let _slot = match turn {
-            Turn::Given(slot) => slot,
-            Turn::Stopped => {
-                return Ok(over(ActionResult { waited, ..self.skip(action, skip_reason(self.course.request.control)) }));
+            QueueTurn::Given(slot) => slot,
+            QueueTurn::Stopped => {
+                return Ok(over(ActionResult { waited, ..self.skip(action, skip_reason(self.context.request.control)) }));
             }
         };
         (self.show)(Progress::ActionStarted(Box::new(action.clone())));
-        let output = OutputDirectory::create(self.lock, &self.course.run_id, &action.id).map_err(ProjectError::Evidence)?;
+        let output = OutputDirectory::create(self.lock, &self.context.run_id, &action.id).map_err(ProjectError::Evidence)?;
         let environment = self.environment(action, output.path());
         let names = ActionFiles::of(action);
-        let left = self.allowed(action).timeout;
+        let left = self.time_budget(action).timeout;
         let service = Service { timeout: service.timeout.min(left), ..service.clone() };
-        let mut scene = Scene { action: action.clone(), service, names, environment, program: None, waited };
+        let mut scene = ServiceLaunch { action: action.clone(), service, names, environment, program: None, waited };
         let sinks = self.sinks_of(&scene)?;
         let request = match held_port(&scene.service) {
             Some(failure) => Err(failure),
@@ -65,11 +66,12 @@ impl Performer<'_, '_> {
         };
         let request = match request {
             Ok(request) => request,
-            Err(failure) => return self.service_over(scene, not_started(failure), &ServiceLife::EndedBefore).map(over),
+            Err(failure) => return self.service_over(scene, ended_not_started(failure), &ServiceLife::EndedBefore).map(over),
         };
         scene.program = Some(request.child.program.clone());
         self.directory.begin_sync();
-        let mut running = RunningService::spawn(scene, request, sinks, self.workspace.executable(), self.course.request.control)?;
+        let mut running =
+            RunningService::spawn(scene, request, sinks, self.workspace.executable(), self.context.request.control)?;
         let begun = clock::monotonic();
         let life = self.await_ready(&mut running, &output)?;
         if life != ServiceLife::Ready {
@@ -77,33 +79,38 @@ impl Performer<'_, '_> {
         }
         let after = DurationMs::from(clock::monotonic().since(begun));
         running.ready_after = Some(after);
-        running.note_strangers();
+        running.note_foreign_listeners();
         (self.show)(Progress::ServiceReady { action: Box::new(action.clone()), after });
-        Ok(Started::Ready(Box::new(running)))
+        Ok(ServiceStart::Ready(Box::new(running)))
     }
 
     /// Stops the services in reverse order of their start, and returns their results in the order of their start. All are stopped
     /// even if one fails to stop; the first failure is returned at the end.
     pub(crate) fn end_services(&mut self, running: Vec<RunningService>) -> Result<Vec<ActionResult>, ProjectError> {
         let mut running = running;
-        running.iter_mut().for_each(RunningService::take_last_look);
+        running.iter_mut().for_each(RunningService::check_health_at_end);
         let ended: Vec<_> = running.into_iter().rev().map(|one| self.end_service(one, &ServiceLife::Ready)).collect();
         ended.into_iter().rev().collect()
     }
 
     fn end_service(&mut self, mut running: RunningService, life: &ServiceLife) -> Result<ActionResult, ProjectError> {
-        let ended = running.stop(self.course.request.control)?;
+        let ended = running.stop(self.context.request.control)?;
         let (notes, sandbox) = (std::mem::take(&mut running.notes), running.sandbox.take());
         let ready_after = running.ready_after;
         self.judge_service(&running.scene, ended, life, ready_after, sandbox.as_ref())
             .map(|performed| ActionResult { notes: [notes, performed.notes].concat(), ..performed })
     }
 
-    fn service_over(&mut self, scene: Scene, ended: Ended, life: &ServiceLife) -> Result<ActionResult, ProjectError> {
+    fn service_over(
+        &mut self,
+        scene: ServiceLaunch,
+        ended: EndedAction,
+        life: &ServiceLife,
+    ) -> Result<ActionResult, ProjectError> {
         self.judge_service(&scene, ended, life, None, None)
     }
 
-    fn sinks_of(&self, scene: &Scene) -> Result<Sinks, ProjectError> {
+    fn sinks_of(&self, scene: &ServiceLaunch) -> Result<Sinks, ProjectError> {
         let create = |name: &str| self.directory.create_file(name).map_err(ProjectError::Evidence);
         Ok(Sinks { log: create(&scene.names.log.name)?, frames: create(&scene.names.frames.name)? })
     }
@@ -144,17 +151,17 @@ impl Performer<'_, '_> {
     /// Returns why the start of a service should be abandoned. The end of a service is noticed separately, by its own health
     /// check.
     fn stop_request(&self) -> Option<StopReason> {
-        let is_heeded = |reason: &StopReason| heeded(ActionPhase::Prerequisite).contains(reason);
-        self.course.request.control.requested().filter(is_heeded)
+        let is_heeded = |reason: &StopReason| stop_reasons_for(ActionPhase::Prerequisite).contains(reason);
+        self.context.request.control.requested().filter(is_heeded)
     }
 
-    fn look_at(&mut self, scene: &Scene, timeout: Duration, output: &OutputDirectory) -> Result<Health, ProjectError> {
+    fn look_at(&mut self, scene: &ServiceLaunch, timeout: Duration, output: &OutputDirectory) -> Result<Health, ProjectError> {
         let ready = &scene.service.ready;
         let is_stopped = || self.stop_request().is_some();
-        let look = Look { timeout, is_stopped: &is_stopped };
+        let look = HealthCheckBounds { timeout, is_stopped: &is_stopped };
         match ready {
-            ReadyCheck::Url(url) => Ok(look_at_url(url, &ready.addresses(), &look)),
-            ReadyCheck::Port(_) => Ok(look_at_port(&ready.addresses(), &look)),
+            ReadyCheck::Url(url) => Ok(check_url(url, &ready.addresses(), &look)),
+            ReadyCheck::Port(_) => Ok(check_port(&ready.addresses(), &look)),
             ReadyCheck::Command(command) => self.look_by_command(scene, command, timeout, output),
         }
     }
@@ -163,7 +170,7 @@ impl Performer<'_, '_> {
     /// becomes ready, and is not stored.
     fn look_by_command(
         &mut self,
-        scene: &Scene,
+        scene: &ServiceLaunch,
         command: &CommandLine,
         timeout: Duration,
         output: &OutputDirectory,
@@ -178,9 +185,9 @@ impl Performer<'_, '_> {
         let lost = |source| ProjectError::Descriptor { action: name.clone(), source };
         let sinks = Sinks { log: nothing().map_err(lost)?, frames: nothing().map_err(lost)? };
         let limits = ActionLimits { idle: None, output: Some(LOOK_OUTPUT), timeout, ..limits_of(&scene.action, timeout) };
-        let control = self.course.request.control;
-        let heeded = heeded(scene.action.phase);
-        match supervise(self.workspace.launcher()?, &request, &limits, sinks, control, heeded) {
+        let control = self.context.request.control;
+        let stop_reasons_for = stop_reasons_for(scene.action.phase);
+        match supervise(self.workspace.launcher()?, &request, &limits, sinks, control, stop_reasons_for) {
             Ok(ended) => Ok(tools::health_of_command(command, &ended).map_or(Health::Healthy, Health::Unhealthy)),
             // The command was not started. The next check starts a new launcher.
             Err(SuperviseError::LauncherGone) => Ok(Health::Unhealthy("the launcher was gone".to_owned())),
@@ -190,13 +197,13 @@ impl Performer<'_, '_> {
 
     fn judge_service(
         &mut self,
-        scene: &Scene,
-        ended: Ended,
+        scene: &ServiceLaunch,
+        ended: EndedAction,
         life: &ServiceLife,
         ready_after: Option<DurationMs>,
         sandbox: Option<&Sandbox>,
     ) -> Result<ActionResult, ProjectError> {
-        let Scene { action, service, names, environment, program, waited } = scene;
+        let ServiceLaunch { action, service, names, environment, program, waited } = scene;
         let captured = &ended.captured;
         let port = service.ready.port().or_else(|| tools::port_in_use(&captured.stdout, &captured.stderr));
         // The service has ended, so another process holds its port now.
@@ -210,15 +217,15 @@ impl Performer<'_, '_> {
                 report: &ToolReport::NotRequested,
                 coverage: &ToolReport::NotRequested,
                 report_channel: None,
-                project_root: &self.course.request.scope.root,
+                project_root: &self.context.request.scope.root,
                 survivors: ended.survivors.len(),
             },
             service,
             life,
             held: holders.as_ref().map(|(port, holders)| (*port, &holders[..])),
         });
-        let allowed = Allowed { timeout: action.timeout, of_the_run: None };
-        let judgement = self.classify(action, &ended, &interpretation, allowed);
+        let time_budget = TimeBudget { timeout: action.timeout, of_the_run: None };
+        let judgement = self.classify(action, &ended, &interpretation, time_budget);
         let mut files = self.keep_streams(action, &ended, names)?;
         files.extend(self.keep_records(
             action,
@@ -231,7 +238,7 @@ impl Performer<'_, '_> {
         self.directory.begin_sync();
         let has_served = judgement.classification.category == ResultType::Success;
         let notes = if has_served { Vec::new() } else { self.hints(action, &ended, environment, sandbox) };
-        let observed = if has_served { Observed::Nothing } else { observed(service, life, &ended, port) };
+        let observed = if has_served { Observation::Nothing } else { observed(service, life, &ended, port) };
         let code = judgement.classification.code;
         let executed = ExecutedAction { observed, ready_after, ..ExecutedAction::new(ended, interpretation, judgement) };
         let environment_names: BTreeSet<_> =
@@ -248,25 +255,25 @@ impl Performer<'_, '_> {
 }
 
 /// Returns the observations of a service that failed; none if it was stopped because the run was stopped.
-fn observed(service: &Service, life: &ServiceLife, ended: &Ended, port: Option<u16>) -> Observed {
+fn observed(service: &Service, life: &ServiceLife, ended: &EndedAction, port: Option<u16>) -> Observation {
     let target = match &service.ready {
         ReadyCheck::Url(url) => url.as_str().to_owned(),
         ReadyCheck::Port(port) => format!("port {port}"),
         ReadyCheck::Command(command) => command.display.clone(),
     };
-    let seen = |result, detail: &str| HealthSeen { target, result, detail: Some(detail.to_owned()), duration: None };
+    let seen = |result, detail: &str| HealthObservation { target, result, detail: Some(detail.to_owned()), duration: None };
     let health = match (life, &ended.end) {
         (_, ActionEnd::NotStarted(_)) => seen(HealthResult::NotAttempted, "it was not started"),
         (ServiceLife::NotReady(why), _) => {
-            HealthSeen { duration: Some(service.timeout.into()), ..seen(HealthResult::Timeout, why) }
+            HealthObservation { duration: Some(service.timeout.into()), ..seen(HealthResult::Timeout, why) }
         }
         (ServiceLife::EndedBefore, _) => seen(HealthResult::Unhealthy, "it ended before it was ready"),
         (ServiceLife::Ready, _) => seen(HealthResult::Unhealthy, "it ended after it had been ready"),
-        (ServiceLife::Stopped(_), _) => return Observed::Nothing,
+        (ServiceLife::Stopped(_), _) => return Observation::Nothing,
     };
     let port = match &ended.end {
         ActionEnd::NotStarted(SpawnFailure::PortHeld { port, holders }) => {
-            Some(PortSeen { port: *port, holders: holders.clone() })
+            Some(PortObservation { port: *port, holders: holders.clone() })
         }
         // The service has ended, so another process listens now.
         ActionEnd::Exited { .. }
@@ -274,13 +281,13 @@ fn observed(service: &Service, life: &ServiceLife, ended: &Ended, port: Option<u
         | ActionEnd::TimedOut { .. }
         | ActionEnd::Stopped { .. }
         | ActionEnd::NotStarted(_)
-        | ActionEnd::Lost { .. } => port.map(|port| PortSeen { port, holders: read_port_holders(port) }),
+        | ActionEnd::Lost { .. } => port.map(|port| PortObservation { port, holders: read_port_holders(port) }),
     };
-    Observed::Service(ServiceSeen { timeout: service.timeout, duration: ended.duration, health, port })
+    Observation::Service(ServiceObservation { timeout: service.timeout, duration: ended.duration, health, port })
 }
 
-fn over(performed: ActionResult) -> Started {
-    Started::Over(Box::new(performed))
+fn over(performed: ActionResult) -> ServiceStart {
+    ServiceStart::Over(Box::new(performed))
 }
 
 fn is_late(begun: Monotonic, service: &Service) -> bool {
@@ -291,7 +298,7 @@ fn is_late(begun: Monotonic, service: &Service) -> bool {
 fn held_port(service: &Service) -> Option<SpawnFailure> {
     let port = service.ready.port()?;
     let holders = read_port_holders(port);
-    let look = Look { timeout: FIRST_LOOK, is_stopped: &|| false };
-    let is_held = !holders.is_empty() || look_at_port(&service.ready.addresses(), &look) == Health::Healthy;
+    let look = HealthCheckBounds { timeout: FIRST_LOOK, is_stopped: &|| false };
+    let is_held = !holders.is_empty() || check_port(&service.ready.addresses(), &look) == Health::Healthy;
     is_held.then_some(SpawnFailure::PortHeld { port, holders })
 }

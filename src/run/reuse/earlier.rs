@@ -6,7 +6,7 @@ use crate::project::RunRequest;
 use crate::project::Workspace;
 use crate::report::{ReusedAction, parse_with_hash};
 use crate::run::reuse::inputs::RelevantTree;
-use crate::run::reuse::{Wanted, entry_to_reuse, judgement_of};
+use crate::run::reuse::{ReuseCriteria, entry_to_reuse, judgement_from_entry};
 use crate::store::IndexedRun;
 
 impl Workspace {
@@ -30,7 +30,7 @@ impl Workspace {
             RelevantTree::Whole(tree) => Some(tree),
             RelevantTree::Files(_) => None,
         };
-        let wanted = Wanted { check: (action.id.as_str(), &action.name), environment, tree };
+        let wanted = ReuseCriteria { check: (action.id.as_str(), &action.name), environment, tree };
         let found = self.intact_verdict(request, &run, &wanted);
         if let Err(why) = &found {
             tracing::warn!("the verdict of {} on `{}` is not reused: {why}", run.run_id, action.name);
@@ -38,7 +38,12 @@ impl Workspace {
         found.ok()
     }
 
-    fn intact_verdict(&self, request: &RunRequest<'_>, run: &IndexedRun, wanted: &Wanted<'_>) -> Result<ReusedAction, String> {
+    fn intact_verdict(
+        &self,
+        request: &RunRequest<'_>,
+        run: &IndexedRun,
+        wanted: &ReuseCriteria<'_>,
+    ) -> Result<ReusedAction, String> {
         let (project, task) = (&request.scope.project, &request.plan.task);
         let bytes = evidence::read_report(&self.store, project, task, &run.run_id).map_err(|error| error.to_string())?;
         let (report, report_hash) = parse_with_hash(&bytes).map_err(|error| error.to_string())?;
@@ -49,7 +54,7 @@ impl Workspace {
             return Err("its report is another run's".to_owned());
         }
         let entry = entry_to_reuse(&report, wanted).map_err(|refusal| refusal.to_string())?;
-        let judgement = judgement_of(entry).ok_or("its entry does not say what the check was judged to be")?;
+        let judgement = judgement_from_entry(entry).ok_or("its entry does not say what the check was judged to be")?;
         let own = |file: &&EvidenceFile| file.action_id.as_deref() == Some(entry.action_id.as_str());
         let files: Vec<_> = report.evidence_files.iter().filter(own).cloned().collect();
         let is_changed = |file: &&EvidenceFile| !evidence::is_intact(&self.store, project, task, &run.run_id, file);

@@ -8,8 +8,8 @@ use sha2::{Digest as _, Sha256};
 
 use crate::config::{HomeAccess, SandboxMode, SandboxSettings};
 use crate::model::{Digest, EntryKind, IdentityWriter, IsolationLevel, TreeDigest, TreeIssueKind};
-use crate::project::is_hit;
-use crate::project::{Surveyed, is_pinned};
+use crate::project::path_filter;
+use crate::project::{SurveyedEnvironment, is_pinned};
 use crate::report::GENERATED_BY;
 use crate::tree::TreeIndex;
 
@@ -44,7 +44,7 @@ pub(crate) enum RelevantTree {
 /// The inputs of a run's checks, by name, and the environment.
 pub(crate) struct ReusableInputs {
     /// The environment before the first check.
-    pub(crate) surveyed: Surveyed,
+    pub(crate) surveyed: SurveyedEnvironment,
     /// The digests for the checks whose results may be reused, in this run or a later one.
     pub(crate) of_checks: BTreeMap<String, (Digest, RelevantTree)>,
 }
@@ -92,7 +92,7 @@ pub(crate) fn relevant_tree(index: &TreeIndex, paths: &[String]) -> Option<Relev
     }
     let mut hasher = Sha256::new();
     let mut is_any_named = false;
-    let hits = is_hit(paths);
+    let hits = path_filter(paths);
     for entry in index.entries().filter(|entry| entry.kind != EntryKind::Directory) {
         let name = entry.path.as_bytes().rsplit(|byte| *byte == b'/').next().unwrap_or_default();
         let is_named = hits(&entry.path);

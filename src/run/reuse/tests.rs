@@ -51,8 +51,8 @@ fn report() -> ExecutionReportV2 {
     report
 }
 
-fn wanted() -> Wanted<'static> {
-    Wanted { check: CHECK, environment: environment(), tree: Some(tree()) }
+fn wanted() -> ReuseCriteria<'static> {
+    ReuseCriteria { check: CHECK, environment: environment(), tree: Some(tree()) }
 }
 
 fn refusal(change: impl FnOnce(&mut ExecutionReportV2)) -> Option<ReuseRefusal> {
@@ -67,7 +67,7 @@ fn refusal_of_entry(change: impl FnOnce(&mut ActionResultV2)) -> Option<ReuseRef
 
 #[test]
 fn whoever_asks_for_a_run_gets_one_unless_the_setting_says_always() {
-    use Asked::{AnAttempt, SomethingParticular, TheTree};
+    use RunPurpose::{AnAttempt, SomethingParticular, TheTree};
     use TriggerKind::{Moved, Request, Save, Start, Wait};
     for (asked, trigger, watch, always) in [
         (TheTree, Start, true, true),
@@ -82,9 +82,13 @@ fn whoever_asks_for_a_run_gets_one_unless_the_setting_says_always() {
         (AnAttempt, Start, false, false),
         (AnAttempt, Request, false, false),
     ] {
-        let occasion = Occasion { trigger, asked };
-        assert!(!is_occasion(Reuse::Off, occasion), "{occasion:?}");
-        assert_eq!((is_occasion(Reuse::Watch, occasion), is_occasion(Reuse::Always, occasion)), (watch, always), "{occasion:?}");
+        let reuse_context = ReuseContext { trigger, asked };
+        assert!(!may_reuse(Reuse::Off, reuse_context), "{reuse_context:?}");
+        assert_eq!(
+            (may_reuse(Reuse::Watch, reuse_context), may_reuse(Reuse::Always, reuse_context)),
+            (watch, always),
+            "{reuse_context:?}"
+        );
     }
 }
 
@@ -93,12 +97,12 @@ fn an_earlier_verdict_stands_for_the_check_whatever_it_says() {
     assert_eq!(refusal(|_| {}), None);
     let report = report();
     let entry = entry_to_reuse(&report, &wanted()).expect("nothing speaks against it");
-    let outcome = judgement_of(entry).expect("it has one");
+    let outcome = judgement_from_entry(entry).expect("it has one");
     assert_eq!((outcome.classification.category, outcome.blocking), (ResultType::ExecutionError, Blocking::Blocks));
     let mut passed = self::report();
     passed.step_execution.results[0].blocking = Some(false);
     let entry = entry_to_reuse(&passed, &wanted()).expect("nothing speaks against it");
-    assert_eq!(judgement_of(entry).map(|outcome| outcome.blocking), Some(Blocking::Allowed));
+    assert_eq!(judgement_from_entry(entry).map(|outcome| outcome.blocking), Some(Blocking::Allowed));
 }
 
 #[test]
@@ -125,7 +129,7 @@ fn another_tree_or_environment_is_refused_and_so_is_one_that_is_not_known() {
     assert_eq!(refusal(|report| report.environment = None), Some(ReuseRefusal::OtherEnvironment));
     let mut of_other_tree = report();
     of_other_tree.tree = None;
-    let by_files = Wanted { tree: None, ..wanted() };
+    let by_files = ReuseCriteria { tree: None, ..wanted() };
     assert!(entry_to_reuse(&of_other_tree, &by_files).is_ok(), "a check with `paths` does not depend on the rest of the tree");
 }
 

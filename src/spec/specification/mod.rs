@@ -36,5 +36,5 @@ pub use raw::{
     RawValidateResults, RawValidationCriteria, RawValidationPolicy, RawValidationType, RawWorkflowPrerequisite,
     RawWorkflowPrerequisiteType,
 };
-pub use read::{Reading, SPECIFICATION_SUFFIX, Specification, Surroundings, read_specification};
+pub use read::{SPECIFICATION_SUFFIX, Specification, SpecificationContext, SpecificationReading, read_specification};
 pub use schema::SCHEMA_TEXT;

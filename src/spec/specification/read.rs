@@ -29,7 +29,7 @@ const PLACEHOLDER: &str = "PLACEHOLDER";
 
 /// The project to which a specification belongs.
 #[derive(Debug, Clone, Copy)]
-pub struct Surroundings<'s> {
+pub struct SpecificationContext<'s> {
     /// The path of the project's root.
     pub project_root: &'s Path,
 }
@@ -45,7 +45,7 @@ pub struct Specification {
 
 /// The result of reading a specification.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Reading {
+pub struct SpecificationReading {
     /// The specification; `None` if there is a hard fault.
     pub specification: Option<Specification>,
     /// The sorted keys of `tasks`, even of a specification with hard faults.
@@ -56,7 +56,7 @@ pub struct Reading {
     pub invalid: Vec<InvalidAction>,
 }
 
-impl Reading {
+impl SpecificationReading {
     fn nothing(fault: Problem) -> Self {
         Self { specification: None, tasks: Vec::new(), faults: vec![fault], invalid: Vec::new() }
     }
@@ -71,14 +71,14 @@ struct Text<'t> {
 }
 
 /// Reads the text of a specification. Faults refer to the file as `file`.
-pub fn read_specification(text: &str, file: &str, surroundings: Surroundings<'_>) -> Reading {
+pub fn read_specification(text: &str, file: &str, surroundings: SpecificationContext<'_>) -> SpecificationReading {
     let mut document = match parse(text, file) {
         Ok(document) => document,
-        Err(fault) => return Reading::nothing(*fault),
+        Err(fault) => return SpecificationReading::nothing(*fault),
     };
     let text = Text { file, text, places: scan(text), lines: LineIndex::new(text) };
     if document.get(OLD_FAMILY).is_some() {
-        return Reading::nothing(text.old_family());
+        return SpecificationReading::nothing(text.old_family());
     }
     let tasks = document.get("tasks").and_then(Value::as_object).into_iter().flat_map(|tasks| tasks.keys().cloned()).collect();
     let mut faults = text.duplicates();
@@ -111,7 +111,7 @@ pub fn read_specification(text: &str, file: &str, surroundings: Surroundings<'_>
     let runs = !faults.iter().any(Problem::is_hard);
     let specification = raw.filter(|_| runs).map(|raw| Specification { file: file.to_owned(), raw });
     let invalid = invalid_actions(&document, &faults);
-    Reading { specification, tasks, faults, invalid }
+    SpecificationReading { specification, tasks, faults, invalid }
 }
 
 fn parse(text: &str, file: &str) -> Result<Value, Box<Problem>> {

@@ -13,13 +13,13 @@ use serde_json::{Value, json};
 
 use crate::model::{BrokenRule, Gravity, Problem, TextPosition};
 use crate::report::SpecificationErrorV2;
-use crate::spec::specification::{LINTS, Reading, Surroundings, read_specification};
+use crate::spec::specification::{LINTS, SpecificationContext, SpecificationReading, read_specification};
 
 /// A specification that has only a few soft faults.
 const ROUNDING: &str = include_str!("../../../fixtures/specifications/rounding.json");
 
-fn read(text: &str) -> Reading {
-    read_specification(text, "a.json", Surroundings { project_root: Path::new("/srv/billing-core") })
+fn read(text: &str) -> SpecificationReading {
+    read_specification(text, "a.json", SpecificationContext { project_root: Path::new("/srv/billing-core") })
 }
 
 fn said(faults: &[Problem]) -> String {
@@ -57,7 +57,7 @@ fn reasons() -> String {
     let mut reasons = String::new();
     for name in names {
         let text = fs::read_to_string(fixtures().join(&name)).expect("a fixture is text");
-        let reading = read_specification(&text, &name, Surroundings { project_root: Path::new("/srv/billing-core") });
+        let reading = read_specification(&text, &name, SpecificationContext { project_root: Path::new("/srv/billing-core") });
         let verdict = if reading.specification.is_some() { "runs" } else { "is refused" };
         reasons.push_str(&format!("{name} {verdict}\n"));
         for fault in &reading.faults {

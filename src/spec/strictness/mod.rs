@@ -6,9 +6,9 @@
 
 use crate::model::{BrokenRule, Gravity, Problem, Tool};
 use crate::spec::recognised::recognised;
-use crate::spec::specification::{RawAction, RawParameters, Reading, STRICTNESS_UNCHECKED, Specification, below};
+use crate::spec::specification::{RawAction, RawParameters, STRICTNESS_UNCHECKED, Specification, SpecificationReading, below};
 use crate::spec::task::plain_command;
-use crate::tools::{ProjectFiles, Strictness, StrictnessRead, StrictnessReader, call_of, strictness_reader};
+use crate::tools::{ProjectFiles, Strictness, StrictnessRead, StrictnessReader, find_arguments, strictness_reader};
 
 /// The code of the fault that a setting differs from the project's configuration.
 const STRICTNESS_DIFFERS: &str = "STRICTNESS_DIFFERS";
@@ -21,16 +21,16 @@ struct Checker {
 }
 
 /// Compares the strictness settings of a specification with the project's files.
-pub fn hold_to_project(reading: Reading, files: &dyn ProjectFiles) -> Reading {
-    let Reading { specification, tasks, faults, invalid } = reading;
-    let Some(specification) = specification else { return Reading { specification, tasks, faults, invalid } };
+pub fn compare_with_project(reading: SpecificationReading, files: &dyn ProjectFiles) -> SpecificationReading {
+    let SpecificationReading { specification, tasks, faults, invalid } = reading;
+    let Some(specification) = specification else { return SpecificationReading { specification, tasks, faults, invalid } };
     let compare = |fault: Problem| match fault.code() {
         STRICTNESS_UNCHECKED => compared(fault, &specification, files),
         _ => Some(fault),
     };
     let faults: Vec<_> = faults.into_iter().filter_map(compare).collect();
     let runs = !faults.iter().any(Problem::is_hard);
-    Reading { specification: Some(specification).filter(|_| runs), tasks, faults, invalid }
+    SpecificationReading { specification: Some(specification).filter(|_| runs), tasks, faults, invalid }
 }
 
 /// Returns the note about a setting after the comparison; `None` if the setting and the project agree.
@@ -106,7 +106,7 @@ fn look(specification: &Specification, files: &dyn ProjectFiles, checker: Checke
     if !is_it {
         return None;
     }
-    let Some(call) = call_of(&line, files, &directory, tool.word()) else {
+    let Some(call) = find_arguments(&line, files, &directory, tool.word()) else {
         return Some(Err(format!("how {} calls {} is not to be seen", step.action_id, tool.word())));
     };
     Some((checker.reader.read)(files, &directory, &call))

@@ -4,26 +4,26 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::spec::specification::{Reading, Surroundings, read_specification};
-use crate::spec::strictness::hold_to_project;
+use crate::spec::specification::{SpecificationContext, SpecificationReading, read_specification};
+use crate::spec::strictness::compare_with_project;
 use crate::tools::FakeFiles;
 
 const ROUNDING: &str = include_str!("../../../fixtures/specifications/rounding.json");
 const POLICY: &str = "/globalConfiguration/validationPolicy/typeChecking/tools";
 
 /// Reads the sample specification with `command` in `web` as its second step and with this policy for a type checker.
-fn read(tool: &str, policy: Value, command: &str, files: &FakeFiles) -> Reading {
+fn read(tool: &str, policy: Value, command: &str, files: &FakeFiles) -> SpecificationReading {
     let mut document: Value = serde_json::from_str(ROUNDING).expect("it is JSON");
     document["tasks"]["T117"]["testExecution"]["steps"][1]["parameters"]["command"] = json!(command);
     let tools = document.pointer_mut(POLICY).and_then(Value::as_object_mut).expect("it has a policy");
     tools.clear();
     tools.insert(tool.to_owned(), policy);
-    let project = Surroundings { project_root: Path::new("/srv/copy") };
-    hold_to_project(read_specification(&document.to_string(), "a.json", project), files)
+    let project = SpecificationContext { project_root: Path::new("/srv/copy") };
+    compare_with_project(read_specification(&document.to_string(), "a.json", project), files)
 }
 
 /// Returns the faults about strictness: code, key and message.
-fn said(reading: &Reading) -> Vec<String> {
+fn said(reading: &SpecificationReading) -> Vec<String> {
     let faults = reading.faults.iter().filter(|fault| fault.code().starts_with("STRICTNESS"));
     let line = |fault: &crate::model::Problem| {
         let key = fault.pointer.rsplit('/').next().unwrap_or_default();
@@ -44,8 +44,8 @@ fn c24_a_step_is_of_the_tool_that_it_names() {
         let tools = document.pointer_mut(POLICY).and_then(Value::as_object_mut).expect("it has a policy");
         tools.clear();
         tools.insert("typescript".to_owned(), json!({ "strictMode": true }));
-        let project = Surroundings { project_root: Path::new("/srv/copy") };
-        let reading = hold_to_project(read_specification(&document.to_string(), "a.json", project), &files);
+        let project = SpecificationContext { project_root: Path::new("/srv/copy") };
+        let reading = compare_with_project(read_specification(&document.to_string(), "a.json", project), &files);
         let is_looked_at = said(&reading).iter().any(|line| line.contains("not to be seen"));
         assert_eq!(is_looked_at, expected, "{named}: {:?}", said(&reading));
     }
@@ -210,8 +210,8 @@ fn c24_several_calls_or_one_in_another_directory_are_not_to_be_seen() {
         let tools = document.pointer_mut(POLICY).and_then(Value::as_object_mut).expect("it has a policy");
         tools.clear();
         tools.insert("typescript".to_owned(), json!({ "strictMode": true }));
-        let project = Surroundings { project_root: Path::new("/srv/copy") };
-        let reading = hold_to_project(read_specification(&document.to_string(), "a.json", project), &files);
+        let project = SpecificationContext { project_root: Path::new("/srv/copy") };
+        let reading = compare_with_project(read_specification(&document.to_string(), "a.json", project), &files);
         let expected = if is_seen { Vec::new() } else { vec![true] };
         let unseen: Vec<bool> =
             said(&reading).iter().map(|line| line.ends_with("how STEP.2 calls tsc is not to be seen")).collect();

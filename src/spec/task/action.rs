@@ -9,7 +9,7 @@ use crate::spec::action::plain_action;
 use crate::spec::recognised::recognised;
 use crate::spec::review::review;
 use crate::spec::specification::{ROOT_WORD, RawAction, RawEvidenceCapture, RawParameters};
-use crate::spec::task::kind::{Done, custom_script, file_validation, http_request, merged, terminal_command};
+use crate::spec::task::kind::{ResolvedAction, custom_script, file_validation, http_request, merged, terminal_command};
 use crate::spec::task::policy::task_policy;
 use crate::spec::task::server::{as_service, service};
 use crate::spec::task::{Resolver, action_id};
@@ -32,7 +32,7 @@ struct Taken {
 
 impl Resolver<'_> {
     pub(super) fn action(&mut self, phase: ActionPhase, number: usize, raw: &RawAction) -> Action {
-        let Done { kind, command } = self.done(raw);
+        let ResolvedAction { kind, command } = self.done(raw);
         let kind = self.review(raw).unwrap_or(kind);
         let directory = self.directory(raw);
         let name = self.name(&raw.description, &raw.action_id);
@@ -61,7 +61,7 @@ impl Resolver<'_> {
         }
     }
 
-    fn done(&self, raw: &RawAction) -> Done {
+    fn done(&self, raw: &RawAction) -> ResolvedAction {
         let settings = &self.specification.raw.execution_engine.executor_configurations;
         match &raw.parameters {
             RawParameters::TerminalCommand(command) => {

@@ -13,7 +13,7 @@ use crate::spec::specification::{
 use crate::tools::command_text;
 
 /// What an action does, and its command.
-pub(super) struct Done {
+pub(super) struct ResolvedAction {
     pub(super) kind: ActionKind,
     pub(super) command: CommandLine,
 }
@@ -29,7 +29,7 @@ pub(in crate::spec) fn plain_command(raw: &RawTerminalCommandParameters, argv: O
 }
 
 /// Returns a command: the given `argv`, or a script if the command names a shell (E9), or the text split into words.
-pub(super) fn terminal_command(raw: &RawTerminalCommandParameters, argv: Option<Vec<String>>) -> Done {
+pub(super) fn terminal_command(raw: &RawTerminalCommandParameters, argv: Option<Vec<String>>) -> ResolvedAction {
     let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
     let script = raw.command.as_str();
     let argv = match (argv, raw.shell) {
@@ -41,11 +41,11 @@ pub(super) fn terminal_command(raw: &RawTerminalCommandParameters, argv: Option<
         (None, Some(RawShell::Powershell | RawShell::Cmd)) => unreachable!("the lint refuses shells of other systems"),
     };
     let command = CommandLine { argv, display: script.trim().to_owned(), shell: raw.shell.is_some() };
-    Done { kind: ActionKind::Command, command }
+    ResolvedAction { kind: ActionKind::Command, command }
 }
 
 /// Returns the call of a script. `path` must be inside the project.
-pub(super) fn custom_script(raw: &RawCustomScriptParameters, path: String, arguments: Vec<String>) -> Done {
+pub(super) fn custom_script(raw: &RawCustomScriptParameters, path: String, arguments: Vec<String>) -> ResolvedAction {
     let interpreter = match raw.interpreter {
         RawInterpreter::Node => "node",
         RawInterpreter::Python => "python",
@@ -61,11 +61,11 @@ pub(super) fn custom_script(raw: &RawCustomScriptParameters, path: String, argum
     let argv: Vec<String> = [interpreter.to_owned(), path].into_iter().chain(arguments.iter().cloned()).collect();
     let command = CommandLine { display: command_text(&argv), argv, shell: false };
     let script = Script { interpreter: interpreter.to_owned(), script: raw.script_path.clone(), arguments };
-    Done { kind: ActionKind::CustomScript(script), command }
+    ResolvedAction { kind: ActionKind::CustomScript(script), command }
 }
 
 /// Returns a file validation. `path` must be inside the project.
-pub(super) fn file_validation(raw: &RawFileValidationParameters, path: String) -> Done {
+pub(super) fn file_validation(raw: &RawFileValidationParameters, path: String) -> ResolvedAction {
     const LINTED: &str = "the lint refuses a look without what it compares with";
     let check = match raw.validation_type {
         RawValidationType::Exists => FileCheck::Exists,
@@ -80,11 +80,11 @@ pub(super) fn file_validation(raw: &RawFileValidationParameters, path: String) -
         RawValidationType::SizeCheck => FileCheck::SizeCheck { minimum: raw.min_size, maximum: raw.max_size },
     };
     let display = format!("looks at {path} ({})", check.word());
-    Done { kind: ActionKind::FileValidation(FileValidation { path, check }), command: without_words(display) }
+    ResolvedAction { kind: ActionKind::FileValidation(FileValidation { path, check }), command: without_words(display) }
 }
 
 /// Returns a request, with the settings for requests.
-pub(super) fn http_request(raw: &RawHttpRequestParameters, settings: Option<&RawHttpRequestConfig>) -> Done {
+pub(super) fn http_request(raw: &RawHttpRequestParameters, settings: Option<&RawHttpRequestConfig>) -> ResolvedAction {
     let request = HttpRequest {
         url: raw.url.clone(),
         method: raw.method,
@@ -96,7 +96,7 @@ pub(super) fn http_request(raw: &RawHttpRequestParameters, settings: Option<&Raw
         validate_ssl: settings.and_then(|settings| settings.validate_ssl) != Some(false),
     };
     let command = without_words(request.shown());
-    Done { kind: ActionKind::HttpRequest(Box::new(request)), command }
+    ResolvedAction { kind: ActionKind::HttpRequest(Box::new(request)), command }
 }
 
 /// Combines the variables of all actions with an action's own, which override them.

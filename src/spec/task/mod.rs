@@ -24,7 +24,7 @@ use crate::model::{
     Action, ActionId, ActionPhase, ApprovalTerms, Plan, PlanNote, PlanOrigin, Problem, SpecificationSource, TaskId,
 };
 use crate::spec::review::hold_behind_reviews;
-use crate::spec::specification::{RawAction, RawTask, SUITE_TIMEOUT, Specification, Surroundings, below};
+use crate::spec::specification::{RawAction, RawTask, SUITE_TIMEOUT, Specification, SpecificationContext, below};
 use crate::spec::task::criteria::criteria;
 use crate::spec::task::debt::debt;
 use crate::spec::task::policy::strictness_terms;
@@ -32,9 +32,9 @@ use crate::tools::ProjectFiles;
 
 /// The project of a task.
 #[derive(Clone, Copy)]
-pub struct TaskSurroundings<'s> {
+pub struct TaskContext<'s> {
     /// The location of the project.
-    pub project: Surroundings<'s>,
+    pub project: SpecificationContext<'s>,
     pub files: &'s dyn ProjectFiles,
     /// The project's settings: limits and policies for which the specification has no value. The checks, prerequisites and
     /// cleanups in it belong to the task `default` only.
@@ -43,12 +43,7 @@ pub struct TaskSurroundings<'s> {
 
 /// Makes the plan of a task; `None` if the specification has no such task. `faults` are all faults of the specification: the soft
 /// ones about this task or about all tasks become notes of the plan.
-pub fn resolve_task(
-    specification: &Specification,
-    task: &TaskId,
-    faults: &[Problem],
-    around: TaskSurroundings<'_>,
-) -> Option<Plan> {
+pub fn resolve_task(specification: &Specification, task: &TaskId, faults: &[Problem], around: TaskContext<'_>) -> Option<Plan> {
     let raw = specification.raw.tasks.get(task.as_str())?;
     let notes = faults.iter().filter(|fault| is_about(fault, task)).map(note).collect();
     let mut resolver = Resolver { specification, task: raw, around, notes, described: described(raw) };
@@ -59,7 +54,7 @@ pub fn resolve_task(
 struct Resolver<'s> {
     specification: &'s Specification,
     task: &'s RawTask,
-    around: TaskSurroundings<'s>,
+    around: TaskContext<'s>,
     notes: Vec<PlanNote>,
     /// The number of actions with the same description, by the description's words.
     described: BTreeMap<Vec<&'s str>, usize>,

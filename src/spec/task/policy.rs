@@ -72,7 +72,7 @@ fn said(policy: &RawValidationPolicy, tool: Tool, category: PolicyCategory) -> S
                 key: tool.report_name(),
                 enabled: lint.and_then(|lint| lint.enabled),
                 block_on: lint.and_then(|lint| lint.block_on),
-                strategy: linting.strategy.map(of_linting),
+                strategy: linting.strategy.map(block_on_from_linting),
                 lint,
             }
         }
@@ -82,14 +82,14 @@ fn said(policy: &RawValidationPolicy, tool: Tool, category: PolicyCategory) -> S
             Said {
                 key: tool.report_name(),
                 enabled: types.and_then(|types| types.enabled),
-                block_on: types.and_then(|types| types.block_on).map(of_type_check),
-                strategy: checking.strategy.map(of_type_checking),
+                block_on: types.and_then(|types| types.block_on).map(block_on_from_type_check),
+                strategy: checking.strategy.map(block_on_from_type_checking),
                 lint: None,
             }
         }
         PolicyCategory::Compilation => {
             let strategy = policy.compilation.as_ref().and_then(|compilation| compilation.strategy);
-            Said { strategy: strategy.map(of_compilation), ..Said::default() }
+            Said { strategy: strategy.map(block_on_from_compilation), ..Said::default() }
         }
     }
 }
@@ -102,7 +102,7 @@ fn category_key(category: PolicyCategory) -> &'static str {
     }
 }
 
-fn of_linting(raw: RawLintingStrategy) -> BlockOn {
+fn block_on_from_linting(raw: RawLintingStrategy) -> BlockOn {
     match raw {
         RawLintingStrategy::BlockOnErrorsAlways => BlockOn::ErrorsAlways,
         RawLintingStrategy::BlockOnErrorsOnly => BlockOn::ErrorsOnly,
@@ -112,7 +112,7 @@ fn of_linting(raw: RawLintingStrategy) -> BlockOn {
     }
 }
 
-fn of_type_check(raw: RawTypeCheckBlockOn) -> BlockOn {
+fn block_on_from_type_check(raw: RawTypeCheckBlockOn) -> BlockOn {
     match raw {
         RawTypeCheckBlockOn::ErrorsAlways => BlockOn::ErrorsAlways,
         RawTypeCheckBlockOn::ErrorsOnly => BlockOn::ErrorsOnly,
@@ -121,7 +121,7 @@ fn of_type_check(raw: RawTypeCheckBlockOn) -> BlockOn {
     }
 }
 
-fn of_type_checking(raw: RawTypeCheckingStrategy) -> BlockOn {
+fn block_on_from_type_checking(raw: RawTypeCheckingStrategy) -> BlockOn {
     match raw {
         RawTypeCheckingStrategy::BlockOnErrorsAlways => BlockOn::ErrorsAlways,
         RawTypeCheckingStrategy::BlockOnErrorsOnly => BlockOn::ErrorsOnly,
@@ -130,7 +130,7 @@ fn of_type_checking(raw: RawTypeCheckingStrategy) -> BlockOn {
     }
 }
 
-fn of_compilation(raw: RawCompilationStrategy) -> BlockOn {
+fn block_on_from_compilation(raw: RawCompilationStrategy) -> BlockOn {
     match raw {
         RawCompilationStrategy::BlockOnErrorsAlways => BlockOn::ErrorsAlways,
         RawCompilationStrategy::Never => BlockOn::Never,

@@ -32,7 +32,7 @@ impl Resolver<'_> {
         let plain = self.of_the_file(SERVER, 1, "development server", command);
         let description = format!("goes on while the steps run: `{}`", plain.command.display);
         let started = Action { directory: self.path(directory).into(), description, ..plain };
-        Some(as_service(started, of_dev_server(server)))
+        Some(as_service(started, from_dev_server(server)))
     }
 
     /// Returns the checks of the workflow. A prerequisite without a command is left out; the lint notes it.
@@ -89,7 +89,7 @@ pub(super) fn service(ready: &RawReady, timeout: Option<u64>) -> Service {
     }
 }
 
-fn of_dev_server(server: &RawDevServer) -> Service {
+fn from_dev_server(server: &RawDevServer) -> Service {
     let url = server.health_check_url.as_deref().map(|url| ReadyCheck::Url(health_url(url)));
     Service {
         ready: url.or(server.port.map(ReadyCheck::Port)).expect("the lint refuses a server that is never known to be ready"),

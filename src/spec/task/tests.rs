@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 use crate::config::{self, Configuration};
 use crate::model::{OnSurvivors, Plan, PolicySource, TaskId, Tool};
 use crate::spec::plan_digest;
-use crate::spec::specification::{Surroundings, read_specification};
-use crate::spec::task::{TaskSurroundings, resolve_task};
+use crate::spec::specification::{SpecificationContext, read_specification};
+use crate::spec::task::{TaskContext, resolve_task};
 use crate::tools::FakeFiles;
 
 const ROUNDING: &str = include_str!("../../../fixtures/specifications/rounding.json");
@@ -45,12 +45,12 @@ fn planned(document: &Value) -> Plan {
 
 #[track_caller]
 fn planned_with(document: &Value, configuration: &Configuration) -> Plan {
-    let project = Surroundings { project_root: Path::new(ROOT) };
+    let project = SpecificationContext { project_root: Path::new(ROOT) };
     let reading = read_specification(&document.to_string(), "specs/T117-test-specification.json", project);
     let faults: Vec<_> = reading.faults.iter().map(ToString::to_string).collect();
     let specification = reading.specification.unwrap_or_else(|| panic!("{}", faults.join("\n")));
     let files = FakeFiles::of(&[("web/package.json", r#"{"scripts": {"lint": "eslint . --max-warnings 3"}}"#)]);
-    let around = TaskSurroundings { project, files: &files, configuration };
+    let around = TaskContext { project, files: &files, configuration };
     let task = TaskId::try_from("T117").expect("an id");
     resolve_task(&specification, &task, &reading.faults, around).expect("there is such a task")
 }
@@ -63,10 +63,10 @@ fn the_composed_task_becomes_a_plan() {
 
 #[test]
 fn a_task_that_is_not_there_has_no_plan() {
-    let project = Surroundings { project_root: Path::new(ROOT) };
+    let project = SpecificationContext { project_root: Path::new(ROOT) };
     let reading = read_specification(ROUNDING, "a.json", project);
     let (files, configuration) = (FakeFiles::default(), Configuration::default());
-    let around = TaskSurroundings { project, files: &files, configuration: &configuration };
+    let around = TaskContext { project, files: &files, configuration: &configuration };
     let task = TaskId::try_from("T118").expect("an id");
     assert_eq!(resolve_task(&reading.specification.expect("it runs"), &task, &reading.faults, around), None);
 }

@@ -1,6 +1,6 @@
 //! Counts a report: tests by how they ended, and files that went wrong as a whole.
 
-use crate::model::{Counts, TestOutcome};
+use crate::model::{TestCounts, TestOutcome};
 use crate::tools::ansi::strip;
 use crate::tools::node_tests::report::{Document, File};
 use crate::tools::places::Place;
@@ -28,7 +28,7 @@ pub(super) struct Tally {
     /// Files that failed although none of their tests did: they could not be loaded, or a hook threw.
     pub(super) broken: Vec<BrokenFile>,
     /// Counts over tests; a broken file is one failure, as pytest counts a module that cannot be collected.
-    pub(super) counts: Counts,
+    pub(super) counts: TestCounts,
     /// Whether the report's own numbers of tests and of failures are those of its list.
     pub(super) agrees: bool,
     /// Whether the tool calls it a success.
@@ -78,7 +78,7 @@ impl Tally {
         let count = |outcome| tally.tests.iter().filter(|test| test.outcome == outcome).count() as u64;
         let failed = count(TestOutcome::Failed);
         tally.agrees = (tally.total(), failed) == (document.num_total_tests, document.num_failed_tests);
-        tally.counts = Counts {
+        tally.counts = TestCounts {
             passed: count(TestOutcome::Passed),
             failed: failed + tally.broken.len() as u64,
             skipped: count(TestOutcome::Skipped),

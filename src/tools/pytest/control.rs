@@ -7,7 +7,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::model::{Action, ActionEnd, ControlSeen, Tool, ToolReport};
+use crate::model::{Action, ActionEnd, ControlObservation, Tool, ToolReport};
 use crate::tools::launchers::{Located, locate};
 use crate::tools::prepare::insert_options;
 use crate::tools::pytest::junit::{self, Document, Element, MarkKind};
@@ -74,7 +74,7 @@ pub fn prepare_control(action: &Action, directory: &Path, link: Option<&Path>, n
 }
 
 /// Says what a control came to.
-pub fn interpret_control(end: &ActionEnd, report: &ToolReport, nonce: &str) -> ControlSeen {
+pub fn interpret_control(end: &ActionEnd, report: &ToolReport, nonce: &str) -> ControlObservation {
     let ActionEnd::Exited { code } = end else {
         return not_held("the control did not end by itself, so nothing is known of the runner; see its log".to_owned());
     };
@@ -91,7 +91,7 @@ pub fn interpret_control(end: &ActionEnd, report: &ToolReport, nonce: &str) -> C
     }
 }
 
-fn judge(code: i32, document: &Document, nonce: &str) -> ControlSeen {
+fn judge(code: i32, document: &Document, nonce: &str) -> ControlObservation {
     let name = format!("test_{nonce}");
     let controls: Vec<&Element> = document.elements.iter().filter(|element| element.name == name).collect();
     if controls.is_empty() {
@@ -107,11 +107,11 @@ fn judge(code: i32, document: &Document, nonce: &str) -> ControlSeen {
             "tests that must fail have failed, and the exit code was {code}: something changes the exit status"
         ));
     }
-    ControlSeen { held: true, reason: format!("{} test(s) that must fail have failed", controls.len()) }
+    ControlObservation { held: true, reason: format!("{} test(s) that must fail have failed", controls.len()) }
 }
 
-fn not_held(reason: String) -> ControlSeen {
-    ControlSeen { held: false, reason }
+fn not_held(reason: String) -> ControlObservation {
+    ControlObservation { held: false, reason }
 }
 
 fn has_failed(element: &Element, nonce: &str) -> bool {
@@ -139,7 +139,7 @@ mod tests {
         ToolReport::Fresh(format!("<testsuites><testsuite tests=\"1\">{cases}</testsuite></testsuites>").into_bytes())
     }
 
-    fn seen(code: i32, cases: &str) -> ControlSeen {
+    fn seen(code: i32, cases: &str) -> ControlObservation {
         interpret_control(&ActionEnd::Exited { code }, &report(cases), NONCE)
     }
 

@@ -1,6 +1,6 @@
 //! Collects what was seen of a pytest run into the facts that the rules look at. Nothing is judged here.
 
-use crate::model::{Counts, Coverage, TestOutcome, ToolReport};
+use crate::model::{Coverage, TestCounts, TestOutcome, ToolReport};
 use crate::tools::interpret::Exited;
 use crate::tools::pytest::collected::selected;
 use crate::tools::pytest::coverage::{MeasuredCoverage, below_target_line, measured};
@@ -35,7 +35,7 @@ pub(super) struct Tally {
     /// The distinct tests, in order of appearance.
     pub(super) tests: Vec<Test>,
     /// Counts over them.
-    pub(super) counts: Counts,
+    pub(super) counts: TestCounts,
     /// What the suites claim.
     pub(super) claimed: u64,
     /// Tests that were running when the run was cut short.
@@ -161,7 +161,7 @@ impl Tally {
         }
         let tests: Vec<Test> = groups.into_iter().map(Test::of).collect();
         let count = |outcomes: &[TestOutcome]| tests.iter().filter(|test| outcomes.contains(&test.outcome)).count() as u64;
-        let counts = Counts {
+        let counts = TestCounts {
             passed: count(&[TestOutcome::Passed]),
             failed: count(&[TestOutcome::Failed, TestOutcome::Error]),
             skipped: count(&[TestOutcome::Skipped]),
@@ -171,7 +171,7 @@ impl Tally {
         let reruns = if elements > document.claimed { tests.iter().filter(repeats).count() as u64 } else { 0 };
         let tally = Self { counts, claimed: document.claimed, nameless: document.nameless, reruns, tests };
         // Tests that were only planned did not pass, although nothing in their elements says so.
-        if tally.is_plan_only() { Self { counts: Counts::default(), ..tally } } else { tally }
+        if tally.is_plan_only() { Self { counts: TestCounts::default(), ..tally } } else { tally }
     }
 
     /// Returns how many distinct tests there are.

@@ -6,7 +6,7 @@ use crate::verdict::criteria::seen::{SeenAction, SeenRun};
 
 /// The role of a condition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Role {
+pub(super) enum ConditionRole {
     /// The condition must be met.
     Success,
     /// The condition must not be triggered.
@@ -17,18 +17,20 @@ pub(super) enum Role {
 const SHOWN_CHARACTERS: usize = 200;
 
 /// Evaluates a condition. One that cannot be parsed is unknown; the specification's reader would have refused it.
-pub(super) fn judge_condition(condition: &TaskCondition, role: Role, actions: &[SeenAction<'_>]) -> JudgedCondition {
+pub(super) fn judge_condition(condition: &TaskCondition, role: ConditionRole, actions: &[SeenAction<'_>]) -> JudgedCondition {
     let run = SeenRun(actions);
     let judged =
         |decided, actual, unknown, reason| JudgedCondition { condition: condition.clone(), decided, actual, unknown, reason };
     let parsed = match Condition::parse(&condition.condition) {
         Ok(parsed) => parsed,
-        Err(error) => return judged(role == Role::Failure, Vec::new(), Vec::new(), Some(format!("It cannot be read: {error}"))),
+        Err(error) => {
+            return judged(role == ConditionRole::Failure, Vec::new(), Vec::new(), Some(format!("It cannot be read: {error}")));
+        }
     };
     let evaluation = evaluate(&parsed, &run);
     let (decided, counts_against) = match role {
-        Role::Success => (evaluation.truth == ConditionTruth::True, evaluation.truth != ConditionTruth::True),
-        Role::Failure => (evaluation.truth != ConditionTruth::False, evaluation.truth != ConditionTruth::False),
+        ConditionRole::Success => (evaluation.truth == ConditionTruth::True, evaluation.truth != ConditionTruth::True),
+        ConditionRole::Failure => (evaluation.truth != ConditionTruth::False, evaluation.truth != ConditionTruth::False),
     };
     let reason = counts_against.then(|| reason(&parsed, &evaluation, &run));
     judged(decided, evaluation.actual.into_iter().map(shortened).collect(), evaluation.unknown, reason)

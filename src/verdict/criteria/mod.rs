@@ -12,7 +12,7 @@ use crate::model::{
     TaskCriteria, TaskStatus, ToolClass,
 };
 use crate::verdict::completion::RunVerdict;
-use crate::verdict::criteria::conditions::{Role, judge_condition};
+use crate::verdict::criteria::conditions::{ConditionRole, judge_condition};
 pub(in crate::verdict) use crate::verdict::criteria::expected_failure::judge_failure;
 use crate::verdict::criteria::expected_output::judge_output;
 use crate::verdict::wording::counted;
@@ -36,8 +36,8 @@ pub fn judge_criteria(
 ) -> CriteriaEvaluation {
     let judge = |conditions: &[_], role| conditions.iter().map(|condition| judge_condition(condition, role, actions)).collect();
     let evaluation = CriteriaEvaluation {
-        success: judge(&criteria.success, Role::Success),
-        failure: judge(&criteria.failure, Role::Failure),
+        success: judge(&criteria.success, ConditionRole::Success),
+        failure: judge(&criteria.failure, ConditionRole::Failure),
         expected_output: criteria.expected_output.as_ref().map(|expected| judge_output(expected, actions)).unwrap_or_default(),
         missing_evidence: missing_evidence(&criteria.required_evidence, evidence),
         expected_failure: criteria.expected_failure.as_ref().map(|expected| judge_failure(expected, actions)),

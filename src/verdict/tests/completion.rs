@@ -1,8 +1,8 @@
 //! Tests when a task is complete: the pass rate, the required evidence, and all criteria together (C34, C63, C68, R5).
 
 use crate::model::{
-    Blocking, CompletionStatus, Counts, EvidenceKind, ExpectedOutput, OverallResult, PartialReason, ResultType, TaskCriteria,
-    TaskStatus, TestResults,
+    Blocking, CompletionStatus, EvidenceKind, ExpectedOutput, OverallResult, PartialReason, ResultType, TaskCriteria, TaskStatus,
+    TestCounts, TestResults,
 };
 use crate::verdict::tests::seen::{Seen, command, conditions, criteria, judged, judged_with, passed, tested};
 use crate::verdict::{RunFlow, RunVerdict, judge_run};
@@ -37,7 +37,7 @@ fn c63_a_rate_is_reached_exactly_and_a_run_of_skipped_tests_alone_is_not_complet
     assert_eq!(judged(&at_least(7_500), &steps).0.completion_status, CompletionStatus::Complete);
     assert_eq!(judged(&at_least(7_501), &steps).0.completion_reason, "3 of 4 steps pass, and 75.01 % must");
     let skipped = Seen {
-        tests: Some(TestResults { counts: Counts { passed: 0, failed: 0, skipped: 3 }, total: 3, failures: Vec::new() }),
+        tests: Some(TestResults { counts: TestCounts { passed: 0, failed: 0, skipped: 3 }, total: 3, failures: Vec::new() }),
         ..tested("STEP.1", 1, 0)
     };
     assert_eq!(judged(&criteria(), &[skipped]).0.completion_reason, "No test was executed");

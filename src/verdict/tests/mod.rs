@@ -19,8 +19,8 @@ use std::time::Duration;
 
 use crate::model::testing;
 use crate::model::{
-    Action, ActionEnd, ActionJudgement, ActionPhase, BlockOn, CategoryCode, CommandLine, Counts, Diagnostic, DurationMs,
-    FindingLevel, Interpretation, LimitKind, Phase, PolicySource, ReadyCheck, Service, StopReason, StopStage, TestFailure,
+    Action, ActionEnd, ActionJudgement, ActionPhase, BlockOn, CategoryCode, CommandLine, Diagnostic, DurationMs, FindingLevel,
+    Interpretation, LimitKind, Phase, PolicySource, ReadyCheck, Service, StopReason, StopStage, TestCounts, TestFailure,
     TestResults, Tool, ToolPolicy,
 };
 use crate::verdict::{ActionFacts, TestHistory, classify};
@@ -110,7 +110,7 @@ fn tests(category: CategoryCode, passed: u64, failed: u64) -> Interpretation {
             ..TestFailure::default()
         })
         .collect();
-    let counts = Counts { passed, failed, skipped: 0 };
+    let counts = TestCounts { passed, failed, skipped: 0 };
     Interpretation { test_results: Some(TestResults { counts, total: passed + failed, failures }), ..plain(category) }
 }
 

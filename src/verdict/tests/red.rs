@@ -8,7 +8,7 @@ use crate::model::{
 use crate::verdict::criteria::judge_failure;
 use crate::verdict::tests::{action, exited, plain, tests, timed_out};
 use crate::verdict::{
-    ActionFacts, CycleStanding, PassedBefore, RunFlow, RunVerdict, SeenAction, TestHistory, classify, command_exit,
+    ActionFacts, CyclePosition, PassedBefore, RunFlow, RunVerdict, SeenAction, TestHistory, classify, command_exit,
     judge_criteria, judge_run,
 };
 
@@ -95,7 +95,7 @@ fn c06_tests_that_fail_as_declared_are_a_red_without_debt() {
     assert_eq!(verdict.completion_status, CompletionStatus::Incomplete);
     assert!(!evaluation.success[0].decided && evaluation.success[1].decided && evaluation.failure[0].decided);
     assert_eq!(verdict.reason, "1 step ran and nothing blocks; 1 of them fails as declared; 1 of 2 success conditions met");
-    assert_eq!(command_exit(&verdict, None, CycleStanding::OutsideCycle), CommandExit::Proceed);
+    assert_eq!(command_exit(&verdict, None, CyclePosition::OutsideCycle), CommandExit::Proceed);
 }
 
 #[test]
@@ -136,7 +136,7 @@ fn c06_any_other_end_is_not_the_failure_that_was_declared() {
         let said = format!("{} {}", judged.reason.expect("it is not met"), outcome.classification.reason);
         assert!(said.contains(why), "{what}: {said}");
         assert_eq!(verdict.overall_result, Some(OverallResult::Failed), "{what}");
-        assert_eq!(command_exit(&verdict, None, CycleStanding::OutsideCycle), CommandExit::CodeNeedsWork, "{what}");
+        assert_eq!(command_exit(&verdict, None, CyclePosition::OutsideCycle), CommandExit::CodeNeedsWork, "{what}");
         assert_ne!(outcome.classification.is_tdd_red_phase, Some(true), "{what}: it is no valid RED, and none to go on from");
         let succeeded = outcome.classification.category == ResultType::Success;
         assert_eq!(outcome.agent_action.action == "CONTINUE", succeeded, "{what}");

@@ -6,7 +6,7 @@ use crate::model::{
     TaskStatus, TddState, Timestamp, Tool,
 };
 use crate::verdict::tests::{action, exited, findings, judge, judge_in, plain, policy, tests, with_policy};
-use crate::verdict::{CycleStanding, RunFlow, RunVerdict, command_exit, judge_invalid, judge_run};
+use crate::verdict::{CyclePosition, RunFlow, RunVerdict, command_exit, judge_invalid, judge_run};
 
 fn passed() -> ActionJudgement {
     judge(&action(Tool::Pytest, ActionPhase::Step), &exited(0), &tests(CategoryCode::TestsPassed, 3, 0))
@@ -157,7 +157,7 @@ fn a_wrong_specification_is_its_own_status() {
     let invalid = judge_run(&[(ActionPhase::Step, Some(&judge_invalid(Vec::new())))], &RunFlow::Finished);
     assert_eq!((invalid.overall_status, invalid.actions.invalid), (OverallStatus::SpecificationError, 1));
     assert_eq!((invalid.results[&ResultType::SpecificationError], invalid.blocking), (1, 1));
-    assert_eq!(command_exit(&invalid, None, CycleStanding::Paused), CommandExit::SpecificationWrong);
+    assert_eq!(command_exit(&invalid, None, CyclePosition::Paused), CommandExit::SpecificationWrong);
 }
 
 #[test]
@@ -175,39 +175,39 @@ fn a_declared_red_is_partial_and_incomplete() {
 fn outside_a_cycle_only_the_verdict_counts() {
     let human = route(NextNode::HumanReview, RouteKind::Routed);
     let advice = route(NextNode::N4, RouteKind::Routed);
-    assert_eq!(command_exit(&steps(&[passed()]), Some(&human), CycleStanding::OutsideCycle), CommandExit::Proceed);
-    assert_eq!(command_exit(&steps(&[failed()]), Some(&human), CycleStanding::OutsideCycle), CommandExit::CodeNeedsWork);
-    assert_eq!(command_exit(&steps(&[red()]), Some(&advice), CycleStanding::OutsideCycle), CommandExit::CodeNeedsWork);
+    assert_eq!(command_exit(&steps(&[passed()]), Some(&human), CyclePosition::OutsideCycle), CommandExit::Proceed);
+    assert_eq!(command_exit(&steps(&[failed()]), Some(&human), CyclePosition::OutsideCycle), CommandExit::CodeNeedsWork);
+    assert_eq!(command_exit(&steps(&[red()]), Some(&advice), CyclePosition::OutsideCycle), CommandExit::CodeNeedsWork);
 }
 
 #[test]
 fn inside_a_cycle_a_person_comes_before_the_code() {
     let human = route(NextNode::HumanReview, RouteKind::RetryLimit);
-    assert_eq!(command_exit(&steps(&[failed()]), Some(&human), CycleStanding::InCycle), CommandExit::PersonNeeded);
-    assert_eq!(command_exit(&steps(&[passed()]), None, CycleStanding::Paused), CommandExit::PersonNeeded);
-    assert_eq!(command_exit(&steps(&[passed()]), None, CycleStanding::InCycle), CommandExit::Proceed);
+    assert_eq!(command_exit(&steps(&[failed()]), Some(&human), CyclePosition::InCycle), CommandExit::PersonNeeded);
+    assert_eq!(command_exit(&steps(&[passed()]), None, CyclePosition::Paused), CommandExit::PersonNeeded);
+    assert_eq!(command_exit(&steps(&[passed()]), None, CyclePosition::InCycle), CommandExit::Proceed);
     let back = route(NextNode::N3, RouteKind::Routed);
-    assert_eq!(command_exit(&steps(&[failed()]), Some(&back), CycleStanding::InCycle), CommandExit::CodeNeedsWork);
+    assert_eq!(command_exit(&steps(&[failed()]), Some(&back), CyclePosition::InCycle), CommandExit::CodeNeedsWork);
 }
 
 #[test]
 fn a_valid_red_proceeds_when_nothing_else_blocks() {
     let valid = route(NextNode::N4, RouteKind::Routed);
-    assert_eq!(command_exit(&steps(&[red()]), Some(&valid), CycleStanding::InCycle), CommandExit::Proceed);
-    assert_eq!(command_exit(&steps(&[red(), warned()]), Some(&valid), CycleStanding::InCycle), CommandExit::Proceed);
+    assert_eq!(command_exit(&steps(&[red()]), Some(&valid), CyclePosition::InCycle), CommandExit::Proceed);
+    assert_eq!(command_exit(&steps(&[red(), warned()]), Some(&valid), CyclePosition::InCycle), CommandExit::Proceed);
     let linter = judge(&with_policy(Tool::Eslint, policy(BlockOn::ErrorsOnly)), &exited(1), &findings(1, 0));
-    assert_eq!(command_exit(&steps(&[red(), linter]), Some(&valid), CycleStanding::InCycle), CommandExit::CodeNeedsWork);
-    assert_eq!(command_exit(&steps(&[failed()]), Some(&valid), CycleStanding::InCycle), CommandExit::CodeNeedsWork);
-    assert_eq!(command_exit(&steps(&[red(), uncollected()]), Some(&valid), CycleStanding::InCycle), CommandExit::CodeNeedsWork);
+    assert_eq!(command_exit(&steps(&[red(), linter]), Some(&valid), CyclePosition::InCycle), CommandExit::CodeNeedsWork);
+    assert_eq!(command_exit(&steps(&[failed()]), Some(&valid), CyclePosition::InCycle), CommandExit::CodeNeedsWork);
+    assert_eq!(command_exit(&steps(&[red(), uncollected()]), Some(&valid), CyclePosition::InCycle), CommandExit::CodeNeedsWork);
     assert_eq!(
-        command_exit(&judge_run(&[], &RunFlow::Finished), Some(&valid), CycleStanding::InCycle),
+        command_exit(&judge_run(&[], &RunFlow::Finished), Some(&valid), CyclePosition::InCycle),
         CommandExit::CodeNeedsWork
     );
     let missing = route(NextNode::N4, RouteKind::CollectionErrorPolicy);
-    assert_eq!(command_exit(&steps(&[uncollected()]), Some(&missing), CycleStanding::InCycle), CommandExit::Proceed);
+    assert_eq!(command_exit(&steps(&[uncollected()]), Some(&missing), CyclePosition::InCycle), CommandExit::Proceed);
     // The policy concerns only tests that cannot be collected yet, and excuses no other failure.
     for other in [failed(), broken_prerequisite()] {
-        assert_eq!(command_exit(&steps(&[other]), Some(&missing), CycleStanding::InCycle), CommandExit::CodeNeedsWork);
+        assert_eq!(command_exit(&steps(&[other]), Some(&missing), CyclePosition::InCycle), CommandExit::CodeNeedsWork);
     }
     let early = judge_in(
         &action(Tool::Pytest, ActionPhase::Prerequisite),
@@ -219,12 +219,12 @@ fn a_valid_red_proceeds_when_nothing_else_blocks() {
     let (early, passed) = (early, passed());
     let results = [(ActionPhase::Prerequisite, Some(&early)), (ActionPhase::Step, Some(&passed))];
     let verdict = judge_run(&results, &RunFlow::Finished);
-    assert_eq!(command_exit(&verdict, Some(&missing), CycleStanding::InCycle), CommandExit::CodeNeedsWork);
+    assert_eq!(command_exit(&verdict, Some(&missing), CyclePosition::InCycle), CommandExit::CodeNeedsWork);
 }
 
 #[test]
 fn a_run_without_a_verdict_has_its_own_exit_codes() {
-    let exit = |flow| command_exit(&judge_run(&[], &flow), None, CycleStanding::InCycle);
+    let exit = |flow| command_exit(&judge_run(&[], &flow), None, CyclePosition::InCycle);
     assert_eq!(exit(RunFlow::Moved), CommandExit::NoFreshVerdict);
     assert_eq!(exit(RunFlow::Superseded), CommandExit::NoFreshVerdict);
     assert_eq!(exit(RunFlow::Interrupted), CommandExit::Interrupted);
@@ -233,13 +233,13 @@ fn a_run_without_a_verdict_has_its_own_exit_codes() {
 #[test]
 fn the_standing_is_that_of_the_cycle_the_run_began_in() {
     let ended = TddState::default();
-    assert_eq!(CycleStanding::of(true, &ended), CycleStanding::InCycle);
-    assert_eq!(CycleStanding::of(false, &ended), CycleStanding::OutsideCycle);
+    assert_eq!(CyclePosition::of(true, &ended), CyclePosition::InCycle);
+    assert_eq!(CyclePosition::of(false, &ended), CyclePosition::OutsideCycle);
     let pause = PauseRecord {
         reason: "limit".to_owned(),
         since: Timestamp::from_millis(0),
         run_id: RunId::new(Timestamp::from_millis(0), 1),
     };
     let paused = TddState { started: true, paused: Some(pause), ..TddState::default() };
-    assert_eq!(CycleStanding::of(true, &paused), CycleStanding::Paused);
+    assert_eq!(CyclePosition::of(true, &paused), CyclePosition::Paused);
 }

@@ -1,9 +1,9 @@
 //! Sample observations for tests of conditions and of completion.
 
 use crate::model::{
-    ActionId, ActionPhase, ActionType, Blocking, CompletionStatus, Counts, CriteriaEvaluation, DiagnosticSummary, DurationMs,
-    EvidenceKind, OverallResult, OverallStatus, ResultType, StreamExcerpt, TaskCondition, TaskCriteria, TaskStatus, TestResults,
-    ToolClass,
+    ActionId, ActionPhase, ActionType, Blocking, CompletionStatus, CriteriaEvaluation, DiagnosticSummary, DurationMs,
+    EvidenceKind, OverallResult, OverallStatus, ResultType, StreamExcerpt, TaskCondition, TaskCriteria, TaskStatus, TestCounts,
+    TestResults, ToolClass,
 };
 use crate::verdict::{RunFlow, RunVerdict, SeenAction, SeenAnswer, SeenFile, judge_criteria, judge_run};
 
@@ -47,7 +47,7 @@ pub(super) fn command(id: &str, status: ResultType, exit_code: i32) -> Seen {
 }
 
 pub(super) fn tested(id: &str, passed: u64, failed: u64) -> Seen {
-    let counts = Counts { passed, failed, skipped: 0 };
+    let counts = TestCounts { passed, failed, skipped: 0 };
     let status = if failed == 0 { ResultType::Success } else { ResultType::TestFailure };
     Seen {
         class: ToolClass::Test,

@@ -9,7 +9,9 @@ use std::rc::Rc;
 use crate::evidence::GitLocation;
 use crate::evidence::testing::new_store;
 use crate::governance::{Slug, WorkflowEnding, WorkflowLimits};
-use crate::model::{ActionEnd, Captured, Digest, DurationMs, Ended, GovernanceRecord, ProjectId, StreamExcerpt, Timestamp};
+use crate::model::{
+    ActionEnd, CapturedOutput, Digest, DurationMs, EndedAction, GovernanceRecord, ProjectId, StreamExcerpt, Timestamp,
+};
 use crate::workflow::{
     Consultation, EditorFailure, ModelCommand, ModelRole, Person, ToolEnd, ToolRequest, WorkflowBeginning, WorkflowError,
     WorkflowHost, WorkflowModels, WorkflowProject, WorkflowRunner, WorkflowSettings,
@@ -51,17 +53,17 @@ fn printed(text: &str) -> ToolEnd {
 }
 
 impl WorkflowHost for FakeHost {
-    fn consult(&mut self, consultation: &Consultation<'_>) -> Result<Ended, WorkflowError> {
+    fn consult(&mut self, consultation: &Consultation<'_>) -> Result<EndedAction, WorkflowError> {
         let (what, text) = match consultation.role {
             ModelRole::Drafter => ("drafter", DRAFT),
             ModelRole::Reviewer => ("reviewer", "APPROVE\n"),
         };
         self.count(what)?;
         let stdout = StreamExcerpt { total: text.len() as u64, head: text.as_bytes().to_vec(), tail: Vec::new() };
-        let captured = Captured { stdout, ..Captured::nothing() };
+        let captured = CapturedOutput { stdout, ..CapturedOutput::nothing() };
         let now = Timestamp::from_millis(0);
         let end = ActionEnd::Exited { code: 0 };
-        Ok(Ended {
+        Ok(EndedAction {
             end,
             started: now,
             ended: now,

@@ -8,7 +8,7 @@ fn checks_that_are_picked_by_name_answer_for_no_save() {
     verdict(&mut engine, 10, "t0", &["tsc"]);
     save_many(&mut engine, 100, &["a.py", "b.py", "c.py"]);
     assert!(is_start(&engine.handle(Moment(105), Event::Key(Key::FailedOnly)), TriggerKind::Request));
-    let finished = Finished::Partial { failed: Vec::new(), paused: false };
+    let finished = RunFinish::Partial { failed: Vec::new(), paused: false };
     assert_eq!(engine.handle(Moment(110), Event::Finished(finished)), vec![Effect::WakeAt(Moment(120))]);
     let effects = engine.handle(Moment(120), Event::Timer);
     let [Effect::Start(order)] = effects.as_slice() else { panic!("{effects:?}") };
@@ -39,7 +39,7 @@ fn quitting_during_a_run_waits_for_its_end_and_then_quits_with_the_right_code() 
         let mut engine = engine();
         assert_eq!(engine.handle(Moment(1), event.clone()), vec![Effect::Stop(reason)]);
         assert_eq!(engine.handle(Moment(2), event.clone()), vec![Effect::Stop(reason)], "asking again kills at once");
-        assert_eq!(engine.handle(Moment(3), Event::Finished(Finished::Stopped)), vec![Effect::Quit(exit)]);
+        assert_eq!(engine.handle(Moment(3), Event::Finished(RunFinish::Stopped)), vec![Effect::Quit(exit)]);
         let mut idle = engine_with(OnChange::Restart);
         verdict(&mut idle, 1, "t", &[]);
         assert_eq!(idle.handle(Moment(2), event), vec![Effect::Quit(exit)]);
@@ -58,8 +58,8 @@ fn a_reload_runs_everything_at_once_or_once_more_when_the_run_is_over() {
     assert!(!starts(&verdict(&mut engine, 20, "t", &[])), "it is owed once, and covers the save");
     let effects = engine.handle(Moment(30), reload.clone());
     assert!(is_start(&effects, TriggerKind::Request));
-    let effects = engine.handle(Moment(40), Event::Finished(Finished::Failed));
-    assert_eq!(effects, vec![Effect::Show(Notice::Waiting(Standing::NoVerdict))], "a wrong configuration ends no watch");
+    let effects = engine.handle(Moment(40), Event::Finished(RunFinish::Failed));
+    assert_eq!(effects, vec![Effect::Show(Notice::Waiting(LastRunState::NoVerdict))], "a wrong configuration ends no watch");
     assert!(is_start(&engine.handle(Moment(50), reload), TriggerKind::Request));
 }
 
@@ -70,7 +70,7 @@ fn a_reload_does_not_hold_up_who_leaves() {
     assert!(!starts(&engine.handle(Moment(1), reload.clone())));
     assert_eq!(engine.handle(Moment(2), leave), vec![Effect::Stop(StopReason::Terminated)]);
     assert!(engine.handle(Moment(3), reload).is_empty());
-    assert_eq!(engine.handle(Moment(4), Event::Finished(Finished::Stopped)), vec![Effect::Quit(CommandExit::Terminated)]);
+    assert_eq!(engine.handle(Moment(4), Event::Finished(RunFinish::Stopped)), vec![Effect::Quit(CommandExit::Terminated)]);
 }
 
 #[test]

@@ -86,7 +86,7 @@ impl World {
         }
         if self.asked_to_stop {
             self.running = None;
-            return self.handle(Event::Finished(Finished::Stopped));
+            return self.handle(Event::Finished(RunFinish::Stopped));
         }
         self.running = Some(Run::Begun(self.content));
         self.handle(Event::Begun);
@@ -97,14 +97,14 @@ impl World {
         let Some(Run::Begun(began_with)) = self.running else { return };
         self.running = None;
         let finished = match (stopped && self.asked_to_stop, began_with == self.content) {
-            (true, _) => Finished::Stopped,
+            (true, _) => RunFinish::Stopped,
             (false, true) => {
                 self.judged = Some(self.content);
-                Finished::Verdict { tree: tree(&self.content.to_string()), failed: Vec::new(), paused: false }
+                RunFinish::Verdict { tree: tree(&self.content.to_string()), failed: Vec::new(), paused: false }
             }
             (false, false) => {
                 let paths = [path("f0"), path("f1"), path("f2")].into();
-                Finished::Moved { paths, on_disk: OnDisk::Newer }
+                RunFinish::Moved { paths, on_disk: OnDisk::Newer }
             }
         };
         self.handle(Event::Finished(finished));

@@ -22,7 +22,7 @@ fn what_comes_while_the_tree_is_looked_at_calls_the_look_off_and_belongs_to_the_
         let effects = save(&mut engine, 1000 + number, &format!("f{number}"));
         assert_eq!(stops(&effects), number == 1, "called off once: {effects:?}");
     }
-    let effects = engine.handle(Moment(1050), Event::Finished(Finished::Stopped));
+    let effects = engine.handle(Moment(1050), Event::Finished(RunFinish::Stopped));
     assert_eq!(effects, vec![Effect::WakeAt(Moment(1069))], "many wait for quiet");
     let effects = engine.handle(Moment(1069), Event::Timer);
     let [Effect::Start(order)] = effects.as_slice() else { panic!("{effects:?}") };
@@ -43,7 +43,7 @@ fn a_second_step_of_the_same_save_looks_again_without_waiting() {
     verdict(&mut engine, 100, "t0", &[]);
     assert!(starts(&save(&mut engine, 1000, "a.py")));
     assert!(stops(&save(&mut engine, 1001, "a.py")));
-    assert!(starts(&engine.handle(Moment(1002), Event::Finished(Finished::Stopped))));
+    assert!(starts(&engine.handle(Moment(1002), Event::Finished(RunFinish::Stopped))));
 }
 
 #[test]
@@ -53,7 +53,7 @@ fn a_call_that_comes_too_late_restarts_the_run() {
     assert!(starts(&save(&mut engine, 1000, "a.py")));
     assert!(stops(&save(&mut engine, 1001, "b.py")));
     assert!(begun(&mut engine, 1001).is_empty());
-    assert!(starts(&engine.handle(Moment(1005), Event::Finished(Finished::Stopped))));
+    assert!(starts(&engine.handle(Moment(1005), Event::Finished(RunFinish::Stopped))));
     assert_eq!(engine.of_current().restarts, 1);
 }
 
@@ -96,7 +96,7 @@ fn the_sweep_compares_everything_and_says_nothing_when_nothing_changed() {
     let effects = engine.handle(Moment(1000), sweep());
     let [Effect::Start(order)] = effects.as_slice() else { panic!("{effects:?}") };
     assert_eq!((&order.hints, order.lost_events, order.unless_tree), (&TreeHints::Everything, false, Some(tree("t0"))));
-    assert!(engine.handle(Moment(1010), Event::Finished(Finished::Unchanged)).is_empty());
+    assert!(engine.handle(Moment(1010), Event::Finished(RunFinish::Unchanged)).is_empty());
     let effects = save(&mut engine, 2000, "a.py");
     let [Effect::Start(order)] = effects.as_slice() else { panic!("{effects:?}") };
     assert_eq!(order.hints, only(&["a.py"]));
@@ -108,9 +108,9 @@ fn a_save_during_a_sweeps_look_counts_as_a_save() {
     verdict(&mut engine, 100, "t0", &[]);
     engine.handle(Moment(1000), Event::Hints(vec![WatchHint::LookAgain(WatchProblem::Sweep)]));
     assert!(stops(&save(&mut engine, 1001, "a.py")));
-    let effects = engine.handle(Moment(1002), Event::Finished(Finished::Stopped));
+    let effects = engine.handle(Moment(1002), Event::Finished(RunFinish::Stopped));
     assert!(is_start(&effects, TriggerKind::Save), "{effects:?}");
-    let effects = engine.handle(Moment(1003), Event::Finished(Finished::Unchanged));
+    let effects = engine.handle(Moment(1003), Event::Finished(RunFinish::Unchanged));
     assert!(effects.contains(&Effect::Show(Notice::Unchanged)), "{effects:?}");
 }
 
@@ -132,7 +132,7 @@ fn what_was_lost_is_said_by_the_report_that_comes_about() {
     begun(&mut engine, 121);
     save(&mut engine, 130, "a");
     assert!(stops(&engine.handle(Moment(150), Event::Timer)));
-    let effects = engine.handle(Moment(160), Event::Finished(Finished::Stopped));
+    let effects = engine.handle(Moment(160), Event::Finished(RunFinish::Stopped));
     let [Effect::Start(order)] = effects.as_slice() else { panic!("{effects:?}") };
     assert!(order.lost_events, "the first report never came about");
     verdict(&mut engine, 170, "t1", &[]);

@@ -20,8 +20,8 @@ fn a_save_runs_what_it_triggers_and_what_failed_and_a_change_that_triggers_nothi
     let effects = save(&mut engine, 1000, "a.py");
     let [Effect::Start(order)] = effects.as_slice() else { panic!("{effects:?}") };
     assert_eq!(order.selection, Selection::Triggered { failed: vec!["tsc".to_owned()] });
-    let effects = engine.handle(Moment(1030), Event::Finished(Finished::Untriggered));
-    assert_eq!(effects, vec![Effect::Show(Notice::Untriggered), Effect::Show(Notice::Waiting(Standing::Verdict))]);
+    let effects = engine.handle(Moment(1030), Event::Finished(RunFinish::Untriggered));
+    assert_eq!(effects, vec![Effect::Show(Notice::Untriggered), Effect::Show(Notice::Waiting(LastRunState::Verdict))]);
     let effects = save(&mut engine, 2000, "a.py");
     let [Effect::Start(order)] = effects.as_slice() else { panic!("{effects:?}") };
     assert_eq!(order.unless_tree, Some(tree("t0")), "the last verdict is still the last verdict");
@@ -42,7 +42,7 @@ fn a_save_during_a_run_stops_it_and_starts_it_again_on_the_new_tree() {
     let mut engine = engine();
     assert_eq!(save(&mut engine, 50, "a.py"), vec![Effect::WakeAt(Moment(70))]);
     assert!(stops(&engine.handle(Moment(70), Event::Timer)));
-    let effects = engine.handle(Moment(90), Event::Finished(Finished::Stopped));
+    let effects = engine.handle(Moment(90), Event::Finished(RunFinish::Stopped));
     assert!(is_start(&effects, TriggerKind::Save), "{effects:?}");
 }
 
@@ -53,7 +53,7 @@ fn after_three_restarts_in_a_row_one_run_is_let_finish_and_then_run_again() {
     for name in ["a", "b", "c"] {
         save(&mut engine, at, name);
         assert!(stops(&engine.handle(Moment(at + 20), Event::Timer)), "{name}");
-        assert!(starts(&engine.handle(Moment(at + 30), Event::Finished(Finished::Stopped))), "{name}");
+        assert!(starts(&engine.handle(Moment(at + 30), Event::Finished(RunFinish::Stopped))), "{name}");
         begun(&mut engine, at + 35);
         at += 100;
     }
@@ -83,8 +83,8 @@ fn a_save_in_the_last_moment_of_a_run_is_run_unless_the_verdict_covers_it() {
     let effects = verdict(&mut engine, 100, "t1", &[]);
     let [Effect::Start(order)] = effects.as_slice() else { panic!("{effects:?}") };
     assert_eq!(order.unless_tree, Some(tree("t1")));
-    let effects = engine.handle(Moment(120), Event::Finished(Finished::Unchanged));
-    assert_eq!(effects, vec![Effect::Show(Notice::Unchanged), Effect::Show(Notice::Waiting(Standing::Verdict))]);
+    let effects = engine.handle(Moment(120), Event::Finished(RunFinish::Unchanged));
+    assert_eq!(effects, vec![Effect::Show(Notice::Unchanged), Effect::Show(Notice::Waiting(LastRunState::Verdict))]);
 }
 
 #[test]
@@ -93,7 +93,7 @@ fn saves_of_the_same_file_restart_a_run_each_time_until_the_limit() {
     for at in [100, 200, 300] {
         save(&mut engine, at, "a.py");
         assert!(stops(&engine.handle(Moment(at + 20), Event::Timer)), "{at}");
-        assert!(starts(&engine.handle(Moment(at + 30), Event::Finished(Finished::Stopped))), "{at}");
+        assert!(starts(&engine.handle(Moment(at + 30), Event::Finished(RunFinish::Stopped))), "{at}");
         begun(&mut engine, at + 31);
     }
     save(&mut engine, 400, "a.py");

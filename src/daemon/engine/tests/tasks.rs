@@ -44,7 +44,7 @@ fn run_out(engine: &mut Engine, mut effects: Vec<Effect>, at: u64, tree: &str) -
         begun(engine, at);
         effects = verdict(engine, at, tree, &[]);
     }
-    assert_eq!(effects, [Effect::Show(Notice::Waiting(Standing::Verdict))]);
+    assert_eq!(effects, [Effect::Show(Notice::Waiting(LastRunState::Verdict))]);
     all
 }
 
@@ -77,7 +77,7 @@ fn a_save_during_one_of_them_stops_it_and_begins_with_the_first_again() {
     begun(&mut engine, 1011);
     save(&mut engine, 1020, "b.py");
     assert!(stops(&engine.handle(Moment(1040), Event::Timer)));
-    let effects = engine.handle(Moment(1050), Event::Finished(Finished::Stopped));
+    let effects = engine.handle(Moment(1050), Event::Finished(RunFinish::Stopped));
     let first = effects.iter().find_map(order).expect("it starts");
     assert_eq!((first.task.as_str(), first.unless_tree), ("default", Some(tree("t1"))));
     assert_eq!(run_out(&mut engine, effects, 1060, "t2"), ["default", "T1", "T2"]);
@@ -105,14 +105,14 @@ fn each_is_let_finish_after_its_own_restarts() {
             return;
         }
         assert!(stops(&said), "{round}: {said:?}");
-        effects = engine.handle(Moment(at + 40), Event::Finished(Finished::Stopped));
+        effects = engine.handle(Moment(at + 40), Event::Finished(RunFinish::Stopped));
         at += 100;
     }
 }
 
 #[test]
 fn what_is_wrong_with_one_keeps_none_of_the_others() {
-    for finished in [Finished::Failed, Finished::Paused, Finished::Waits, Finished::Untriggered, Finished::Unchanged] {
+    for finished in [RunFinish::Failed, RunFinish::Paused, RunFinish::Waits, RunFinish::Untriggered, RunFinish::Unchanged] {
         let mut engine = settled();
         save(&mut engine, 1000, "a.py");
         let effects = engine.handle(Moment(1001), Event::Finished(finished.clone()));
@@ -128,9 +128,9 @@ fn that_nothing_changed_is_said_once_for_all() {
     let mut effects = save(&mut engine, 1000, "a.py");
     for expected in ["default", "T1", "T2"] {
         assert_eq!(started(&effects), [expected]);
-        effects = engine.handle(Moment(1001), Event::Finished(Finished::Unchanged));
+        effects = engine.handle(Moment(1001), Event::Finished(RunFinish::Unchanged));
     }
-    assert_eq!(effects, [Effect::Show(Notice::Unchanged), Effect::Show(Notice::Waiting(Standing::Verdict))]);
+    assert_eq!(effects, [Effect::Show(Notice::Unchanged), Effect::Show(Notice::Waiting(LastRunState::Verdict))]);
 }
 
 #[test]
@@ -155,7 +155,7 @@ fn a_request_for_one_of_them_covers_no_other() {
     let request = Event::Requested(task("T9"), Selection::All);
     assert_eq!(started(&engine.handle(Moment(100), request)), ["T9"], "also one that is not watched");
     begun(&mut engine, 101);
-    assert_eq!(verdict(&mut engine, 110, "t0", &[]), [Effect::Show(Notice::Waiting(Standing::Verdict))]);
+    assert_eq!(verdict(&mut engine, 110, "t0", &[]), [Effect::Show(Notice::Waiting(LastRunState::Verdict))]);
     // A burst that waits is run when what was asked for is over.
     save_many(&mut engine, 1000, &["a.py", "b.py", "c.py"]);
     assert_eq!(started(&engine.handle(Moment(1001), Event::Awaited(task("T1")))), ["T1"]);
@@ -186,8 +186,8 @@ fn the_key_for_failures_runs_those_that_failed() {
     let effects = engine.handle(Moment(1100), Event::Key(Key::FailedOnly));
     let only = effects.iter().find_map(order).expect("it starts");
     assert_eq!((only.task.as_str(), &only.selection), ("T1", &Selection::Named(vec!["STEP.2".to_owned()])));
-    let finished = Finished::Partial { failed: Vec::new(), paused: false };
-    assert_eq!(engine.handle(Moment(1110), Event::Finished(finished)), [Effect::Show(Notice::Waiting(Standing::Verdict))]);
+    let finished = RunFinish::Partial { failed: Vec::new(), paused: false };
+    assert_eq!(engine.handle(Moment(1110), Event::Finished(finished)), [Effect::Show(Notice::Waiting(LastRunState::Verdict))]);
     let effects = engine.handle(Moment(1200), Event::Key(Key::All));
     assert_eq!(run_out(&mut engine, effects, 1210, "t1"), ["default", "T1", "T2"]);
 }
@@ -207,7 +207,7 @@ fn the_sweep_asks_one_of_them_and_runs_all_if_the_tree_is_another() {
     let mut engine = settled();
     let sweep = || Event::Hints(vec![WatchHint::LookAgain(WatchProblem::Sweep)]);
     assert_eq!(started(&engine.handle(Moment(1000), sweep())), ["default"]);
-    assert_eq!(engine.handle(Moment(1001), Event::Finished(Finished::Unchanged)), []);
+    assert_eq!(engine.handle(Moment(1001), Event::Finished(RunFinish::Unchanged)), []);
     let effects = engine.handle(Moment(2000), sweep());
     assert_eq!(run_out(&mut engine, effects, 2010, "t1"), ["default", "T1", "T2"]);
 }

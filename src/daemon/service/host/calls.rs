@@ -2,16 +2,16 @@
 
 use crate::api::{CycleV1, ErrorKindV1, ErrorV1};
 use crate::daemon::engine::Moment;
-use crate::daemon::service::answering::of_run;
+use crate::daemon::service::answering::from_run_error;
 use crate::daemon::service::call::Call;
-use crate::daemon::service::host::{Course, ServiceHost};
+use crate::daemon::service::host::{ServiceHost, ServiceStep};
 use crate::daemon::service::open::RunCall;
 use crate::model::{ProjectId, TaskId};
 use crate::project::Selection;
 
 impl ServiceHost {
     pub(super) fn called(&mut self, now: Moment, call: Call) {
-        let is_ending = matches!(self.course, Course::Ending(_));
+        let is_ending = matches!(self.step, ServiceStep::Ending(_));
         match call {
             Call::RemovalRecorded { project, recorded, reply } => self.tell_removal(*project, recorded, reply),
             late if is_ending => refuse_call(late, stopping()),
@@ -20,29 +20,29 @@ impl ServiceHost {
             }
             Call::Add { root, asker, reply } => self.add(now, &root, asker, reply),
             Call::Remove { project, asker, reply } => self.remove(now, &project, asker, reply),
-            Call::Run { project, request, reply } => match self.seat_of(&project) {
-                Some(seat) => {
+            Call::Run { project, request, reply } => match self.session_id_of(&project) {
+                Some(session_id) => {
                     let selection = if request.checks.is_empty() { Selection::All } else { Selection::Named(request.checks) };
                     let task = request.task.unwrap_or_else(TaskId::default_task);
                     let call = RunCall { task, selection, reply, tries: 0 };
-                    self.with(seat, |served, archive| served.request(now, call, archive));
+                    self.with(session_id, |served, archive| served.request(now, call, archive));
                 }
                 None => drop(reply.send(Err(not_served(&project)))),
             },
-            Call::Verdict { project, task, question, timeout, reply } => match self.seat_of(&project) {
-                Some(seat) => {
+            Call::Verdict { project, task, question, timeout, reply } => match self.session_id_of(&project) {
+                Some(session_id) => {
                     let deadline = now.plus(timeout);
-                    self.with(seat, |served, archive| served.ask(now, (task, question), deadline, reply, archive));
+                    self.with(session_id, |served, archive| served.ask(now, (task, question), deadline, reply, archive));
                 }
                 None => drop(reply.send(Err(not_served(&project)))),
             },
-            Call::Errand { project, call } => match self.seat_of(&project) {
-                Some(seat) => self.with(seat, |served, archive| served.send_on_errand(now, call, archive)),
+            Call::Errand { project, call } => match self.session_id_of(&project) {
+                Some(session_id) => self.with(session_id, |served, archive| served.send_on_errand(now, call, archive)),
                 None => drop(call.reply.send(Err(not_served(&project)))),
             },
             Call::Cycle { project, task, reply } => {
-                let state = match self.seat_of(&project) {
-                    Some(_) => self.archive.cycle(&project, &task).map_err(|error| of_run(&error)),
+                let state = match self.session_id_of(&project) {
+                    Some(_) => self.archive.cycle(&project, &task).map_err(|error| from_run_error(&error)),
                     None => Err(not_served(&project)),
                 };
                 let _gone = reply.send(state.map(|state| CycleV1 { task, state }));

@@ -2,23 +2,23 @@
 
 use std::path::PathBuf;
 
-use crate::api::{AddedV1, ErrorKindV1, ErrorV1, EventV1, HeardEventV1, HeardV1, ProjectV1, ProjectsV1};
+use crate::api::{AddedV1, ErrorKindV1, ErrorV1, EventV1, PathEventV1, PathHistoryV1, ProjectV1, ProjectsV1};
 use crate::daemon::engine::Moment;
-use crate::daemon::service::answering::of_run;
+use crate::daemon::service::answering::from_run_error;
 use crate::daemon::service::call::{Call, Reply};
 use crate::daemon::service::host::ServiceHost;
 use crate::daemon::service::host::calls::not_served;
-use crate::daemon::service::opening::{Purpose, chain};
-use crate::daemon::service::served::Served;
-use crate::ignore::{Explanation, Verdict};
+use crate::daemon::service::opening::{OpeningReason, chain};
+use crate::daemon::service::session::ProjectSession;
+use crate::ignore::{Explanation, IgnoreVerdict};
 use crate::model::{Asker, ProjectId, Serving, TreePath};
-use crate::project::{ProjectError, Scope, record_serving};
-use crate::watch::Account;
+use crate::project::{ProjectError, ProjectScope, record_serving};
+use crate::watch::PathEvent;
 
 impl ServiceHost {
     pub(super) fn projects(&mut self) -> Result<ProjectsV1, ErrorV1> {
         let mut projects = Vec::new();
-        for project in self.archive.projects().map_err(|error| of_run(&error))? {
+        for project in self.archive.projects().map_err(|error| from_run_error(&error))? {
             let served = self.seats.values().find(|served| served.id.as_ref() == Some(&project.id));
             // One that cannot be opened is answered for all the same; one that was added without us is not.
             let serving = if served.is_some() { project.serving } else { Serving::NotServed };
@@ -47,26 +47,26 @@ impl ServiceHost {
                     let message = format!("`{}` is being added already", root.display());
                     let _gone = reply.send(Err(ErrorV1::new(ErrorKindV1::TooMany, message, "ask again in a moment")));
                 }
-                None => self.seat(now, None, root, Purpose::Added(asker), Some(reply)),
+                None => self.session_id(now, None, root, OpeningReason::Added(asker), Some(reply)),
             },
         }
     }
 
     pub(super) fn remove(&mut self, now: Moment, project: &ProjectId, asker: Asker, reply: Reply<ProjectV1>) {
-        match self.seat_of(project) {
-            Some(seat) => {
-                self.removals.insert(seat, (asker, reply));
+        match self.session_id_of(project) {
+            Some(session_id) => {
+                self.removals.insert(session_id, (asker, reply));
                 let why = ErrorV1::new(ErrorKindV1::NotFound, format!("{project} was removed"), "add it again");
-                self.with(seat, |served, _| served.end(now, &why));
+                self.with(session_id, |served, _| served.end(now, &why));
             }
             None => drop(reply.send(Err(not_served(project)))),
         }
     }
 
     /// Writes down that a project that has left is not served any more, on a thread of its own: somebody may hold its lock.
-    pub(super) fn record_removal(&self, served: &Served, asker: Asker, reply: Reply<ProjectV1>) {
+    pub(super) fn record_removal(&self, served: &ProjectSession, asker: Asker, reply: Reply<ProjectV1>) {
         let Some(id) = served.id.clone() else { return };
-        let scope = Scope { project: id.clone(), root: served.root.clone(), asker };
+        let scope = ProjectScope { project: id.clone(), root: served.root.clone(), asker };
         let project = ProjectV1::new(id, &served.root, Serving::NotServed);
         let (state_root, wait, send_call) = (self.shared.state_root.clone(), self.shared.files.lock_wait, self.send_call.clone());
         let record = move || {
@@ -91,24 +91,24 @@ impl ServiceHost {
     }
 
     /// Answers what was heard of a path, on a thread of its own: the watcher answers when it has come to the question.
-    pub(super) fn heard(&self, project: &ProjectId, path: TreePath, reply: Reply<HeardV1>) {
+    pub(super) fn heard(&self, project: &ProjectId, path: TreePath, reply: Reply<PathHistoryV1>) {
         let Some(served) = self.seats.values().find(|served| served.id.as_ref() == Some(project)) else {
             return drop(reply.send(Err(not_served(project))));
         };
         let watcher = served.watcher();
         let answer = move || {
-            let last = watcher.and_then(|watcher| watcher.explain(&path)).map(|account| of_account(&account));
-            let _gone = reply.send(Ok(HeardV1 { path: path.to_string(), last }));
+            let last = watcher.and_then(|watcher| watcher.explain(&path)).map(|account| from_path_event(&account));
+            let _gone = reply.send(Ok(PathHistoryV1 { path: path.to_string(), last }));
         };
         let _refused = std::thread::Builder::new().name("heard".to_owned()).spawn(answer);
     }
 }
 
-fn of_account(account: &Account) -> HeardEventV1 {
+fn from_path_event(account: &PathEvent) -> PathEventV1 {
     let rule = account.decision.rule.as_ref();
-    HeardEventV1 {
+    PathEventV1 {
         event: account.event.to_owned(),
-        belonged: account.decision.verdict == Verdict::In,
+        belonged: account.decision.verdict == IgnoreVerdict::In,
         rule: rule.map(|rule| format!("`{}` ({})", rule.pattern, Explanation::source(rule))),
     }
 }

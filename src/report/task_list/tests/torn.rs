@@ -5,7 +5,7 @@ use proptest::sample::select;
 
 use super::{PATH, kinds, lists};
 use crate::model::{Digest, ViolationKind as Kind, ViolationRecord};
-use crate::report::task_list::{TaskLists, Upkeep, build_task_lists, plan_upkeep};
+use crate::report::task_list::{TaskListUpdate, TaskLists, build_task_lists, plan_task_list_update};
 
 const BEGIN: &str = "<!-- proctor:begin tasks -->\n";
 const END: &str = "<!-- proctor:end tasks -->\n";
@@ -36,16 +36,16 @@ fn real_lists() -> TaskLists {
 }
 
 fn written(text: &str) -> (String, Digest) {
-    let upkeep = plan_upkeep(PATH, Some(text), &real_lists(), None);
-    (upkeep.text.expect("the blocks are not in it"), upkeep.digest)
+    let task_list_update = plan_task_list_update(PATH, Some(text), &real_lists(), None);
+    (task_list_update.text.expect("the blocks are not in it"), task_list_update.digest)
 }
 
 /// Returns the mended text and the violations, and checks that the result is stable.
 #[track_caller]
 fn mended(found: &str, last: Digest) -> (String, Vec<ViolationRecord>) {
-    let Upkeep { text, violations, .. } = plan_upkeep(PATH, Some(found), &real_lists(), Some(last));
+    let TaskListUpdate { text, violations, .. } = plan_task_list_update(PATH, Some(found), &real_lists(), Some(last));
     let text = text.expect("something is to be put back");
-    let after = plan_upkeep(PATH, Some(&text), &real_lists(), Some(last));
+    let after = plan_task_list_update(PATH, Some(&text), &real_lists(), Some(last));
     assert_eq!((after.text, after.violations), (None, Vec::new()), "{text}");
     (text, violations)
 }
@@ -196,16 +196,16 @@ proptest! {
             text = text.replace(OPEN, TICKED).replace("- [x] **T2**: what", "- [ ] **T2**: what");
         }
         let (_, digest) = written("");
-        let upkeep = plan_upkeep(PATH, Some(&text), &lists, Some(digest));
-        let whole = upkeep.text.unwrap_or_else(|| text.clone());
-        let after = plan_upkeep(PATH, Some(&whole), &lists, Some(digest));
+        let task_list_update = plan_task_list_update(PATH, Some(&text), &lists, Some(digest));
+        let whole = task_list_update.text.unwrap_or_else(|| text.clone());
+        let after = plan_task_list_update(PATH, Some(&whole), &lists, Some(digest));
         prop_assert_eq!((after.text, after.violations), (None, Vec::new()), "{}", whole);
         let is_own = |line: &&str| OWN.iter().any(|lines| lines.contains(line));
         let owned = |text: &str| text.lines().filter(is_own).map(str::to_owned).collect::<Vec<_>>();
         prop_assert_eq!(owned(&whole), owned(&text), "{}\nbecame\n{}", text, whole);
         if is_ticked && !(lost[0] && lost[1] && is_sentence_lost) {
             prop_assert!(!whole.contains("- [x] **T2**: two"), "{}\nbecame\n{}", text, whole);
-            prop_assert!(kinds(&upkeep.violations).contains(&(Kind::UnauthorizedCompletion, "T2")), "{:?}", upkeep.violations);
+            prop_assert!(kinds(&task_list_update.violations).contains(&(Kind::UnauthorizedCompletion, "T2")), "{:?}", task_list_update.violations);
         }
     }
 }

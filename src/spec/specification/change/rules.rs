@@ -7,14 +7,14 @@ use serde_json::{Value, json};
 
 use crate::model::ChangeEffect;
 
-use Rule::{
+use ChangeRule::{
     AddedDemands, Another, ExpectsAnother, FalseDemandsMore, FewerDemandMore, LessDemandsMore, MoreDemandMore, MoreDemandsMore,
     OnlyRemovedWeakens, Ordered, TrueDemandsMore, Words,
 };
 
 /// How changes of a key are judged. A change to a stricter value strengthens; a change to a less strict value weakens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Rule {
+pub(super) enum ChangeRule {
     /// A text for people; a change has no effect on runs.
     Words,
     /// What is run or requested; every change weakens.
@@ -64,7 +64,7 @@ pub(super) enum Unsaid {
 const BLOCK_ON: &[&str] = &["ERRORS_AND_WARNINGS", "ERRORS_ALWAYS", "ERRORS_ONLY", "WARN_ONLY", "NEVER"];
 
 /// The rules for the keys of schema 2.0.0 and of proctor's additions. A change of any other key is unexplained.
-const RULES: &[(Rule, &[&str])] = &[
+const RULES: &[(ChangeRule, &[&str])] = &[
     (
         Words,
         &[
@@ -194,7 +194,12 @@ pub(super) fn rule_key<'k>(holder: &str, rule: &str, key: &'k str) -> &'k str {
 
 /// Returns whether a change only corrects a wrong value: the new value has the same meaning, or is no less strict than a missing
 /// value.
-pub(super) fn mends(rule: Option<Rule>, judged: Option<ChangeEffect>, before: Option<&Value>, after: Option<&Value>) -> bool {
+pub(super) fn mends(
+    rule: Option<ChangeRule>,
+    judged: Option<ChangeEffect>,
+    before: Option<&Value>,
+    after: Option<&Value>,
+) -> bool {
     let no_less = |effect: Option<ChangeEffect>| effect.is_some_and(|effect| !effect.needs_person());
     match (rule, judged) {
         (None | Some(ExpectsAnother), _) => true,
@@ -218,12 +223,12 @@ fn says(before: Option<&Value>, after: Option<&Value>) -> bool {
 }
 
 /// Returns the rule of a key; `None` if there is none.
-pub(super) fn rule_of(key: &str) -> Option<Rule> {
+pub(super) fn rule_of(key: &str) -> Option<ChangeRule> {
     RULES.iter().find(|(_, keys)| keys.contains(&key)).map(|(rule, _)| *rule)
 }
 
 /// Returns the effect of a change by a rule; `None` if the values do not have the type that the rule expects.
-pub(super) fn judge(rule: Rule, before: Option<&Value>, after: Option<&Value>) -> Option<ChangeEffect> {
+pub(super) fn judge(rule: ChangeRule, before: Option<&Value>, after: Option<&Value>) -> Option<ChangeEffect> {
     let before = before.filter(|value| !value.is_null());
     let after = after.filter(|value| !value.is_null());
     match rule {

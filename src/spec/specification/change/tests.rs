@@ -5,7 +5,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use crate::model::ChangeEffect::{self, Mends, Strengthens, Unexplained, Weakens, Wording};
-use crate::spec::specification::{Surroundings, compare_specifications, read_specification};
+use crate::spec::specification::{SpecificationContext, compare_specifications, read_specification};
 
 fn specification() -> Value {
     json!({
@@ -54,7 +54,7 @@ fn specification() -> Value {
 /// Returns the effects of the changes by the last component of each pointer.
 fn effects(before: &Value, after: &Value) -> Vec<(String, ChangeEffect)> {
     let text = before.to_string();
-    let faults = read_specification(&text, "x", Surroundings { project_root: Path::new("/srv/billing") }).faults;
+    let faults = read_specification(&text, "x", SpecificationContext { project_root: Path::new("/srv/billing") }).faults;
     let changes = compare_specifications(&text, &after.to_string(), &faults);
     let name = |pointer: &str| pointer.rsplit('/').next().unwrap_or_default().to_owned();
     changes.iter().map(|change| (name(&change.pointer), change.effect)).collect()

@@ -46,7 +46,7 @@ const fn soft(code: &'static str, look: Look, what: &'static str, source: &'stat
     LintRow { code, gravity: Gravity::Soft, what, source, look }
 }
 
-/// The code of a rule whose findings are compared with the project's files later, in [`crate::spec::hold_to_project`].
+/// The code of a rule whose findings are compared with the project's files later, in [`crate::spec::compare_with_project`].
 pub(in crate::spec) const STRICTNESS_UNCHECKED: &str = "STRICTNESS_UNCHECKED";
 
 /// The source of most rules: errors that a JSON Schema does not find.

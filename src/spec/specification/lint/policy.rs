@@ -61,7 +61,7 @@ fn tools<'s>(subject: &Subject<'s>) -> Vec<Tool<'s>> {
         let pointer = format!("{POLICY}/{category}");
         Some((subject.document.pointer(&pointer)?, pointer))
     });
-    let of_category = |(category, pointer): (&'s Value, String)| {
+    let for_category = |(category, pointer): (&'s Value, String)| {
         let strategy = category.get("strategy").and_then(Value::as_str);
         let tools = category.get("tools").and_then(Value::as_object);
         let tool = move |(name, policy): (&'s String, &'s Value)| Tool {
@@ -72,5 +72,5 @@ fn tools<'s>(subject: &Subject<'s>) -> Vec<Tool<'s>> {
         };
         tools.into_iter().flatten().map(tool).collect::<Vec<_>>()
     };
-    categories.flat_map(of_category).collect()
+    categories.flat_map(for_category).collect()
 }

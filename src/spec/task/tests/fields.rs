@@ -9,10 +9,10 @@ use serde_json::{Value, json};
 
 use crate::config::Configuration;
 use crate::model::TaskId;
-use crate::spec::specification::{Reading, SCHEMA_TEXT, Surroundings, read_specification};
-use crate::spec::strictness::hold_to_project;
+use crate::spec::specification::{SCHEMA_TEXT, SpecificationContext, SpecificationReading, read_specification};
+use crate::spec::strictness::compare_with_project;
 use crate::spec::task::tests::{GONE, ROOT, edited};
-use crate::spec::task::{TaskSurroundings, resolve_task};
+use crate::spec::task::{TaskContext, resolve_task};
 use crate::tools::FakeFiles;
 
 /// The effect of changing a field.
@@ -556,13 +556,13 @@ fn rows() -> Vec<Row> {
 
 /// Returns the faults of a document, and its plan without the notes that repeat them.
 fn outcome(edits: &Edits) -> (BTreeSet<(String, String, String)>, Value) {
-    let project = Surroundings { project_root: Path::new(ROOT) };
+    let project = SpecificationContext { project_root: Path::new(ROOT) };
     let files = FakeFiles::of(&[("web/tsconfig.json", r#"{"compilerOptions": {"strict": true}}"#)]);
     let text = edited(edits).to_string();
-    let reading = hold_to_project(read_specification(&text, "specs/T117-test-specification.json", project), &files);
-    let Reading { specification, faults, .. } = reading;
+    let reading = compare_with_project(read_specification(&text, "specs/T117-test-specification.json", project), &files);
+    let SpecificationReading { specification, faults, .. } = reading;
     let configuration = Configuration::default();
-    let around = TaskSurroundings { project, files: &files, configuration: &configuration };
+    let around = TaskContext { project, files: &files, configuration: &configuration };
     let task = TaskId::try_from("T117").expect("an id");
     let plan = specification.and_then(|specification| resolve_task(&specification, &task, &faults, around));
     let plan = plan.map(|plan| serde_json::to_value(crate::model::Plan { notes: Vec::new(), ..plan }).expect("a plan is JSON"));

@@ -6,19 +6,20 @@ use std::time::Duration;
 
 use crate::evidence::{ContentRequest, observe_file};
 use crate::model::{
-    Action, ActionEnd, ActionKind, CategoryCode, DurationMs, Ended, EvidenceFile, Exchange, ExchangeOutcome, FileCheck, FileLook,
-    FileSeen, FileValidation, HttpRequest, Interpretation, LimitKind, Observed, StopReason, StopStage, Timestamp,
+    Action, ActionEnd, ActionKind, CategoryCode, DurationMs, EndedAction, EvidenceFile, Exchange, ExchangeOutcome, FileCheck,
+    FileObservation, FileState, FileValidation, HttpRequest, Interpretation, LimitKind, Observation, StopReason, StopStage,
+    Timestamp,
 };
 use crate::process::clock::{self, Monotonic};
 use crate::project::Progress;
 use crate::report::{
-    ActionDisposition, ActionResult, ExecutedAction, LookFacts, LookFiles, NamedFile, exchange_record, file_record,
+    ActionDisposition, ActionResult, ExecutedAction, NamedFile, ObservationFacts, ObservationFiles, exchange_record, file_record,
     redact_to_bytes,
 };
-use crate::run::carry_out::skip_reason;
 use crate::run::diagnosis::diagnose;
-use crate::run::http_client::{Patience, send};
-use crate::run::perform::{Attempts, Performer, not_a_process, skipped};
+use crate::run::http_client::{RequestBounds, send};
+use crate::run::perform::{Attempts, Performer, ended_without_process, skipped};
+use crate::run::run_plan::skip_reason;
 use crate::tools::{interpret_exchange, interpret_file};
 
 /// The largest file whose content is checked. A digest is computed for a file of any size.
@@ -26,22 +27,26 @@ const CONTENT_CAP: u64 = 64 * 1024 * 1024;
 
 impl Performer<'_, '_> {
     /// Carries out an action without a process. It takes no turn in the machine-wide queue, because it hardly uses the processor.
-    pub(super) fn perform_look(&mut self, action: &Action, attempts: &mut Attempts) -> Result<ActionResult, ProjectError> {
-        if self.stop_of(action).is_some() {
-            return Ok(skipped(action, skip_reason(self.course.request.control)));
+    pub(super) fn perform_file_or_request(
+        &mut self,
+        action: &Action,
+        attempts: &mut Attempts,
+    ) -> Result<ActionResult, ProjectError> {
+        if self.requested_stop(action).is_some() {
+            return Ok(skipped(action, skip_reason(self.context.request.control)));
         }
         (self.show)(Progress::ActionStarted(Box::new(action.clone())));
-        let (started, begun, allowed) = (clock::now(), clock::monotonic(), self.allowed(action));
+        let (started, begun, time_budget) = (clock::now(), clock::monotonic(), self.time_budget(action));
         let (observed, interpretation) = match &action.kind {
-            ActionKind::FileValidation(validation) => self.validate_file(action, validation, allowed.timeout),
-            ActionKind::HttpRequest(request) => self.send_request(action, request, allowed.timeout),
+            ActionKind::FileValidation(validation) => self.validate_file(action, validation, time_budget.timeout),
+            ActionKind::HttpRequest(request) => self.send_request(action, request, time_budget.timeout),
             ActionKind::Command | ActionKind::CustomScript(_) | ActionKind::Review(_) => {
                 unreachable!("whoever calls this has asked whether it starts a process")
             }
         };
-        let ended = ended(&interpretation, self.stop_of(action), started, begun);
-        let judgement = self.classify(action, &ended, &interpretation, allowed);
-        let files = self.keep_look(action, attempts.number(), &ended, &interpretation, &observed)?;
+        let ended = ended(&interpretation, self.requested_stop(action), started, begun);
+        let judgement = self.classify(action, &ended, &interpretation, time_budget);
+        let files = self.keep_observation(action, attempts.number(), &ended, &interpretation, &observed)?;
         self.directory.begin_sync();
         let observed = without_bytes(action, observed);
         let earlier = attempts.take();
@@ -50,11 +55,11 @@ impl Performer<'_, '_> {
         Ok(ActionResult { files, ..ActionResult::new(action.clone(), disposition) })
     }
 
-    fn validate_file(&self, action: &Action, validation: &FileValidation, timeout: Duration) -> (Observed, Interpretation) {
+    fn validate_file(&self, action: &Action, validation: &FileValidation, timeout: Duration) -> (Observation, Interpretation) {
         let begun = clock::monotonic();
-        let interrupted = || match self.stop_of(action) {
-            Some(reason) => Some(FileLook::Stopped(reason)),
-            None => (clock::monotonic().since(begun) >= timeout).then_some(FileLook::OutOfTime),
+        let interrupted = || match self.requested_stop(action) {
+            Some(reason) => Some(FileState::Stopped(reason)),
+            None => (clock::monotonic().since(begun) >= timeout).then_some(FileState::OutOfTime),
         };
         let content_matters = match &validation.check {
             FileCheck::Exists | FileCheck::SizeCheck { .. } => action.capture.file_contents,
@@ -65,44 +70,48 @@ impl Performer<'_, '_> {
         } else {
             ContentRequest::MetadataOnly
         };
-        let look = observe_file(&self.course.request.scope.root, Path::new(&validation.path), reading);
-        let seen = FileSeen { path: validation.path.clone(), look };
+        let look = observe_file(&self.context.request.scope.root, Path::new(&validation.path), reading);
+        let seen = FileObservation { path: validation.path.clone(), look };
         let interpretation = interpret_file(validation, &seen);
-        (Observed::File(seen), interpretation)
+        (Observation::File(seen), interpretation)
     }
 
-    fn send_request(&self, action: &Action, request: &HttpRequest, timeout: Duration) -> (Observed, Interpretation) {
+    fn send_request(&self, action: &Action, request: &HttpRequest, timeout: Duration) -> (Observation, Interpretation) {
         let (sent, begun) = (clock::now(), clock::monotonic());
-        let stopped = || self.stop_of(action);
-        let answer = send(request, &Patience { timeout, stopped: &stopped });
+        let stopped = || self.requested_stop(action);
+        let answer = send(request, &RequestBounds { timeout, stopped: &stopped });
         let duration = DurationMs::from(clock::monotonic().since(begun));
         let diagnosis = match &answer.outcome {
             ExchangeOutcome::Answered(_) | ExchangeOutcome::Unsendable(_) | ExchangeOutcome::Stopped(_) => None,
             ExchangeOutcome::Unanswered(_) | ExchangeOutcome::OutOfTime => {
-                Some(diagnose(self.course.request.plan, answer.resolution.as_ref(), &|| stopped().is_some()))
+                Some(diagnose(self.context.request.plan, answer.resolution.as_ref(), &|| stopped().is_some()))
             }
         };
         let exchange = Exchange { sent, duration, outcome: answer.outcome, diagnosis };
         let interpretation = interpret_exchange(request, &exchange);
-        (Observed::Exchange(Box::new(exchange)), interpretation)
+        (Observation::Exchange(Box::new(exchange)), interpretation)
     }
 
-    fn keep_look(
+    fn keep_observation(
         &mut self,
         action: &Action,
         attempt: u32,
-        ended: &Ended,
+        ended: &EndedAction,
         interpretation: &Interpretation,
-        observed: &Observed,
+        observed: &Observation,
     ) -> Result<Vec<EvidenceFile>, ProjectError> {
-        let facts = LookFacts { run_id: &self.course.run_id, action, ended, interpretation };
-        let names = LookFiles::of_attempt(action, attempt);
+        let facts = ObservationFacts { run_id: &self.context.run_id, action, ended, interpretation };
+        let names = ObservationFiles::for_attempt(action, attempt);
         let mut files: Vec<(NamedFile, Vec<u8>)> = Vec::with_capacity(2);
         match (&action.kind, observed, names) {
-            (ActionKind::FileValidation(validation), Observed::File(seen), Some(LookFiles::File(record))) => {
+            (ActionKind::FileValidation(validation), Observation::File(seen), Some(ObservationFiles::File(record))) => {
                 files.push((record, redact_to_bytes(file_record(facts, validation, seen))));
             }
-            (ActionKind::HttpRequest(sent), Observed::Exchange(exchange), Some(LookFiles::Http { request, error, body })) => {
+            (
+                ActionKind::HttpRequest(sent),
+                Observation::Exchange(exchange),
+                Some(ObservationFiles::Http { request, error, body }),
+            ) => {
                 let bytes = exchange.answer().map(|answer| &answer.body).filter(|bytes| !bytes.is_empty());
                 let body_name = bytes.map(|_| body.name.clone());
                 let record = redact_to_bytes(exchange_record(facts, sent, exchange, body_name.as_deref()));
@@ -119,7 +128,7 @@ impl Performer<'_, '_> {
 }
 
 /// Returns the end of such an action in the form of a process's end, with exit code 0 if the requirement is met (C66).
-fn ended(interpretation: &Interpretation, stopped: Option<StopReason>, started: Timestamp, begun: Monotonic) -> Ended {
+fn ended(interpretation: &Interpretation, stopped: Option<StopReason>, started: Timestamp, begun: Monotonic) -> EndedAction {
     let stage = StopStage::Sigterm;
     let code = interpretation.category;
     let end = if matches!(code, CategoryCode::FileValid | CategoryCode::AnswerValid) {
@@ -131,28 +140,28 @@ fn ended(interpretation: &Interpretation, stopped: Option<StopReason>, started: 
     } else {
         ActionEnd::Exited { code: 1 }
     };
-    Ended { started, duration: DurationMs::from(clock::monotonic().since(begun)), ..not_a_process(end) }
+    EndedAction { started, duration: DurationMs::from(clock::monotonic().since(begun)), ..ended_without_process(end) }
 }
 
 /// Removes content from an observation, except for the parts that the report shows. The evidence has the content already.
-fn without_bytes(action: &Action, observed: Observed) -> Observed {
+fn without_bytes(action: &Action, observed: Observation) -> Observation {
     match observed {
-        Observed::File(mut seen) => {
-            if let FileLook::Found(found) = &mut seen.look
+        Observation::File(mut seen) => {
+            if let FileState::Found(found) = &mut seen.look
                 && !action.capture.file_contents
             {
                 found.content = None;
             }
-            Observed::File(seen)
+            Observation::File(seen)
         }
-        Observed::Exchange(mut exchange) => {
+        Observation::Exchange(mut exchange) => {
             if let ExchangeOutcome::Answered(answer) = &mut exchange.outcome
                 && !action.capture.request_response
             {
                 answer.body = Vec::new();
             }
-            Observed::Exchange(exchange)
+            Observation::Exchange(exchange)
         }
-        Observed::Nothing | Observed::Service(_) | Observed::Review(_) => observed,
+        Observation::Nothing | Observation::Service(_) | Observation::Review(_) => observed,
     }
 }

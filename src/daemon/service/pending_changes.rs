@@ -1,7 +1,7 @@
 //! What the watcher said of the tree since it was last looked at for a question about now. Pure.
 //!
 //! Every path that was hinted at and not looked at since is kept, so that a look at these alone finds what a look at everything would:
-//! that is true as far as events tell of changes ([`Care::Events`]), and where they may not, everything is looked at.
+//! that is true as far as events tell of changes ([`LookCare::Events`]), and where they may not, everything is looked at.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +13,7 @@ const MOST_PATHS: usize = 1024;
 
 /// How carefully the tree is looked at for an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) enum Care {
+pub(crate) enum LookCare {
     /// At what the watcher heard of, after it has said that everything saved before the question was heard of.
     ///
     /// This sees every change that the kernel tells of: saves, renames, removals, modes, links, directories, whoever makes them and
@@ -27,28 +27,28 @@ pub(crate) enum Care {
 
 /// What was heard.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Heard {
+pub(super) struct PendingChanges {
     hints: TreeHints,
-    trust: Trust,
+    trust: EventTrust,
 }
 
 /// Whether events tell of everything.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Trust {
+enum EventTrust {
     /// As far as they ever do.
     Full,
     /// Part of the tree is polled, or is watched by other rules than its own: no look is spared.
     None,
 }
 
-impl Heard {
+impl PendingChanges {
     /// Nobody has looked yet.
     pub(super) fn everything() -> Self {
-        Self { hints: TreeHints::Everything, trust: Trust::Full }
+        Self { hints: TreeHints::Everything, trust: EventTrust::Full }
     }
 
     /// Takes a hint in.
-    pub(super) fn hear(&mut self, hint: &WatchHint) {
+    pub(super) fn add_hint(&mut self, hint: &WatchHint) {
         match hint {
             WatchHint::Saved(path) | WatchHint::Created(path) | WatchHint::Writing(path) | WatchHint::Removed(path) => {
                 if let TreeHints::Only(paths) = &mut self.hints {
@@ -71,20 +71,20 @@ impl Heard {
 
     /// Events do not tell of everything from here on.
     pub(super) fn distrust(&mut self) {
-        self.trust = Trust::None;
+        self.trust = EventTrust::None;
     }
 
     /// Returns whether a look at what was heard of would be enough, once everything before it has been heard of.
     pub(super) fn is_enough(&self) -> bool {
-        self.trust == Trust::Full && matches!(self.hints, TreeHints::Only(_))
+        self.trust == EventTrust::Full && matches!(self.hints, TreeHints::Only(_))
     }
 
     /// Returns what a look that begins now has to look at. What is heard from here on is for the next one.
-    pub(super) fn take(&mut self, care: Care) -> TreeHints {
-        let heard = std::mem::replace(&mut self.hints, TreeHints::Only(BTreeSet::new()));
+    pub(super) fn take(&mut self, care: LookCare) -> TreeHints {
+        let pending_changes = std::mem::replace(&mut self.hints, TreeHints::Only(BTreeSet::new()));
         match (care, self.trust) {
-            (Care::Events, Trust::Full) => heard,
-            (Care::Whole, _) | (_, Trust::None) => TreeHints::Everything,
+            (LookCare::Events, EventTrust::Full) => pending_changes,
+            (LookCare::Whole, _) | (_, EventTrust::None) => TreeHints::Everything,
         }
     }
 }
@@ -98,16 +98,16 @@ mod tests {
         TreePath::try_from(text).unwrap()
     }
 
-    fn looked_at() -> Heard {
-        let mut heard = Heard::everything();
-        assert!(!heard.is_enough());
-        assert_eq!(heard.take(Care::Events), TreeHints::Everything);
-        heard
+    fn looked_at() -> PendingChanges {
+        let mut pending_changes = PendingChanges::everything();
+        assert!(!pending_changes.is_enough());
+        assert_eq!(pending_changes.take(LookCare::Events), TreeHints::Everything);
+        pending_changes
     }
 
     #[test]
     fn every_path_that_was_hinted_at_is_looked_at_once() {
-        let mut heard = looked_at();
+        let mut pending_changes = looked_at();
         for hint in [
             WatchHint::Saved(path("a")),
             WatchHint::Created(path("b")),
@@ -115,12 +115,12 @@ mod tests {
             WatchHint::Removed(path("a")),
             WatchHint::Synced(SyncId(1)),
         ] {
-            heard.hear(&hint);
+            pending_changes.add_hint(&hint);
         }
-        assert!(heard.is_enough());
+        assert!(pending_changes.is_enough());
         let paths = ["a", "b", "c/d"].map(path).into();
-        assert_eq!(heard.take(Care::Events), TreeHints::Only(paths));
-        assert_eq!(heard.take(Care::Events), TreeHints::Only(BTreeSet::new()));
+        assert_eq!(pending_changes.take(LookCare::Events), TreeHints::Only(paths));
+        assert_eq!(pending_changes.take(LookCare::Events), TreeHints::Only(BTreeSet::new()));
     }
 
     #[test]
@@ -131,28 +131,32 @@ mod tests {
             WatchHint::LookAgain(WatchProblem::SeveralNames(path("a"))),
             WatchHint::RootVanished,
         ] {
-            let mut heard = looked_at();
-            heard.hear(&hint);
-            heard.hear(&WatchHint::Saved(path("a")));
-            assert!(!heard.is_enough(), "{hint:?}");
-            assert_eq!(heard.take(Care::Events), TreeHints::Everything, "{hint:?}");
-            assert!(heard.is_enough(), "one look settles it: {hint:?}");
+            let mut pending_changes = looked_at();
+            pending_changes.add_hint(&hint);
+            pending_changes.add_hint(&WatchHint::Saved(path("a")));
+            assert!(!pending_changes.is_enough(), "{hint:?}");
+            assert_eq!(pending_changes.take(LookCare::Events), TreeHints::Everything, "{hint:?}");
+            assert!(pending_changes.is_enough(), "one look settles it: {hint:?}");
         }
-        let mut heard = looked_at();
-        (0..=MOST_PATHS).for_each(|number| heard.hear(&WatchHint::Saved(path(&number.to_string()))));
-        assert_eq!(heard.take(Care::Events), TreeHints::Everything);
+        let mut pending_changes = looked_at();
+        (0..=MOST_PATHS).for_each(|number| pending_changes.add_hint(&WatchHint::Saved(path(&number.to_string()))));
+        assert_eq!(pending_changes.take(LookCare::Events), TreeHints::Everything);
     }
 
     #[test]
     fn what_is_polled_is_never_answered_by_events() {
-        let mut heard = looked_at();
-        heard.hear(&WatchHint::Polling(PollReason::Deaf));
-        assert_eq!(heard.take(Care::Events), TreeHints::Everything);
-        assert!(!heard.is_enough());
-        assert_eq!(heard.take(Care::Events), TreeHints::Everything, "for good");
-        let mut heard = looked_at();
-        heard.hear(&WatchHint::Saved(path("a")));
-        assert_eq!(heard.take(Care::Whole), TreeHints::Everything);
-        assert_eq!(heard.take(Care::Events), TreeHints::Only(BTreeSet::new()), "it was looked at with everything else");
+        let mut pending_changes = looked_at();
+        pending_changes.add_hint(&WatchHint::Polling(PollReason::Deaf));
+        assert_eq!(pending_changes.take(LookCare::Events), TreeHints::Everything);
+        assert!(!pending_changes.is_enough());
+        assert_eq!(pending_changes.take(LookCare::Events), TreeHints::Everything, "for good");
+        let mut pending_changes = looked_at();
+        pending_changes.add_hint(&WatchHint::Saved(path("a")));
+        assert_eq!(pending_changes.take(LookCare::Whole), TreeHints::Everything);
+        assert_eq!(
+            pending_changes.take(LookCare::Events),
+            TreeHints::Only(BTreeSet::new()),
+            "it was looked at with everything else"
+        );
     }
 }

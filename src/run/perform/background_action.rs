@@ -6,13 +6,13 @@
 use std::sync::mpsc::Sender;
 use std::thread;
 
-use crate::model::{Action, ActionLimits, ActionPhase, Ended, StopReason};
+use crate::model::{Action, ActionLimits, ActionPhase, EndedAction, StopReason};
 use crate::process::{Control, ControlHandle, LaunchRequest, LauncherHandle, Sinks, SuperviseError, supervise};
 use crate::project::ProjectError;
-use crate::run::carry_out::heeded;
+use crate::run::run_plan::stop_reasons_for;
 
 /// What is needed to start an action on a lane.
-pub(crate) struct LaneOrder {
+pub(crate) struct BackgroundActionOrder {
     /// The step's position in the order of execution.
     pub(crate) place: usize,
     pub(crate) request: LaunchRequest,
@@ -21,34 +21,34 @@ pub(crate) struct LaneOrder {
 }
 
 /// The message that an action on a lane is over: none of its processes is left, or its launcher was lost.
-pub(crate) struct LaneOver {
+pub(crate) struct BackgroundActionEnd {
     pub(crate) place: usize,
     /// The launcher, which the next action can use.
     pub(crate) launcher: LauncherHandle,
-    pub(crate) outcome: Result<Ended, SuperviseError>,
+    pub(crate) outcome: Result<EndedAction, SuperviseError>,
 }
 
 /// A running action on a lane. Dropping it kills the action and waits for its end.
-pub(crate) struct Lane {
+pub(crate) struct BackgroundAction {
     control: ControlHandle,
     thread: Option<thread::JoinHandle<()>>,
 }
 
-impl Lane {
+impl BackgroundAction {
     /// Starts an action. Its end is sent to `tell`.
     pub(crate) fn start(
         action: &Action,
-        order: LaneOrder,
+        order: BackgroundActionOrder,
         launcher: LauncherHandle,
-        tell: Sender<LaneOver>,
+        tell: Sender<BackgroundActionEnd>,
     ) -> Result<Self, ProjectError> {
         let failed = |source| ProjectError::LaneThread { action: action.name.clone(), source };
         let (own, control) = Control::new().map_err(|source| failed(std::io::Error::other(source)))?;
-        let LaneOrder { place, request, limits, sinks } = order;
+        let BackgroundActionOrder { place, request, limits, sinks } = order;
         let mut launcher = launcher;
         let supervising = move || {
-            let outcome = supervise(&mut launcher, &request, &limits, sinks, &own, heeded(ActionPhase::Step));
-            let _nobody_waits = tell.send(LaneOver { place, launcher, outcome });
+            let outcome = supervise(&mut launcher, &request, &limits, sinks, &own, stop_reasons_for(ActionPhase::Step));
+            let _nobody_waits = tell.send(BackgroundActionEnd { place, launcher, outcome });
         };
         let thread = thread::Builder::new().name("lane".to_owned()).spawn(supervising).map_err(failed)?;
         Ok(Self { control, thread: Some(thread) })
@@ -60,7 +60,7 @@ impl Lane {
     }
 }
 
-impl Drop for Lane {
+impl Drop for BackgroundAction {
     fn drop(&mut self) {
         // Two requests kill the action. If it has already ended, they have no effect.
         self.control.stop(StopReason::Terminated);

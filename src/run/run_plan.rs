@@ -1,16 +1,16 @@
 //! The order of one run: lock, recovery, tree, start record, prerequisites → steps → cleanup, second look at the tree, verdict,
 //! seal, publication.
 
-use crate::project::Carried;
+use crate::project::EnvironmentSurvey;
 use crate::project::Progress;
 use crate::project::ProjectError;
+use crate::project::RunOutcome;
 use crate::project::RunRequest;
-use crate::project::Selected;
-use crate::project::Survey;
-use crate::project::Surveyed;
+use crate::project::SelectedChecks;
+use crate::project::SurveyedEnvironment;
 use crate::project::Workspace;
 use crate::project::pinned;
-use crate::project::select;
+use crate::project::select_checks;
 use std::collections::BTreeMap;
 
 use crate::evidence::{DurableStep, Ledger, ProjectLock, RunDirectory};
@@ -20,9 +20,9 @@ use crate::model::{
 };
 use crate::process::{Control, clock};
 use crate::report::{ActionResult, SkipReason};
-use crate::run::conclude::{Concluding, prerequisites_met};
-use crate::run::order::in_order;
-use crate::run::perform::{Performer, RunningService, Started};
+use crate::run::judge_and_seal::{RunEnd, prerequisites_met};
+use crate::run::order::order_checks;
+use crate::run::perform::{Performer, RunningService, ServiceStart};
 use crate::run::prerequisite;
 use crate::run::records;
 use crate::run::reuse::ReusableInputs;
@@ -30,7 +30,7 @@ use crate::run::steps::{Steps, perform_steps};
 use crate::tree;
 
 /// Everything that a run needs from its beginning to its end.
-pub(crate) struct Course<'a> {
+pub(crate) struct RunContext<'a> {
     pub(crate) request: &'a RunRequest<'a>,
     pub(crate) run_id: RunId,
     pub(crate) started: Timestamp,
@@ -39,14 +39,14 @@ pub(crate) struct Course<'a> {
     pub(crate) plan_digest: Digest,
     pub(crate) before: TreeDigest,
     pub(crate) tdd: TddState,
-    pub(crate) selected: Selected,
+    pub(crate) selected: SelectedChecks,
     /// The checks in the order of execution.
     pub(crate) order: Vec<&'a Action>,
     /// Prerequisites that are known to have succeeded, by name.
     pub(crate) met: BTreeMap<String, Digest>,
 }
 
-impl Course<'_> {
+impl RunContext<'_> {
     /// Returns the action that is carried out last.
     pub(crate) fn last_action(&self) -> Option<&Action> {
         let plan = self.request.plan;
@@ -55,7 +55,7 @@ impl Course<'_> {
 
     /// Returns whether the checks' inputs must be known before the first check, because a result may be reused in this run or
     /// later.
-    fn asks_for_inputs(&self) -> bool {
+    fn needs_check_inputs(&self) -> bool {
         !self.tdd.started && self.request.plan.steps.iter().any(|step| !step.reuse.is_off())
     }
 
@@ -72,7 +72,7 @@ impl Course<'_> {
     }
 
     /// Returns whether the run is a step of a started cycle. A run for another phase than the cycle's gets advice only.
-    pub(crate) fn in_cycle(&self) -> bool {
+    pub(crate) fn is_step_of_cycle(&self) -> bool {
         self.tdd.started && self.phase() == self.tdd.phase && !self.request.is_typed()
     }
 }
@@ -83,45 +83,46 @@ impl Workspace {
     /// # Errors
     ///
     /// Only failures of proctor itself: the store, the launcher, a tree that cannot be read. Failures of tools are values.
-    pub fn carry_out(&mut self, request: &RunRequest<'_>, show: &mut dyn FnMut(Progress)) -> Result<Carried, ProjectError> {
-        let stopped = || request.control.requested().filter(|reason| heeded(ActionPhase::Prerequisite).contains(reason));
+    pub fn run_plan(&mut self, request: &RunRequest<'_>, show: &mut dyn FnMut(Progress)) -> Result<RunOutcome, ProjectError> {
+        let stopped =
+            || request.control.requested().filter(|reason| stop_reasons_for(ActionPhase::Prerequisite).contains(reason));
         let lock = self.lock(request.scope, request.settings.lock_wait, &stopped, show)?;
         let mut ledger = self.recovered_ledger(&lock, request.scope, show)?;
         self.catch_up(&request.scope.project)?;
         self.keep_task_list(&mut ledger, request.scope, request.settings, show)?;
         let tdd = self.tdd(&request.scope.project, &request.plan.task)?;
         if let Some(pause) = tdd.paused {
-            return Ok(Carried::Paused(pause));
+            return Ok(RunOutcome::Paused(pause));
         }
         let plan_digest = crate::spec::plan_digest(request.plan);
-        let index = self.look_at_tree(request)?;
+        let index = self.scan_tree(request)?;
         let before = index.digest();
         if request.control.requested() == Some(StopReason::Superseded) {
             // The run has left no trace so far, so none is needed. A run that a person stops is recorded.
-            return Ok(Carried::Withdrawn);
+            return Ok(RunOutcome::Withdrawn);
         }
         if request.unless_tree == Some(before) {
-            return Ok(Carried::Unchanged);
+            return Ok(RunOutcome::Unchanged);
         }
         let changed = self.changed_since_verdict(request, plan_digest, &index);
-        let selected = select(&request.checks, &request.plan.steps, changed.as_deref());
-        if selected == Selected::Nothing {
-            return Ok(Carried::Untriggered);
+        let selected = select_checks(&request.checks, &request.plan.steps, changed.as_deref());
+        if selected == SelectedChecks::Nothing {
+            return Ok(RunOutcome::Untriggered);
         }
         let dependencies = request.plan.specification.as_ref().map(|source| source.dependencies.as_slice()).unwrap_or_default();
         let unmet = self.unmet_dependencies(request.scope, dependencies, before)?;
         if !unmet.is_empty() {
-            return Ok(Carried::Waits(unmet));
+            return Ok(RunOutcome::Waits(unmet));
         }
         if let Some(unapproved) = self.approve_by_rule(request, plan_digest, &index, &mut ledger, show)? {
-            return Ok(Carried::NotApproved(unapproved));
+            return Ok(RunOutcome::NotApproved(unapproved));
         }
         let failed = match request.settings.order {
             CheckOrder::Plan => Vec::new(),
-            CheckOrder::FailedFirst => self.failed_last(request),
+            CheckOrder::FailedFirst => self.last_failed_checks(request),
         };
         let started = clock::now();
-        let course = Course {
+        let context = RunContext {
             request,
             run_id: RunId::new(started, ledger.next_sequence().0),
             started,
@@ -131,17 +132,17 @@ impl Workspace {
             before,
             tdd,
             selected,
-            order: in_order(request.plan, request.settings.order, &failed),
+            order: order_checks(request.plan, request.settings.order, &failed),
             met: self.prerequisites_met(&request.scope.project)?,
         };
         show(Progress::Begun {
-            run_id: course.run_id.clone(),
+            run_id: context.run_id.clone(),
             project_name: request.plan.project_name.clone(),
             tree: before,
             issues: index.issues(),
         });
-        self.parking.open(&lock)?;
-        let result = self.run_in_directory(course, &lock, &mut ledger, &index, show);
+        self.run_preparation.open(&lock)?;
+        let result = self.run_in_directory(context, &lock, &mut ledger, &index, show);
         if self.has_runs_ahead() {
             self.park_for_the_next_run(&lock)?;
         }
@@ -151,38 +152,38 @@ impl Workspace {
 
     fn run_in_directory(
         &mut self,
-        course: Course<'_>,
+        context: RunContext<'_>,
         lock: &ProjectLock,
         ledger: &mut Ledger,
         index: &tree::TreeIndex,
         show: &mut dyn FnMut(Progress),
-    ) -> Result<Carried, ProjectError> {
-        let request = course.request;
-        let mut directory = RunDirectory::create(lock, &request.plan.task, &course.run_id).map_err(ProjectError::Evidence)?;
-        directory.start_record(&records::start(&course)).map_err(ProjectError::Evidence)?;
+    ) -> Result<RunOutcome, ProjectError> {
+        let request = context.request;
+        let mut directory = RunDirectory::create(lock, &request.plan.task, &context.run_id).map_err(ProjectError::Evidence)?;
+        directory.start_record(&records::start(&context)).map_err(ProjectError::Evidence)?;
         self.observer()(DurableStep::RunRecordWritten);
-        let protected = self.begin_protected(request.plan, index);
-        let mut performer = Performer::new(self, lock, &course, &mut directory, show);
-        let Carrying { performed, stopped, known } = perform_all(&course, &mut performer, index)?;
+        let protected = self.begin_protected_scan(request.plan, index);
+        let mut performer = Performer::new(self, lock, &context, &mut directory, show);
+        let PerformedActions { performed, stopped, known } = perform_all(&context, &mut performer, index)?;
         if stopped == Some(StopReason::Superseded) {
-            let met = prerequisites_met(&course, &performed);
-            return self.drop_superseded(&course, met, directory, ledger);
+            let met = prerequisites_met(&context, &performed);
+            return self.drop_superseded(&context, met, directory, ledger);
         }
-        let again = known.is_known().then(|| self.begin_survey(request));
+        let again = known.is_known().then(|| self.begin_environment_survey(request));
         let (comparison, after) = self.sweep(index, request)?;
         let (surveyed, inputs) = known.finish(again, index);
         self.remember_digests(&surveyed.learnt)?;
         // Changes that somebody made to the task list during the checks belong in this report.
         self.keep_task_list(ledger, request.scope, request.settings, show)?;
         let protected = match protected {
-            Some(look) => self.protected_seen(request.scope, request.plan, look)?,
+            Some(look) => self.protected_files_status(request.scope, request.plan, look)?,
             None => None,
         };
-        let concluding = Concluding { course: &course, performed, comparison, stopped, surveyed, inputs, protected };
-        let carried = self.conclude(concluding, directory, ledger, lock)?;
+        let run_end = RunEnd { context: &context, performed, comparison, stopped, surveyed, inputs, protected };
+        let carried = self.judge_and_seal(run_end, directory, ledger, lock)?;
         self.keep_task_list(ledger, request.scope, request.settings, show)?;
-        if matches!(carried, Carried::Judged(_)) {
-            self.keep_verdict_tree(request, course.plan_digest, &after);
+        if matches!(carried, RunOutcome::Judged(_)) {
+            self.keep_verdict_tree(request, context.plan_digest, &after);
         }
         Ok(carried)
     }
@@ -192,48 +193,48 @@ impl Workspace {
         before: &tree::TreeIndex,
         request: &RunRequest<'_>,
     ) -> Result<(TreeComparison, tree::TreeIndex), ProjectError> {
-        let after = self.look_again(request)?;
+        let after = self.rescan_tree(request)?;
         Ok((tree::compare(before, &after), after))
     }
 
     fn drop_superseded(
         &mut self,
-        course: &Course<'_>,
+        context: &RunContext<'_>,
         prerequisites: BTreeMap<String, Digest>,
         directory: RunDirectory,
         ledger: &mut Ledger,
-    ) -> Result<Carried, ProjectError> {
+    ) -> Result<RunOutcome, ProjectError> {
         let record = SupersededRecord {
-            run_id: course.run_id.clone(),
-            task: course.request.plan.task.clone(),
-            tree_digest: course.before,
+            run_id: context.run_id.clone(),
+            task: context.request.plan.task.clone(),
+            tree_digest: context.before,
             prerequisites,
-            started: course.started,
+            started: context.started,
         };
-        let asker = &course.request.scope.asker;
+        let asker = &context.request.scope.asker;
         let (line, offset) =
             crate::evidence::drop_superseded(directory, record, ledger, asker, clock::now()).map_err(ProjectError::Evidence)?;
-        self.apply(&course.request.scope.project, offset, line)?;
-        Ok(Carried::Superseded)
+        self.apply(&context.request.scope.project, offset, line)?;
+        Ok(RunOutcome::Superseded)
     }
 }
 
 /// The outcome of carrying out all actions.
-struct Carrying {
+struct PerformedActions {
     performed: Vec<ActionResult>,
     stopped: Option<StopReason>,
-    known: Surroundings,
+    known: SurveyProgress,
 }
 
 /// What is known about the run's environment during its checks.
-enum Surroundings {
+enum SurveyProgress {
     /// No check needs it, so the survey continues in the background.
-    UnderWay(Survey),
+    UnderWay(EnvironmentSurvey),
     /// The checks' inputs were computed before the first check.
     Known(Box<ReusableInputs>),
 }
 
-impl Surroundings {
+impl SurveyProgress {
     fn is_known(&self) -> bool {
         self.inputs().is_some()
     }
@@ -246,7 +247,11 @@ impl Surroundings {
     }
 
     /// Returns the environment, and the digests of inputs that were the same before and after the checks.
-    fn finish(self, again: Option<Survey>, index: &tree::TreeIndex) -> (Surveyed, BTreeMap<String, Digest>) {
+    fn finish(
+        self,
+        again: Option<EnvironmentSurvey>,
+        index: &tree::TreeIndex,
+    ) -> (SurveyedEnvironment, BTreeMap<String, Digest>) {
         match self {
             Self::UnderWay(survey) => (survey.finish(pinned(index)), BTreeMap::new()),
             Self::Known(inputs) => {
@@ -262,42 +267,42 @@ impl Surroundings {
 /// Carries out the prerequisites until one fails, then the steps, then the cleanup. The cleanup runs even if proctor itself
 /// failed before.
 fn perform_all(
-    course: &Course<'_>,
+    context: &RunContext<'_>,
     performer: &mut Performer<'_, '_>,
     index: &tree::TreeIndex,
-) -> Result<Carrying, ProjectError> {
-    let mut performed = Vec::with_capacity(course.request.plan.actions().count());
-    let mut services = Services::default();
-    let carried = perform_prerequisites(course, performer, &mut performed, &mut services).and_then(|met| {
+) -> Result<PerformedActions, ProjectError> {
+    let mut performed = Vec::with_capacity(context.request.plan.actions().count());
+    let mut services = RunningServices::default();
+    let carried = perform_prerequisites(context, performer, &mut performed, &mut services).and_then(|met| {
         // The survey starts after the prerequisites, because they install what it reads. It continues during the checks.
         let survey = performer.survey();
-        let known = if course.asks_for_inputs() && met == Prerequisites::Met {
-            Surroundings::Known(Box::new(performer.reusable_inputs(survey, index)?))
+        let known = if context.needs_check_inputs() && met == PrerequisiteStatus::Met {
+            SurveyProgress::Known(Box::new(performer.reusable_inputs(survey, index)?))
         } else {
-            Surroundings::UnderWay(survey)
+            SurveyProgress::UnderWay(survey)
         };
-        performed.extend(perform_steps(Steps { course, performer, prerequisites: met, known: known.inputs() })?);
+        performed.extend(perform_steps(Steps { context, performer, prerequisites: met, known: known.inputs() })?);
         Ok(known)
     });
     // Stop requests so far end the checks but not the cleanup. Another request ends the cleanup too.
-    let control = course.request.control;
-    let stopped = control.take().filter(is_of_the_run);
+    let control = context.request.control;
+    let stopped = control.take().filter(stops_whole_run);
     let served = services.end(performer, &mut performed);
     control.forget(StopReason::ServiceEnded);
-    let cleaned = perform_cleanup(course, performer, &mut performed);
+    let cleaned = perform_cleanup(context, performer, &mut performed);
     let known = carried?;
     served.and(cleaned)?;
-    Ok(Carrying { performed, stopped: stopped.or(control.requested()), known })
+    Ok(PerformedActions { performed, stopped: stopped.or(control.requested()), known })
 }
 
 /// Running services, each with its position among all performed actions.
 #[derive(Default)]
-struct Services {
+struct RunningServices {
     places: Vec<usize>,
     running: Vec<RunningService>,
 }
 
-impl Services {
+impl RunningServices {
     /// Ends the services because the checks are over, and inserts their results at their positions.
     fn end(self, performer: &mut Performer<'_, '_>, performed: &mut Vec<ActionResult>) -> Result<(), ProjectError> {
         let ended = performer.end_services(self.running)?;
@@ -309,45 +314,45 @@ impl Services {
 
 /// Whether every prerequisite succeeded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Prerequisites {
+pub(crate) enum PrerequisiteStatus {
     Met,
     Failed,
 }
 
 fn perform_prerequisites(
-    course: &Course<'_>,
+    context: &RunContext<'_>,
     performer: &mut Performer<'_, '_>,
     performed: &mut Vec<ActionResult>,
-    services: &mut Services,
-) -> Result<Prerequisites, ProjectError> {
-    let root = &course.request.scope.root;
-    let mut so_far = Prerequisites::Met;
-    for action in &course.request.plan.prerequisites {
-        let one = if so_far == Prerequisites::Failed {
+    services: &mut RunningServices,
+) -> Result<PrerequisiteStatus, ProjectError> {
+    let root = &context.request.scope.root;
+    let mut so_far = PrerequisiteStatus::Met;
+    for action in &context.request.plan.prerequisites {
+        let one = if so_far == PrerequisiteStatus::Failed {
             performer.skip(action, SkipReason::PrerequisiteFailed)
         } else if performer.is_out_of_time() {
-            so_far = Prerequisites::Failed;
+            so_far = PrerequisiteStatus::Failed;
             performer.skip(action, SkipReason::RunTimedOut)
         } else if let Some(service) = &action.service {
-            match start_or_skip(course, performer, action, service)? {
-                Started::Over(one) => *one,
-                Started::Ready(running) => {
+            match start_or_skip(context, performer, action, service)? {
+                ServiceStart::Over(one) => *one,
+                ServiceStart::Ready(running) => {
                     services.places.push(performed.len() + services.running.len());
                     services.running.push(*running);
                     continue;
                 }
             }
-        } else if prerequisite::is_unchanged(root, action, &course.met) {
+        } else if prerequisite::is_unchanged(root, action, &context.met) {
             performer.skip(action, SkipReason::Unchanged)
         } else {
             // The inputs are read before the start: the prerequisite may not have seen what is saved while it runs.
             let inputs = prerequisite::inputs(root, action);
-            let mut one = perform_or_stop(course, performer, action)?;
+            let mut one = perform_or_stop(context, performer, action)?;
             one.met = inputs.and_then(|inputs| prerequisite::state_digest(root, action, inputs));
             one
         };
         if one.blocks() && !action.continue_on_failure {
-            so_far = Prerequisites::Failed;
+            so_far = PrerequisiteStatus::Failed;
         }
         performed.push(one);
     }
@@ -356,12 +361,12 @@ fn perform_prerequisites(
 
 /// Carries out every cleanup action, even if proctor fails at one of them. The first such failure is returned at the end.
 fn perform_cleanup(
-    course: &Course<'_>,
+    context: &RunContext<'_>,
     performer: &mut Performer<'_, '_>,
     performed: &mut Vec<ActionResult>,
 ) -> Result<(), ProjectError> {
     let mut outcome = Ok(());
-    for action in &course.request.plan.cleanup {
+    for action in &context.request.plan.cleanup {
         match performer.perform(action) {
             Ok(one) => performed.push(one),
             Err(error) => outcome = outcome.and(Err(error)),
@@ -371,30 +376,30 @@ fn perform_cleanup(
 }
 
 fn perform_or_stop(
-    course: &Course<'_>,
+    context: &RunContext<'_>,
     performer: &mut Performer<'_, '_>,
     action: &Action,
 ) -> Result<ActionResult, ProjectError> {
-    if is_stopped(course, action) {
-        return Ok(performer.skip(action, skip_reason(course.request.control)));
+    if is_stopped(context, action) {
+        return Ok(performer.skip(action, skip_reason(context.request.control)));
     }
     performer.perform(action)
 }
 
 fn start_or_skip(
-    course: &Course<'_>,
+    context: &RunContext<'_>,
     performer: &mut Performer<'_, '_>,
     action: &Action,
     service: &Service,
-) -> Result<Started, ProjectError> {
-    if is_stopped(course, action) {
-        return Ok(Started::Over(Box::new(performer.skip(action, skip_reason(course.request.control)))));
+) -> Result<ServiceStart, ProjectError> {
+    if is_stopped(context, action) {
+        return Ok(ServiceStart::Over(Box::new(performer.skip(action, skip_reason(context.request.control)))));
     }
     performer.start_service(action, service)
 }
 
-pub(crate) fn is_stopped(course: &Course<'_>, action: &Action) -> bool {
-    course.request.control.requested().is_some_and(|reason| heeded(action.phase).contains(&reason))
+pub(crate) fn is_stopped(context: &RunContext<'_>, action: &Action) -> bool {
+    context.request.control.requested().is_some_and(|reason| stop_reasons_for(action.phase).contains(&reason))
 }
 
 /// Returns why an action is skipped: after a service ended, because a prerequisite failed; otherwise because the run was stopped.
@@ -408,7 +413,7 @@ pub(crate) fn skip_reason(control: &Control) -> SkipReason {
 }
 
 /// Returns whether a stop request ends the whole run, which then has no verdict.
-fn is_of_the_run(reason: &StopReason) -> bool {
+fn stops_whole_run(reason: &StopReason) -> bool {
     match reason {
         StopReason::ServiceEnded | StopReason::ChecksOver => false,
         StopReason::Superseded | StopReason::Interrupted | StopReason::Terminated => true,
@@ -417,7 +422,7 @@ fn is_of_the_run(reason: &StopReason) -> bool {
 
 /// Returns the stop requests that apply to an action of this phase. A newer save stops checks, but neither prerequisites nor
 /// cleanup. The end of a service stops everything except the cleanup.
-pub(crate) fn heeded(phase: ActionPhase) -> &'static [StopReason] {
+pub(crate) fn stop_reasons_for(phase: ActionPhase) -> &'static [StopReason] {
     match phase {
         ActionPhase::Step => &[StopReason::ServiceEnded, StopReason::Superseded, StopReason::Interrupted, StopReason::Terminated],
         ActionPhase::Prerequisite => &[StopReason::ServiceEnded, StopReason::Interrupted, StopReason::Terminated],
@@ -432,9 +437,9 @@ mod tests {
     #[test]
     fn a_newer_save_stops_checks_and_nothing_else() {
         for phase in [ActionPhase::Prerequisite, ActionPhase::Step, ActionPhase::Cleanup] {
-            assert_eq!(heeded(phase).contains(&StopReason::Superseded), phase == ActionPhase::Step, "{phase:?}");
-            assert!(heeded(phase).contains(&StopReason::Interrupted), "{phase:?}");
-            assert!(heeded(phase).contains(&StopReason::Terminated), "{phase:?}");
+            assert_eq!(stop_reasons_for(phase).contains(&StopReason::Superseded), phase == ActionPhase::Step, "{phase:?}");
+            assert!(stop_reasons_for(phase).contains(&StopReason::Interrupted), "{phase:?}");
+            assert!(stop_reasons_for(phase).contains(&StopReason::Terminated), "{phase:?}");
         }
     }
 }

@@ -8,14 +8,14 @@ use crate::project::workspace::Workspace;
 
 /// What is prepared for the next run, and kept for the rest of this one.
 #[derive(Debug, Default)]
-pub(crate) struct Parking {
+pub(crate) struct RunPreparation {
     scratch: Option<ScratchDirectory>,
     made: u64,
     /// The isolation of the last run's first check. The next run's first check will probably have the same.
     first_step: Option<Isolation>,
 }
 
-impl Parking {
+impl RunPreparation {
     /// Returns the directory that the run's actions share.
     pub(crate) fn scratch(&self) -> Option<&ScratchDirectory> {
         self.scratch.as_ref()
@@ -53,7 +53,7 @@ impl Parking {
 }
 
 /// Removes what was prepared for a run that never came.
-impl Drop for Parking {
+impl Drop for RunPreparation {
     fn drop(&mut self) {
         self.close();
     }
@@ -62,12 +62,12 @@ impl Drop for Parking {
 impl Workspace {
     /// Removes the shared directory of the finished run, and prepares the directory and the isolation for the next one.
     pub(crate) fn park_for_the_next_run(&mut self, lock: &ProjectLock) -> Result<(), ProjectError> {
-        let first_step = self.parking.first_step.take();
-        let old = self.parking.scratch().map(|scratch| scratch.path().to_owned());
-        self.parking.close();
-        self.parking.open(lock)?;
-        self.parking.make_ready();
-        if let (Some(mut isolation), Some(old), Some(new)) = (first_step, old, self.parking.scratch()) {
+        let first_step = self.run_preparation.first_step.take();
+        let old = self.run_preparation.scratch().map(|scratch| scratch.path().to_owned());
+        self.run_preparation.close();
+        self.run_preparation.open(lock)?;
+        self.run_preparation.make_ready();
+        if let (Some(mut isolation), Some(old), Some(new)) = (first_step, old, self.run_preparation.scratch()) {
             isolation.output = None;
             for place in isolation.sandbox.iter_mut().flat_map(|sandbox| &mut sandbox.places) {
                 if let Access::Private { source: shared } | Access::Overlay { scratch: shared } = &mut place.access

@@ -6,12 +6,12 @@ use crate::model::{Digest, ViolationKind, ViolationRecord};
 use crate::report::task_list::build::TaskLists;
 use crate::report::task_list::document::{Block, block_lines};
 use crate::report::task_list::drift::{cut, find_drift, find_torn_drift};
-use crate::report::task_list::pieces::{Hand, torn_lines};
-use crate::report::task_list::rewrite::{Old, with_block};
+use crate::report::task_list::pieces::{OwnLines, torn_lines};
+use crate::report::task_list::rewrite::{OldBlocks, with_block};
 
 /// The decision about a task list.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Upkeep {
+pub struct TaskListUpdate {
     /// The new content of the file; none: the file needs no change.
     pub text: Option<String>,
     /// The digest of the blocks after the change.
@@ -25,13 +25,14 @@ pub struct Upkeep {
 ///
 /// Blocks that were never written are filled in without a violation. A block that already has its new content is no violation
 /// either: a process wrote it and died before it could record that.
-pub fn plan_upkeep(path: &str, found: Option<&str>, lists: &TaskLists, last: Option<Digest>) -> Upkeep {
+pub fn plan_task_list_update(path: &str, found: Option<&str>, lists: &TaskLists, last: Option<Digest>) -> TaskListUpdate {
     let digest = digest(&lists.tasks, &lists.debt);
     let Some(text) = found else {
-        let whole =
-            Block::ALL.iter().fold(String::new(), |text, block| with_block(&text, *block, lists.of(*block), Old::Untouched));
+        let whole = Block::ALL
+            .iter()
+            .fold(String::new(), |text, block| with_block(&text, *block, lists.of(*block), OldBlocks::Untouched));
         let removed = last.map(|_| violation(path, ViolationKind::TaskListRemoved, path, "", &whole));
-        return Upkeep { text: Some(whole), digest, violations: removed.into_iter().collect() };
+        return TaskListUpdate { text: Some(whole), digest, violations: removed.into_iter().collect() };
     };
     let blocks = Block::ALL.map(|block| block_lines(text, block));
     let now = match &blocks {
@@ -39,13 +40,13 @@ pub fn plan_upkeep(path: &str, found: Option<&str>, lists: &TaskLists, last: Opt
         [_, _] => None,
     };
     let is_untouched = now.is_some() && (now == last || now == Some(digest));
-    let hand = Hand::new(lists);
+    let hand = OwnLines::new(lists);
     let violations = if is_untouched || last.is_none() { Vec::new() } else { find_violations(path, text, &blocks, lists, &hand) };
     if now == Some(digest) {
-        return Upkeep { text: None, digest, violations };
+        return TaskListUpdate { text: None, digest, violations };
     }
-    let old = if is_untouched { Old::Untouched } else { Old::Edited(&hand) };
-    Upkeep { text: Some(settled(text, lists, old)), digest, violations }
+    let old = if is_untouched { OldBlocks::Untouched } else { OldBlocks::Edited(&hand) };
+    TaskListUpdate { text: Some(settled(text, lists, old)), digest, violations }
 }
 
 /// Returns the changes that others made to the blocks of a text; `blocks` has the lines of the complete ones.
@@ -54,7 +55,7 @@ fn find_violations(
     text: &str,
     blocks: &[Option<Vec<String>>; 2],
     lists: &TaskLists,
-    hand: &Hand,
+    hand: &OwnLines,
 ) -> Vec<ViolationRecord> {
     let lines: Vec<&str> = text.split('\n').collect();
     let mut violations: Vec<ViolationRecord> = Vec::new();
@@ -82,7 +83,7 @@ fn find_violations(
 
 /// Returns the text with both blocks in place. If one block lay inside the other, it is removed with it and added again at the
 /// end.
-fn settled(text: &str, lists: &TaskLists, old: Old<'_>) -> String {
+fn settled(text: &str, lists: &TaskLists, old: OldBlocks<'_>) -> String {
     let is_right = |text: &str| Block::ALL.iter().all(|block| block_lines(text, *block).as_deref() == Some(lists.of(*block)));
     let pass = |text: String| Block::ALL.iter().fold(text, |text, block| with_block(&text, *block, lists.of(*block), old));
     let first = pass(text.to_owned());

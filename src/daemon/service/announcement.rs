@@ -2,47 +2,49 @@
 
 use crate::api::{EventV1, RunAnswerV1, RunOutcomeV1};
 use crate::daemon::service::opening::chain;
-use crate::daemon::worker::{Over, Trouble};
+use crate::daemon::worker::{FinishedRun, RunFailure};
 use crate::model::{CommandExit, ProjectId};
-use crate::project::Carried;
+use crate::project::RunOutcome;
 
 /// What is told of a run that is over.
 #[derive(Debug)]
-pub(super) struct Told {
+pub(super) struct RunAnnouncement {
     pub(super) answer: RunAnswerV1,
 }
 
 /// Says what came of a run.
-pub(super) fn told(project: ProjectId, over: &Over) -> Told {
+pub(super) fn announcement(project: ProjectId, over: &FinishedRun) -> RunAnnouncement {
     let (outcome, exit, sealed, problems) = match &over.carried {
-        Ok(Carried::Judged(sealed)) => (RunOutcomeV1::Judged, sealed.exit, Some(sealed), Vec::new()),
-        Ok(Carried::Moved(sealed)) => (RunOutcomeV1::Moved, sealed.exit, Some(sealed), Vec::new()),
-        Ok(Carried::Interrupted(sealed)) => (RunOutcomeV1::Interrupted, sealed.exit, Some(sealed), Vec::new()),
-        Ok(Carried::Superseded | Carried::Withdrawn) => (RunOutcomeV1::Superseded, CommandExit::NoFreshVerdict, None, Vec::new()),
-        Ok(Carried::Unchanged) => (RunOutcomeV1::Unchanged, CommandExit::NoFreshVerdict, None, Vec::new()),
-        Ok(Carried::Untriggered) => (RunOutcomeV1::Untriggered, CommandExit::NoFreshVerdict, None, Vec::new()),
-        Ok(Carried::Paused(pause)) => {
+        Ok(RunOutcome::Judged(sealed)) => (RunOutcomeV1::Judged, sealed.exit, Some(sealed), Vec::new()),
+        Ok(RunOutcome::Moved(sealed)) => (RunOutcomeV1::Moved, sealed.exit, Some(sealed), Vec::new()),
+        Ok(RunOutcome::Interrupted(sealed)) => (RunOutcomeV1::Interrupted, sealed.exit, Some(sealed), Vec::new()),
+        Ok(RunOutcome::Superseded | RunOutcome::Withdrawn) => {
+            (RunOutcomeV1::Superseded, CommandExit::NoFreshVerdict, None, Vec::new())
+        }
+        Ok(RunOutcome::Unchanged) => (RunOutcomeV1::Unchanged, CommandExit::NoFreshVerdict, None, Vec::new()),
+        Ok(RunOutcome::Untriggered) => (RunOutcomeV1::Untriggered, CommandExit::NoFreshVerdict, None, Vec::new()),
+        Ok(RunOutcome::Paused(pause)) => {
             let why = format!("needs a person since {} (run {}): {}", pause.since, pause.run_id, pause.reason);
             (RunOutcomeV1::NeedsHuman, CommandExit::PersonNeeded, None, vec![why])
         }
-        Ok(Carried::Waits(unmet)) => {
+        Ok(RunOutcome::Waits(unmet)) => {
             let problems = unmet.iter().map(ToString::to_string).collect();
             (RunOutcomeV1::Waits, CommandExit::CodeNeedsWork, None, problems)
         }
-        Ok(Carried::NotApproved(unapproved)) => {
+        Ok(RunOutcome::NotApproved(unapproved)) => {
             (RunOutcomeV1::NotApproved, CommandExit::PersonNeeded, None, unapproved.weakened.clone())
         }
-        Err(Trouble::Configuration(lines)) => {
+        Err(RunFailure::Configuration(lines)) => {
             (RunOutcomeV1::ConfigurationWrong, CommandExit::SpecificationWrong, None, lines.clone())
         }
-        Err(Trouble::Run(error)) => (RunOutcomeV1::Failed, error.exit(), None, vec![chain(error)]),
+        Err(RunFailure::Run(error)) => (RunOutcomeV1::Failed, error.exit(), None, vec![chain(error)]),
     };
     let run_id = sealed.map(|sealed| sealed.run_id.clone());
     let task = over.task.clone();
-    Told { answer: RunAnswerV1 { project, task, outcome, run_id, exit_code: exit.code(), problems } }
+    RunAnnouncement { answer: RunAnswerV1 { project, task, outcome, run_id, exit_code: exit.code(), problems } }
 }
 
-impl Told {
+impl RunAnnouncement {
     /// Returns what subscribers are told.
     pub(super) fn event(&self) -> EventV1 {
         EventV1::RunFinished {

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use crate::ignore::Decision;
+use crate::ignore::IgnoreDecision;
 use crate::model::TreePath;
 
 /// The most paths that are remembered.
@@ -10,22 +10,22 @@ const REMEMBERED: usize = 512;
 
 /// The last event for a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Account {
+pub struct PathEvent {
     /// What happened, in words for people.
     pub event: &'static str,
     /// Whether the path belonged to the tree, and which rule decided.
-    pub decision: Decision,
+    pub decision: IgnoreDecision,
 }
 
 /// The last event for each path.
 #[derive(Debug, Default)]
-pub(super) struct Recent {
-    accounts: VecDeque<(TreePath, Account)>,
+pub(super) struct RecentPathEvents {
+    accounts: VecDeque<(TreePath, PathEvent)>,
 }
 
-impl Recent {
+impl RecentPathEvents {
     /// Remembers the event of a path. If there are too many paths, the oldest one is forgotten.
-    pub(super) fn note(&mut self, path: &TreePath, account: Account) {
+    pub(super) fn note(&mut self, path: &TreePath, account: PathEvent) {
         match self.accounts.back_mut() {
             Some((last, known)) if last == path => *known = account,
             Some(_) | None => {
@@ -38,7 +38,7 @@ impl Recent {
     }
 
     /// Returns the last event of a path; `None` if there was none or it has been forgotten.
-    pub(super) fn explain(&self, path: &TreePath) -> Option<Account> {
+    pub(super) fn explain(&self, path: &TreePath) -> Option<PathEvent> {
         self.accounts.iter().rev().find(|(known, _)| known == path).map(|(_, account)| account.clone())
     }
 }
@@ -46,13 +46,13 @@ impl Recent {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ignore::Verdict;
+    use crate::ignore::IgnoreVerdict;
 
     #[test]
     fn the_last_word_on_a_path_is_kept_until_too_many_others_came() {
-        let mut recent = Recent::default();
+        let mut recent = RecentPathEvents::default();
         let path = |name: &str| TreePath::try_from(name).expect("a clean path");
-        let account = |event| Account { event, decision: Decision { verdict: Verdict::In, rule: None } };
+        let account = |event| PathEvent { event, decision: IgnoreDecision { verdict: IgnoreVerdict::In, rule: None } };
         recent.note(&path("a"), account("created"));
         recent.note(&path("a"), account("saved"));
         recent.note(&path("b"), account("saved"));

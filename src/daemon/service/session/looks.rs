@@ -1,6 +1,6 @@
 //! Looks at the tree for whoever wants to know how a project stands: at what was heard of, or at everything.
 //!
-//! A question that events can answer ([`Care::Events`]) first has the watcher say that everything before it was heard of: a file is
+//! A question that events can answer ([`LookCare::Events`]) first has the watcher say that everything before it was heard of: a file is
 //! made for that, whose own event comes after all others. Where that word does not come in time, everything is looked at.
 
 use std::time::Duration;
@@ -10,14 +10,14 @@ use crate::daemon::engine::Moment;
 use crate::daemon::event::Event;
 use crate::daemon::service::answering::{answer, refuse, too_many};
 use crate::daemon::service::call::{Question, Reply};
-use crate::daemon::service::heard::Care;
-use crate::daemon::service::open::Word;
+use crate::daemon::service::open::SessionMessage;
 use crate::daemon::service::opening::chain;
-use crate::daemon::service::served::{LOOK_AGAIN, Served, Stage};
-use crate::daemon::service::waiters::{Need, Planned};
-use crate::daemon::worker::{ClosedReason, Ticket};
-use crate::model::{Activity, Approval, Freshness, ProjectStanding, SyncId, TaskId, WaitStep, WatchHint};
-use crate::project::{Archive, ProjectError};
+use crate::daemon::service::pending_changes::LookCare;
+use crate::daemon::service::session::{LOOK_AGAIN, ProjectSession, Stage};
+use crate::daemon::service::waiters::{PlannedRun, WaiterNeed};
+use crate::daemon::worker::{LookTicket, OpenFailureKind};
+use crate::model::{Activity, Approval, Freshness, ProjectStatus, SyncId, TaskId, WaitStep, WatchHint};
+use crate::project::{ProjectError, StoreReader};
 use crate::watch::WatcherHandle;
 
 /// So many wait for one project.
@@ -25,7 +25,7 @@ const MOST_WAITERS: usize = 64;
 /// How long the watcher may take to say that everything was heard of.
 const SYNCING: Duration = Duration::from_secs(3);
 
-impl Served {
+impl ProjectSession {
     /// Notes that somebody wants to know how it stands.
     pub(in crate::daemon::service) fn ask(
         &mut self,
@@ -33,8 +33,8 @@ impl Served {
         (task, question): (TaskId, Question),
         deadline: Moment,
         reply: Reply<AnswerV1>,
-        archive: &mut Archive,
-    ) -> Vec<Word> {
+        archive: &mut StoreReader,
+    ) -> Vec<SessionMessage> {
         self.waiters.forget(Reply::is_closed);
         if self.waiters.count() >= MOST_WAITERS {
             refuse(reply, too_many("wait for this project"));
@@ -45,14 +45,19 @@ impl Served {
     }
 
     /// Takes in what a look has found.
-    pub(super) fn looked(&mut self, now: Moment, ticket: Ticket, looked: Result<ProjectStanding, ProjectError>) -> Vec<Word> {
+    pub(super) fn looked(
+        &mut self,
+        now: Moment,
+        ticket: LookTicket,
+        looked: Result<ProjectStatus, ProjectError>,
+    ) -> Vec<SessionMessage> {
         let Stage::Open(open) = &mut self.stage else { return Vec::new() };
         open.looking = open.looking.filter(|under_way| *under_way != ticket);
         let is_first = open.first.take_if(|first| *first == ticket).is_some();
         let standing = match looked {
             Ok(standing) => standing,
             Err(error) => {
-                open.heard.anything();
+                open.pending_changes.anything();
                 let error = ErrorV1::new(ErrorKindV1::OwnFault, chain(&error), error.hint().unwrap_or_default());
                 self.waiters.failed(ticket).into_iter().for_each(|reply| refuse(reply, error.clone()));
                 return Vec::new();
@@ -65,10 +70,10 @@ impl Served {
             open.scheduler.watched_tasks().iter().cloned().partition(|task| step(task) == WaitStep::Run);
         let outcome = self.waiters.looked(ticket, step, planned);
         let problems = standing.problems.iter().chain(&open.polling).cloned().collect();
-        let standing = ProjectStanding { problems, ..standing };
+        let standing = ProjectStatus { problems, ..standing };
         outcome.due.into_iter().for_each(|due| answer(due, &standing));
         let Stage::Open(open) = &mut self.stage else { return Vec::new() };
-        if outcome.need == Need::LookLater {
+        if outcome.need == WaiterNeed::LookLater {
             open.look_again = Some(now.plus(LOOK_AGAIN));
         }
         if open.activity != Activity::Idle {
@@ -77,8 +82,8 @@ impl Served {
         }
         match (outcome.need, is_first && !to_run.is_empty()) {
             (_, true) => self.schedule(now, |scheduler| scheduler.begin_without(&not_to_run)),
-            (Need::Run(task), false) => self.handle(now, Event::Awaited(task)),
-            (Need::Nothing | Need::LookLater, false) => Vec::new(),
+            (WaiterNeed::Run(task), false) => self.handle(now, Event::Awaited(task)),
+            (WaiterNeed::Nothing | WaiterNeed::LookLater, false) => Vec::new(),
         }
     }
 
@@ -91,26 +96,26 @@ impl Served {
         let Some(care) = self.waiters.wanted_care() else { return };
         let wanted = self.waiters.wanted_tasks();
         open.tickets += 1;
-        let ticket = Ticket(open.tickets);
+        let ticket = LookTicket(open.tickets);
         open.looking = Some(ticket);
         self.waiters.begin_look(ticket);
         match care {
-            Care::Events if open.heard.is_enough() => {
+            LookCare::Events if open.pending_changes.is_enough() => {
                 open.scheduler.watcher().sync(SyncId(ticket.0));
                 open.syncing = Some((now.plus(SYNCING), wanted));
             }
-            Care::Events | Care::Whole => open.scheduler.look(ticket, wanted, open.heard.take(Care::Whole)),
+            LookCare::Events | LookCare::Whole => open.scheduler.look(ticket, wanted, open.pending_changes.take(LookCare::Whole)),
         }
     }
 
     /// Takes in hints for the next look, and begins the one that waited for the watcher's word.
     pub(super) fn hear(&mut self, hints: &[WatchHint]) {
         let Stage::Open(open) = &mut self.stage else { return };
-        hints.iter().for_each(|hint| open.heard.hear(hint));
+        hints.iter().for_each(|hint| open.pending_changes.add_hint(hint));
         if let (Some(ticket), Some(_)) = (open.looking, &open.syncing)
             && hints.contains(&WatchHint::Synced(SyncId(ticket.0)))
         {
-            self.look_now(Care::Events);
+            self.look_now(LookCare::Events);
         }
     }
 
@@ -119,15 +124,15 @@ impl Served {
         if let Stage::Open(open) = &self.stage
             && open.syncing.as_ref().is_some_and(|(until, _)| *until <= now)
         {
-            self.look_now(Care::Whole);
+            self.look_now(LookCare::Whole);
         }
     }
 
     /// Begins the look for which the watcher's word was waited for.
-    pub(super) fn look_now(&mut self, care: Care) {
+    pub(super) fn look_now(&mut self, care: LookCare) {
         let Stage::Open(open) = &mut self.stage else { return };
         if let (Some(ticket), Some((_, wanted))) = (open.looking, open.syncing.take()) {
-            open.scheduler.look(ticket, wanted, open.heard.take(care));
+            open.scheduler.look(ticket, wanted, open.pending_changes.take(care));
         }
     }
 
@@ -142,7 +147,7 @@ impl Served {
     }
 
     /// Returns what a list says of it.
-    pub(in crate::daemon::service) fn listed(&self, archive: &mut Archive) -> ListedV1 {
+    pub(in crate::daemon::service) fn listed(&self, archive: &mut StoreReader) -> ListedV1 {
         let (watching, doing) = match &self.stage {
             Stage::Open(open) => {
                 let watching = if open.polling.is_some() { WatchingV1::Polling } else { WatchingV1::Events };
@@ -168,25 +173,25 @@ impl Served {
     }
 
     /// Returns how it stands as far as that is known without a look at the tree: never fresh.
-    pub(super) fn unlooked(&self, archive: &mut Archive, wanted: &[TaskId]) -> ProjectStanding {
+    pub(super) fn unlooked(&self, archive: &mut StoreReader, wanted: &[TaskId]) -> ProjectStatus {
         let (watched, activity) = match &self.stage {
             Stage::Open(open) => (open.scheduler.watched_tasks(), open.activity),
             Stage::Opening(_) | Stage::Closed { .. } | Stage::Left => (&[][..], Activity::Idle),
         };
         let wanted = [watched, wanted].concat();
         let (approval, problems) = match &self.stage {
-            Stage::Closed { why, .. } if why.reason == ClosedReason::Doubtful => (Approval::NotApproved, why.lines.clone()),
+            Stage::Closed { why, .. } if why.reason == OpenFailureKind::Doubtful => (Approval::NotApproved, why.lines.clone()),
             Stage::Closed { why, .. } => (Approval::Approved, why.lines.clone()),
             Stage::Open(open) => (Approval::Approved, open.polling.iter().cloned().collect()),
             Stage::Opening(_) | Stage::Left => (Approval::Approved, Vec::new()),
         };
-        let standing = archive.standing_unlooked(self.id.as_ref(), &self.root, approval, &wanted, activity);
+        let standing = archive.last_known_status(self.id.as_ref(), &self.root, approval, &wanted, activity);
         match standing {
             // Its own are those of the task list: the configuration was not read.
-            Ok(standing) => ProjectStanding { problems: [problems, standing.problems].concat(), ..standing },
+            Ok(standing) => ProjectStatus { problems: [problems, standing.problems].concat(), ..standing },
             Err(error) => {
                 let problems = vec![chain(&error)];
-                ProjectStanding { project: self.id.clone(), root: self.root.clone(), tasks: Vec::new(), problems }
+                ProjectStatus { project: self.id.clone(), root: self.root.clone(), tasks: Vec::new(), problems }
             }
         }
     }
@@ -194,9 +199,9 @@ impl Served {
 
 /// What a wait does next. That a tree moves again and again is no answer while the next run is planned already: what was saved last may
 /// be what stays.
-fn wait_step(freshness: &Freshness, planned: Planned) -> WaitStep {
+fn wait_step(freshness: &Freshness, planned: PlannedRun) -> WaitStep {
     match (freshness, planned) {
-        (Freshness::Unstable { .. }, Planned::Repetition) => WaitStep::Run,
-        (_, Planned::Repetition | Planned::Nothing) => freshness.wait_step(),
+        (Freshness::Unstable { .. }, PlannedRun::Repetition) => WaitStep::Run,
+        (_, PlannedRun::Repetition | PlannedRun::Nothing) => freshness.wait_step(),
     }
 }

@@ -7,26 +7,26 @@ use std::path::{Path, PathBuf};
 use crate::config::HomeAccess;
 use crate::evidence::find_git_location;
 use crate::model::{Access, ActionPhase, Place};
-use crate::sandbox::arrange::{Candidate, Rule, Survey, is_allowed, is_kernel};
+use crate::sandbox::arrange::{CandidatePlace, FoundPlaces, PlaceRule, is_allowed, is_kernel};
+use crate::sandbox::path_cache::{Found, PathCache};
 use crate::sandbox::rules::{
-    Base, CACHE_VARIABLES, CACHES, CREDENTIAL_VARIABLES, CREDENTIALS, Cache, HiddenFrom, MEMORY, MissingCache, OVERLAY_HOME,
-    PRIVATE, PRIVATE_TMPDIR, RUN_TIME, RUN_TIME_DOORS,
+    CACHE_VARIABLES, CACHES, CREDENTIAL_VARIABLES, CREDENTIALS, Cache, HiddenFrom, MEMORY, MissingCache, OVERLAY_HOME, PRIVATE,
+    PRIVATE_TMPDIR, PathBase, RUN_TIME, RUN_TIME_DOORS,
 };
-use crate::sandbox::sight::{Found, Sight};
 use crate::sandbox::visible::{EmptyPlaces, visible_paths};
 use crate::sandbox::{SandboxError, SandboxRequest};
 
 /// Finds all places for one action.
-pub(super) fn survey(request: &SandboxRequest<'_>) -> Result<Survey, SandboxError> {
-    let mut sight = Sight::default();
-    let store = canonical(&mut sight, request.store)?;
-    let project = canonical(&mut sight, request.project_root)?;
+pub(super) fn find_places(request: &SandboxRequest<'_>) -> Result<FoundPlaces, SandboxError> {
+    let mut path_cache = PathCache::default();
+    let store = canonical(&mut path_cache, request.store)?;
+    let project = canonical(&mut path_cache, request.project_root)?;
     if project.starts_with(&store) {
         return Err(SandboxError::ProjectInStore { project, store });
     }
-    let home = request.home.filter(|home| home.is_absolute()).and_then(|home| sight.real(home));
-    let survey = Survey { store, project, home, candidates: Vec::new() };
-    let mut looking = Looking { request, survey, sight };
+    let home = request.home.filter(|home| home.is_absolute()).and_then(|home| path_cache.real(home));
+    let survey = FoundPlaces { store, project, home, candidates: Vec::new() };
+    let mut looking = PlaceFinder { request, survey, path_cache };
     looking.private_places();
     looking.project();
     looking.run_time();
@@ -39,22 +39,22 @@ pub(super) fn survey(request: &SandboxRequest<'_>) -> Result<Survey, SandboxErro
 }
 
 /// A survey in progress.
-struct Looking<'r, 'a> {
+struct PlaceFinder<'r, 'a> {
     request: &'r SandboxRequest<'a>,
-    survey: Survey,
-    sight: Sight,
+    survey: FoundPlaces,
+    path_cache: PathCache,
 }
 
-impl Looking<'_, '_> {
+impl PlaceFinder<'_, '_> {
     /// Adds a place if it exists.
-    fn add(&mut self, path: &Path, rule: Rule, access: Access) {
-        let found = self.sight.found(path);
+    fn add(&mut self, path: &Path, rule: PlaceRule, access: Access) {
+        let found = self.path_cache.found(path);
         self.add_found(found, rule, access);
     }
 
-    fn add_found(&mut self, found: Option<Found>, rule: Rule, access: Access) {
+    fn add_found(&mut self, found: Option<Found>, rule: PlaceRule, access: Access) {
         if let Some((path, identity)) = found {
-            self.survey.candidates.push(Candidate { rule, place: Place { path, access, identity } });
+            self.survey.candidates.push(CandidatePlace { rule, place: Place { path, access, identity } });
         }
     }
 
@@ -66,40 +66,40 @@ impl Looking<'_, '_> {
         let is_row = |path: &Path| path.canonicalize().is_ok_and(|real| PRIVATE.iter().any(|(row, _)| real == Path::new(row)));
         places.extend(temporary.filter(|path| !is_row(path)).map(|path| (path, private(PRIVATE_TMPDIR))));
         for (path, access) in places {
-            self.add(&path, Rule::Private, access);
+            self.add(&path, PlaceRule::Private, access);
         }
         for path in MEMORY {
-            self.add(Path::new(path), Rule::Memory, Access::Memory);
+            self.add(Path::new(path), PlaceRule::Memory, Access::Memory);
         }
     }
 
     fn project(&mut self) {
         let project = self.survey.project.clone();
-        self.add(&project, Rule::Project, Access::Writable);
+        self.add(&project, PlaceRule::Project, Access::Writable);
         // A `.git` that git does not recognise is protected too, because it may become a repository at any moment.
-        self.add(&project.join(".git"), Rule::Git, Access::ReadOnly);
+        self.add(&project.join(".git"), PlaceRule::Git, Access::ReadOnly);
         if let Some(place) = find_git_location(&project) {
-            self.add(&place.work_tree.join(".git"), Rule::Git, Access::ReadOnly);
-            self.add(&place.common_directory, Rule::Git, Access::ReadOnly);
+            self.add(&place.work_tree.join(".git"), PlaceRule::Git, Access::ReadOnly);
+            self.add(&place.common_directory, PlaceRule::Git, Access::ReadOnly);
         }
     }
 
     fn run_time(&mut self) {
         for path in RUN_TIME {
-            self.add(Path::new(path), Rule::RunTime, Access::Hidden);
+            self.add(Path::new(path), PlaceRule::RunTime, Access::Hidden);
         }
         let Some(path) = path_in(self.request.ambient, "XDG_RUNTIME_DIR") else { return };
         if self.is_opened(&path) {
-            RUN_TIME_DOORS.iter().for_each(|name| self.add(&path.join(name), Rule::RunTime, Access::Hidden));
+            RUN_TIME_DOORS.iter().for_each(|name| self.add(&path.join(name), PlaceRule::RunTime, Access::Hidden));
         } else {
-            self.add(&path, Rule::RunTime, Access::Hidden);
+            self.add(&path, PlaceRule::RunTime, Access::Hidden);
         }
     }
 
     /// Returns whether `sandbox.writable` names a directory around a path. The usual run-time directory cannot be opened in this
     /// way.
     fn is_opened(&mut self, path: &Path) -> bool {
-        let Some(path) = self.sight.real(path) else { return false };
+        let Some(path) = self.path_cache.real(path) else { return false };
         let mut named = self.request.settings.writable.iter();
         let is_usual = RUN_TIME.iter().any(|usual| path.starts_with(usual));
         !is_usual && named.any(|around| self.expand("writable", around).is_ok_and(|around| path.starts_with(around)))
@@ -112,24 +112,24 @@ impl Looking<'_, '_> {
             HiddenFrom::Checks => !is_prerequisite,
         };
         let mut secrets = Vec::new();
-        for base in Base::ALL {
+        for base in PathBase::ALL {
             for directory in self.bases(base) {
                 let rows = CREDENTIALS.iter().filter(|row| row.base == base && applies(row.hidden_from));
-                secrets.extend(self.sight.found_below(&directory, rows.map(|row| row.path)));
+                secrets.extend(self.path_cache.found_below(&directory, rows.map(|row| row.path)));
             }
         }
         let shown = self.shown();
         let is_shown = |path: &Path| shown.iter().any(|shown| path.starts_with(shown));
         for secret in secrets.into_iter().filter(|(path, _)| !is_shown(path)) {
-            self.add_found(Some(secret), Rule::Credential, Access::Hidden);
+            self.add_found(Some(secret), PlaceRule::Credential, Access::Hidden);
         }
         for row in CREDENTIAL_VARIABLES.iter().filter(|row| applies(row.hidden_from)) {
             for path in paths_in(self.request.ambient, row.name, None) {
                 let named = if row.below.is_empty() { path } else { path.join(row.below) };
                 // A file of the project belongs to the tested tree. Hiding it would mean testing another tree.
                 let is_to_hide = |(path, _): &Found| !path.starts_with(&self.survey.project) && !is_shown(path);
-                let secret = self.sight.found(&named).filter(is_to_hide);
-                self.add_found(secret, Rule::Credential, Access::Hidden);
+                let secret = self.path_cache.found(&named).filter(is_to_hide);
+                self.add_found(secret, PlaceRule::Credential, Access::Hidden);
             }
         }
     }
@@ -144,28 +144,28 @@ impl Looking<'_, '_> {
         if self.request.settings.home == HomeAccess::Overlay
             && let Some(home) = self.survey.home.clone()
         {
-            self.add(&home, Rule::Overlay, Access::Overlay { scratch: self.request.scratch.join(OVERLAY_HOME) });
+            self.add(&home, PlaceRule::Overlay, Access::Overlay { scratch: self.request.scratch.join(OVERLAY_HOME) });
         }
     }
 
     fn caches(&mut self) {
-        for base in Base::ALL {
+        for base in PathBase::ALL {
             for directory in self.bases(base) {
                 let (as_found, made): (Vec<_>, Vec<_>) =
                     CACHES.iter().filter(|row| row.base == base).partition(|row| row.missing == MissingCache::LeftOut);
-                for cache in self.sight.found_below(&directory, as_found.iter().map(|row| row.path)) {
-                    self.add_found(Some(cache), Rule::Cache, Access::Writable);
+                for cache in self.path_cache.found_below(&directory, as_found.iter().map(|row| row.path)) {
+                    self.add_found(Some(cache), PlaceRule::Cache, Access::Writable);
                 }
                 for row in made {
                     let path = directory.join(row.path);
                     self.make_cache(row, &path);
-                    self.add(&path, Rule::Cache, Access::Writable);
+                    self.add(&path, PlaceRule::Cache, Access::Writable);
                 }
             }
         }
         for name in CACHE_VARIABLES {
             if let Some(path) = path_in(self.request.environment, name) {
-                self.add(&path, Rule::Cache, Access::Writable);
+                self.add(&path, PlaceRule::Cache, Access::Writable);
             }
         }
     }
@@ -194,21 +194,21 @@ impl Looking<'_, '_> {
                     source,
                 })?;
             }
-            self.add(&path, Rule::Setting, Access::Writable);
+            self.add(&path, PlaceRule::Setting, Access::Writable);
         }
         // A daemon that is not running has no socket, which is no error in the settings. Connecting to a socket needs write
         // permission.
         for written in &settings.sockets {
             let path = self.expand("sockets", written)?;
             let path = self.checked("sockets", &path)?;
-            self.add(&path, Rule::Setting, Access::Writable);
+            self.add(&path, PlaceRule::Setting, Access::Writable);
         }
         for written in &settings.visible {
             let path = real_path(&self.expand("visible", written)?);
             if path.starts_with(&self.survey.store) {
                 return Err(self.opens_store("visible", path));
             }
-            self.add(&path, Rule::Visible, Access::ReadOnly);
+            self.add(&path, PlaceRule::Visible, Access::ReadOnly);
         }
         Ok(())
     }
@@ -240,17 +240,17 @@ impl Looking<'_, '_> {
     }
 
     fn visible(&mut self) {
-        let is_empty = |candidate: &&Candidate| match candidate.place.access {
+        let is_empty = |candidate: &&CandidatePlace| match candidate.place.access {
             Access::Hidden | Access::Private { .. } | Access::Memory => true,
             Access::Writable | Access::ReadOnly | Access::Overlay { .. } => false,
         };
         let empty = self.survey.candidates.iter().filter(|candidate| is_allowed(candidate, &self.survey)).filter(is_empty);
         let empty = EmptyPlaces(empty.map(|candidate| candidate.place.path.clone()).collect());
-        let mut paths = visible_paths(self.request, &self.survey.project, &empty, &mut self.sight);
+        let mut paths = visible_paths(self.request, &self.survey.project, &empty, &mut self.path_cache);
         paths.extend(self.request.home.map(Path::to_owned));
         for path in paths {
             // Most paths do not exist and need no entry.
-            let Some((real, identity)) = self.sight.found(&path) else { continue };
+            let Some((real, identity)) = self.path_cache.found(&path) else { continue };
             if real != path
                 && let Some(link) = empty.link_on_the_way(&path)
             {
@@ -258,31 +258,31 @@ impl Looking<'_, '_> {
             }
             if empty.hide(&real) {
                 let place = Place { path: real, access: Access::ReadOnly, identity };
-                self.survey.candidates.push(Candidate { rule: Rule::Visible, place });
+                self.survey.candidates.push(CandidatePlace { rule: PlaceRule::Visible, place });
             }
         }
     }
 
     /// Makes a link visible, unless its present target is hidden, in the store, or one of the kernel's directories.
     fn add_link(&mut self, link: PathBuf) {
-        let Some((target, identity)) = self.sight.found(&link) else { return };
+        let Some((target, identity)) = self.path_cache.found(&link) else { return };
         let touches = |path: &Path| path.starts_with(&target) || target.starts_with(path);
-        let is_hidden = |candidate: &Candidate| {
+        let is_hidden = |candidate: &CandidatePlace| {
             candidate.place.access == Access::Hidden && is_allowed(candidate, &self.survey) && touches(&candidate.place.path)
         };
         if !touches(&self.survey.store) && !is_kernel(&target) && !self.survey.candidates.iter().any(is_hidden) {
             let place = Place { path: link, access: Access::ReadOnly, identity };
-            self.survey.candidates.push(Candidate { rule: Rule::Visible, place });
+            self.survey.candidates.push(CandidatePlace { rule: PlaceRule::Visible, place });
         }
     }
 
     /// Returns the directories that a row's path may lie in.
-    fn bases(&self, base: Base) -> Vec<PathBuf> {
+    fn bases(&self, base: PathBase) -> Vec<PathBuf> {
         let home = self.survey.home.as_deref();
         let (variable, default) = match base {
-            Base::Home => return home.map(Path::to_owned).into_iter().collect(),
-            Base::Config => ("XDG_CONFIG_HOME", ".config"),
-            Base::Data => ("XDG_DATA_HOME", ".local/share"),
+            PathBase::Home => return home.map(Path::to_owned).into_iter().collect(),
+            PathBase::Config => ("XDG_CONFIG_HOME", ".config"),
+            PathBase::Data => ("XDG_DATA_HOME", ".local/share"),
         };
         let usual = home.map(|home| home.join(default));
         let named = path_in(self.request.ambient, variable).filter(|path| Some(path) != usual.as_ref());
@@ -312,9 +312,9 @@ fn path_in(variables: &BTreeMap<OsString, OsString>, name: &str) -> Option<PathB
     variables.get(OsStr::new(name)).map(PathBuf::from).filter(|path| path.is_absolute())
 }
 
-fn canonical(sight: &mut Sight, path: &Path) -> Result<PathBuf, SandboxError> {
+fn canonical(path_cache: &mut PathCache, path: &Path) -> Result<PathBuf, SandboxError> {
     // If the path was not found, it is looked up again to get the error.
-    sight
+    path_cache
         .real(path)
         .map_or_else(|| path.canonicalize(), Ok)
         .map_err(|source| SandboxError::Look { path: path.to_owned(), source })

@@ -3,29 +3,34 @@
 use crate::api::{EventV1, RunOutcomeV1};
 use crate::daemon::engine::Moment;
 use crate::daemon::event::Event;
-use crate::daemon::service::answering::{of_closed, refuse, too_many};
-use crate::daemon::service::open::{RunCall, Word};
-use crate::daemon::service::outcome::{Told, told};
-use crate::daemon::service::served::{Served, Stage};
-use crate::daemon::service::waiters::Planned;
-use crate::daemon::worker::{Over, WorkerReport};
+use crate::daemon::service::announcement::{RunAnnouncement, announcement};
+use crate::daemon::service::answering::{from_open_failure, refuse, too_many};
+use crate::daemon::service::open::{RunCall, SessionMessage};
+use crate::daemon::service::session::{ProjectSession, Stage};
+use crate::daemon::service::waiters::PlannedRun;
+use crate::daemon::worker::{FinishedRun, WorkerReport};
 use crate::model::Activity;
-use crate::project::{Archive, Carried, Progress};
+use crate::project::{Progress, RunOutcome, StoreReader};
 
 /// How often a run that somebody asked for is begun again because a save stopped it.
 const MOST_TRIES: u32 = 3;
 /// So many runs of one project are asked for.
 const MOST_RUNS: usize = 16;
 
-impl Served {
+impl ProjectSession {
     /// Notes that somebody wants a run.
-    pub(in crate::daemon::service) fn request(&mut self, now: Moment, call: RunCall, archive: &mut Archive) -> Vec<Word> {
+    pub(in crate::daemon::service) fn request(
+        &mut self,
+        now: Moment,
+        call: RunCall,
+        archive: &mut StoreReader,
+    ) -> Vec<SessionMessage> {
         if self.runs.len() >= MOST_RUNS {
             refuse(call.reply, too_many("asked for runs of this project"));
             return Vec::new();
         }
         if let Stage::Closed { why, .. } = &self.stage {
-            refuse(call.reply, of_closed(why));
+            refuse(call.reply, from_open_failure(why));
             return Vec::new();
         }
         self.runs.push_back(call);
@@ -33,23 +38,23 @@ impl Served {
     }
 
     /// Takes in what a run tells of itself.
-    pub(super) fn progressed(&mut self, now: Moment, progress: Progress) -> Vec<Word> {
+    pub(super) fn progressed(&mut self, now: Moment, progress: Progress) -> Vec<SessionMessage> {
         let (Stage::Open(open), Some(project)) = (&mut self.stage, self.id.clone()) else { return Vec::new() };
         open.activity = activity_of(&progress);
         let word = match &progress {
             Progress::Begun { .. } => {
-                Word::Tell(EventV1::RunStarted { project, task: open.running.clone(), trigger: open.trigger })
+                SessionMessage::Tell(EventV1::RunStarted { project, task: open.running.clone(), trigger: open.trigger })
             }
             Progress::ActionStarted(action) => {
-                Word::Tell(EventV1::ActionStarted { project, action_id: action.id.clone(), name: action.name.clone() })
+                SessionMessage::Tell(EventV1::ActionStarted { project, action_id: action.id.clone(), name: action.name.clone() })
             }
-            Progress::ActionEnded(result) => Word::Tell(EventV1::ActionEnded {
+            Progress::ActionEnded(result) => SessionMessage::Tell(EventV1::ActionEnded {
                 project,
                 action_id: result.action_id.clone(),
                 name: result.name.clone(),
                 status: result.status,
             }),
-            Progress::Note(note) => Word::Say(format!("{project}: {note}")),
+            Progress::Note(note) => SessionMessage::Say(format!("{project}: {note}")),
             Progress::ServiceReady { .. }
             | Progress::WaitingForLock { .. }
             | Progress::WaitingForSlot { .. }
@@ -61,21 +66,21 @@ impl Served {
     }
 
     /// Takes in the end of a run.
-    pub(super) fn over(&mut self, now: Moment, over: Box<Over>) -> Vec<Word> {
+    pub(super) fn over(&mut self, now: Moment, over: Box<FinishedRun>) -> Vec<SessionMessage> {
         let Stage::Open(open) = &mut self.stage else { return Vec::new() };
         open.activity = Activity::Idle;
         let Some(project) = self.id.clone() else { return Vec::new() };
-        let told = told(project, &over);
+        let announcement = announcement(project, &over);
         let mut words = match &over.carried {
             // It had not begun, and nobody was told that it had.
-            Ok(Carried::Withdrawn) => Vec::new(),
-            Ok(_) | Err(_) => vec![Word::Tell(told.event()), Word::Say(told.line())],
+            Ok(RunOutcome::Withdrawn) => Vec::new(),
+            Ok(_) | Err(_) => vec![SessionMessage::Tell(announcement.event()), SessionMessage::Say(announcement.line())],
         };
         words.extend(self.schedule(now, |scheduler| scheduler.take_report(now, WorkerReport::Over(over))));
-        self.settle_run(told);
+        self.settle_run(announcement);
         if let Stage::Open(open) = &self.stage
             && open.activity == Activity::Idle
-            && open.planned == Planned::Nothing
+            && open.planned == PlannedRun::Nothing
         {
             self.waiters.unblock();
         }
@@ -83,23 +88,23 @@ impl Served {
     }
 
     /// Answers whoever asked for the run that is over, unless it has to be made again.
-    fn settle_run(&mut self, told: Told) {
+    fn settle_run(&mut self, announcement: RunAnnouncement) {
         let Stage::Open(open) = &mut self.stage else { return };
-        let Some(mut call) = open.current.take_if(|call| call.task == told.answer.task) else { return };
-        match (told.answer.outcome, open.planned) {
-            (RunOutcomeV1::Moved, Planned::Repetition) => open.current = Some(call),
+        let Some(mut call) = open.current.take_if(|call| call.task == announcement.answer.task) else { return };
+        match (announcement.answer.outcome, open.planned) {
+            (RunOutcomeV1::Moved, PlannedRun::Repetition) => open.current = Some(call),
             (RunOutcomeV1::Superseded, _) if call.tries < MOST_TRIES => {
                 call.tries += 1;
                 self.runs.push_front(call);
             }
             _ => {
-                let _gone = call.reply.send(Ok(told.answer));
+                let _gone = call.reply.send(Ok(announcement.answer));
             }
         }
     }
 
     /// Begins the next run that somebody asked for, where nothing runs.
-    pub(super) fn next_run(&mut self, now: Moment) -> Vec<Word> {
+    pub(super) fn next_run(&mut self, now: Moment) -> Vec<SessionMessage> {
         self.runs.retain(|call| !call.reply.is_closed());
         let Stage::Open(open) = &mut self.stage else { return Vec::new() };
         if open.current.is_some() {

@@ -15,7 +15,7 @@ use crate::process::group::kill_child;
 use crate::process::level::Levels;
 use crate::process::protocol::{
     ActionNumber, EndedChild, Isolation, KeeperEvent, KeeperRequest, LaunchedChild, LauncherEvent, LeaderStatus, Obstacle,
-    RemainingProcesses, Start,
+    RemainingProcesses, StartAction,
 };
 
 /// How long a keeper may take to become ready, in milliseconds; it usually takes about one.
@@ -33,7 +33,7 @@ pub(super) struct KeeperHandle {
 
 /// An action that was started and is not yet released, with its keeper.
 #[derive(Debug)]
-pub(super) struct OpenAction {
+pub(super) struct ActiveAction {
     pub(super) keeper: KeeperHandle,
     told: SentState,
     group: Option<Cgroup>,
@@ -77,12 +77,14 @@ impl KeeperHandle {
     }
 
     /// Gives a parked keeper its action and waits until the action was started or could not be.
-    pub(super) fn run(&mut self, start: &Start, descriptors: &[OwnedFd]) -> Result<(), Obstacle> {
+    pub(super) fn run(&mut self, start: &StartAction, descriptors: &[OwnedFd]) -> Result<(), Obstacle> {
         let borrowed: Vec<BorrowedFd<'_>> = descriptors.iter().map(OwnedFd::as_fd).collect();
         // The keeper has prepared the sandbox already, so the request need not describe it again.
         let isolation = Isolation { sandbox: None, ..start.child.isolation.clone() };
-        let request =
-            KeeperRequest::Run(Box::new(Start { child: LaunchedChild { isolation, ..start.child.clone() }, ..start.clone() }));
+        let request = KeeperRequest::Run(Box::new(StartAction {
+            child: LaunchedChild { isolation, ..start.child.clone() },
+            ..start.clone()
+        }));
         self.channel.send(&request, &borrowed).map_err(|error| silent(&error.to_string()))?;
         self.await_start()
     }
@@ -136,7 +138,7 @@ fn silent(what: &str) -> Obstacle {
     Obstacle::Place(format!("the process that keeps a command apart: {what}"))
 }
 
-impl OpenAction {
+impl ActiveAction {
     /// Returns an action whose keeper is about to start it, or has started it.
     pub(super) fn new(keeper: KeeperHandle, group: Option<Cgroup>) -> Self {
         Self { keeper, told: SentState::Started, group, started: None }

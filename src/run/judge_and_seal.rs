@@ -12,39 +12,39 @@ use crate::model::{
 };
 use crate::process::clock;
 use crate::project::ProjectError;
-use crate::project::ProtectedSeen;
+use crate::project::ProtectedFilesStatus;
 use crate::project::Selection;
 use crate::project::Workspace;
-use crate::project::{Carried, Scope, Sealed};
-use crate::project::{Surveyed, changed_between};
+use crate::project::{ProjectScope, RunOutcome, SealedReport};
+use crate::project::{SurveyedEnvironment, changed_between};
 use crate::report::{
     ActionResult, CompletionFacts, ContentionV2, EnvironmentV2, ExecutionReportV2, RouteFacts, RunFacts, SkipReason, TddV2,
     TreeFacts, attested, build, seal_hash, to_bytes,
 };
 use crate::routing;
-use crate::run::carry_out::Course;
 use crate::run::criteria_facts;
 use crate::run::records;
 use crate::run::review;
+use crate::run::run_plan::RunContext;
 use crate::run::test_facts::test_result;
 use crate::sandbox::isolation;
-use crate::verdict::{self, CycleStanding, RunFlow, RunVerdict, is_settled};
+use crate::verdict::{self, CyclePosition, RunFlow, RunVerdict, is_determined_by_inputs};
 
 /// Everything that is known about a run when its last action is over.
-pub(crate) struct Concluding<'a> {
-    pub(crate) course: &'a Course<'a>,
+pub(crate) struct RunEnd<'a> {
+    pub(crate) context: &'a RunContext<'a>,
     pub(crate) performed: Vec<ActionResult>,
     pub(crate) comparison: TreeComparison,
     pub(crate) stopped: Option<StopReason>,
-    pub(crate) surveyed: Surveyed,
+    pub(crate) surveyed: SurveyedEnvironment,
     /// The inputs of checks whose results may be reused, by name.
     pub(crate) inputs: BTreeMap<String, Digest>,
     /// The protected files; none: no files are protected.
-    pub(crate) protected: Option<ProtectedSeen>,
+    pub(crate) protected: Option<ProtectedFilesStatus>,
 }
 
 /// The decisions about a run.
-struct Decided {
+struct RunJudgement {
     verdict: RunVerdict,
     criteria: Option<CriteriaEvaluation>,
     route: Option<RouteEntry>,
@@ -55,18 +55,18 @@ struct Decided {
 
 impl Workspace {
     /// Judges, reports, seals and publishes a run.
-    pub(crate) fn conclude(
+    pub(crate) fn judge_and_seal(
         &mut self,
-        mut concluding: Concluding<'_>,
+        mut run_end: RunEnd<'_>,
         mut directory: RunDirectory,
         ledger: &mut Ledger,
         lock: &ProjectLock,
-    ) -> Result<Carried, ProjectError> {
-        let decided = decide(&concluding);
-        let course = concluding.course;
-        let request = course.request;
+    ) -> Result<RunOutcome, ProjectError> {
+        let decided = decide(&run_end);
+        let context = run_end.context;
+        let request = context.request;
         let before = self.configuration_before(&request.scope.project, &request.plan.task)?;
-        let mut facts = facts(&mut concluding, &decided, &before);
+        let mut facts = facts(&mut run_end, &decided, &before);
         let earlier = self.earlier_runs(request, &facts);
         facts.notes.extend(earlier.notes);
         if let Some(files) = facts.tests_modified.as_mut().filter(|files| files.modified) {
@@ -75,35 +75,35 @@ impl Workspace {
         let mut report = self.write_debt(request, build(&facts), &mut directory)?;
         report.violations = self.index.violations_since(&request.scope.project, 0).map_err(ProjectError::Index)?;
         let report = seal_hash(report);
-        let record = record((&concluding, &facts.actions), &decided, &report);
+        let record = record((&run_end, &facts.actions), &decided, &report);
         let sealing = SealInput { report: to_bytes(&report), record, attested: attested(&report) };
         let observer = self.observer();
         // While the files are being written to disk, the launcher can be shut down without delaying the seal.
         self.dismiss_launcher_after_last_run();
-        let removed = remove_outputs_of_run(lock, &course.run_id).map_err(ProjectError::Evidence);
+        let removed = remove_outputs_of_run(lock, &context.run_id).map_err(ProjectError::Evidence);
         if !self.has_runs_ahead() {
-            self.parking.close();
+            self.run_preparation.close();
         }
         let directory = self.seal_and_publish(request.scope, directory, sealing, ledger, lock)?;
         removed?;
-        let sealed = Box::new(outcome((&concluding, &facts.actions), &decided, report, directory));
+        let sealed = Box::new(outcome((&run_end, &facts.actions), &decided, report, directory));
         observer(DurableStep::Published);
         self.to_prune = Some((request.scope.clone(), request.settings.limits));
         Ok(match decided.verdict.overall_status {
-            OverallStatus::Moved => Carried::Moved(sealed),
-            OverallStatus::Interrupted => Carried::Interrupted(sealed),
+            OverallStatus::Moved => RunOutcome::Moved(sealed),
+            OverallStatus::Interrupted => RunOutcome::Interrupted(sealed),
             OverallStatus::Success
             | OverallStatus::PartialSuccess
             | OverallStatus::Failed
             | OverallStatus::SpecificationError
-            | OverallStatus::Superseded => Carried::Judged(sealed),
+            | OverallStatus::Superseded => RunOutcome::Judged(sealed),
         })
     }
 
     /// Seals a run, then updates the index and the task's links. Returns the run's directory.
     pub(crate) fn seal_and_publish(
         &mut self,
-        scope: &Scope,
+        scope: &ProjectScope,
         directory: RunDirectory,
         sealing: SealInput,
         ledger: &mut Ledger,
@@ -130,35 +130,35 @@ impl Workspace {
     }
 }
 
-fn decide(concluding: &Concluding<'_>) -> Decided {
-    let course = concluding.course;
-    let flow = match concluding.stopped {
+fn decide(run_end: &RunEnd<'_>) -> RunJudgement {
+    let context = run_end.context;
+    let flow = match run_end.stopped {
         Some(StopReason::Interrupted | StopReason::Terminated) => RunFlow::Interrupted,
         Some(StopReason::Superseded) => RunFlow::Superseded,
         // A prerequisite failed, which is judged like any other result.
-        None | Some(StopReason::ServiceEnded | StopReason::ChecksOver) if concluding.comparison.moved.is_empty() => {
+        None | Some(StopReason::ServiceEnded | StopReason::ChecksOver) if run_end.comparison.moved.is_empty() => {
             RunFlow::Finished
         }
         None | Some(StopReason::ServiceEnded | StopReason::ChecksOver) => RunFlow::Moved,
     };
-    let selected = concluding.performed.iter().filter(|one| one.skipped() != Some(SkipReason::NotSelected));
+    let selected = run_end.performed.iter().filter(|one| one.skipped() != Some(SkipReason::NotSelected));
     let results: Vec<_> = selected.map(|one| (one.action.phase, one.judgement())).collect();
     let mut verdict = verdict::judge_run(&results, &flow);
-    let criteria = criteria_facts::judge(&mut verdict, course, &concluding.performed);
-    note_partial_selection(concluding, &mut verdict);
-    note_protected_files(concluding, &mut verdict);
+    let criteria = criteria_facts::judge(&mut verdict, context, &run_end.performed);
+    note_partial_selection(run_end, &mut verdict);
+    note_protected_files(run_end, &mut verdict);
     let ended = clock::now();
     if flow != RunFlow::Finished {
-        return Decided { verdict, criteria, route: None, override_of: None, tdd: course.tdd.clone(), ended };
+        return RunJudgement { verdict, criteria, route: None, override_of: None, tdd: context.tdd.clone(), ended };
     }
-    let (route, tdd) = route(concluding, ended);
+    let (route, tdd) = route(run_end, ended);
     let override_of = route.as_ref().and_then(overridden);
-    Decided { verdict, criteria, route, override_of, tdd, ended }
+    RunJudgement { verdict, criteria, route, override_of, tdd, ended }
 }
 
 /// Lowers the verdict of a run of selected checks. It says nothing about the other checks, so the task cannot be complete by it.
-fn note_partial_selection(concluding: &Concluding<'_>, verdict: &mut RunVerdict) {
-    let left_out = concluding.performed.iter().filter(|one| one.skipped() == Some(SkipReason::NotSelected)).count();
+fn note_partial_selection(run_end: &RunEnd<'_>, verdict: &mut RunVerdict) {
+    let left_out = run_end.performed.iter().filter(|one| one.skipped() == Some(SkipReason::NotSelected)).count();
     if left_out == 0 {
         return;
     }
@@ -171,14 +171,14 @@ fn note_partial_selection(concluding: &Concluding<'_>, verdict: &mut RunVerdict)
     }
     if verdict.completion_status == CompletionStatus::Complete {
         verdict.completion_status = CompletionStatus::Incomplete;
-        verdict.completion_reason = format!("{left_out} of {} checks were not run", concluding.course.request.plan.steps.len());
+        verdict.completion_reason = format!("{left_out} of {} checks were not run", run_end.context.request.plan.steps.len());
     }
 }
 
 /// Keeps a task from being complete while a person has to approve changed protected files. Otherwise somebody could complete a task
 /// by weakening its tests.
-fn note_protected_files(concluding: &Concluding<'_>, verdict: &mut RunVerdict) {
-    let Some(why) = needs_a_person(concluding) else { return };
+fn note_protected_files(run_end: &RunEnd<'_>, verdict: &mut RunVerdict) {
+    let Some(why) = needs_a_person(run_end) else { return };
     if verdict.task_status == Some(TaskStatus::Complete) {
         verdict.task_status = Some(TaskStatus::Partial);
         verdict.partial_reason = Some(PartialReason::ProtectedFiles);
@@ -190,23 +190,23 @@ fn note_protected_files(concluding: &Concluding<'_>, verdict: &mut RunVerdict) {
 }
 
 /// Routes the first TEST action that did not pass, otherwise the last one (R1); none if no TEST action was carried out (R2).
-fn route(concluding: &Concluding<'_>, now: Timestamp) -> (Option<RouteEntry>, TddState) {
-    let course = concluding.course;
+fn route(run_end: &RunEnd<'_>, now: Timestamp) -> (Option<RouteEntry>, TddState) {
+    let context = run_end.context;
     // When a prerequisite failed during the checks, as a service can, their results say nothing about the code.
-    if concluding.performed.iter().any(|one| one.status() == Some(ResultType::PrerequisiteFailure)) {
-        return (None, course.tdd.clone());
+    if run_end.performed.iter().any(|one| one.status() == Some(ResultType::PrerequisiteFailure)) {
+        return (None, context.tdd.clone());
     }
     // The order of the plan decides which is first, whatever the order of execution was.
-    let performed = |step: &Action| concluding.performed.iter().find(|one| one.action.id == step.id);
-    let told = |one| Some((one, test_result(one, (&course.run_id, course.before, now))?));
-    let tests: Vec<_> = course.request.plan.steps.iter().filter_map(performed).filter_map(told).collect();
+    let performed = |step: &Action| run_end.performed.iter().find(|one| one.action.id == step.id);
+    let told = |one| Some((one, test_result(one, (&context.run_id, context.before, now))?));
+    let tests: Vec<_> = context.request.plan.steps.iter().filter_map(performed).filter_map(told).collect();
     let chosen = tests.iter().find(|(one, _)| one.status() != Some(ResultType::Success)).or(tests.last());
-    let Some((_, result)) = chosen else { return (None, course.tdd.clone()) };
-    let settings = &course.request.settings.routing;
-    let asked = course.request.phase.filter(|phase| *phase != course.tdd.phase || !course.tdd.started);
-    let advice = asked.or_else(|| course.request.is_typed().then(|| course.phase()));
-    let review = review::without_verdict(&concluding.performed);
-    let protected = needs_a_person(concluding);
+    let Some((_, result)) = chosen else { return (None, context.tdd.clone()) };
+    let settings = &context.request.settings.routing;
+    let asked = context.request.phase.filter(|phase| *phase != context.tdd.phase || !context.tdd.started);
+    let advice = asked.or_else(|| context.request.is_typed().then(|| context.phase()));
+    let review = review::missing_review_verdict(&run_end.performed);
+    let protected = needs_a_person(run_end);
     let verify = |state| match (review, &protected) {
         (Some(why), _) => routing::verify_without_review_verdict(result, state, settings, why),
         (None, Some(why)) => routing::verify_with_unapproved_files(result, state, settings, why),
@@ -218,12 +218,12 @@ fn route(concluding: &Concluding<'_>, now: Timestamp) -> (Option<RouteEntry>, Td
         Some(phase) => {
             let asked = TddState { phase, started: false, ..TddState::default() };
             let verified = verify(asked);
-            routing::RouteDecision { state: course.tdd.clone(), ..verified }
+            routing::RouteDecision { state: context.tdd.clone(), ..verified }
         }
-        None => verify(course.tdd.clone()),
+        None => verify(context.tdd.clone()),
     };
     verified.log.iter().for_each(|line| tracing::debug!("{line}"));
-    routing::emit_decision(&course.request.plan.task, &course.run_id, &verified.entry, result.category);
+    routing::emit_decision(&context.request.plan.task, &context.run_id, &verified.entry, result.category);
     (Some(verified.entry), verified.state)
 }
 
@@ -239,20 +239,20 @@ fn overridden(entry: &RouteEntry) -> Option<crate::model::NextNode> {
     }
 }
 
-fn facts(concluding: &mut Concluding<'_>, decided: &Decided, before: &BTreeMap<String, Digest>) -> RunFacts {
-    let course = concluding.course;
-    let request = course.request;
+fn facts(run_end: &mut RunEnd<'_>, decided: &RunJudgement, before: &BTreeMap<String, Digest>) -> RunFacts {
+    let context = run_end.context;
+    let request = context.request;
     let verdict = &decided.verdict;
     let counts = verdict.overall_status.counts();
     RunFacts {
-        run_id: course.run_id.clone(),
+        run_id: context.run_id.clone(),
         project_id: request.scope.project.clone(),
         plan: request.plan.clone(),
-        plan_digest: course.plan_digest,
+        plan_digest: context.plan_digest,
         specification_file: records::specification_file(request.plan),
-        started: course.started,
+        started: context.started,
         ended: decided.ended,
-        duration: DurationMs::from(clock::monotonic().since(course.begun)),
+        duration: DurationMs::from(clock::monotonic().since(context.begun)),
         generated_at: decided.ended,
         process_id: std::process::id(),
         overall_status: verdict.overall_status,
@@ -266,41 +266,41 @@ fn facts(concluding: &mut Concluding<'_>, decided: &Decided, before: &BTreeMap<S
         },
         criteria: decided.criteria.clone(),
         trigger: request.trigger.clone(),
-        tree: TreeFacts { before: course.before, comparison: Some(concluding.comparison.clone()), issues: course.issues.clone() },
+        tree: TreeFacts { before: context.before, comparison: Some(run_end.comparison.clone()), issues: context.issues.clone() },
         isolation: isolation::facts(
-            concluding.performed.iter().filter_map(ActionResult::executed).filter_map(|facts| facts.ended.kept.as_ref()),
+            run_end.performed.iter().filter_map(ActionResult::executed).filter_map(|facts| facts.ended.kept.as_ref()),
             &request.settings.sandbox,
         ),
-        environment: environment(concluding),
-        configuration_changed: changed_between(before, &concluding.surveyed.configuration),
-        tests_modified: concluding.protected.as_ref().map(|seen| seen.to_report(request.plan)),
+        environment: environment(run_end),
+        configuration_changed: changed_between(before, &run_end.surveyed.configuration),
+        tests_modified: run_end.protected.as_ref().map(|seen| seen.to_report(request.plan)),
         route: decided.route.clone().map(|entry| RouteFacts { entry, override_of: decided.override_of }),
-        tdd: counts.then(|| tdd_facts(course, decided)),
-        evidence_files: evidence_files(&concluding.performed),
-        contended: contended(&concluding.performed),
+        tdd: counts.then(|| tdd_facts(context, decided)),
+        evidence_files: evidence_files(&run_end.performed),
+        contended: contended(&run_end.performed),
         lost_events: if request.lost_events { vec![LOST_EVENTS.to_owned()] } else { Vec::new() },
-        notes: notes(concluding),
+        notes: notes(run_end),
         // This moves the actions out, so it must come after everything that reads them.
-        actions: std::mem::take(&mut concluding.performed),
+        actions: std::mem::take(&mut run_end.performed),
     }
 }
 
 /// The report's text when the kernel may have dropped events before the run.
 const LOST_EVENTS: &str = "file events may have been lost before this run; the whole tree was compared";
 
-fn environment(concluding: &Concluding<'_>) -> EnvironmentV2 {
-    let names: BTreeSet<_> = concluding.performed.iter().flat_map(|one| one.environment_names.iter().cloned()).collect();
+fn environment(run_end: &RunEnd<'_>) -> EnvironmentV2 {
+    let names: BTreeSet<_> = run_end.performed.iter().flat_map(|one| one.environment_names.iter().cloned()).collect();
     EnvironmentV2 {
-        digest: concluding.surveyed.digest,
+        digest: run_end.surveyed.digest,
         names: names.into_iter().collect(),
-        components: concluding.surveyed.components.clone(),
+        components: run_end.surveyed.components.clone(),
     }
 }
 
-fn tdd_facts(course: &Course<'_>, decided: &Decided) -> TddV2 {
+fn tdd_facts(context: &RunContext<'_>, decided: &RunJudgement) -> TddV2 {
     TddV2 {
-        started: course.tdd.started,
-        phase: course.tdd.phase,
+        started: context.tdd.started,
+        phase: context.tdd.phase,
         phase_after: decided.tdd.phase,
         attempts: decided.tdd.attempts,
         paused: decided.tdd.paused.clone(),
@@ -316,58 +316,59 @@ fn contended(performed: &[ActionResult]) -> Vec<ContentionV2> {
     performed.iter().filter_map(waited).collect()
 }
 
-fn notes(concluding: &Concluding<'_>) -> Vec<PlanNote> {
+fn notes(run_end: &RunEnd<'_>) -> Vec<PlanNote> {
     let one_by_one = || PlanNote {
         subject: "parallelExecution".to_owned(),
         message: "the steps were carried out one after the other: with `home = \"overlay\"` they share what they change there"
             .to_owned(),
     };
-    let request = concluding.course.request;
+    let request = run_end.context.request;
     let of_the_run = (request.plan.parallel && request.settings.sandbox.home == HomeAccess::Overlay).then(one_by_one);
-    let of_actions = concluding.performed.iter().flat_map(|one| one.notes.iter().cloned());
+    let of_actions = run_end.performed.iter().flat_map(|one| one.notes.iter().cloned());
     of_actions.chain(of_the_run).collect()
 }
 
-fn record((concluding, actions): (&Concluding<'_>, &[ActionResult]), decided: &Decided, report: &ExecutionReportV2) -> RunRecord {
-    let course = concluding.course;
+fn record((run_end, actions): (&RunEnd<'_>, &[ActionResult]), decided: &RunJudgement, report: &ExecutionReportV2) -> RunRecord {
+    let context = run_end.context;
     let counts = decided.verdict.overall_status.counts();
     RunRecord {
-        run_id: course.run_id.clone(),
-        task: course.request.plan.task.clone(),
+        run_id: context.run_id.clone(),
+        task: context.request.plan.task.clone(),
         report_hash: report.authenticity.report_hash.expect("`seal_hash` set it"),
         manifest_hash: Digest::of(b""),
-        tree_digest: Some(course.before),
-        environment_digest: Some(concluding.surveyed.digest),
-        plan_digest: Some(course.plan_digest),
-        checks: named_checks(course),
+        tree_digest: Some(context.before),
+        environment_digest: Some(run_end.surveyed.digest),
+        plan_digest: Some(context.plan_digest),
+        checks: named_checks(context),
         overall_status: decided.verdict.overall_status,
         overall_result: decided.verdict.overall_result,
         blocking: decided.verdict.blocking,
-        exit: Some(exit(concluding, actions, decided)),
+        exit: Some(exit(run_end, actions, decided)),
         route: decided.route.clone(),
         tdd: counts.then(|| decided.tdd.clone()),
-        prerequisites: prerequisites_met(course, actions),
-        configuration: concluding.surveyed.configuration.clone(),
-        inputs: if counts { inputs(concluding, actions) } else { BTreeMap::new() },
+        prerequisites: prerequisites_met(context, actions),
+        configuration: run_end.surveyed.configuration.clone(),
+        inputs: if counts { inputs(run_end, actions) } else { BTreeMap::new() },
         reused: report.reused.iter().map(|reused| reused.run_id.clone()).collect::<BTreeSet<_>>().into_iter().collect(),
-        started: course.started,
+        started: context.started,
         ended: decided.ended,
         signature: None,
     }
 }
 
 /// Returns the inputs of the checks that this run carried out to a definite result.
-fn inputs(concluding: &Concluding<'_>, actions: &[ActionResult]) -> BTreeMap<String, Digest> {
-    let is_settled =
-        |one: &&ActionResult| one.executed().is_some_and(|executed| is_settled(executed.judgement.classification.code));
-    let settled = actions.iter().filter(|one| one.action.phase == ActionPhase::Step).filter(is_settled);
-    let known = |one: &ActionResult| Some((one.action.name.clone(), *concluding.inputs.get(&one.action.name)?));
+fn inputs(run_end: &RunEnd<'_>, actions: &[ActionResult]) -> BTreeMap<String, Digest> {
+    let is_determined_by_inputs = |one: &&ActionResult| {
+        one.executed().is_some_and(|executed| is_determined_by_inputs(executed.judgement.classification.code))
+    };
+    let settled = actions.iter().filter(|one| one.action.phase == ActionPhase::Step).filter(is_determined_by_inputs);
+    let known = |one: &ActionResult| Some((one.action.name.clone(), *run_end.inputs.get(&one.action.name)?));
     settled.filter_map(known).collect()
 }
 
 /// Returns the checks that somebody selected; empty: all checks of the task.
-fn named_checks(course: &Course<'_>) -> Vec<String> {
-    let request = course.request;
+fn named_checks(context: &RunContext<'_>) -> Vec<String> {
+    let request = context.request;
     match &request.checks {
         // A typed command is no check of the task and says nothing about its checks.
         _ if request.is_typed() => request.plan.steps.iter().map(|step| step.name.clone()).collect(),
@@ -378,8 +379,8 @@ fn named_checks(course: &Course<'_>) -> Vec<String> {
 
 /// Returns the prerequisites that the next run may skip: those that succeeded or were unchanged, and known ones that were not
 /// reached.
-pub(crate) fn prerequisites_met(course: &Course<'_>, performed: &[ActionResult]) -> BTreeMap<String, Digest> {
-    let mut met = course.met.clone();
+pub(crate) fn prerequisites_met(context: &RunContext<'_>, performed: &[ActionResult]) -> BTreeMap<String, Digest> {
+    let mut met = context.met.clone();
     for one in performed.iter().filter(|one| one.action.phase == ActionPhase::Prerequisite) {
         let name = &one.action.name;
         match (one.status(), one.met) {
@@ -392,40 +393,40 @@ pub(crate) fn prerequisites_met(course: &Course<'_>, performed: &[ActionResult])
 }
 
 fn outcome(
-    (concluding, actions): (&Concluding<'_>, &[ActionResult]),
-    decided: &Decided,
+    (run_end, actions): (&RunEnd<'_>, &[ActionResult]),
+    decided: &RunJudgement,
     report: ExecutionReportV2,
     directory: PathBuf,
-) -> Sealed {
-    let course = concluding.course;
+) -> SealedReport {
+    let context = run_end.context;
     let unsuccessful = |one: &&ActionResult| one.action.phase == ActionPhase::Step && one.status() != Some(ResultType::Success);
     let not_left_out = |one: &&ActionResult| one.skipped() != Some(SkipReason::NotSelected);
-    Sealed {
-        run_id: course.run_id.clone(),
+    SealedReport {
+        run_id: context.run_id.clone(),
         report,
         report_path: directory.join(crate::report::EXECUTION_REPORT_FILE),
-        tree: course.before,
-        tree_after: concluding.comparison.after,
+        tree: context.before,
+        tree_after: run_end.comparison.after,
         failed: actions.iter().filter(unsuccessful).filter(not_left_out).map(|one| one.action.name.clone()).collect(),
-        moved: concluding.comparison.moved.clone(),
+        moved: run_end.comparison.moved.clone(),
         paused: decided.tdd.paused.is_some(),
-        exit: exit(concluding, actions, decided),
+        exit: exit(run_end, actions, decided),
     }
 }
 
-fn exit(concluding: &Concluding<'_>, actions: &[ActionResult], decided: &Decided) -> CommandExit {
+fn exit(run_end: &RunEnd<'_>, actions: &[ActionResult], decided: &RunJudgement) -> CommandExit {
     // A run for another phase than the cycle's gets advice only, so that calling a failure RED has no effect (R6).
-    let in_cycle = concluding.course.in_cycle();
-    let standing = if in_cycle { CycleStanding::of(true, &decided.tdd) } else { CycleStanding::OutsideCycle };
-    match (concluding.stopped, verdict::command_exit(&decided.verdict, decided.route.as_ref(), standing)) {
+    let is_step_of_cycle = run_end.context.is_step_of_cycle();
+    let standing = if is_step_of_cycle { CyclePosition::of(true, &decided.tdd) } else { CyclePosition::OutsideCycle };
+    match (run_end.stopped, verdict::command_exit(&decided.verdict, decided.route.as_ref(), standing)) {
         (Some(StopReason::Terminated), CommandExit::Interrupted) => CommandExit::Terminated,
         // The task would continue, but a person has to approve the files first.
-        (_, CommandExit::Proceed) if needs_a_person(concluding).is_some() => CommandExit::PersonNeeded,
+        (_, CommandExit::Proceed) if needs_a_person(run_end).is_some() => CommandExit::PersonNeeded,
         (_, exit) => review::exit(exit, actions),
     }
 }
 
 /// Returns why protected files keep the task from continuing; none: they do not.
-fn needs_a_person(concluding: &Concluding<'_>) -> Option<String> {
-    concluding.protected.as_ref()?.needs_a_person(concluding.course.request.plan)
+fn needs_a_person(run_end: &RunEnd<'_>) -> Option<String> {
+    run_end.protected.as_ref()?.needs_a_person(run_end.context.request.plan)
 }

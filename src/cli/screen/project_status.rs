@@ -2,13 +2,13 @@
 
 use crate::api::{DoingV1, ProjectStatusV1, ProjectV1, StateV1, TaskStatusV1, VerdictV1, WatchingV1};
 use crate::cli::style::{Style, Tone};
-use crate::model::{Digest, Outdated, OverallResult, Serving, TreeDigest, approve_command};
+use crate::model::{Digest, OverallResult, Serving, StaleReason, TreeDigest, approve_command};
 
 /// The most changed paths that are shown.
 const SHOWN_PATHS: usize = 5;
 
 /// Returns the lines about a project: one for each task, then the problems.
-pub(crate) fn standing(project: &ProjectStatusV1, style: Style) -> Vec<String> {
+pub(crate) fn project_status(project: &ProjectStatusV1, style: Style) -> Vec<String> {
     let name = project.root.rsplit('/').next().unwrap_or(&project.root);
     let indented = |problem: &String| format!("  {}", problem.replace('\n', "\n  "));
     let of_task = |task| std::iter::once(task_line(name, task, style)).chain(task.problems.iter().map(indented));
@@ -82,10 +82,10 @@ fn because(task: &TaskStatusV1) -> Option<String> {
         StateV1::Running | StateV1::Queued => return last_verdict(task),
         StateV1::Stale => {
             let what = match task.outdated {
-                Some(Outdated::Tree) | None => "files have changed",
-                Some(Outdated::Plan) => "what is run has changed",
-                Some(Outdated::TreeAndPlan) => "files and what is run have changed",
-                Some(Outdated::TaskGone) => {
+                Some(StaleReason::Tree) | None => "files have changed",
+                Some(StaleReason::Plan) => "what is run has changed",
+                Some(StaleReason::TreeAndPlan) => "files and what is run have changed",
+                Some(StaleReason::TaskGone) => {
                     return last_verdict(task).map(|last| format!("no specification has it any more; last {last}"));
                 }
             };
@@ -156,7 +156,7 @@ mod tests {
             exit_code: 5,
             tree,
             plan: None,
-            outdated: Some(Outdated::Tree),
+            outdated: Some(StaleReason::Tree),
             paths: vec!["a.log".to_owned()],
             verdict: Some(verdict),
             problems: Vec::new(),

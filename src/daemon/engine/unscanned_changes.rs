@@ -7,22 +7,22 @@ use crate::tree::TreeHints;
 
 /// What was heard of since a look that was carried through.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Unseen {
+pub(super) struct UnscannedChanges {
     /// Since the order under way was given.
-    fresh: Heard,
+    fresh: ReportedChanges,
     /// What the order under way was given; it is handed on to the next one if nothing came of this one.
-    given: Heard,
+    given: ReportedChanges,
 }
 
 /// Which paths, and whether that is all.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Heard {
+pub(super) struct ReportedChanges {
     pub(super) hints: TreeHints,
     /// Whether events may have been lost (`lostEvents` in the report).
     pub(super) lost: bool,
 }
 
-impl Heard {
+impl ReportedChanges {
     fn nothing() -> Self {
         Self { hints: TreeHints::Only(BTreeSet::new()), lost: false }
     }
@@ -43,10 +43,10 @@ impl Heard {
     }
 }
 
-impl Unseen {
+impl UnscannedChanges {
     /// Nobody has looked yet.
     pub(super) fn everything() -> Self {
-        Self { fresh: Heard { hints: TreeHints::Everything, lost: false }, given: Heard::nothing() }
+        Self { fresh: ReportedChanges { hints: TreeHints::Everything, lost: false }, given: ReportedChanges::nothing() }
     }
 
     /// Takes a hint in.
@@ -71,8 +71,8 @@ impl Unseen {
     }
 
     /// Returns what an order is given.
-    pub(super) fn give(&mut self) -> Heard {
-        let fresh = std::mem::replace(&mut self.fresh, Heard::nothing());
+    pub(super) fn give(&mut self) -> ReportedChanges {
+        let fresh = std::mem::replace(&mut self.fresh, ReportedChanges::nothing());
         self.given.add(fresh);
         self.given.clone()
     }
@@ -84,6 +84,6 @@ impl Unseen {
 
     /// A look was carried through, and a report says what was lost before it.
     pub(super) fn reported(&mut self) {
-        self.given = Heard::nothing();
+        self.given = ReportedChanges::nothing();
     }
 }

@@ -11,41 +11,43 @@ use std::time::Duration;
 
 use crate::config::HomeAccess;
 use crate::evidence::Slot;
-use crate::model::{Action, ActionPhase, DurationMs, Ended, StopReason};
+use crate::model::{Action, ActionPhase, DurationMs, EndedAction, StopReason};
 use crate::process::{LauncherHandle, SuperviseError};
 use crate::report::ActionResult;
-use crate::run::carry_out::{heeded, is_stopped, skip_reason};
-use crate::run::flow::Flow;
-use crate::run::perform::{Attempts, Lane, LaneOrder, LaneOver, Prepared, not_started, skipped};
-use crate::run::queue::{AwaitedTurn, Turn};
-use crate::run::schedule::{Needs, Stand, next, places_after};
+use crate::run::flow::StepFlow;
+use crate::run::perform::{
+    Attempts, BackgroundAction, BackgroundActionEnd, BackgroundActionOrder, PreparedAttempt, ended_not_started, skipped,
+};
+use crate::run::queue::{AwaitedTurn, QueueTurn};
+use crate::run::run_plan::{is_stopped, skip_reason, stop_reasons_for};
+use crate::run::schedule::{ScheduleState, StepNeeds, dependency_positions, next};
 use crate::run::steps::{Steps, note};
 
 /// The pause between two looks for a stop request or a free turn.
 const SLICE: Duration = Duration::from_millis(20);
 
 /// Steps that are carried out side by side.
-pub(crate) struct SideBySide<'s, 'w, 'c> {
+pub(crate) struct ParallelSteps<'s, 'w, 'c> {
     steps: Steps<'s, 'w, 'c>,
     limit: usize,
-    needs: Vec<Needs<PathBuf>>,
-    flow: Flow,
+    needs: Vec<StepNeeds<PathBuf>>,
+    flow: StepFlow,
     /// The running steps. They are dropped first, so that none of their processes is left when the run continues.
-    open: BTreeMap<usize, Open>,
+    open: BTreeMap<usize, RunningAttempt>,
     /// The steps that will be repeated.
     again: BTreeSet<usize>,
     attempts: BTreeMap<usize, Attempts>,
     results: BTreeMap<usize, ActionResult>,
     /// Launchers of lanes without an action.
     idle: Vec<LauncherHandle>,
-    tell: Sender<LaneOver>,
-    told: Receiver<LaneOver>,
+    tell: Sender<BackgroundActionEnd>,
+    told: Receiver<BackgroundActionEnd>,
 }
 
 /// A running attempt. The lane is dropped first, so that moved files are put back only when no process is left.
-struct Open {
-    lane: Lane,
-    prepared: Prepared,
+struct RunningAttempt {
+    background_action: BackgroundAction,
+    prepared: PreparedAttempt,
     _slot: Option<Slot>,
     waited: Option<DurationMs>,
     /// Whether the attempt was asked to stop.
@@ -56,37 +58,37 @@ struct Open {
 
 /// The result of trying to start a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Tried {
+enum StartOutcome {
     /// The step is running or already over.
     Done,
     /// All turns are taken.
     NoTurn,
 }
 
-impl<'s, 'w, 'c> SideBySide<'s, 'w, 'c> {
+impl<'s, 'w, 'c> ParallelSteps<'s, 'w, 'c> {
     pub(crate) fn new(steps: Steps<'s, 'w, 'c>) -> Self {
-        let course = steps.course;
-        let settings = course.request.settings;
+        let context = steps.context;
+        let settings = context.request.settings;
         // The changes to an overlay home lie in one directory, and the kernel allows only one mount of it at a time
         // (`overlayfs`).
         let home = (settings.sandbox.home == HomeAccess::Overlay).then(|| PathBuf::from("/"));
-        let needs = |action: &&Action| Needs {
-            after: places_after(&course.order, action),
-            alone_with: steps.performer.reports_in_the_project(action).into_iter().chain(home.clone()).collect(),
+        let needs = |action: &&Action| StepNeeds {
+            after: dependency_positions(&context.order, action),
+            alone_with: steps.performer.project_report_paths(action).into_iter().chain(home.clone()).collect(),
         };
-        let needs = course.order.iter().map(needs).collect();
+        let needs = context.order.iter().map(needs).collect();
         let limit = usize::try_from(settings.queue.max_parallel).unwrap_or(usize::MAX);
         let (tell, told) = channel();
         let (open, again, attempts) = (BTreeMap::new(), BTreeSet::new(), BTreeMap::new());
-        let (results, idle, flow) = (BTreeMap::new(), Vec::new(), Flow::default());
+        let (results, idle, flow) = (BTreeMap::new(), Vec::new(), StepFlow::default());
         Self { steps, limit, needs, flow, open, again, attempts, results, idle, tell, told }
     }
 
     /// Carries out all steps, and returns their results in the order of execution.
-    pub(crate) fn carry_out(mut self) -> Result<Vec<ActionResult>, ProjectError> {
+    pub(crate) fn run_all(mut self) -> Result<Vec<ActionResult>, ProjectError> {
         while self.results.len() < self.needs.len() {
-            self.pass_stops_on();
-            self.start_what_may()?;
+            self.forward_stops();
+            self.start_ready_steps()?;
             if self.open.is_empty() {
                 continue;
             }
@@ -100,95 +102,101 @@ impl<'s, 'w, 'c> SideBySide<'s, 'w, 'c> {
     }
 
     fn action(&self, place: usize) -> &'s Action {
-        self.steps.course.order[place]
+        self.steps.context.order[place]
     }
 
     /// Passes a stop request of the run on to all running steps. Every request is passed on, because a second one kills.
-    fn pass_stops_on(&mut self) {
-        let control = self.steps.course.request.control;
-        let is_heeded = |reason: &StopReason| heeded(ActionPhase::Step).contains(reason);
+    fn forward_stops(&mut self) {
+        let control = self.steps.context.request.control;
+        let is_heeded = |reason: &StopReason| stop_reasons_for(ActionPhase::Step).contains(reason);
         let requests: Vec<_> = control.take_requests().into_iter().filter(is_heeded).collect();
         // The request may already have been consumed by an action that was about to start.
         let in_force = control.in_force().filter(is_heeded);
         for open in self.open.values_mut() {
             let missed = in_force.filter(|_| requests.is_empty() && !open.is_asked);
-            requests.iter().copied().chain(missed).for_each(|reason| open.lane.stop(reason));
+            requests.iter().copied().chain(missed).for_each(|reason| open.background_action.stop(reason));
             open.is_asked |= in_force.is_some();
         }
     }
 
-    fn start_what_may(&mut self) -> Result<(), ProjectError> {
+    fn start_ready_steps(&mut self) -> Result<(), ProjectError> {
         loop {
-            let stand = Stand {
+            let state = ScheduleState {
                 over: self.results.keys().copied().collect(),
                 open: self.open.keys().chain(&self.again).copied().collect(),
             };
             let again = self.again.first().copied();
-            let Some(place) = again.or_else(|| next(&self.needs, &stand, self.limit)) else { return Ok(()) };
+            let Some(place) = again.or_else(|| next(&self.needs, &state, self.limit)) else { return Ok(()) };
             if again.is_none()
-                && let Some(one) = self.steps.settle(self.action(place), &self.flow)
+                && let Some(one) = self.steps.skip_or_reuse(self.action(place), &self.flow)
             {
                 self.finish(place, one);
-            } else if self.try_to_start(place)? == Tried::NoTurn {
+            } else if self.try_to_start(place)? == StartOutcome::NoTurn {
                 return Ok(());
             }
         }
     }
 
-    fn try_to_start(&mut self, place: usize) -> Result<Tried, ProjectError> {
+    fn try_to_start(&mut self, place: usize) -> Result<StartOutcome, ProjectError> {
         let action = self.action(place);
         if !action.kind.starts_a_process() {
             let one = self.steps.performer.perform(action)?;
             self.finish(place, one);
-            return Ok(Tried::Done);
+            return Ok(StartOutcome::Done);
         }
         self.attempts.entry(place).or_insert_with(|| self.steps.performer.begin_attempts(action));
-        let control = self.steps.course.request.control;
-        let answer = if is_stopped(self.steps.course, action) {
-            AwaitedTurn { turn: Turn::Stopped, waited: None }
+        let control = self.steps.context.request.control;
+        let answer = if is_stopped(self.steps.context, action) {
+            AwaitedTurn { turn: QueueTurn::Stopped, waited: None }
         } else if self.open.is_empty() {
             self.steps.performer.next_turn(action)?
         } else {
-            let Some(turn) = self.steps.performer.turn_at_once()? else { return Ok(Tried::NoTurn) };
+            let Some(turn) = self.steps.performer.try_take_turn()? else { return Ok(StartOutcome::NoTurn) };
             AwaitedTurn { turn, waited: None }
         };
         self.again.remove(&place);
         let waited = answer.waited;
         match answer.turn {
-            Turn::Given(slot) => self.start(place, slot, waited)?,
-            Turn::Stopped => self.note_attempt(place, ActionResult { waited, ..skipped(action, skip_reason(control)) }),
+            QueueTurn::Given(slot) => self.start(place, slot, waited)?,
+            QueueTurn::Stopped => self.note_attempt(place, ActionResult { waited, ..skipped(action, skip_reason(control)) }),
         }
-        Ok(Tried::Done)
+        Ok(StartOutcome::Done)
     }
 
     fn start(&mut self, place: usize, slot: Option<Slot>, waited: Option<DurationMs>) -> Result<(), ProjectError> {
         let action = self.action(place);
         let prepared = self.steps.performer.prepare(action, attempts_at(&mut self.attempts, place))?;
         if let Err(failure) = &prepared.launch.request {
-            let ended = not_started(failure.clone());
+            let ended = ended_not_started(failure.clone());
             drop(slot);
             return self.judge(place, prepared, ended, waited);
         }
-        let lane = self.lane(place, &prepared)?;
-        let open = Open { lane, prepared, _slot: slot, waited, is_asked: false, is_second_launcher: false };
+        let background_action = self.background_action(place, &prepared)?;
+        let open =
+            RunningAttempt { background_action, prepared, _slot: slot, waited, is_asked: false, is_second_launcher: false };
         self.open.insert(place, open);
         Ok(())
     }
 
-    fn lane(&mut self, place: usize, prepared: &Prepared) -> Result<Lane, ProjectError> {
+    fn background_action(&mut self, place: usize, prepared: &PreparedAttempt) -> Result<BackgroundAction, ProjectError> {
         let action = self.action(place);
         let request = prepared.launch.request.clone().expect("whoever has no program is not started");
-        let order = LaneOrder { place, request, limits: prepared.launch.limits.clone(), sinks: prepared.launch.sinks(action)? };
+        let order = BackgroundActionOrder {
+            place,
+            request,
+            limits: prepared.launch.limits.clone(),
+            sinks: prepared.launch.sinks(action)?,
+        };
         let launcher = match self.idle.pop() {
             Some(launcher) => launcher,
-            None => self.steps.performer.lane_launcher()?,
+            None => self.steps.performer.start_background_launcher()?,
         };
-        Lane::start(action, order, launcher, self.tell.clone())
+        BackgroundAction::start(action, order, launcher, self.tell.clone())
     }
 
     /// Handles the message of a lane.
-    fn take(&mut self, over: LaneOver) -> Result<(), ProjectError> {
-        let LaneOver { place, launcher, outcome } = over;
+    fn take(&mut self, over: BackgroundActionEnd) -> Result<(), ProjectError> {
+        let BackgroundActionEnd { place, launcher, outcome } = over;
         let mut open = self.open.remove(&place).expect("only what goes on ends");
         if !launcher.is_lost() {
             self.idle.push(launcher);
@@ -197,21 +205,27 @@ impl<'s, 'w, 'c> SideBySide<'s, 'w, 'c> {
             // The action was not started, so a new launcher is tried.
             Err(SuperviseError::LauncherGone) if !open.is_second_launcher => {
                 tracing::warn!("the launcher of a lane was gone and is started anew");
-                open.lane = self.lane(place, &open.prepared)?;
-                self.open.insert(place, Open { is_asked: false, is_second_launcher: true, ..open });
+                open.background_action = self.background_action(place, &open.prepared)?;
+                self.open.insert(place, RunningAttempt { is_asked: false, is_second_launcher: true, ..open });
                 Ok(())
             }
             Err(source) => Err(ProjectError::Supervise { action: self.action(place).name.clone(), source }),
             Ok(ended) => {
-                let Open { lane, prepared, _slot, waited, .. } = open;
+                let RunningAttempt { background_action, prepared, _slot, waited, .. } = open;
                 // No process of the action is left, so another action may start while this one is judged.
-                drop((lane, _slot));
+                drop((background_action, _slot));
                 self.judge(place, prepared, ended, waited)
             }
         }
     }
 
-    fn judge(&mut self, place: usize, prepared: Prepared, ended: Ended, waited: Option<DurationMs>) -> Result<(), ProjectError> {
+    fn judge(
+        &mut self,
+        place: usize,
+        prepared: PreparedAttempt,
+        ended: EndedAction,
+        waited: Option<DurationMs>,
+    ) -> Result<(), ProjectError> {
         let (action, attempts) = (self.action(place), attempts_at(&mut self.attempts, place));
         let one = self.steps.performer.judge(action, prepared, ended, attempts)?;
         self.note_attempt(place, ActionResult { waited, ..one });

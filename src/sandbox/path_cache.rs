@@ -18,7 +18,7 @@ pub(super) type Found = (PathBuf, (u64, u64));
 /// What is known so far, during one evaluation of the rules. Missing paths are looked up again, because a directory may be
 /// created in between.
 #[derive(Debug, Default)]
-pub(super) struct Sight {
+pub(super) struct PathCache {
     // The keys are unparsed paths, because hashing a path component by component is slower than an occasional second lookup.
     names: HashMap<OsString, Names>,
     found: HashMap<OsString, Found>,
@@ -33,7 +33,7 @@ enum Names {
     Unknown,
 }
 
-impl Sight {
+impl PathCache {
     /// Returns the resolved path and the identity of its file; none: nothing is there.
     pub(super) fn found(&mut self, path: &Path) -> Option<Found> {
         if let Some(known) = self.found.get(path.as_os_str()) {
@@ -124,25 +124,25 @@ mod tests {
         symlink("d/e", at("link")).expect("a writable directory");
         symlink("nowhere", at("dangling")).expect("a writable directory");
         symlink(at("link/file"), at("d/to-file")).expect("a writable directory");
-        let mut sight = Sight::default();
+        let mut path_cache = PathCache::default();
         let names =
             ["d", "d/e", "d/e/file", "link", "link/file", "link/../e", "dangling", "d/to-file", "d/none", "none/file", "d/e/.."];
         for name in names {
-            assert_eq!(sight.found(&at(name)), plainly(&at(name)), "{name}");
-            assert_eq!(sight.found_below(home.path(), [name]), plainly(&at(name)).into_iter().collect::<Vec<_>>(), "{name}");
+            assert_eq!(path_cache.found(&at(name)), plainly(&at(name)), "{name}");
+            assert_eq!(path_cache.found_below(home.path(), [name]), plainly(&at(name)).into_iter().collect::<Vec<_>>(), "{name}");
         }
-        assert_eq!(sight.found(Path::new("/")), plainly(Path::new("/")));
+        assert_eq!(path_cache.found(Path::new("/")), plainly(Path::new("/")));
     }
 
     #[test]
     fn what_is_made_between_two_looks_is_found_by_its_path() {
         let home = TempDir::new().expect("a temporary directory");
         let path = home.path().join("a/b/file");
-        let mut sight = Sight::default();
-        assert_eq!((sight.found(&path), sight.found_below(&home.path().join("a"), ["b"])), (None, Vec::new()));
+        let mut path_cache = PathCache::default();
+        assert_eq!((path_cache.found(&path), path_cache.found_below(&home.path().join("a"), ["b"])), (None, Vec::new()));
         fs::create_dir_all(home.path().join("a/b")).expect("a writable directory");
         fs::File::create(&path).expect("a writable directory");
-        assert_eq!(sight.found(&path), plainly(&path));
+        assert_eq!(path_cache.found(&path), plainly(&path));
     }
 
     #[test]
@@ -151,8 +151,8 @@ mod tests {
         for number in 0..=MOST_NAMES {
             fs::File::create(home.path().join(number.to_string())).expect("a writable directory");
         }
-        let mut sight = Sight::default();
-        assert_eq!(sight.found_below(home.path(), ["none", "7"]), [plainly(&home.path().join("7")).expect("it was made")]);
-        assert_eq!(sight.found_below(&home.path().join("none"), ["7"]), []);
+        let mut path_cache = PathCache::default();
+        assert_eq!(path_cache.found_below(home.path(), ["none", "7"]), [plainly(&home.path().join("7")).expect("it was made")]);
+        assert_eq!(path_cache.found_below(&home.path().join("none"), ["7"]), []);
     }
 }

@@ -3,30 +3,30 @@
 use crate::api::{ErrorKindV1, ErrorV1};
 use crate::daemon::engine::Moment;
 use crate::daemon::errand::{ErrandDone, ErrandTrouble};
-use crate::daemon::service::answering::{of_closed, of_run, refuse, too_many};
+use crate::daemon::service::answering::{from_open_failure, from_run_error, refuse, too_many};
 use crate::daemon::service::call::ErrandCall;
-use crate::daemon::service::open::Word;
-use crate::daemon::service::served::{Served, Stage};
+use crate::daemon::service::open::SessionMessage;
+use crate::daemon::service::session::{ProjectSession, Stage};
 use crate::model::{Activity, TaskId};
-use crate::project::Archive;
+use crate::project::StoreReader;
 
 /// So many wait for their turn.
 const MOST_ERRANDS: usize = 16;
 
-impl Served {
+impl ProjectSession {
     /// Notes that somebody wants something done.
     pub(in crate::daemon::service) fn send_on_errand(
         &mut self,
         now: Moment,
         call: ErrandCall,
-        archive: &mut Archive,
-    ) -> Vec<Word> {
+        archive: &mut StoreReader,
+    ) -> Vec<SessionMessage> {
         if self.errands.len() >= MOST_ERRANDS {
             refuse(call.reply, too_many("wait for their turn"));
             return Vec::new();
         }
         if let Stage::Closed { why, .. } = &self.stage {
-            refuse(call.reply, of_closed(why));
+            refuse(call.reply, from_open_failure(why));
             return Vec::new();
         }
         self.errands.push_back(call);
@@ -48,20 +48,20 @@ impl Served {
     }
 
     /// Tells what came of one.
-    pub(super) fn errand_over(&mut self, done: Result<ErrandDone, ErrandTrouble>) -> Vec<Word> {
+    pub(super) fn errand_over(&mut self, done: Result<ErrandDone, ErrandTrouble>) -> Vec<SessionMessage> {
         let Stage::Open(open) = &mut self.stage else { return Vec::new() };
         let Some(call) = open.errand.take() else { return Vec::new() };
         let who = self.id.as_ref().map(ToString::to_string).unwrap_or_default();
         let asker = &call.errand.asker;
         let by = asker.executable.clone().unwrap_or_else(|| "a process".to_owned());
         let said = format!("{who}: {} asked by {by} (process {})", call.what, asker.pid);
-        let answer = done.map_err(|trouble| of_trouble(trouble, &call));
+        let answer = done.map_err(|trouble| from_errand_trouble(trouble, &call));
         let line = match &answer {
             Ok(_) => said,
             Err(error) => format!("{said}: {}", error.message),
         };
         let _gone = call.reply.send(answer);
-        vec![Word::Say(line)]
+        vec![SessionMessage::Say(line)]
     }
 
     /// Refuses everybody who waits.
@@ -74,7 +74,7 @@ impl Served {
     }
 }
 
-fn of_trouble(trouble: ErrandTrouble, call: &ErrandCall) -> ErrorV1 {
+fn from_errand_trouble(trouble: ErrandTrouble, call: &ErrandCall) -> ErrorV1 {
     match trouble {
         ErrandTrouble::Configuration(lines) => {
             let hint = if call.errand.task == TaskId::default_task() { "mend proctor.toml" } else { "mend the specification" };
@@ -86,6 +86,6 @@ fn of_trouble(trouble: ErrandTrouble, call: &ErrandCall) -> ErrorV1 {
             let hints: Vec<String> = lines.map(|line| line.trim_start().trim_start_matches("hint: ").to_owned()).collect();
             ErrorV1::new(ErrorKindV1::NotFound, message, hints.join("; "))
         }
-        ErrandTrouble::Run(error) => of_run(&error),
+        ErrandTrouble::Run(error) => from_run_error(&error),
     }
 }

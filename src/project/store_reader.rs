@@ -9,14 +9,14 @@ use crate::model::{
     TreeDigest,
 };
 use crate::project::error::ProjectError;
-use crate::project::mended_index::{Announce, announce_with, open_index};
 use crate::project::registration::{DirectoryOwner, RootDirectory};
+use crate::project::repaired_index::{Announce, announce_with, open_index};
 use crate::project::workspace::catch_up;
 use crate::report::{ExecutionReportV2, parse, report_hash};
 use crate::store::{self, IndexedProject, IndexedRun};
 
 /// A store that is opened for reading.
-pub struct Archive {
+pub struct StoreReader {
     pub(crate) store: Store,
     pub(crate) index: store::StoreIndex,
     opening_notes: Vec<String>,
@@ -34,7 +34,7 @@ pub struct RegisteredProject {
 
 /// A run, as recorded in the ledger.
 #[derive(Debug, Clone)]
-pub struct ArchivedRun {
+pub struct RecordedRun {
     pub run_id: RunId,
     pub task: TaskId,
     /// How the run ended.
@@ -53,7 +53,7 @@ pub struct ArchivedRun {
     pub form: RunForm,
 }
 
-impl Archive {
+impl StoreReader {
     /// Opens the store.
     ///
     /// # Errors
@@ -121,10 +121,10 @@ impl Archive {
     ///
     /// # Errors
     /// When the index cannot be read.
-    pub fn runs(&self, project: &ProjectId, limit: u32) -> Result<Vec<ArchivedRun>, ProjectError> {
+    pub fn runs(&self, project: &ProjectId, limit: u32) -> Result<Vec<RecordedRun>, ProjectError> {
         let runs = self.index.runs(project, None, limit).map_err(ProjectError::Index)?;
         let pruned = self.index.pruned(project).map_err(ProjectError::Index)?;
-        Ok(runs.into_iter().map(|run| self.of_stored(project, run, &pruned)).collect())
+        Ok(runs.into_iter().map(|run| self.to_recorded_run(project, run, &pruned)).collect())
     }
 
     /// Finds a sealed run by id or number. Without `wanted`, returns the newest run that has a directory.
@@ -132,8 +132,8 @@ impl Archive {
     /// # Errors
     ///
     /// When the index cannot be read.
-    pub fn find(&self, project: &ProjectId, wanted: Option<&str>) -> Result<Option<ArchivedRun>, ProjectError> {
-        let sealed = |run: &ArchivedRun| run.status != OverallStatus::Superseded;
+    pub fn find(&self, project: &ProjectId, wanted: Option<&str>) -> Result<Option<RecordedRun>, ProjectError> {
+        let sealed = |run: &RecordedRun| run.status != OverallStatus::Superseded;
         let Some(wanted) = wanted else {
             return Ok(self.runs(project, 100)?.into_iter().find(sealed));
         };
@@ -142,7 +142,7 @@ impl Archive {
         let runs = self.index.runs(project, None, u32::MAX).map_err(ProjectError::Index)?;
         let pruned = self.index.pruned(project).map_err(ProjectError::Index)?;
         // How a run is stored is looked up for matching runs only, because that reads the disk.
-        Ok(runs.into_iter().filter(matches).map(|run| self.of_stored(project, run, &pruned)).find(sealed))
+        Ok(runs.into_iter().filter(matches).map(|run| self.to_recorded_run(project, run, &pruned)).find(sealed))
     }
 
     /// Returns a run's report, as bytes and parsed.
@@ -150,7 +150,7 @@ impl Archive {
     /// # Errors
     ///
     /// When the report is missing or cannot be read.
-    pub fn report(&self, project: &ProjectId, run: &ArchivedRun) -> Result<(Vec<u8>, ExecutionReportV2), ProjectError> {
+    pub fn report(&self, project: &ProjectId, run: &RecordedRun) -> Result<(Vec<u8>, ExecutionReportV2), ProjectError> {
         let bytes = evidence::read_report(&self.store, project, &run.task, &run.run_id).map_err(ProjectError::Evidence)?;
         let report =
             parse(&bytes).map_err(|error| ProjectError::Report { run_id: run.run_id.clone(), problem: error.to_string() })?;
@@ -165,7 +165,7 @@ impl Archive {
     pub fn show_file(
         &self,
         project: &ProjectId,
-        run: &ArchivedRun,
+        run: &RecordedRun,
         name: &str,
         take: &mut dyn FnMut(&[u8]),
     ) -> Result<(), ProjectError> {
@@ -173,7 +173,7 @@ impl Archive {
     }
 
     /// Returns the path of a run's directory or archive.
-    pub fn place(&self, project: &ProjectId, run: &ArchivedRun) -> PathBuf {
+    pub fn place(&self, project: &ProjectId, run: &RecordedRun) -> PathBuf {
         match run.form {
             RunForm::Directory => self.store.run_directory(project, &run.task, &run.run_id),
             RunForm::Archive => self.store.archive_path(project, &run.task, &run.run_id),
@@ -198,9 +198,9 @@ impl Archive {
         self.index.tdd(project, task).map_err(ProjectError::Index)
     }
 
-    fn of_stored(&self, project: &ProjectId, run: IndexedRun, pruned: &BTreeMap<RunId, PruneReason>) -> ArchivedRun {
+    fn to_recorded_run(&self, project: &ProjectId, run: IndexedRun, pruned: &BTreeMap<RunId, PruneReason>) -> RecordedRun {
         let is_archived = evidence::is_archived(&self.store, project, &run.task, &run.run_id);
-        ArchivedRun {
+        RecordedRun {
             pruned: pruned.get(&run.run_id).copied(),
             form: if is_archived { RunForm::Archive } else { RunForm::Directory },
             manifest_hash: run.manifest_hash,

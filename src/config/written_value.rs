@@ -5,13 +5,13 @@ use crate::model::TextPosition;
 /// A value and where it is written. Only the values are compared for equality: moving a setting to another line does not change
 /// it.
 #[derive(Debug, Clone)]
-pub struct Placed<T> {
+pub struct WrittenValue<T> {
     pub value: T,
     /// Line and column. `None`: the value is a default and not written in the file.
     pub place: Option<TextPosition>,
 }
 
-impl<T> Placed<T> {
+impl<T> WrittenValue<T> {
     /// Returns a default value, which has no place in the file.
     pub fn unwritten(value: T) -> Self {
         Self { value, place: None }
@@ -23,13 +23,13 @@ impl<T> Placed<T> {
     }
 }
 
-impl<T: PartialEq> PartialEq for Placed<T> {
+impl<T: PartialEq> PartialEq for WrittenValue<T> {
     fn eq(&self, other: &Self) -> bool {
         self.value == other.value
     }
 }
 
-impl<T: Eq> Eq for Placed<T> {}
+impl<T: Eq> Eq for WrittenValue<T> {}
 
 #[cfg(test)]
 mod tests {
@@ -37,7 +37,7 @@ mod tests {
 
     #[test]
     fn where_a_value_was_written_does_not_matter_to_equality() {
-        assert_eq!(Placed::unwritten(1), Placed { value: 1, place: Some(TextPosition { line: 3, column: 1 }) });
-        assert_ne!(Placed::unwritten(1), Placed::unwritten(2));
+        assert_eq!(WrittenValue::unwritten(1), WrittenValue { value: 1, place: Some(TextPosition { line: 3, column: 1 }) });
+        assert_ne!(WrittenValue::unwritten(1), WrittenValue::unwritten(2));
     }
 }

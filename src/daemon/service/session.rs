@@ -2,7 +2,7 @@
 //! they need carried out.
 
 mod errands;
-mod looking;
+mod looks;
 mod runs;
 
 use std::collections::VecDeque;
@@ -13,17 +13,17 @@ use crate::api::{AddedV1, AnswerV1, ErrorV1, EventV1, ProjectV1};
 use crate::daemon::arrivals::ArrivalSender;
 use crate::daemon::effect::Notice;
 use crate::daemon::engine::Moment;
-use crate::daemon::event::{Event, Finished, OsSignal};
+use crate::daemon::event::{Event, OsSignal, RunFinish};
 use crate::daemon::project_scheduler::{HostEffect, ProjectScheduler};
-use crate::daemon::service::answering::{answer, of_closed, refuse};
+use crate::daemon::service::answering::{answer, from_open_failure, refuse};
 use crate::daemon::service::call::{ErrandCall, Reply};
-use crate::daemon::service::heard::{Care, Heard};
-use crate::daemon::service::open::{Open, RunCall, Word};
+use crate::daemon::service::open::{OpenProject, RunCall, SessionMessage};
 use crate::daemon::service::opening::chain;
-use crate::daemon::service::waiters::{Planned, Waiters};
-use crate::daemon::worker::{Closed, Opened, Ticket, Worker, WorkerReport};
+use crate::daemon::service::pending_changes::{LookCare, PendingChanges};
+use crate::daemon::service::waiters::{PlannedRun, Waiters};
+use crate::daemon::worker::{LookTicket, OpenFailure, OpenedProject, Worker, WorkerReport};
 use crate::model::{Activity, ProjectId, Serving, TaskId, TriggerKind, WatchHint};
-use crate::project::Archive;
+use crate::project::StoreReader;
 
 /// How often a project that could not be opened is tried again.
 const TRY_AGAIN: Duration = Duration::from_secs(30);
@@ -31,7 +31,7 @@ const TRY_AGAIN: Duration = Duration::from_secs(30);
 const LOOK_AGAIN: Duration = Duration::from_millis(100);
 
 /// A project that is served, or is to be.
-pub(super) struct Served {
+pub(super) struct ProjectSession {
     /// None until a project that is added has been registered.
     pub(super) id: Option<ProjectId>,
     pub(super) root: PathBuf,
@@ -49,16 +49,16 @@ pub(super) struct Served {
 /// How far it is.
 enum Stage {
     Opening(Worker),
-    Open(Box<Open>),
+    Open(Box<OpenProject>),
     Closed {
-        why: Closed,
+        why: OpenFailure,
         again: Moment,
     },
     /// Whoever drops it need not wait for anything.
     Left,
 }
 
-impl Served {
+impl ProjectSession {
     /// Returns a project whose worker is opening it.
     pub(super) fn opening(
         worker: Worker,
@@ -71,7 +71,7 @@ impl Served {
     }
 
     /// Returns a project that could not even be begun to be opened.
-    pub(super) fn closed(why: Closed, again: Moment, arrivals: ArrivalSender, id: Option<ProjectId>, root: PathBuf) -> Self {
+    pub(super) fn closed(why: OpenFailure, again: Moment, arrivals: ArrivalSender, id: Option<ProjectId>, root: PathBuf) -> Self {
         Self::at(Stage::Closed { why, again }, arrivals, id, root)
     }
 
@@ -81,7 +81,7 @@ impl Served {
     }
 
     /// Takes in that its opening is tried again, or that not even that could be begun.
-    pub(super) fn open_again(&mut self, opening: Result<Worker, Closed>, again: Moment) {
+    pub(super) fn open_again(&mut self, opening: Result<Worker, OpenFailure>, again: Moment) {
         match opening {
             Ok(worker) => self.stage = Stage::Opening(worker),
             Err(why) => *self = Self::closed(why, again, self.arrivals.clone(), self.id.clone(), self.root.clone()),
@@ -108,7 +108,7 @@ impl Served {
     }
 
     /// Takes in the moment it asked to be woken at.
-    pub(super) fn woken(&mut self, now: Moment, archive: &mut Archive) -> Vec<Word> {
+    pub(super) fn woken(&mut self, now: Moment, archive: &mut StoreReader) -> Vec<SessionMessage> {
         let mut words = self.schedule(now, |scheduler| scheduler.wake(now));
         if let Stage::Open(open) = &mut self.stage
             && open.look_again.take_if(|moment| *moment <= now).is_some()
@@ -125,10 +125,10 @@ impl Served {
     }
 
     /// Takes in hints of the watcher.
-    pub(super) fn hinted(&mut self, now: Moment, hints: Vec<WatchHint>, archive: &mut Archive) -> Vec<Word> {
+    pub(super) fn hinted(&mut self, now: Moment, hints: Vec<WatchHint>, archive: &mut StoreReader) -> Vec<SessionMessage> {
         let is_news = hints.iter().any(|hint| !matches!(hint, WatchHint::Synced(_)));
-        let changed = self.id.clone().filter(|_| is_news).map(|project| Word::Tell(EventV1::Changed { project }));
-        let mut words: Vec<Word> = changed.into_iter().collect();
+        let changed = self.id.clone().filter(|_| is_news).map(|project| SessionMessage::Tell(EventV1::Changed { project }));
+        let mut words: Vec<SessionMessage> = changed.into_iter().collect();
         match &mut self.stage {
             Stage::Opening(_) => self.early.extend(hints.into_iter().filter(|hint| matches!(hint, WatchHint::Polling(_)))),
             Stage::Open(_) | Stage::Closed { .. } | Stage::Left => {
@@ -141,7 +141,7 @@ impl Served {
     }
 
     /// Takes in a signal that all projects get.
-    pub(super) fn signalled(&mut self, now: Moment, signal: OsSignal) -> Vec<Word> {
+    pub(super) fn signalled(&mut self, now: Moment, signal: OsSignal) -> Vec<SessionMessage> {
         match &self.stage {
             Stage::Open(_) => self.handle(now, Event::Signal(signal)),
             Stage::Opening(_) | Stage::Closed { .. } if signal != OsSignal::Reload => self.leave(),
@@ -150,7 +150,7 @@ impl Served {
     }
 
     /// Takes in what the worker says.
-    pub(super) fn reported(&mut self, now: Moment, report: WorkerReport, archive: &mut Archive) -> Vec<Word> {
+    pub(super) fn reported(&mut self, now: Moment, report: WorkerReport, archive: &mut StoreReader) -> Vec<SessionMessage> {
         let mut words = match report {
             WorkerReport::Opened(opened) => self.opened(now, *opened),
             WorkerReport::Closed(why) => self.could_not_open(now, why),
@@ -167,7 +167,7 @@ impl Served {
     }
 
     /// Ends it: what runs is stopped and sealed, and everybody who waits is told.
-    pub(super) fn end(&mut self, now: Moment, why: &ErrorV1) -> Vec<Word> {
+    pub(super) fn end(&mut self, now: Moment, why: &ErrorV1) -> Vec<SessionMessage> {
         self.waiters.take_all().into_iter().for_each(|due| refuse(due.reply, why.clone()));
         self.runs.drain(..).for_each(|call| refuse(call.reply, why.clone()));
         self.refuse_errands(why);
@@ -177,36 +177,36 @@ impl Served {
         self.signalled(now, OsSignal::Terminate)
     }
 
-    fn leave(&mut self) -> Vec<Word> {
+    fn leave(&mut self) -> Vec<SessionMessage> {
         match std::mem::replace(&mut self.stage, Stage::Left) {
             Stage::Opening(worker) => worker.let_go(),
             Stage::Open(open) => open.scheduler.let_go(),
             Stage::Closed { .. } | Stage::Left => {}
         }
-        vec![Word::Left]
+        vec![SessionMessage::Left]
     }
 
-    fn opened(&mut self, now: Moment, opened: Opened) -> Vec<Word> {
+    fn opened(&mut self, now: Moment, opened: OpenedProject) -> Vec<SessionMessage> {
         let Stage::Opening(worker) = std::mem::replace(&mut self.stage, Stage::Left) else { return Vec::new() };
         let project = opened.scope.project.clone();
         self.id = Some(project.clone());
-        let first = Ticket(0);
+        let first = LookTicket(0);
         // Whether anything has to be run at all, the tree says.
-        let mut heard = Heard::everything();
+        let mut pending_changes = PendingChanges::everything();
         let wanted = [opened.engine.tasks.clone(), self.waiters.wanted_tasks()].concat();
         let arrivals = self.arrivals.clone();
         let scheduler = ProjectScheduler::new(self.root.clone(), opened.engine, worker, opened.watcher, arrivals);
-        scheduler.look(first, wanted, heard.take(Care::Whole));
+        scheduler.look(first, wanted, pending_changes.take(LookCare::Whole));
         self.waiters.begin_look(first);
-        self.stage = Stage::Open(Box::new(Open {
+        self.stage = Stage::Open(Box::new(OpenProject {
             scheduler,
             activity: Activity::Idle,
-            planned: Planned::Nothing,
+            planned: PlannedRun::Nothing,
             looking: Some(first),
             first: Some(first),
             tickets: 0,
             look_again: None,
-            heard,
+            pending_changes,
             syncing: None,
             current: None,
             errand: None,
@@ -214,12 +214,12 @@ impl Served {
             trigger: TriggerKind::Start,
             polling: None,
         }));
-        let mut words = vec![Word::Say(format!("{project}: watching `{}`", self.root.display()))];
-        words.extend(opened.notes.iter().map(|note| Word::Say(note.clone())));
+        let mut words = vec![SessionMessage::Say(format!("{project}: watching `{}`", self.root.display()))];
+        words.extend(opened.notes.iter().map(|note| SessionMessage::Say(note.clone())));
         if let Some(reply) = self.adding.take() {
             let project = ProjectV1::new(project.clone(), &self.root, Serving::Served);
             let _gone = reply.send(Ok(AddedV1 { project, notes: opened.notes }));
-            words.push(Word::Tell(EventV1::Added { project: opened.scope.project }));
+            words.push(SessionMessage::Tell(EventV1::Added { project: opened.scope.project }));
         }
         let early = std::mem::take(&mut self.early);
         self.hear(&early);
@@ -228,23 +228,23 @@ impl Served {
     }
 
     /// One that was only to be added is forgotten; one that is served is tried again later.
-    fn could_not_open(&mut self, now: Moment, why: Closed) -> Vec<Word> {
-        let said = Word::Say(format!("`{}` could not be opened: {}", self.root.display(), why.lines.join("; ")));
+    fn could_not_open(&mut self, now: Moment, why: OpenFailure) -> Vec<SessionMessage> {
+        let said = SessionMessage::Say(format!("`{}` could not be opened: {}", self.root.display(), why.lines.join("; ")));
         if let Some(reply) = self.adding.take() {
-            refuse(reply, of_closed(&why));
+            refuse(reply, from_open_failure(&why));
             let mut words = vec![said];
             words.extend(self.leave());
             return words;
         }
         let is_news = !matches!(&self.stage, Stage::Closed { why: before, .. } if *before == why);
-        self.runs.drain(..).for_each(|call| refuse(call.reply, of_closed(&why)));
-        self.refuse_errands(&of_closed(&why));
+        self.runs.drain(..).for_each(|call| refuse(call.reply, from_open_failure(&why)));
+        self.refuse_errands(&from_open_failure(&why));
         self.stage = Stage::Closed { why, again: now.plus(TRY_AGAIN) };
         if is_news { vec![said] } else { Vec::new() }
     }
 
     /// Does what is to be done next where nothing runs: the next run that was asked for, or a look.
-    fn go_on(&mut self, now: Moment, archive: &mut Archive) -> Vec<Word> {
+    fn go_on(&mut self, now: Moment, archive: &mut StoreReader) -> Vec<SessionMessage> {
         let mut words = Vec::new();
         match &self.stage {
             Stage::Open(open) if open.activity == Activity::Idle => {
@@ -271,45 +271,47 @@ impl Served {
         words
     }
 
-    fn handle(&mut self, now: Moment, event: Event) -> Vec<Word> {
+    fn handle(&mut self, now: Moment, event: Event) -> Vec<SessionMessage> {
         self.schedule(now, |scheduler| scheduler.handle(now, event))
     }
 
     /// Has the scheduler do something where the project is open, and passes on what it leaves to us.
-    fn schedule(&mut self, now: Moment, act: impl FnOnce(&mut ProjectScheduler) -> Vec<HostEffect>) -> Vec<Word> {
+    fn schedule(&mut self, now: Moment, act: impl FnOnce(&mut ProjectScheduler) -> Vec<HostEffect>) -> Vec<SessionMessage> {
         let Stage::Open(open) = &mut self.stage else { return Vec::new() };
         let effects = act(&mut open.scheduler);
         effects.into_iter().flat_map(|effect| self.perform(now, effect)).collect()
     }
 
-    fn perform(&mut self, now: Moment, effect: HostEffect) -> Vec<Word> {
+    fn perform(&mut self, now: Moment, effect: HostEffect) -> Vec<SessionMessage> {
         let Stage::Open(open) = &mut self.stage else { return Vec::new() };
         let root = self.root.display();
         match effect {
             HostEffect::Ordered { task, trigger } => {
                 (open.running, open.trigger) = (task, trigger);
-                (open.activity, open.planned) = (Activity::Running, Planned::Nothing);
+                (open.activity, open.planned) = (Activity::Running, PlannedRun::Nothing);
             }
             HostEffect::NotOrdered(error) => {
-                let mut words = vec![Word::Say(chain(&error))];
-                words.extend(self.handle(now, Event::Finished(Finished::Failed)));
+                let mut words = vec![SessionMessage::Say(chain(&error))];
+                words.extend(self.handle(now, Event::Finished(RunFinish::Failed)));
                 return words;
             }
             HostEffect::Rearmed => {
-                open.heard = Heard::everything();
-                self.look_now(Care::Whole);
+                open.pending_changes = PendingChanges::everything();
+                self.look_now(LookCare::Whole);
             }
-            HostEffect::NotRearmed => open.heard.distrust(),
-            HostEffect::Show(Notice::Repeating { .. }) => open.planned = Planned::Repetition,
-            HostEffect::Show(Notice::Unstable { .. }) => open.planned = Planned::Nothing,
+            HostEffect::NotRearmed => open.pending_changes.distrust(),
+            HostEffect::Show(Notice::Repeating { .. }) => open.planned = PlannedRun::Repetition,
+            HostEffect::Show(Notice::Unstable { .. }) => open.planned = PlannedRun::Nothing,
             HostEffect::Show(Notice::EventsLost(problem)) => {
-                return vec![Word::Say(format!("`{root}`: {problem}"))];
+                return vec![SessionMessage::Say(format!("`{root}`: {problem}"))];
             }
             HostEffect::Show(Notice::Polling(reason)) => {
                 open.polling = Some(reason.to_string());
-                return vec![Word::Say(format!("`{root}`: {reason}"))];
+                return vec![SessionMessage::Say(format!("`{root}`: {reason}"))];
             }
-            HostEffect::Show(Notice::RootVanished) => return vec![Word::Say(format!("`{root}` is not there any more"))],
+            HostEffect::Show(Notice::RootVanished) => {
+                return vec![SessionMessage::Say(format!("`{root}` is not there any more"))];
+            }
             HostEffect::Show(_) | HostEffect::ClearScreen => {}
             HostEffect::Quit(_) => return self.leave(),
         }
