@@ -62,7 +62,12 @@ const INSTALLING: &[&str] = &["add", "ci", "i", "install"];
 
 /// Returns the only call of a program that a command makes in its own directory. Returns `None` if there is no call, more than
 /// one, or if that is unclear.
-pub(crate) fn find_arguments(command: &CommandLine, files: &dyn ProjectFiles, directory: &str, program: &str) -> Option<CheckerCall> {
+pub(crate) fn find_arguments(
+    command: &CommandLine,
+    files: &dyn ProjectFiles,
+    directory: &str,
+    program: &str,
+) -> Option<CheckerCall> {
     let mut followed = Followed { scripts: scripts(files, directory), left: MOST_SCRIPTS, commands: Vec::new() };
     followed.command(command.argv.clone())?;
     let mut calls = Vec::new();

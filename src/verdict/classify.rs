@@ -10,12 +10,12 @@ use crate::model::{
     ToolClass, ToolPolicy,
 };
 use crate::verdict::agent::AgentWord;
+use crate::verdict::category_row::{CategoryRow, ToolWork, row_of};
 use crate::verdict::debt::{as_prerequisite, debt_of_findings, debt_of_row};
 use crate::verdict::history::TestHistory;
 use crate::verdict::limits;
 use crate::verdict::policy::{judge_findings, raw_summary};
 use crate::verdict::red::mark_red;
-use crate::verdict::rows::{CategoryRow, ToolWork, row_of};
 use crate::verdict::services;
 use crate::verdict::wording::words_for;
 

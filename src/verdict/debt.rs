@@ -4,10 +4,10 @@
 use crate::model::{
     ActionEnd, ActionKind, CategoryCode, DebtCategory, DebtGeneration, Diagnostic, FindingLevel, Severity, TestResults,
 };
+use crate::verdict::category_row::CategoryRow;
 use crate::verdict::classify::ActionFacts;
 use crate::verdict::limits;
 use crate::verdict::policy::JudgedFindings;
-use crate::verdict::rows::CategoryRow;
 use crate::verdict::wording::{FindingWords, counted};
 
 /// Returns the debt of an outcome that depends on its category's row only; `reason` is that of the classification.

@@ -8,6 +8,7 @@
 //! [`command_exit`] (one command).
 
 mod agent;
+mod category_row;
 mod classify;
 mod completion;
 mod criteria;
@@ -23,9 +24,9 @@ mod services;
 mod tests;
 mod wording;
 
+pub use category_row::{READY, SummaryWords, is_determined_by_inputs, is_explained_by_output, summary_words};
 pub use classify::{ActionFacts, classify, judge_invalid};
 pub use completion::{ActionCounts, RunFlow, RunVerdict, judge_run};
 pub use criteria::{SeenAction, SeenAnswer, SeenFile, judge_criteria};
 pub use exit::{CyclePosition, command_exit};
 pub use history::{PassedBefore, TestHistory, VanishedTests};
-pub use rows::{READY, SummaryWords, is_determined_by_inputs, is_explained_by_output, summary_words};

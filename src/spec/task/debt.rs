@@ -14,7 +14,7 @@ pub(super) fn debt(configuration: Option<&RawDebtConfiguration>, task: &RawTask)
         routing: configuration.map_or(usual.routing, |said| said.routing_strategy),
         sprint_max_items: thresholds.and_then(|said| said.sprint_tasks_max_items).unwrap_or(usual.sprint_max_items),
         sprint_max_critical: thresholds.and_then(|said| said.sprint_tasks_max_critical).unwrap_or(usual.sprint_max_critical),
-        severities: severities.map_or(usual.severities, |said| said.iter().copied().collect()),
+        severities: severities.map_or(usual.severities, |said| said.to_vec()),
         likely_failures: likely.map(likely_failure).collect(),
         dependencies: task.dependencies.clone(),
     }

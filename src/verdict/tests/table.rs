@@ -2,7 +2,7 @@
 
 use insta::assert_snapshot;
 
-use crate::verdict::rows::{CategoryRow, every_row};
+use crate::verdict::category_row::{CategoryRow, every_row};
 use crate::verdict::wording::words_for;
 
 fn told(row: &CategoryRow) -> String {

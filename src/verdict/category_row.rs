@@ -1,0 +1,91 @@
+//! What is known of a category code (its row), and the questions that are asked about it. The rows are in `rows.rs`.
+
+use crate::model::{CategoryCode, DebtCategory, ResultType, Severity};
+use crate::verdict::agent::AgentWord;
+use crate::verdict::rows::ROWS;
+
+/// Whether the tool did its work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::verdict) enum ToolWork {
+    /// The tool did its work.
+    Succeeded,
+    /// The tool could not do its work.
+    Failed,
+    /// The tool was stopped before it could do its work.
+    Unknown,
+}
+
+/// A template for the short text about an action on a screen. It is filled in with values from the action's report.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SummaryWords {
+    /// The code itself as words: `NO_TESTS_COLLECTED` becomes "no tests collected".
+    CodeName,
+    /// A fixed text.
+    Fixed(&'static str),
+    /// The text before an exit code, and the text if there is no exit code.
+    ExitCode { before: &'static str, without: &'static str },
+    /// The status of the HTTP answer, otherwise the code as words.
+    AnswerStatus,
+    /// The text, then the error's type in brackets.
+    ErrorType(&'static str),
+    /// The name of the signal, otherwise the code as words.
+    SignalName,
+    /// The exceeded limit with its value.
+    Limit,
+}
+
+/// The consequences of a category code.
+#[derive(Debug)]
+pub(in crate::verdict) struct CategoryRow {
+    pub(in crate::verdict) code: CategoryCode,
+    pub(in crate::verdict) result: ResultType,
+    pub(in crate::verdict) work: ToolWork,
+    /// Whether tests ran; used for TEST actions only.
+    pub(in crate::verdict) tests_ran: bool,
+    pub(in crate::verdict) error_type: Option<&'static str>,
+    /// Category and severity of the debt, or why there is none.
+    pub(in crate::verdict) debt: Result<(DebtCategory, Severity), &'static str>,
+    /// The text in a debt item's title.
+    pub(in crate::verdict) title: &'static str,
+    /// The suggested fix; `{reason}` stands for what was seen.
+    pub(in crate::verdict) fix: &'static str,
+    pub(in crate::verdict) agent: AgentWord,
+    pub(in crate::verdict) message: &'static str,
+    pub(in crate::verdict) causes: &'static [&'static str],
+    pub(in crate::verdict) recoverable: Option<&'static str>,
+    pub(in crate::verdict) summary: SummaryWords,
+    pub(in crate::verdict) shows_output: bool,
+    pub(in crate::verdict) is_determined_by_inputs: bool,
+}
+
+pub(in crate::verdict) fn row_of(code: CategoryCode) -> &'static CategoryRow {
+    &ROWS[code as usize]
+}
+
+/// Returns the template for the short text about an action with this code.
+pub fn summary_words(code: CategoryCode) -> SummaryWords {
+    row_of(code).summary
+}
+
+/// Returns whether a reader needs the end of the command's output to know what to fix, because the reason alone does not say it.
+pub fn is_explained_by_output(code: CategoryCode) -> bool {
+    row_of(code).shows_output
+}
+
+/// Returns whether the result depends on the action's inputs only: the tool ended by itself and reported what it found. Only such
+/// a result is reused for the same inputs.
+///
+/// Tests that cannot be collected usually miss a package, and packages may be installed outside of the digest. A review is always
+/// asked for again, because an approval is valid only for what was reviewed.
+pub fn is_determined_by_inputs(code: CategoryCode) -> bool {
+    row_of(code).is_determined_by_inputs
+}
+
+/// Returns all rows, for tests of the whole table.
+#[cfg(test)]
+pub(in crate::verdict) fn every_row() -> &'static [CategoryRow] {
+    &ROWS
+}
+
+/// The screen's text for a service that is ready.
+pub const READY: &str = "ready";
