@@ -425,6 +425,7 @@ const _: () = {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::verdict::category_row::row_of;
 
     #[test]
     fn every_code_has_a_row_with_words_that_fit_its_result() {
