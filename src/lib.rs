@@ -15,6 +15,7 @@
 //! | a burst settles, a run is scheduled | [`daemon`]: one event loop around a pure engine, and a thin performer |
 //! | what is on disk now | [`tree`], with [`ignore`] saying what belongs to it |
 //! | reading shell: what a script runs, and whether it hides a failure | [`shell`] |
+//! | a copy of what was digested, for checks to run on | [`snapshot`] |
 //! | what to run | [`config`] and [`spec`] make a [`model::Plan`] |
 //! | carrying it out | [`run`], the only place where the folders below meet: order, attempts, judgement, seal |
 //! | what outlives a run | [`project`]: registration, approvals, freshness, retention |
@@ -49,6 +50,7 @@
 //! api                                  → model, report
 //! tree, watch                          → model, ignore
 //! process, store                       → model
+//! snapshot                             → model, tree
 //! evidence                             → model, report
 //! sandbox                              → model, config, process, evidence, report
 //! project                              → model, ignore, config, spec, verdict, routing, report, tree, process, evidence, store, sandbox
@@ -84,6 +86,7 @@ pub mod routing;
 pub mod run;
 pub mod sandbox;
 pub mod shell;
+pub mod snapshot;
 pub mod spec;
 pub mod store;
 pub mod tools;

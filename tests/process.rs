@@ -6,6 +6,7 @@ mod inherited;
 mod launcher;
 mod output;
 mod parking;
+mod snapshots;
 mod stopping;
 
 use std::ffi::OsString;
@@ -15,7 +16,7 @@ use std::process::Command;
 use std::thread;
 use std::time::Duration;
 
-use proctor::model::{ActionLimits, EndedAction, IsolationLevel, Sandbox, StopReason, StopStage};
+use proctor::model::{ActionLimits, EndedAction, IsolationLevel, Sandbox, SnapshotMount, StopReason, StopStage};
 use proctor::process::{
     ALL_REASONS, Control, ControlHandle, Isolation, LaunchRequest, LaunchedChild, LauncherHandle, Sinks, SuperviseError,
     supervise,
@@ -38,6 +39,7 @@ struct Bench {
     environment: Vec<(OsString, OsString)>,
     strongest: IsolationLevel,
     sandbox: Option<Sandbox>,
+    snapshot: Option<SnapshotMount>,
     another_follows: bool,
     control: Control,
     handle: ControlHandle,
@@ -60,6 +62,7 @@ impl Bench {
             environment: Vec::new(),
             strongest: IsolationLevel::Namespace,
             sandbox: None,
+            snapshot: None,
             another_follows: false,
             control,
             handle,
@@ -121,7 +124,12 @@ impl Bench {
             another_follows: self.another_follows,
             environment: self.environment.clone(),
             directory: self.root.path().to_owned(),
-            isolation: Isolation { strongest: self.strongest, sandbox: self.sandbox.clone(), ..Isolation::weakest() },
+            isolation: Isolation {
+                strongest: self.strongest,
+                sandbox: self.sandbox.clone(),
+                snapshot: self.snapshot.clone(),
+                ..Isolation::weakest()
+            },
         };
         LaunchRequest { child, input: None }
     }

@@ -12,7 +12,7 @@ mod triggers;
 use std::fs;
 use std::time::Duration;
 
-use proctor::ignore::{Matcher, MatcherSettings};
+use proctor::ignore::{Matcher, MatcherSettings, Selects};
 use proctor::model::Timestamp;
 use proctor::tree::TreeIndex;
 use serde_json::Value;
@@ -64,8 +64,13 @@ fn wait_for_steps(project: &Project, count: usize) -> Vec<String> {
 /// Returns the digest of the tree as it is on disk now.
 #[track_caller]
 fn tree_digest(project: &Project) -> String {
-    let settings =
-        MatcherSettings { ignore: Vec::new(), include: Vec::new(), evidence_link: Some("evidence".to_owned()), task_list: None };
+    let settings = MatcherSettings {
+        ignore: Vec::new(),
+        include: Vec::new(),
+        evidence_link: Some("evidence".to_owned()),
+        task_list: None,
+        selects: Selects::Tree,
+    };
     let matcher = Matcher::new(&settings).expect("no pattern is wrong");
     let index = TreeIndex::scan(&project.path(), &matcher, Timestamp::from_millis(0)).expect("the tree can be read");
     index.digest().to_string()

@@ -1,5 +1,6 @@
 //! Files that never belong to a tree: metadata of version control, caches of tools, temporary files of editors (S5).
 
+use crate::ignore::class::IgnoredClass;
 use crate::model::NameRule::{self, Begins, Between, Ends, Is};
 use crate::model::Tool;
 
@@ -10,10 +11,20 @@ pub struct AlwaysOut {
     pub name: NameRule,
     /// Why, for `proctor why`.
     pub reason: &'static str,
+    /// What a check sees of it in a snapshot.
+    pub class: IgnoredClass,
 }
 
 const fn row(name: NameRule, reason: &'static str) -> AlwaysOut {
-    AlwaysOut { name, reason }
+    AlwaysOut { name, reason, class: IgnoredClass::Output }
+}
+
+const fn cache(name: NameRule, reason: &'static str) -> AlwaysOut {
+    AlwaysOut { name, reason, class: IgnoredClass::Cache }
+}
+
+const fn environment(name: NameRule, reason: &'static str) -> AlwaysOut {
+    AlwaysOut { name, reason, class: IgnoredClass::Environment }
 }
 
 /// Names that are excluded at every level, for files and directories; neither rules files nor `watch.include` can put them back.
@@ -33,19 +44,19 @@ const OF_NO_TOOL: [AlwaysOut; 38] = [
     row(Ends(".pyo"), "Python's compiled modules"),
     row(Ends(".before-proctor"), "a report that was put aside while its command runs"),
     row(Begins(".proctor-cookie-"), "made by proctor to see whether changes are heard of, and removed at once"),
-    row(Is(".pytype"), "pytype's cache"),
-    row(Is(".pyre"), "Pyre's cache"),
-    row(Is(".hypothesis"), "Hypothesis' example database"),
-    row(Is(".tox"), "tox's environments"),
-    row(Is(".nox"), "nox's environments"),
-    row(Is(".venv"), "a virtual environment"),
+    cache(Is(".pytype"), "pytype's cache"),
+    cache(Is(".pyre"), "Pyre's cache"),
+    cache(Is(".hypothesis"), "Hypothesis' example database"),
+    cache(Is(".tox"), "tox's environments"),
+    cache(Is(".nox"), "nox's environments"),
+    environment(Is(".venv"), "a virtual environment"),
     row(Is(".coverage"), "coverage.py's data"),
     row(Begins(".coverage."), "coverage.py's data of one process"),
     row(Is(".ipynb_checkpoints"), "Jupyter's copies"),
-    row(Is("node_modules"), "installed packages"),
-    row(Is(".stylelintcache"), "stylelint's cache"),
-    row(Is(".parcel-cache"), "Parcel's cache"),
-    row(Is(".turbo"), "Turborepo's cache"),
+    environment(Is("node_modules"), "installed packages"),
+    cache(Is(".stylelintcache"), "stylelint's cache"),
+    cache(Is(".parcel-cache"), "Parcel's cache"),
+    cache(Is(".turbo"), "Turborepo's cache"),
     row(Is(".nyc_output"), "nyc's coverage data"),
     row(Ends(".swp"), "vim's swap file"),
     row(Ends(".swo"), "vim's second swap file"),
@@ -87,7 +98,7 @@ const fn with_leftovers_of_tools() -> [AlwaysOut; OF_NO_TOOL.len() + LEFTOVERS] 
         let mut number = 0;
         while number < leftovers.len() {
             let (name, reason) = leftovers[number];
-            rows[place] = row(name, reason);
+            rows[place] = cache(name, reason);
             place += 1;
             number += 1;
         }

@@ -57,7 +57,7 @@ impl IncludeList {
     pub(super) fn puts_back(&self, ground: SurroundingTree, path: &[u8], is_directory: bool) -> bool {
         let list = match ground {
             SurroundingTree::Inside => &self.patterns,
-            SurroundingTree::Leading => &self.with_path,
+            SurroundingTree::Leading | SurroundingTree::Ignored => &self.with_path,
         };
         !list.is_empty() && list.find_deciding(path, is_directory).is_some()
     }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use ::ignore::gitignore::Glob;
 
 use crate::ignore::always::{AlwaysOut, find_always_out};
+use crate::ignore::class::{IgnoredClass, class_of};
 use crate::ignore::decision::{IgnoreDecision, IgnoreRule, IgnoreVerdict, RuleSource};
 use crate::ignore::include::{IncludeList, compile_setting};
 use crate::ignore::pattern::{DecidingPattern, IgnorePatternProblem, PatternList, PatternSource};
@@ -24,6 +25,18 @@ pub struct MatcherSettings {
     pub evidence_link: Option<String>,
     /// The path of the task list that proctor writes, relative to the root, if there is one.
     pub task_list: Option<String>,
+    /// What is looked for.
+    pub selects: Selects,
+}
+
+/// What a matcher looks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Selects {
+    /// What belongs to the tree.
+    #[default]
+    Tree,
+    /// What is ignored and is neither installed, nor a cache, nor an output: the files beside the tree that checks may read.
+    IgnoredInputs,
 }
 
 impl MatcherSettings {
@@ -41,6 +54,7 @@ pub struct Matcher {
     include_patterns: IncludeList,
     evidence_link: Option<String>,
     task_list: Option<String>,
+    selects: Selects,
     rules: HashMap<Vec<u8>, Arc<DirectoryRules>>,
 }
 
@@ -77,7 +91,7 @@ impl Matcher {
         }
         let evidence_link = settings.evidence_link.clone().filter(|name| !name.is_empty());
         let task_list = settings.task_list.clone();
-        Ok(Self { ignore_patterns, include_patterns, evidence_link, task_list, rules: HashMap::new() })
+        Ok(Self { ignore_patterns, include_patterns, evidence_link, task_list, selects: settings.selects, rules: HashMap::new() })
     }
 
     /// Sets the text of a rules file; setting the same text again costs nothing. Returns the lines that cannot be used.
@@ -147,6 +161,14 @@ impl Matcher {
         self.judge(scope, path.as_bytes(), is_directory).0
     }
 
+    /// Returns the membership of the root: it belongs to the tree, and may hold ignored inputs.
+    pub fn root_membership(&self) -> TreeMembership {
+        match self.selects {
+            Selects::Tree => TreeMembership::In,
+            Selects::IgnoredInputs => TreeMembership::Passed,
+        }
+    }
+
     /// Returns the rules that apply at the root, without the rules files that were set here. For a walk that reads rules files
     /// itself.
     pub fn bare_scope(&self) -> RulesScope {
@@ -156,7 +178,7 @@ impl Matcher {
     /// Returns the rules for a subdirectory with this membership, in which a walk found these rules files.
     pub fn narrow(&self, scope: &RulesScope, membership: TreeMembership, rules: Option<&Arc<DirectoryRules>>) -> RulesScope {
         let mut scope = scope.clone();
-        narrow(&mut scope, membership, rules);
+        self.narrow_in_place(&mut scope, membership, rules);
         scope
     }
 
@@ -175,7 +197,7 @@ impl Matcher {
             match membership {
                 TreeMembership::Out => return Descent { scope, membership, decided: cut, excluded },
                 TreeMembership::Leads if scope.ground == SurroundingTree::Inside => excluded = Some((scope.clone(), cut)),
-                TreeMembership::Leads | TreeMembership::In | TreeMembership::PutBack => {}
+                TreeMembership::Leads | TreeMembership::In | TreeMembership::PutBack | TreeMembership::Passed => {}
             }
             self.enter_bytes(&mut scope, ancestor, membership);
         }
@@ -196,6 +218,35 @@ impl Matcher {
         path: &[u8],
         is_directory: bool,
     ) -> (TreeMembership, Option<DecisionReason<'rules>>) {
+        match self.selects {
+            Selects::Tree => self.judge_for_tree(scope, path, is_directory),
+            Selects::IgnoredInputs => (self.judge_for_inputs(scope, path, is_directory), None),
+        }
+    }
+
+    /// Returns whether an entry is an ignored input. What the tree holds is none, but directories of the tree may hold some.
+    fn judge_for_inputs(&self, scope: &RulesScope, path: &[u8], is_directory: bool) -> TreeMembership {
+        let name_start = path.iter().rposition(|byte| *byte == b'/').map_or(0, |slash| slash + 1);
+        let is_input = class_of(&path[name_start..]) == IgnoredClass::Input;
+        if scope.ground == SurroundingTree::Ignored {
+            return if is_input { TreeMembership::In } else { TreeMembership::Out };
+        }
+        let (membership, reason) = self.judge_for_tree(scope, path, is_directory);
+        let is_own = matches!(reason, Some(DecisionReason::Path(..)));
+        match membership {
+            TreeMembership::In | TreeMembership::PutBack if is_directory => TreeMembership::Passed,
+            TreeMembership::In | TreeMembership::PutBack => TreeMembership::Out,
+            TreeMembership::Leads | TreeMembership::Passed | TreeMembership::Out if is_input && !is_own => TreeMembership::In,
+            TreeMembership::Leads | TreeMembership::Passed | TreeMembership::Out => TreeMembership::Out,
+        }
+    }
+
+    fn judge_for_tree<'rules>(
+        &'rules self,
+        scope: &'rules RulesScope,
+        path: &[u8],
+        is_directory: bool,
+    ) -> (TreeMembership, Option<DecisionReason<'rules>>) {
         let name_start = path.iter().rposition(|byte| *byte == b'/').map_or(0, |slash| slash + 1);
         if let Some(row) = find_always_out(&path[name_start..]) {
             return (TreeMembership::Out, Some(DecisionReason::AlwaysOut(row)));
@@ -209,7 +260,7 @@ impl Matcher {
             return (TreeMembership::Out, Some(DecisionReason::Path(RuleSource::TaskList, list)));
         }
         let (is_excluded, reason) = match scope.ground {
-            SurroundingTree::Leading => (true, None),
+            SurroundingTree::Leading | SurroundingTree::Ignored => (true, None),
             SurroundingTree::Inside => self.find_rule(scope, path, is_directory),
         };
         if !is_excluded {
@@ -250,7 +301,23 @@ impl Matcher {
     }
 
     fn enter_bytes(&self, scope: &mut RulesScope, directory: &[u8], membership: TreeMembership) {
-        narrow(scope, membership, self.rules.get(directory));
+        self.narrow_in_place(scope, membership, self.rules.get(directory));
+    }
+
+    fn narrow_in_place(&self, scope: &mut RulesScope, membership: TreeMembership, rules: Option<&Arc<DirectoryRules>>) {
+        scope.ground = match (self.selects, membership.reads_rules()) {
+            (Selects::IgnoredInputs, _) if membership.belongs() => SurroundingTree::Ignored,
+            (Selects::Tree | Selects::IgnoredInputs, true) => SurroundingTree::Inside,
+            (Selects::Tree | Selects::IgnoredInputs, false) => SurroundingTree::Leading,
+        };
+        if membership == TreeMembership::PutBack {
+            // The pattern that excluded the directory may match its contents too (`build/**`), but who puts the directory back wants
+            // the contents.
+            scope.rules.clear();
+        }
+        if scope.ground == SurroundingTree::Inside {
+            scope.rules.extend(rules.cloned());
+        }
     }
 
     fn set_rules(&mut self, directory: &TreePath, file: RulesFile, text: Option<RulesText>) {
@@ -286,18 +353,6 @@ impl Matcher {
                 }
             },
         }
-    }
-}
-
-fn narrow(scope: &mut RulesScope, membership: TreeMembership, rules: Option<&Arc<DirectoryRules>>) {
-    scope.ground = if membership.belongs() { SurroundingTree::Inside } else { SurroundingTree::Leading };
-    if membership == TreeMembership::PutBack {
-        // The pattern that excluded the directory may also match its contents (`build/**`). Putting the directory back must
-        // include them.
-        scope.rules.clear();
-    }
-    if membership.reads_rules() {
-        scope.rules.extend(rules.cloned());
     }
 }
 

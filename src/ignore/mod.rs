@@ -24,6 +24,7 @@
 //! malformed pattern matches nothing, as in git, and is named by [`Matcher::add_rules`]; in the settings it is an error.
 
 mod always;
+mod class;
 mod decision;
 mod include;
 mod matcher;
@@ -36,8 +37,9 @@ mod why;
 
 pub use crate::model::NameRule;
 pub use always::{ALWAYS_OUT, AlwaysOut};
+pub use class::{IgnoredClass, class_of};
 pub use decision::{IgnoreDecision, IgnoreRule, IgnoreVerdict, RuleSource};
-pub use matcher::{Matcher, MatcherSettings};
+pub use matcher::{Matcher, MatcherSettings, Selects};
 pub use pattern::{IgnorePatternProblem, PatternSource};
 pub use rules::{DirectoryRules, RulesFile};
 pub use scope::{RulesScope, TreeMembership};

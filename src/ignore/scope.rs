@@ -13,7 +13,9 @@ pub enum TreeMembership {
     PutBack,
     /// An excluded directory that a walk must enter, because a pattern of `watch.include` may match something in it.
     Leads,
-    /// The entry does not belong to the tree, and a walk does not enter it.
+    /// A directory that does not belong to what is looked for, but may hold what does: a walk enters it and reads its rules files.
+    Passed,
+    /// It does not belong to the tree, and a walk does not enter it.
     Out,
 }
 
@@ -30,6 +32,8 @@ pub struct RulesScope {
 pub(super) enum SurroundingTree {
     Inside,
     Leading,
+    /// In an ignored directory, where ignored inputs are looked for: everything is ignored.
+    Ignored,
 }
 
 impl TreeMembership {
@@ -37,21 +41,21 @@ impl TreeMembership {
     pub fn belongs(self) -> bool {
         match self {
             Self::In | Self::PutBack => true,
-            Self::Leads | Self::Out => false,
+            Self::Leads | Self::Passed | Self::Out => false,
         }
     }
 
     /// Returns whether a walk enters the directory.
     pub fn is_walked(self) -> bool {
         match self {
-            Self::In | Self::PutBack | Self::Leads => true,
+            Self::In | Self::PutBack | Self::Leads | Self::Passed => true,
             Self::Out => false,
         }
     }
 
     /// Returns whether the rules files in the directory count.
     pub fn reads_rules(self) -> bool {
-        self.belongs()
+        self.belongs() || self == Self::Passed
     }
 }
 

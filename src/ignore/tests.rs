@@ -3,7 +3,7 @@
 use proptest::prelude::{Strategy, prop_assert_eq, proptest};
 
 use crate::ignore::{
-    ALWAYS_OUT, IgnoreDecision, IgnoreVerdict, Matcher, MatcherSettings, NameRule, RuleSource, RulesFile, TreeMembership,
+    ALWAYS_OUT, IgnoreDecision, IgnoreVerdict, Matcher, MatcherSettings, NameRule, RuleSource, RulesFile, Selects, TreeMembership,
 };
 use crate::model::TreePath;
 
@@ -18,6 +18,7 @@ fn matcher(ignore: &[&str], include: &[&str], rules: &[(&str, RulesFile, &str)])
         include: owned(include),
         evidence_link: Some("evidence".to_owned()),
         task_list: None,
+        selects: Selects::Tree,
     };
     let mut matcher = Matcher::new(&settings).expect("good patterns");
     for (directory, file, text) in rules {
@@ -201,6 +202,7 @@ fn a_setting_that_would_do_nothing_is_refused_with_what_to_write() {
         include: vec!["#x".to_owned(), "/".to_owned(), "a/[z-b]".to_owned()],
         evidence_link: None,
         task_list: None,
+        selects: Selects::Tree,
     };
     let problems = Matcher::new(&settings).expect_err("nothing of this can be used");
     let texts: Vec<String> = problems.iter().map(ToString::to_string).collect();

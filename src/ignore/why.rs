@@ -100,7 +100,7 @@ impl Explanation {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ignore::{MatcherSettings, RulesFile};
+    use crate::ignore::{MatcherSettings, RulesFile, Selects};
 
     fn lines(path: &str) -> Vec<String> {
         let settings = MatcherSettings {
@@ -108,6 +108,7 @@ mod tests {
             include: vec!["/build/kept.json".to_owned()],
             evidence_link: Some("evidence".to_owned()),
             task_list: None,
+            selects: Selects::Tree,
         };
         let mut matcher = Matcher::new(&settings).expect("good patterns");
         let root = TreePath::root();

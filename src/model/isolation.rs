@@ -111,3 +111,43 @@ pub enum Access {
     /// An in-memory file system that is empty at the start.
     Memory,
 }
+
+/// What a check sees in the place of the project: directories laid over each other, the first on top, with one of its own above them for
+/// what it writes (overlayfs). The project itself is neither seen nor written to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SnapshotMount {
+    /// The root of the project: absolute, without links.
+    #[serde(with = "os_text")]
+    pub root: PathBuf,
+    /// A directory of the store that holds every directory that is named here, but for those of environments that are read.
+    #[serde(with = "os_text")]
+    pub directory: PathBuf,
+    /// What is read, the topmost first.
+    #[serde(with = "os_text::list")]
+    pub lower: Vec<PathBuf>,
+    /// Where what the check writes is kept.
+    pub written: WrittenLayer,
+    /// Directories of the live project that are seen as they are, such as `.venv`; what is written to them is kept apart.
+    pub environments: Vec<EnvironmentMount>,
+}
+
+/// Two empty directories on one file system, for what is written to an overlay.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WrittenLayer {
+    /// It holds what was written, in overlayfs's form.
+    #[serde(with = "os_text")]
+    pub upper: PathBuf,
+    /// It is the kernel's own.
+    #[serde(with = "os_text")]
+    pub work: PathBuf,
+}
+
+/// A directory of the live project that a check sees in its snapshot.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EnvironmentMount {
+    /// Where it lies, and where it is seen.
+    #[serde(with = "os_text")]
+    pub path: PathBuf,
+    /// Where what the check writes below it is kept.
+    pub written: WrittenLayer,
+}

@@ -80,7 +80,10 @@ pub use freshness::{
 pub use governance::GovernanceRecord;
 pub use identity::IdentityWriter;
 pub use ids::{ActionId, DebtId, IdError, ProjectId, RunId, Sequence, TaskId};
-pub use isolation::{Access, IsolationLevel, KilledBy, Place, ReachedIsolation, ReachedLevel, Sandbox};
+pub use isolation::{
+    Access, EnvironmentMount, IsolationLevel, KilledBy, Place, ReachedIsolation, ReachedLevel, Sandbox, SnapshotMount,
+    WrittenLayer,
+};
 pub use ledger::{
     ApprovingLine, Asker, LEDGER_SCHEMA, LedgerBody, LedgerLine, OverrideRecord, PhaseRecord, RegistrationRecord, RetestRecord,
     RootIdentity, RunLine, RunRecord, Serving, ServingRecord, SupersededRecord,

@@ -212,7 +212,7 @@ impl Keeper {
     fn spawn(&self, start: &StartAction, descriptors: Vec<OwnedFd>) -> Result<ProcessGroup, SpawnFailure> {
         let (sandbox, output) = (start.child.isolation.sandbox.as_ref(), start.child.isolation.output.as_deref());
         if let Some(staged) = &self.staged {
-            staged.finish(output).map_err(|error| not_isolated(&error))?;
+            staged.finish(output, start.child.isolation.snapshot.as_ref()).map_err(|error| not_isolated(&error))?;
         }
         match self.level {
             // No process in the namespace can signal its first process, so the keeper may share the leader's restrictions.

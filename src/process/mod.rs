@@ -46,6 +46,7 @@ mod program;
 mod progress;
 mod protocol;
 mod signals;
+mod snapshot_mount;
 mod stage;
 mod supervise;
 #[expect(unsafe_code, reason = "fork, close_range, waitid with usage and received descriptors have no safe form in nix")]

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use crate::model::{
-    Access, GroupUsage, IsolationLevel, ResourceLimits, Sandbox, SpawnFailure, StopStage, Survivor, Usage, os_text,
+    Access, GroupUsage, IsolationLevel, ResourceLimits, Sandbox, SnapshotMount, SpawnFailure, StopStage, Survivor, Usage, os_text,
 };
 
 /// Identifies one of a launcher's actions; never reused while the launcher lives.
@@ -74,6 +74,8 @@ pub struct Isolation {
     pub weakest: IsolationLevel,
     /// The child's view of the file system; `None`: everything, unrestricted.
     pub sandbox: Option<Sandbox>,
+    /// What it sees in the place of the project; `None`: the project itself. Needs the namespace level and a sandbox.
+    pub snapshot: Option<SnapshotMount>,
     /// The one directory of the store that the child sees and may write (`PROCTOR_OUT`).
     #[serde(with = "os_text::option")]
     pub output: Option<PathBuf>,
@@ -153,6 +155,7 @@ impl Isolation {
             strongest: IsolationLevel::ProcessGroup,
             weakest: IsolationLevel::ProcessGroup,
             sandbox: None,
+            snapshot: None,
             output: None,
             resources: ResourceLimits::default(),
         }

@@ -18,8 +18,9 @@ use nix::mount::{MsFlags, mount};
 use nix::sys::prctl::set_dumpable;
 use nix::unistd::{getegid, geteuid};
 
-use crate::model::{Access, Place, Sandbox};
+use crate::model::{Access, Place, Sandbox, SnapshotMount};
 use crate::process::protocol::Obstacle;
+use crate::process::snapshot_mount::mount_snapshot;
 use crate::process::system_calls::{MountAttribute, MountExtent, attach_mount, clone_mount, restrict_copy, restrict_mount};
 
 /// The device nodes that root's actions keep. An ordinary user's actions keep all of `/dev`, where permissions protect the other
@@ -127,8 +128,8 @@ impl StagedFileSystem {
         self.places.iter().filter(is_named).all(is_what_it_was)
     }
 
-    /// Attaches the action's output directory and makes the store's cover read-only.
-    pub(super) fn finish(&self, output: Option<&Path>) -> io::Result<()> {
+    /// Attaches the action's output directory, lays the snapshot over the project, and makes the store's cover read-only.
+    pub(super) fn finish(&self, output: Option<&Path>, snapshot: Option<&SnapshotMount>) -> io::Result<()> {
         let Some((store, path)) = &self.store else {
             return Ok(());
         };
@@ -138,6 +139,10 @@ impl StagedFileSystem {
             restrict_copy(&copy, MountAttribute::WritableAgain)?;
             fs::create_dir_all(output)?;
             attach_mount(&copy, output)?;
+        }
+        if let Some(snapshot) = snapshot {
+            let places = self.places.iter().map(|place| place.path.as_path());
+            mount_snapshot(snapshot, (store, path), places)?;
         }
         restrict_mount(path, MountAttribute::ReadOnly, MountExtent::One)
     }

@@ -91,6 +91,7 @@ pub fn examine(launcher: &mut LauncherHandle, request: &ExaminationRequest<'_>) 
                 strongest,
                 weakest: IsolationLevel::ProcessGroup,
                 sandbox: Some(sandbox.clone()),
+                snapshot: None,
                 output: None,
                 resources: ResourceLimits::default(),
             },

@@ -48,7 +48,7 @@ pub(crate) fn isolation(
     };
     let sandbox = prepare_sandbox(request)?;
     let output = output.strip_prefix(request.store).map_or_else(|_| output.to_owned(), |below| sandbox.store.join(below));
-    Ok(Isolation { strongest, weakest, sandbox: Some(sandbox), output: Some(output), resources })
+    Ok(Isolation { strongest, weakest, sandbox: Some(sandbox), snapshot: None, output: Some(output), resources })
 }
 
 fn resources(settings: &SandboxSettings) -> ResourceLimits {

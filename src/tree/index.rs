@@ -37,7 +37,12 @@ impl TreeIndex {
         self.top.files
     }
 
-    /// Returns the issues: the entries that are not fully represented in the digest. Directories come before their contents.
+    /// Returns how many bytes the files of the tree hold.
+    pub fn bytes(&self) -> u64 {
+        self.top.bytes
+    }
+
+    /// Returns what is not represented in the digest as it should be; directories come before their contents.
     pub fn issues(&self) -> Vec<TreeIssue> {
         let mut issues = Vec::new();
         collect_issues(&self.top, &TreePath::root(), &mut issues);
@@ -76,6 +81,18 @@ impl TreeIndex {
         }
         let (kind, digest) = found?.entry()?;
         Some(TreeEntry { path: path.clone(), kind, digest })
+    }
+}
+
+impl TreeIndex {
+    /// Returns the entry at a path, where it is, and every entry below it; directories come before their contents.
+    pub fn below(&self, path: &TreePath) -> impl Iterator<Item = TreeEntry> {
+        let directory = path
+            .as_bytes()
+            .split(|byte| *byte == b'/')
+            .try_fold(&self.top, |directory, name| directory.find(name).and_then(|node| node.content.directory()));
+        let under_way = directory.map(|directory| (path.clone(), directory.nodes.iter())).into_iter().collect();
+        self.lookup(path).into_iter().chain(Entries { under_way })
     }
 }
 

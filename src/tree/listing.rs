@@ -30,7 +30,7 @@ struct Listed {
 }
 
 /// Opens the root of a tree. The caller has resolved links in its path already.
-pub(super) fn open_root(root: &Path) -> io::Result<OwnedFd> {
+pub(crate) fn open_root(root: &Path) -> io::Result<OwnedFd> {
     Ok(open(root, FLAGS.difference(OFlag::O_NOFOLLOW), Mode::empty())?)
 }
 
@@ -38,7 +38,7 @@ pub(super) fn open_root(root: &Path) -> io::Result<OwnedFd> {
 ///
 /// This needs one descriptor however deep the directory lies. No component of the path may be a link; plain `open` could not
 /// guarantee that while somebody renames directories.
-pub(super) fn open_below(root: BorrowedFd<'_>, path: &[u8]) -> io::Result<OwnedFd> {
+pub(crate) fn open_below(root: BorrowedFd<'_>, path: &[u8]) -> io::Result<OwnedFd> {
     if path.is_empty() {
         return Ok(openat(root, c".", FLAGS, Mode::empty())?);
     }

@@ -37,6 +37,7 @@
 //! read again. A write to a shared memory mapping is missed until the kernel updates the file's times.
 
 mod apply;
+mod changes;
 mod compare;
 mod content;
 mod digest;
@@ -55,8 +56,10 @@ mod stamp;
 mod tests;
 mod walk;
 
+pub use changes::{ContentChange, content_changes};
 pub use compare::compare;
 pub use digest::{DigestedEntry, compute_directory_digest};
 pub use error::TreeError;
 pub use hints::TreeHints;
 pub use index::{TreeEntry, TreeIndex};
+pub(crate) use listing::{open_below, open_root};

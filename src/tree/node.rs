@@ -21,6 +21,8 @@ pub(super) struct Directory {
     pub(super) digest: Option<Digest>,
     /// How many files and links from here down belong to the tree, including those that could not be read.
     pub(super) files: u64,
+    /// How many bytes the files from here down hold that belong to the tree.
+    pub(super) bytes: u64,
     /// How many issues there are from here down.
     pub(super) issues: u64,
 }
@@ -83,8 +85,9 @@ impl Directory {
         let mut entries = nodes.iter().filter_map(Node::digested).peekable();
         let digest = entries.peek().is_some().then(|| compute_directory_digest(entries));
         let files = nodes.iter().map(|node| node.content.files()).sum();
+        let bytes = nodes.iter().map(|node| node.content.bytes()).sum();
         let issues = aside.len() as u64 + nodes.iter().map(|node| node.content.issues()).sum::<u64>();
-        Self { nodes: nodes.into_boxed_slice(), rules, aside: aside.into_boxed_slice(), digest, files, issues }
+        Self { nodes: nodes.into_boxed_slice(), rules, aside: aside.into_boxed_slice(), digest, files, bytes, issues }
     }
 
     pub(super) fn find(&self, name: &[u8]) -> Option<&Node> {
@@ -166,6 +169,14 @@ impl Content {
             Self::Leaf(_) => 1,
             Self::Directory(directory) => directory.files,
             Self::Unreadable(kind, _) => u64::from(*kind != EntryKind::Directory),
+        }
+    }
+
+    fn bytes(&self) -> u64 {
+        match self {
+            Self::Leaf(leaf) => leaf.stamp.size,
+            Self::Directory(directory) => directory.bytes,
+            Self::Unreadable(..) => 0,
         }
     }
 

@@ -71,7 +71,12 @@ pub(super) enum EntryRead {
 impl TreeReader<'_> {
     /// Returns the root directory, to be read.
     pub(super) fn top(&self, previous: Option<Arc<Directory>>) -> DirectoryToRead {
-        DirectoryToRead { path: Vec::new(), above: self.matcher.bare_scope(), membership: TreeMembership::In, previous }
+        DirectoryToRead {
+            path: Vec::new(),
+            above: self.matcher.bare_scope(),
+            membership: self.matcher.root_membership(),
+            previous,
+        }
     }
 
     /// Reads a directory. `buffer` is for the content of files; it is allocated when the first file is read.

@@ -1,0 +1,102 @@
+//! Says what a check sees of an ignored entry in a snapshot: a table of names, and the rule for everything else. Pure.
+
+use std::fmt;
+
+use IgnoredClass::{Cache, Environment, Input, Output};
+
+use crate::ignore::always::find_always_out;
+use crate::model::NameRule::{self, Ends, Is};
+
+/// What a check sees of an entry that does not belong to the tree, because a rule ignores it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum IgnoredClass {
+    /// What programs are installed in: seen as it is now, and what a check writes there is kept apart and dropped.
+    Environment,
+    /// What a tool keeps from run to run: each check has its own, which no other check sees.
+    Cache,
+    /// What a build or a run leaves, such as bytecode and reports: absent, so that a clean clone is judged as a worked-in one.
+    Output,
+    /// Anything else, such as `.env`: copied, and digested apart from the tree.
+    Input,
+}
+
+/// Names of entries that a project's own rules usually ignore. The names that never belong to a tree have their class in
+/// [`crate::ignore::ALWAYS_OUT`].
+const ROWS: &[(NameRule, IgnoredClass)] = &[
+    (Is("venv"), Environment),
+    (Is(".pnp.cjs"), Environment),
+    (Is(".pnpm-store"), Environment),
+    (Is(".yarn"), Environment),
+    (Is("__pypackages__"), Environment),
+    (Is(".bundle"), Environment),
+    (Is(".prettiercache"), Cache),
+    (Is(".swc"), Cache),
+    (Is(".next"), Cache),
+    (Is(".nuxt"), Cache),
+    (Is(".svelte-kit"), Cache),
+    (Is(".gradle"), Cache),
+    (Is("target"), Cache),
+    (Is("dist"), Output),
+    (Is("build"), Output),
+    (Is("coverage"), Output),
+    (Is("htmlcov"), Output),
+    (Is("test-results"), Output),
+    (Is("playwright-report"), Output),
+    (Is("coverage.xml"), Output),
+    (Is("coverage.json"), Output),
+    (Is("lcov.info"), Output),
+    (Ends(".log"), Output),
+];
+
+/// Returns the class of an ignored entry with this name.
+pub fn class_of(name: &[u8]) -> IgnoredClass {
+    let row = ROWS.iter().find(|(rule, _)| rule.matches(name)).map(|(_, class)| *class);
+    row.or_else(|| find_always_out(name).map(|always| always.class)).unwrap_or(Input)
+}
+
+impl fmt::Display for IgnoredClass {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::Environment => "an environment: checks see it as it is, and what they write there is dropped",
+            Self::Cache => "a tool's cache: each check has its own",
+            Self::Output => "an output: checks do not see it",
+            Self::Input => "an ignored input: checks see a copy",
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_entry_is_classed_by_its_name() {
+        let classes = [
+            (".venv", Environment),
+            ("node_modules", Environment),
+            ("__pycache__", Output),
+            ("a.cpython-311.pyc", Output),
+            (".mypy_cache", Cache),
+            ("tsconfig.tsbuildinfo", Cache),
+            ("dist", Output),
+            (".coverage.host.1", Output),
+            ("app.log", Output),
+            (".env", Input),
+            ("_version.py", Input),
+            ("fast.cpython-311-x86_64-linux-gnu.so", Input),
+            ("distance", Input),
+            (".log", Input),
+        ];
+        for (name, expected) in classes {
+            assert_eq!(class_of(name.as_bytes()), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn no_name_has_a_row_in_both_tables() {
+        for (rule, _) in ROWS {
+            let sample = rule.glob().replace('*', "x");
+            assert_eq!(find_always_out(sample.as_bytes()), None, "{sample}");
+        }
+    }
+}

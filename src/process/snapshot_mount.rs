@@ -1,0 +1,135 @@
+//! Lays a snapshot over the project, in the keeper's own namespaces, when the action is known.
+//!
+//! A keeper may be parked before the bytes of the next run are copied, and overlayfs must not see its lower directories change. So this is
+//! done last, while the keeper still may mount, and the file system around it is as the action will see it: what the sandbox put
+//! below the project is taken up before the snapshot is laid there, and put back on top. Every directory is named by a descriptor, since
+//! `mount(2)` takes at most a page of options. Source: Documentation/filesystems/overlayfs.rst.
+
+use std::fs::{self, File};
+use std::io;
+use std::os::fd::{AsFd as _, AsRawFd as _, OwnedFd};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+
+use nix::errno::Errno;
+use nix::libc;
+use nix::mount::{MntFlags, MsFlags, mount, umount2};
+
+use crate::model::{SnapshotMount, WrittenLayer};
+use crate::process::system_calls::{MountAttribute, MountExtent, attach_mount, clone_mount, restrict_copy};
+
+/// Lays a snapshot over the project. `store` is the store's directory, opened before it was covered, with its path; `places` are those of
+/// the sandbox.
+pub(super) fn mount_snapshot<'p>(
+    snapshot: &SnapshotMount,
+    (store, store_path): (&OwnedFd, &'p Path),
+    places: impl Iterator<Item = &'p Path>,
+) -> io::Result<()> {
+    let root = &snapshot.root;
+    let is_below = |path: &&Path| path.starts_with(root) && *path != root;
+    let inside: Vec<&Path> = outermost(places.chain([store_path]).filter(is_below));
+    // Opened now: below the snapshot they could not be reached any more.
+    let environments: Vec<_> = snapshot
+        .environments
+        .iter()
+        .map(|environment| Ok((&environment.path, open(&environment.path)?, &environment.written)))
+        .collect::<io::Result<_>>()?;
+    let taken_up: Vec<_> = inside
+        .iter()
+        .map(|path| Ok((*path, fs::metadata(path)?.is_dir(), clone_mount(None, path, MountExtent::Tree)?)))
+        .collect::<io::Result<_>>()?;
+    let opened = OpenedStore::attach(store, store_path, &snapshot.directory)?;
+    let lower: Vec<OwnedFd> = snapshot.lower.iter().map(|path| open(path)).collect::<io::Result<_>>()?;
+    lay(root, &lower, &snapshot.written)?;
+    for (path, lower, written) in &environments {
+        fs::create_dir_all(path)?;
+        lay(path, std::slice::from_ref(lower), written)?;
+    }
+    opened.detach()?;
+    for (path, is_directory, mount) in &taken_up {
+        make_mount_point(path, *is_directory)?;
+        attach_mount(mount, path)?;
+    }
+    Ok(())
+}
+
+/// A directory of the store that can be reached at its path for a moment, although the store is covered.
+struct OpenedStore {
+    path: PathBuf,
+}
+
+impl OpenedStore {
+    fn attach(store: &OwnedFd, store_path: &Path, directory: &Path) -> io::Result<Self> {
+        let below = directory.strip_prefix(store_path).map_err(io::Error::other)?;
+        let copy = clone_mount(Some(store.as_fd()), below, MountExtent::Tree)?;
+        restrict_copy(&copy, MountAttribute::WritableAgain)?;
+        fs::create_dir_all(directory)?;
+        attach_mount(&copy, directory)?;
+        Ok(Self { path: directory.to_owned() })
+    }
+
+    /// Covers it again; the overlays keep what they need of it.
+    fn detach(self) -> io::Result<()> {
+        umount2(&self.path, MntFlags::MNT_DETACH)?;
+        // The directories on the way to it were made in the cover. The output directory's stay: they are not empty.
+        let _not_empty = self.path.ancestors().take_while(|path| fs::remove_dir(path).is_ok()).count();
+        Ok(())
+    }
+}
+
+/// Mounts an overlay at a path.
+fn lay(at: &Path, lower: &[OwnedFd], written: &WrittenLayer) -> io::Result<()> {
+    let (upper, work) = (open(&written.upper)?, open(&written.work)?);
+    let lower: Vec<String> = lower.iter().map(by_descriptor).collect();
+    let named =
+        format!("lowerdir={},upperdir={},workdir={},userxattr", lower.join(":"), by_descriptor(&upper), by_descriptor(&work));
+    let laid = |options: &str| mount(Some("overlay"), at, Some("overlay"), MsFlags::MS_NODEV | MsFlags::MS_NOSUID, Some(options));
+    // Without `volatile`, the end of the mount syncs the whole disk. Before Linux 5.10 the kernel does not know it.
+    match laid(&format!("{named},volatile")) {
+        Err(Errno::EINVAL) => Ok(laid(&named)?),
+        other => Ok(other?),
+    }
+}
+
+fn by_descriptor(directory: &OwnedFd) -> String {
+    format!("/proc/self/fd/{}", directory.as_raw_fd())
+}
+
+fn open(path: &Path) -> io::Result<OwnedFd> {
+    Ok(File::options().read(true).custom_flags(libc::O_PATH | libc::O_DIRECTORY).open(path)?.into())
+}
+
+fn make_mount_point(path: &Path, is_directory: bool) -> io::Result<()> {
+    if is_directory {
+        return fs::create_dir_all(path);
+    }
+    path.parent().map_or(Ok(()), fs::create_dir_all)?;
+    match File::create_new(path) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        made => made.map(drop),
+    }
+}
+
+/// Returns the paths that lie in none of the others: a mount is taken up with everything that is mounted below it.
+fn outermost<'p>(paths: impl Iterator<Item = &'p Path>) -> Vec<&'p Path> {
+    let mut paths: Vec<&Path> = paths.collect();
+    paths.sort_unstable();
+    let mut kept: Vec<&Path> = Vec::with_capacity(paths.len());
+    for path in paths {
+        if kept.last().is_none_or(|last| !path.starts_with(last)) {
+            kept.push(path);
+        }
+    }
+    kept
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mount_is_taken_up_once_with_what_lies_in_it() {
+        let paths = ["/p/b/c", "/p/b", "/p/a", "/p/b-c", "/p/b/c/d"].map(Path::new);
+        assert_eq!(outermost(paths.into_iter()), ["/p/a", "/p/b", "/p/b-c"].map(Path::new));
+    }
+}

@@ -1,0 +1,257 @@
+//! Copies, makes and removes single entries of the copy. No path is followed through a link, neither in the project nor in the copy.
+
+use std::ffi::CString;
+use std::fs::File;
+use std::io::{self, Read as _, Write as _};
+use std::os::fd::{AsFd as _, OwnedFd};
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use nix::dir::{Dir, Type};
+use nix::errno::Errno;
+use nix::fcntl::{AtFlags, OFlag, openat, readlinkat, renameat};
+use nix::libc;
+use nix::sys::stat::{FileStat, Mode, UtimensatFlags, fchmod, fstat, fstatat, futimens, mkdirat, utimensat};
+use nix::sys::time::{TimeSpec, TimeValLike as _};
+use nix::unistd::{UnlinkatFlags, symlinkat, unlinkat};
+use sha2::{Digest as _, Sha256};
+
+use crate::model::{Digest, EntryKind, Timestamp, TreePath};
+use crate::tree::{open_below, open_root};
+
+/// The size of the buffer that files are copied through.
+const BUFFER_BYTES: usize = 128 * 1024;
+
+/// The bits of a mode that a copy keeps: no set-user-id, no sticky bit.
+const KEPT_MODE: libc::mode_t = 0o777;
+
+/// The owner keeps the right to change the entries of a directory, else the copy could not follow the project.
+const OWNER: Mode = Mode::S_IRWXU;
+
+/// What the times of copied files are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum CopiedTimes {
+    /// Those of the project's files, but none later than this: the copy is new, and no cache was made on it yet.
+    AtMost(Timestamp),
+    /// This one. A tool that compares its own outputs with its inputs by time (make, `tsc -b`) has kept outputs of earlier runs, which
+    /// are older. The project's own time may be older than those: a file may be saved while a run is under way.
+    Now(Timestamp),
+}
+
+/// Where entries are copied from and to.
+#[derive(Debug)]
+pub(super) struct Copier {
+    project: OwnedFd,
+    base: OwnedFd,
+    incoming: OwnedFd,
+    next: AtomicU64,
+    times: CopiedTimes,
+}
+
+/// What came of copying one entry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Copied {
+    /// The copy holds what the index says.
+    AsDigested,
+    /// The project holds something else by now.
+    Moved,
+}
+
+impl Copier {
+    pub(super) fn open(project: &Path, base: &Path, incoming: &Path, times: CopiedTimes) -> io::Result<Self> {
+        let (project, base, incoming) = (open_root(project)?, open_root(base)?, open_root(incoming)?);
+        Ok(Self { project, base, incoming, next: AtomicU64::new(0), times })
+    }
+
+    /// Copies one entry. Whatever is at its path in the copy is replaced; its directory is there.
+    pub(super) fn put(&self, path: &TreePath, kind: EntryKind, expected: Option<Digest>) -> io::Result<Copied> {
+        match kind {
+            EntryKind::Directory => self.put_directory(path),
+            EntryKind::Link => self.put_link(path, expected),
+            EntryKind::File | EntryKind::Executable => self.put_file(path, kind, expected),
+        }
+    }
+
+    /// Removes an entry of the copy with everything below it; one that is not there is removed already.
+    pub(super) fn remove(&self, path: &TreePath) -> io::Result<()> {
+        let Some((directory, name)) = there(self.parent(&self.base, path))? else { return Ok(()) };
+        remove_entry(&directory, &name)
+    }
+
+    fn put_directory(&self, path: &TreePath) -> io::Result<Copied> {
+        let Some((directory, name)) = there(self.parent(&self.project, path))? else { return Ok(Copied::Moved) };
+        let Some(stat) = there(stat_of(&directory, &name))? else { return Ok(Copied::Moved) };
+        if format(&stat) != libc::S_IFDIR {
+            return Ok(Copied::Moved);
+        }
+        let (copy, name) = self.parent(&self.base, path)?;
+        match mkdirat(&copy, name.as_c_str(), OWNER) {
+            Err(Errno::EEXIST) if is_directory(&copy, &name) => {}
+            Err(Errno::EEXIST) => {
+                remove_entry(&copy, &name)?;
+                mkdirat(&copy, name.as_c_str(), OWNER)?;
+            }
+            made => made?,
+        }
+        let made = openat(
+            &copy,
+            name.as_c_str(),
+            OFlag::O_RDONLY | OFlag::O_DIRECTORY | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC,
+            Mode::empty(),
+        )?;
+        fchmod(&made, mode_of(&stat) | OWNER)?;
+        Ok(Copied::AsDigested)
+    }
+
+    fn put_link(&self, path: &TreePath, expected: Option<Digest>) -> io::Result<Copied> {
+        let Some((directory, name)) = there(self.parent(&self.project, path))? else { return Ok(Copied::Moved) };
+        let target = match readlinkat(&directory, name.as_c_str()) {
+            Err(Errno::EINVAL | Errno::ENOENT) => return Ok(Copied::Moved),
+            target => target?,
+        };
+        if Some(Digest::of(target.as_bytes())) != expected {
+            return Ok(Copied::Moved);
+        }
+        let (copy, name) = self.parent(&self.base, path)?;
+        remove_entry(&copy, &name)?;
+        symlinkat(target.as_os_str(), &copy, name.as_c_str())?;
+        if let Some(stat) = there(stat_of(&directory, &name))? {
+            let time = self.time_of(&stat);
+            utimensat(&copy, name.as_c_str(), &time, &time, UtimensatFlags::NoFollowSymlink)?;
+        }
+        Ok(Copied::AsDigested)
+    }
+
+    fn put_file(&self, path: &TreePath, kind: EntryKind, expected: Option<Digest>) -> io::Result<Copied> {
+        let Some((directory, name)) = there(self.parent(&self.project, path))? else { return Ok(Copied::Moved) };
+        // By now the name may be a link or a pipe: a link is not followed, a pipe is not waited for.
+        let flags = OFlag::O_RDONLY | OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK | OFlag::O_NOCTTY | OFlag::O_CLOEXEC;
+        let mut live = match openat(&directory, name.as_c_str(), flags, Mode::empty()) {
+            Err(Errno::ENOENT | Errno::ELOOP | Errno::ENXIO | Errno::EACCES) => return Ok(Copied::Moved),
+            live => File::from(live?),
+        };
+        let stat = fstat(&live)?;
+        if format(&stat) != libc::S_IFREG || kind_of(&stat) != kind {
+            return Ok(Copied::Moved);
+        }
+        let new = CString::new(self.next.fetch_add(1, Ordering::Relaxed).to_string())?;
+        let flags = OFlag::O_WRONLY | OFlag::O_CREAT | OFlag::O_EXCL | OFlag::O_CLOEXEC;
+        let mut copy = File::from(openat(&self.incoming, new.as_c_str(), flags, Mode::S_IRUSR | Mode::S_IWUSR)?);
+        let finished = copy_and_digest(&mut live, &mut copy).and_then(|digest| {
+            fchmod(&copy, mode_of(&stat))?;
+            let time = self.time_of(&stat);
+            futimens(&copy, &time, &time)?;
+            Ok(digest)
+        });
+        if finished.as_ref().ok() != expected.as_ref() {
+            unlinkat(&self.incoming, new.as_c_str(), UnlinkatFlags::NoRemoveDir)?;
+            return finished.map(|_| Copied::Moved);
+        }
+        let (directory, name) = self.parent(&self.base, path)?;
+        match renameat(&self.incoming, new.as_c_str(), &directory, name.as_c_str()) {
+            Err(Errno::EISDIR | Errno::ENOTEMPTY | Errno::EEXIST) => {
+                remove_entry(&directory, &name)?;
+                renameat(&self.incoming, new.as_c_str(), &directory, name.as_c_str())?;
+            }
+            moved => moved?,
+        }
+        Ok(Copied::AsDigested)
+    }
+
+    fn time_of(&self, stat: &FileStat) -> TimeSpec {
+        let of = |time: Timestamp| TimeSpec::milliseconds(time.as_millis());
+        let own = TimeSpec::new(stat.st_mtime, stat.st_mtime_nsec);
+        match self.times {
+            CopiedTimes::AtMost(newest) => own.min(of(newest)),
+            CopiedTimes::Now(now) => of(now),
+        }
+    }
+
+    fn parent(&self, root: &OwnedFd, path: &TreePath) -> io::Result<(OwnedFd, CString)> {
+        let parent = path.parent().unwrap_or_default();
+        Ok((open_below(root.as_fd(), parent.as_bytes())?, CString::new(path.name())?))
+    }
+}
+
+/// Removes everything in a directory but the directory itself.
+pub(super) fn empty_directory(path: &Path) -> io::Result<()> {
+    let directory = open_root(path)?;
+    names_in(&directory)?.iter().try_for_each(|(name, _)| remove_entry(&directory, name))
+}
+
+fn copy_and_digest(from: &mut File, to: &mut File) -> io::Result<Digest> {
+    let (mut hasher, mut buffer) = (Sha256::new(), vec![0; BUFFER_BYTES]);
+    loop {
+        match from.read(&mut buffer) {
+            Ok(0) => return Ok(Digest::from_hasher(hasher)),
+            Ok(length) => {
+                hasher.update(&buffer[..length]);
+                to.write_all(&buffer[..length])?;
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+fn remove_entry(directory: &OwnedFd, name: &CString) -> io::Result<()> {
+    match unlinkat(directory, name.as_c_str(), UnlinkatFlags::NoRemoveDir) {
+        Ok(()) | Err(Errno::ENOENT) => return Ok(()),
+        Err(Errno::EISDIR | Errno::EPERM) => {}
+        Err(errno) => return Err(errno.into()),
+    }
+    let flags = OFlag::O_RDONLY | OFlag::O_DIRECTORY | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
+    let below = openat(directory, name.as_c_str(), flags, Mode::empty())?;
+    for (entry, _) in names_in(&below)? {
+        remove_entry(&below, &entry)?;
+    }
+    Ok(unlinkat(directory, name.as_c_str(), UnlinkatFlags::RemoveDir)?)
+}
+
+fn names_in(directory: &OwnedFd) -> io::Result<Vec<(CString, Option<Type>)>> {
+    let flags = OFlag::O_RDONLY | OFlag::O_DIRECTORY | OFlag::O_CLOEXEC;
+    let mut directory = Dir::openat(directory, c".", flags, Mode::empty())?;
+    let mut names = Vec::new();
+    for entry in directory.iter() {
+        let entry = entry?;
+        if entry.file_name() != c"." && entry.file_name() != c".." {
+            names.push((entry.file_name().to_owned(), entry.file_type()));
+        }
+    }
+    Ok(names)
+}
+
+/// Turns "it is not there" into `None`.
+fn there<T>(found: io::Result<T>) -> io::Result<Option<T>> {
+    match found {
+        Ok(found) => Ok(Some(found)),
+        Err(error) if is_gone(&error) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// Returns whether an error says that a path, or a directory on the way to it, is not there or is something else by now.
+fn is_gone(error: &io::Error) -> bool {
+    matches!(error.raw_os_error(), Some(libc::ENOENT | libc::ENOTDIR | libc::ELOOP | libc::EXDEV))
+}
+
+fn stat_of(directory: &OwnedFd, name: &CString) -> io::Result<FileStat> {
+    Ok(fstatat(directory, name.as_c_str(), AtFlags::AT_SYMLINK_NOFOLLOW)?)
+}
+
+fn is_directory(directory: &OwnedFd, name: &CString) -> bool {
+    stat_of(directory, name).is_ok_and(|stat| format(&stat) == libc::S_IFDIR)
+}
+
+fn format(stat: &FileStat) -> libc::mode_t {
+    stat.st_mode & libc::S_IFMT
+}
+
+fn mode_of(stat: &FileStat) -> Mode {
+    Mode::from_bits_truncate(stat.st_mode & KEPT_MODE)
+}
+
+fn kind_of(stat: &FileStat) -> EntryKind {
+    if stat.st_mode & 0o100 == 0 { EntryKind::File } else { EntryKind::Executable }
+}

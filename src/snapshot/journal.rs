@@ -1,0 +1,99 @@
+//! Remembers which paths of the copy may differ from the saved index, across the end of any process.
+
+use std::collections::BTreeSet;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+use crate::model::TreePath;
+use crate::tree::TreeIndex;
+
+const JOURNAL: &str = "journal";
+const INDEX: &str = "index";
+const BOOT: &str = "boot";
+const NEW: &str = "index.new";
+
+/// The index saved beside a copy, and the paths that were changed since.
+#[derive(Debug)]
+pub(super) struct Journal {
+    directory: PathBuf,
+    file: File,
+    /// How many paths were noted since the index was saved.
+    pub(super) noted: usize,
+}
+
+/// What is known of a copy that an earlier process left.
+#[derive(Debug)]
+pub(super) struct LeftCopy {
+    /// What the copy held, but for the doubtful paths.
+    pub(super) index: TreeIndex,
+    /// Paths at which the copy may hold anything.
+    pub(super) doubtful: BTreeSet<TreePath>,
+}
+
+impl Journal {
+    /// Opens the journal in `directory`, and reads what was left there; `None` if the copy must be made anew: nothing was left, it is
+    /// of another boot, or it is damaged.
+    pub(super) fn open(directory: &Path, root: &Path, boot: &str) -> io::Result<(Self, Option<LeftCopy>)> {
+        let left = read_left(directory, root, boot);
+        let file = OpenOptions::new().append(true).create(true).open(directory.join(JOURNAL))?;
+        let noted = left.as_ref().map_or(0, |left| left.doubtful.len());
+        Ok((Self { directory: directory.to_owned(), file, noted }, left))
+    }
+
+    /// Begins anew: from here on nothing is known of the copy until an index is saved.
+    pub(super) fn begin(&mut self, boot: &str) -> io::Result<()> {
+        remove_if_there(&self.directory.join(INDEX))?;
+        self.file.set_len(0)?;
+        self.noted = 0;
+        let mut file = File::create(self.directory.join(BOOT))?;
+        file.write_all(boot.as_bytes())
+    }
+
+    /// Notes paths that are about to change in the copy.
+    pub(super) fn note<'p>(&mut self, paths: impl Iterator<Item = &'p TreePath>) -> io::Result<()> {
+        let mut bytes = Vec::new();
+        for path in paths {
+            bytes.extend_from_slice(path.as_bytes());
+            bytes.push(0);
+            self.noted += 1;
+        }
+        self.file.write_all(&bytes)
+    }
+
+    /// Saves what the copy holds now, and forgets the noted paths.
+    pub(super) fn save(&mut self, index: &TreeIndex) -> io::Result<()> {
+        let new = self.directory.join(NEW);
+        remove_if_there(&new)?;
+        File::create_new(&new)?.write_all(&index.to_bytes())?;
+        nix::fcntl::renameat(nix::fcntl::AT_FDCWD, &new, nix::fcntl::AT_FDCWD, &self.directory.join(INDEX))?;
+        // Ended between the two, the journal names paths that are right in the index: they are copied once more.
+        self.file.set_len(0)?;
+        self.noted = 0;
+        Ok(())
+    }
+}
+
+fn read_left(directory: &Path, root: &Path, boot: &str) -> Option<LeftCopy> {
+    if fs::read(directory.join(BOOT)).ok()? != boot.as_bytes() {
+        return None;
+    }
+    let index = TreeIndex::from_bytes(root, &fs::read(directory.join(INDEX)).ok()?)?;
+    let journal = fs::read(directory.join(JOURNAL)).ok()?;
+    // A last path that was cut short stands for a change that was never begun.
+    let paths: Result<BTreeSet<TreePath>, _> = whole_paths(&journal).split(|byte| *byte == 0).map(TreePath::try_from).collect();
+    let doubtful = paths.ok()?.into_iter().filter(|path| !path.is_root()).collect();
+    Some(LeftCopy { index, doubtful })
+}
+
+/// Returns everything up to the last NUL, without it.
+fn whole_paths(journal: &[u8]) -> &[u8] {
+    journal.iter().rposition(|byte| *byte == 0).map_or(&[], |end| &journal[..end])
+}
+
+fn remove_if_there(path: &Path) -> io::Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        other => other,
+    }
+}

@@ -1,0 +1,287 @@
+//! Reads directories that overlayfs lays over each other, without mounting them: what a check saw, and what it wrote.
+//!
+//! overlayfs marks in an upper directory what it hides of the lower ones: a character device with the number 0:0 hides one entry (a
+//! whiteout), the attribute `user.overlay.opaque` on a directory hides everything below it. Source:
+//! Documentation/filesystems/overlayfs.rst, with the mount option `userxattr`.
+
+use std::ffi::CString;
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsFd as _, OwnedFd};
+use std::path::PathBuf;
+
+use nix::dir::Dir;
+use nix::errno::Errno;
+use nix::fcntl::{AtFlags, OFlag, openat};
+use nix::libc;
+use nix::sys::stat::{FileStat, Mode, fstatat};
+
+use crate::model::TreePath;
+use crate::tree::open_root;
+
+const OPAQUE: &str = "user.overlay.opaque";
+
+/// Directories as overlayfs lays them over each other, the topmost first.
+#[derive(Debug, Clone, Default)]
+pub struct Layers {
+    directories: Vec<PathBuf>,
+}
+
+/// What is at a path of one layer.
+enum AtLayer {
+    /// Nothing; a lower layer may have something.
+    Nothing,
+    /// Nothing, and whatever lower layers have is hidden.
+    Hidden,
+    /// An entry of this directory.
+    Entry(OwnedFd, CString, FileStat),
+}
+
+impl Layers {
+    /// Lays directories over each other, the topmost first.
+    pub fn new(directories: Vec<PathBuf>) -> Self {
+        Self { directories }
+    }
+
+    /// Opens the regular file at a path, with the number of the layer it lies in (0: the topmost); `None` if no regular file is there. No
+    /// link is followed.
+    ///
+    /// # Errors
+    /// When a layer cannot be read.
+    pub fn open_file(&self, path: &TreePath) -> io::Result<Option<(usize, File)>> {
+        for (number, directory) in self.directories.iter().enumerate() {
+            match look(open_root(directory)?, path)? {
+                AtLayer::Nothing => {}
+                AtLayer::Hidden => return Ok(None),
+                AtLayer::Entry(parent, name, stat) if format(&stat) == libc::S_IFREG => {
+                    let flags = OFlag::O_RDONLY | OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK | OFlag::O_NOCTTY | OFlag::O_CLOEXEC;
+                    return Ok(Some((number, File::from(openat(&parent, name.as_c_str(), flags, Mode::empty())?))));
+                }
+                AtLayer::Entry(..) => return Ok(None),
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// What a check did to one entry.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WrittenEntry {
+    /// Its path below the root of the layer.
+    pub path: TreePath,
+    /// What was done.
+    pub change: WrittenChange,
+}
+
+/// What a check did to an entry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WrittenChange {
+    /// It wrote a file of so many bytes.
+    WroteFile {
+        /// The file's size.
+        bytes: u64,
+    },
+    /// It made a link, a pipe or a socket.
+    MadeOther,
+    /// It made a directory anew: nothing of the lower layers is seen below it.
+    ReplacedDirectory,
+    /// It removed what was there.
+    Removed,
+}
+
+/// Returns what a check has done, from the layer that took what it wrote, in the order of the paths. A directory that is only there because
+/// something below it was written is not named. `skipped` are the mount points that were made for the check.
+///
+/// # Errors
+/// When the layer cannot be read.
+pub fn written_entries(layer: &std::path::Path, skipped: &[TreePath]) -> io::Result<Vec<WrittenEntry>> {
+    let mut written = Vec::new();
+    let mut waiting = vec![(TreePath::root(), open_root(layer)?)];
+    while let Some((parent, directory)) = waiting.pop() {
+        for name in names_in(&directory)? {
+            let path = parent.join(name.to_bytes());
+            if skipped.contains(&path) {
+                continue;
+            }
+            let stat = stat_of(&directory, &name)?;
+            let change = match format(&stat) {
+                libc::S_IFREG => WrittenChange::WroteFile { bytes: stat.st_size.cast_unsigned() },
+                libc::S_IFCHR if stat.st_rdev == 0 => WrittenChange::Removed,
+                libc::S_IFDIR => {
+                    let below = open_directory(&directory, &name)?;
+                    let is_new = is_opaque(&below)?;
+                    waiting.push((path.clone(), below));
+                    if !is_new {
+                        continue;
+                    }
+                    WrittenChange::ReplacedDirectory
+                }
+                _ => WrittenChange::MadeOther,
+            };
+            written.push(WrittenEntry { path, change });
+        }
+    }
+    written.sort_by(|one, other| one.path.cmp(&other.path));
+    Ok(written)
+}
+
+/// Looks for a path in one layer.
+fn look(mut directory: OwnedFd, path: &TreePath) -> io::Result<AtLayer> {
+    let mut hides_lower = false;
+    let mut names = path.as_bytes().split(|byte| *byte == b'/').peekable();
+    while let Some(name) = names.next() {
+        let name = CString::new(name)?;
+        let missing = if hides_lower { AtLayer::Hidden } else { AtLayer::Nothing };
+        let stat = match stat_of(&directory, &name) {
+            Err(error) if error.raw_os_error() == Some(libc::ENOENT) => return Ok(missing),
+            stat => stat?,
+        };
+        let is_whiteout = format(&stat) == libc::S_IFCHR && stat.st_rdev == 0;
+        if is_whiteout {
+            return Ok(AtLayer::Hidden);
+        }
+        if names.peek().is_none() {
+            return Ok(AtLayer::Entry(directory, name, stat));
+        }
+        if format(&stat) != libc::S_IFDIR {
+            return Ok(AtLayer::Hidden);
+        }
+        directory = open_directory(&directory, &name)?;
+        hides_lower = hides_lower || is_opaque(&directory)?;
+    }
+    Ok(AtLayer::Nothing)
+}
+
+fn is_opaque(directory: &OwnedFd) -> io::Result<bool> {
+    let mut value = [0; 8];
+    match rustix::fs::fgetxattr(directory, OPAQUE, &mut value[..]) {
+        Ok(length) => Ok(value[..length] == *b"y"),
+        // A file system without such attributes has no opaque directory.
+        Err(rustix::io::Errno::NODATA | rustix::io::Errno::NOTSUP) => Ok(false),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn open_directory(parent: &OwnedFd, name: &CString) -> io::Result<OwnedFd> {
+    let flags = OFlag::O_RDONLY | OFlag::O_DIRECTORY | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
+    Ok(openat(parent, name.as_c_str(), flags, Mode::empty())?)
+}
+
+fn stat_of(directory: &OwnedFd, name: &CString) -> io::Result<FileStat> {
+    Ok(fstatat(directory.as_fd(), name.as_c_str(), AtFlags::AT_SYMLINK_NOFOLLOW)?)
+}
+
+fn names_in(directory: &OwnedFd) -> io::Result<Vec<CString>> {
+    let flags = OFlag::O_RDONLY | OFlag::O_DIRECTORY | OFlag::O_CLOEXEC;
+    let mut listed = Dir::openat(directory, c".", flags, Mode::empty())?;
+    let names: Result<Vec<CString>, Errno> = listed.iter().map(|entry| entry.map(|entry| entry.file_name().to_owned())).collect();
+    Ok(names?.into_iter().filter(|name| name.as_c_str() != c"." && name.as_c_str() != c"..").collect())
+}
+
+fn format(stat: &FileStat) -> libc::mode_t {
+    stat.st_mode & libc::S_IFMT
+}
+
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "the tests write the layers they read")]
+mod tests {
+    use std::fs;
+    use std::io::Read as _;
+    use std::os::unix::fs::symlink;
+
+    use nix::sys::stat::{SFlag, mknod};
+    use tempfile::TempDir;
+
+    use super::*;
+
+    /// Layers below one directory, which only holds what a test put there.
+    struct Stack {
+        root: TempDir,
+    }
+
+    impl Stack {
+        fn new(files: &[&str]) -> Self {
+            let stack = Self { root: TempDir::new().expect("a directory") };
+            for name in ["top", "middle", "base"] {
+                fs::create_dir(stack.path(name)).expect("a directory");
+            }
+            for name in files {
+                fs::create_dir_all(stack.path(name).parent().expect("a parent")).expect("a directory");
+                fs::write(stack.path(name), name).expect("a file");
+            }
+            stack
+        }
+
+        fn path(&self, name: &str) -> PathBuf {
+            self.root.path().join(name)
+        }
+
+        fn hide(&self, name: &str) {
+            mknod(&self.path(name), SFlag::S_IFCHR, Mode::S_IRUSR, 0).expect("a whiteout");
+        }
+
+        fn make_opaque(&self, name: &str) {
+            fs::create_dir_all(self.path(name)).expect("a directory");
+            let flags = rustix::fs::XattrFlags::empty();
+            rustix::fs::setxattr(self.path(name), OPAQUE, b"y", flags).expect("an attribute");
+        }
+
+        /// Returns the content of the file that is seen at a path, with its layer; empty: none is seen.
+        fn seen(&self, path: &str) -> String {
+            let layers = Layers::new(["top", "middle", "base"].map(|name| self.path(name)).into());
+            let path = TreePath::try_from(path).expect("a clean path");
+            let Some((number, mut file)) = layers.open_file(&path).expect("layers") else { return String::new() };
+            let mut text = String::new();
+            file.read_to_string(&mut text).expect("text");
+            format!("{number} {text}")
+        }
+
+        fn written(&self, skipped: &[&str]) -> Vec<String> {
+            let skipped: Vec<TreePath> = skipped.iter().map(|path| TreePath::try_from(*path).expect("a clean path")).collect();
+            let written = written_entries(&self.path("top"), &skipped).expect("a layer");
+            written.into_iter().map(|entry| format!("{} {:?}", entry.path, entry.change)).collect()
+        }
+    }
+
+    #[test]
+    fn the_topmost_file_is_seen_unless_something_above_hides_it() {
+        let stack = Stack::new(&["base/a", "middle/a", "base/b", "base/d/x", "base/d/y", "base/e/x", "top/d/y", "base/f"]);
+        assert_eq!(
+            ["a", "b", "d/x", "d/y", "none"].map(|path| stack.seen(path)),
+            ["1 middle/a", "2 base/b", "2 base/d/x", "0 top/d/y", ""]
+        );
+        stack.hide("top/b");
+        stack.make_opaque("top/d");
+        stack.hide("middle/e");
+        fs::create_dir(stack.path("top/f")).expect("a directory");
+        assert_eq!(
+            ["a", "b", "d/x", "d/y", "e/x", "f"].map(|path| stack.seen(path)),
+            ["1 middle/a", "", "", "0 top/d/y", "", ""]
+        );
+    }
+
+    #[test]
+    fn a_link_is_no_file_and_leads_nowhere() {
+        let stack = Stack::new(&["base/a", "base/d/x"]);
+        symlink("a", stack.path("base/link")).expect("a link");
+        symlink("d", stack.path("base/to-d")).expect("a link");
+        assert_eq!(["link", "to-d/x"].map(|path| stack.seen(path)), ["", ""]);
+    }
+
+    #[test]
+    fn what_was_written_is_named_with_what_was_removed() {
+        let stack = Stack::new(&["top/a", "top/d/x", "top/.git/made", "top/new/y"]);
+        stack.hide("top/gone");
+        stack.make_opaque("top/new");
+        symlink("a", stack.path("top/link")).expect("a link");
+        let expected = [
+            "a WroteFile { bytes: 5 }",
+            "d/x WroteFile { bytes: 7 }",
+            "gone Removed",
+            "link MadeOther",
+            "new ReplacedDirectory",
+            "new/y WroteFile { bytes: 9 }",
+        ];
+        assert_eq!(stack.written(&[".git"]), expected);
+    }
+}

@@ -1,0 +1,45 @@
+//! Says from an index why a tree cannot have a copy. Pure.
+
+use std::fmt;
+
+use crate::model::{ByteSize, TreeIssueKind, TreePath};
+use crate::tree::TreeIndex;
+
+/// Why checks run in the project itself instead of on a copy of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum InPlaceReason {
+    /// The tree holds more bytes than a copy may have.
+    TooLarge {
+        /// What the tree holds.
+        bytes: ByteSize,
+        /// What a copy may hold (`max_snapshot_bytes`).
+        bound: ByteSize,
+    },
+    /// An entry cannot be read, so nobody knows what to copy.
+    Unreadable(TreePath),
+    /// A socket, pipe or device: a copy of it is another one.
+    Special(TreePath),
+}
+
+/// Returns why a tree cannot have a copy of at most `bound` bytes; `None` if it can.
+pub fn obstacle(index: &TreeIndex, bound: ByteSize) -> Option<InPlaceReason> {
+    let first = index.issues().into_iter().next();
+    let issue = first.map(|issue| match issue.kind {
+        TreeIssueKind::Unreadable => InPlaceReason::Unreadable(issue.path),
+        TreeIssueKind::Special => InPlaceReason::Special(issue.path),
+    });
+    let bytes = ByteSize(index.bytes());
+    issue.or_else(|| (bytes > bound).then_some(InPlaceReason::TooLarge { bytes, bound }))
+}
+
+impl fmt::Display for InPlaceReason {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::TooLarge { bytes, bound } => {
+                write!(formatter, "the tree holds {bytes}, and a snapshot may hold {bound} (`max_snapshot_bytes`)")
+            }
+            Self::Unreadable(path) => write!(formatter, "`{path}` cannot be read"),
+            Self::Special(path) => write!(formatter, "`{path}` is a socket, a pipe or a device"),
+        }
+    }
+}

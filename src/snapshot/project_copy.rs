@@ -1,0 +1,218 @@
+//! The copy of one project's tree, and how it follows the project.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io;
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::thread;
+
+use crate::model::{Digest, EntryKind, Timestamp, TreePath};
+use crate::snapshot::SnapshotError;
+use crate::snapshot::entries::{Copied, CopiedTimes, Copier, empty_directory};
+use crate::snapshot::journal::Journal;
+use crate::tree::{ContentChange, TreeIndex, content_changes};
+
+const BASE: &str = "base";
+const INCOMING: &str = "incoming";
+
+/// From so many files on, a copy is made with several threads.
+const HELP_FROM: usize = 64;
+
+/// More threads would mostly wait for the same disk.
+const MAX_THREADS: usize = 8;
+
+/// The saved index is renewed when so many paths have changed since …
+const WORTH_SAVING: usize = 256;
+/// … and one of so many files.
+const WORTH_SAVING_OF: u64 = 64;
+
+/// proctor's copy of one project's tree. Its holder also holds the project's lock, and calls nothing here while a run of the project is
+/// under way.
+#[derive(Debug)]
+pub struct ProjectCopy {
+    directory: PathBuf,
+    journal: Journal,
+    /// What the copy holds, but for the doubtful paths; `None` while nothing is known.
+    index: Option<TreeIndex>,
+    /// Paths at which the copy may hold anything.
+    doubtful: BTreeSet<TreePath>,
+    boot: String,
+}
+
+/// What came of bringing a copy up to an index.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CopyOutcome {
+    /// The copy holds exactly what the index says.
+    Current,
+    /// At these paths the project holds something else than the index says. Look at them again, and try with the new index.
+    Moved(BTreeSet<TreePath>),
+}
+
+impl ProjectCopy {
+    /// Opens the copy in `directory`, which is made if it is missing. `boot` is the kernel's id of this boot.
+    ///
+    /// # Errors
+    /// When the directory cannot be made or read.
+    pub fn open(directory: &Path, root: &Path, boot: &str) -> Result<Self, SnapshotError> {
+        let failed = |source| SnapshotError::Copy { path: directory.to_owned(), source };
+        [BASE, INCOMING].iter().try_for_each(|name| fs::create_dir_all(directory.join(name))).map_err(failed)?;
+        let (journal, left) = Journal::open(directory, root, boot).map_err(failed)?;
+        let (index, doubtful) = left.map_or_else(Default::default, |left| (Some(left.index), left.doubtful));
+        Ok(Self { directory: directory.to_owned(), journal, index, doubtful, boot: boot.to_owned() })
+    }
+
+    /// Returns the directory that holds the copy.
+    pub fn base(&self) -> PathBuf {
+        self.directory.join(BASE)
+    }
+
+    /// Makes the copy hold what `index` says. Files are read from the project, and only taken with the bytes that the index digested.
+    ///
+    /// `now` is the time that changed files get in the copy; it is later than the end of the last run.
+    ///
+    /// # Errors
+    /// When the project cannot be read or the copy cannot be written. Where the copy may be wrong is remembered.
+    pub fn bring_up_to(&mut self, index: &TreeIndex, now: Timestamp) -> Result<CopyOutcome, SnapshotError> {
+        let is_new = self.index.is_none();
+        if is_new {
+            self.begin_anew()?;
+        }
+        let mut changes = content_changes(self.index.as_ref(), index);
+        changes.extend(self.doubtful_changes(index, &changes));
+        if changes.is_empty() {
+            // The stamps may differ: the next comparison is cheaper when the indexes share their directories.
+            self.index = Some(index.clone());
+            return Ok(CopyOutcome::Current);
+        }
+        let failed = |source| SnapshotError::Copy { path: self.directory.clone(), source };
+        if !is_new {
+            self.journal.note(changes.iter().map(path_of)).map_err(failed)?;
+        }
+        let times = if is_new { CopiedTimes::AtMost(now) } else { CopiedTimes::Now(now) };
+        let outcome = self.follow(index.root(), &changes, times);
+        // Until it is known to be right, nothing of what was to change is trusted.
+        self.doubtful.extend(changes.iter().map(path_of).cloned());
+        let moved = outcome?;
+        self.doubtful.clone_from(&moved);
+        self.index = Some(index.clone());
+        if is_new || self.journal.noted >= WORTH_SAVING + usize::try_from(index.files() / WORTH_SAVING_OF).unwrap_or(usize::MAX) {
+            self.save()?;
+        }
+        Ok(if moved.is_empty() { CopyOutcome::Current } else { CopyOutcome::Moved(moved) })
+    }
+
+    /// Removes the copy, to give its room back. The next one is made anew.
+    ///
+    /// # Errors
+    /// When it cannot be removed.
+    pub fn discard(&mut self) -> Result<(), SnapshotError> {
+        self.index = None;
+        self.begin_anew()
+    }
+
+    fn save(&mut self) -> Result<(), SnapshotError> {
+        let Some(index) = &self.index else { return Ok(()) };
+        let failed = |source| SnapshotError::Copy { path: self.directory.clone(), source };
+        self.journal.save(index).map_err(failed)?;
+        self.journal.note(self.doubtful.iter()).map_err(failed)
+    }
+
+    fn begin_anew(&mut self) -> Result<(), SnapshotError> {
+        self.doubtful.clear();
+        let emptied = self.journal.begin(&self.boot);
+        let emptied =
+            emptied.and_then(|()| [BASE, INCOMING].iter().try_for_each(|name| empty_directory(&self.directory.join(name))));
+        emptied.map_err(|source| SnapshotError::Copy { path: self.directory.clone(), source })
+    }
+
+    /// Returns what must be done at the doubtful paths that `changes` does not name anyway.
+    fn doubtful_changes(&self, index: &TreeIndex, changes: &[ContentChange]) -> Vec<ContentChange> {
+        let named: BTreeSet<&TreePath> = changes.iter().map(path_of).collect();
+        let doubtful = self.doubtful.iter().filter(|path| !named.contains(path));
+        let mut more = Vec::new();
+        for path in doubtful {
+            more.push(ContentChange::Removed(path.clone()));
+            // What lies below a doubtful directory goes with it, and comes back with it.
+            more.extend(index.below(path).map(|entry| ContentChange::Put(entry.path, entry.kind, entry.digest)));
+        }
+        more
+    }
+
+    /// Carries changes out; returns the paths at which the project holds something else by now.
+    fn follow(&self, root: &Path, changes: &[ContentChange], times: CopiedTimes) -> Result<BTreeSet<TreePath>, SnapshotError> {
+        let base = self.base();
+        let at = |path: &TreePath, source| SnapshotError::Copy { path: base.join(path.as_path()), source };
+        if let Err(source) = fs::metadata(root) {
+            return Err(SnapshotError::Project { path: root.to_owned(), source });
+        }
+        let incoming = self.directory.join(INCOMING);
+        // A process that ended while it wrote has left what it wrote.
+        let emptied = empty_directory(&incoming).and_then(|()| Copier::open(root, &base, &incoming, times));
+        let copier = emptied.map_err(|source| at(&TreePath::root(), source))?;
+        let (mut moved, mut files) = (BTreeSet::new(), Vec::new());
+        for change in changes {
+            match change {
+                ContentChange::Removed(path) => copier.remove(path).map_err(|source| at(path, source))?,
+                // A file of a directory that could not be made cannot be put either, and is named with it.
+                ContentChange::Put(path, ..) if is_below_any(path, &moved) => {
+                    moved.insert(path.clone());
+                }
+                ContentChange::Put(path, EntryKind::Directory, digest) => {
+                    if copier.put(path, EntryKind::Directory, *digest).map_err(|source| at(path, source))? == Copied::Moved {
+                        moved.insert(path.clone());
+                    }
+                }
+                ContentChange::Put(path, kind, digest) => files.push((path, *kind, *digest)),
+            }
+        }
+        moved.extend(put_files(&copier, &files).map_err(|(path, source)| at(path, source))?);
+        Ok(moved)
+    }
+}
+
+type File<'c> = (&'c TreePath, EntryKind, Option<Digest>);
+
+/// Copies files and links; returns those that are something else by now.
+fn put_files<'c>(copier: &Copier, files: &[File<'c>]) -> Result<Vec<TreePath>, (&'c TreePath, io::Error)> {
+    let put = |(path, kind, digest): &File<'c>| match copier.put(path, *kind, *digest) {
+        Ok(Copied::AsDigested) => Ok(None),
+        Ok(Copied::Moved) => Ok(Some((*path).clone())),
+        Err(error) => Err((*path, error)),
+    };
+    if files.len() < HELP_FROM {
+        return files.iter().filter_map(|file| put(file).transpose()).collect();
+    }
+    let queue = Mutex::new(files.chunks(HELP_FROM / 2));
+    let work = || {
+        let mut moved = Vec::new();
+        loop {
+            let next = queue.lock().unwrap_or_else(std::sync::PoisonError::into_inner).next();
+            let Some(chunk) = next else { return Ok(moved) };
+            for file in chunk {
+                moved.extend(put(file)?);
+            }
+        }
+    };
+    let threads = thread::available_parallelism().map_or(1, NonZeroUsize::get).min(MAX_THREADS);
+    thread::scope(|scope| {
+        let helpers: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
+        let mut moved = work()?;
+        for helper in helpers {
+            moved.extend(helper.join().expect("a thread that copies files does not panic")?);
+        }
+        Ok(moved)
+    })
+}
+
+fn path_of(change: &ContentChange) -> &TreePath {
+    match change {
+        ContentChange::Removed(path) | ContentChange::Put(path, ..) => path,
+    }
+}
+
+fn is_below_any(path: &TreePath, directories: &BTreeSet<TreePath>) -> bool {
+    !directories.is_empty()
+        && std::iter::successors(path.parent(), TreePath::parent).any(|ancestor| directories.contains(&ancestor))
+}

@@ -1,0 +1,366 @@
+//! Copies real trees: what the copy holds, and that it holds nothing else whatever happened before.
+
+use std::fs::{self, Permissions};
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use proptest::prelude::{ProptestConfig, Strategy, prop, prop_assert_eq, prop_oneof, proptest};
+use tempfile::TempDir;
+
+use crate::ignore::{Matcher, MatcherSettings, Selects};
+use crate::model::{ByteSize, Timestamp, TreePath};
+use crate::snapshot::{CopyOutcome, InPlaceReason, ProjectCopy, obstacle};
+use crate::tree::TreeIndex;
+
+const BOOT: &str = "00000000-0000-0000-0000-000000000001";
+
+/// A project and the directory of its copy.
+struct Scene {
+    root: TempDir,
+    kept: TempDir,
+}
+
+impl Scene {
+    fn new(files: &[(&str, &str)]) -> Self {
+        let scene = Self { root: directory(), kept: directory() };
+        files.iter().for_each(|(name, text)| scene.write(name, text));
+        scene
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.root.path().join(name)
+    }
+
+    fn write(&self, name: &str, text: &str) {
+        let path = self.path(name);
+        fs::create_dir_all(path.parent().expect("a path below the root")).expect("a directory");
+        fs::write(path, text).expect("a file");
+    }
+
+    fn look(&self) -> TreeIndex {
+        TreeIndex::scan(self.root.path(), &matcher(), now()).expect("a readable project")
+    }
+
+    fn open(&self) -> ProjectCopy {
+        ProjectCopy::open(self.kept.path(), self.root.path(), BOOT).expect("a copy")
+    }
+
+    fn base(&self) -> PathBuf {
+        self.kept.path().join("base")
+    }
+
+    fn copied(&self, name: &str) -> String {
+        fs::read_to_string(self.base().join(name)).unwrap_or_else(|error| format!("{name}: {error}"))
+    }
+}
+
+fn directory() -> TempDir {
+    TempDir::new().expect("a temporary directory")
+}
+
+fn matcher() -> Matcher {
+    Matcher::new(&MatcherSettings::default()).expect("no patterns")
+}
+
+fn now() -> Timestamp {
+    let elapsed = SystemTime::now().duration_since(UNIX_EPOCH).expect("a clock after 1970");
+    Timestamp::from_millis(i64::try_from(elapsed.as_millis()).expect("a clock of this age"))
+}
+
+fn path(text: &str) -> TreePath {
+    TreePath::try_from(text).expect("a clean path")
+}
+
+/// Returns every entry below a directory with its kind and content.
+fn contents(directory: &Path) -> Vec<(PathBuf, String)> {
+    let mut found = Vec::new();
+    let mut waiting = vec![directory.to_owned()];
+    while let Some(next) = waiting.pop() {
+        for entry in fs::read_dir(&next).expect("a directory") {
+            let path = entry.expect("an entry").path();
+            let metadata = path.symlink_metadata().expect("an entry");
+            let below = path.strip_prefix(directory).expect("below").to_owned();
+            if metadata.is_dir() {
+                waiting.push(path);
+                found.push((below, "directory".to_owned()));
+            } else if metadata.is_symlink() {
+                found.push((below, format!("-> {}", fs::read_link(&path).expect("a link").display())));
+            } else {
+                let text = fs::read_to_string(&path).expect("a file");
+                found.push((below, format!("{:o} {text}", metadata.mode() & 0o100)));
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+#[test]
+fn a_copy_holds_what_belongs_to_the_tree_and_nothing_else() {
+    let scene = Scene::new(&[("src/a.py", "a"), (".gitignore", "*.log\n"), ("x.log", "ignored"), ("run.sh", "#!/bin/sh\n")]);
+    fs::set_permissions(scene.path("run.sh"), Permissions::from_mode(0o755)).expect("a mode");
+    fs::set_permissions(scene.path("src/a.py"), Permissions::from_mode(0o600)).expect("a mode");
+    symlink("src/a.py", scene.path("link")).expect("a link");
+    fs::create_dir(scene.path("empty")).expect("a directory");
+    let outcome = scene.open().bring_up_to(&scene.look(), now()).expect("a copy");
+    assert_eq!(outcome, CopyOutcome::Current);
+    let names: Vec<_> = contents(&scene.base()).into_iter().map(|(path, text)| format!("{}: {text}", path.display())).collect();
+    let expected = [".gitignore: 0 *.log\n", "link: -> src/a.py", "run.sh: 100 #!/bin/sh\n", "src: directory", "src/a.py: 0 a"];
+    assert_eq!(names, expected);
+    assert_eq!(scene.base().join("src/a.py").metadata().expect("a file").mode() & 0o777, 0o600);
+}
+
+#[test]
+fn a_file_that_was_saved_after_the_look_is_named_and_taken_with_the_next_look() {
+    let scene = Scene::new(&[("a.py", "one"), ("b.py", "one")]);
+    let mut copy = scene.open();
+    let first = scene.look();
+    scene.write("a.py", "two");
+    let moved = copy.bring_up_to(&first, now()).expect("a copy");
+    assert_eq!(moved, CopyOutcome::Moved([path("a.py")].into()));
+    assert_eq!(copy.bring_up_to(&scene.look(), now()).expect("a copy"), CopyOutcome::Current);
+    assert_eq!((scene.copied("a.py"), scene.copied("b.py")), ("two".to_owned(), "one".to_owned()));
+}
+
+#[test]
+fn bytes_that_came_back_are_copied_all_the_same() {
+    let scene = Scene::new(&[("a.py", "one")]);
+    let mut copy = scene.open();
+    copy.bring_up_to(&scene.look(), now()).expect("a copy");
+    scene.write("a.py", "two");
+    let second = scene.look();
+    scene.write("a.py", "one");
+    // The copy could not follow to `two`; now the project is as it was, and the copy must be right again.
+    assert_eq!(copy.bring_up_to(&second, now()).expect("a copy"), CopyOutcome::Moved([path("a.py")].into()));
+    assert_eq!(copy.bring_up_to(&scene.look(), now()).expect("a copy"), CopyOutcome::Current);
+    assert_eq!(scene.copied("a.py"), "one");
+}
+
+#[test]
+fn a_changed_file_is_younger_than_everything_an_earlier_run_has_written() {
+    let scene = Scene::new(&[("a.py", "one"), ("b.py", "one")]);
+    let past = SystemTime::now() - Duration::from_hours(1);
+    let set = |name: &str, time| fs::File::open(scene.path(name)).and_then(|file| file.set_modified(time)).expect("a time");
+    set("b.py", past);
+    let mut copy = scene.open();
+    copy.bring_up_to(&scene.look(), now()).expect("a copy");
+    let modified = |name: &str| scene.base().join(name).metadata().expect("a file").modified().expect("a time");
+    assert_eq!(modified("b.py"), past, "a first copy keeps the times");
+    scene.write("a.py", "two");
+    set("a.py", past);
+    let run_ended = now();
+    copy.bring_up_to(&scene.look(), run_ended).expect("a copy");
+    let stamp = modified("a.py").duration_since(UNIX_EPOCH).expect("after 1970").as_millis();
+    assert_eq!(stamp, run_ended.as_millis().unsigned_abs().into());
+    // Equal bytes are no change, whatever the stamp says.
+    scene.write("b.py", "one");
+    copy.bring_up_to(&scene.look(), now()).expect("a copy");
+    assert_eq!(modified("b.py"), past);
+}
+
+#[test]
+fn a_new_boot_makes_the_copy_anew() {
+    let scene = Scene::new(&[("a.py", "one")]);
+    scene.open().bring_up_to(&scene.look(), now()).expect("a copy");
+    fs::write(scene.base().join("a.py"), "lost by the disk").expect("a file");
+    fs::write(scene.base().join("junk"), "").expect("a file");
+    let mut copy = ProjectCopy::open(scene.kept.path(), scene.root.path(), "another boot").expect("a copy");
+    assert_eq!(copy.bring_up_to(&scene.look(), now()).expect("a copy"), CopyOutcome::Current);
+    assert_eq!(contents(&scene.base()), [(PathBuf::from("a.py"), "0 one".to_owned())]);
+}
+
+#[test]
+fn what_an_earlier_process_began_is_put_right() {
+    let scene = Scene::new(&[("a.py", "one"), ("d/b.py", "one")]);
+    scene.open().bring_up_to(&scene.look(), now()).expect("a copy");
+    scene.write("a.py", "two");
+    fs::remove_dir_all(scene.path("d")).expect("removed");
+    scene.write("new/c.py", "one");
+    // A process noted what it was about to do, did a part of it, and ended.
+    fs::write(scene.kept.path().join("journal"), b"a.py\0d\0new\0new/c.py\0new/cut-sh").expect("a journal");
+    fs::create_dir(scene.base().join("new")).expect("a directory");
+    fs::write(scene.base().join("new/c.py"), "half").expect("a file");
+    fs::write(scene.kept.path().join("incoming/7"), "half").expect("a file");
+    let mut copy = scene.open();
+    assert_eq!(copy.bring_up_to(&scene.look(), now()).expect("a copy"), CopyOutcome::Current);
+    assert_eq!(contents(&scene.base()), contents(scene.root.path()));
+    assert_eq!(fs::read_dir(scene.kept.path().join("incoming")).expect("a directory").count(), 0);
+}
+
+#[test]
+fn a_damaged_index_makes_the_copy_anew() {
+    let scene = Scene::new(&[("a.py", "one")]);
+    scene.open().bring_up_to(&scene.look(), now()).expect("a copy");
+    fs::write(scene.kept.path().join("index"), "damaged").expect("a file");
+    fs::write(scene.base().join("junk"), "").expect("a file");
+    assert_eq!(scene.open().bring_up_to(&scene.look(), now()).expect("a copy"), CopyOutcome::Current);
+    assert_eq!(contents(&scene.base()), contents(scene.root.path()));
+}
+
+#[test]
+fn a_link_on_the_way_is_never_followed() {
+    let outside = directory();
+    fs::write(outside.path().join("secret"), "outside").expect("a file");
+    let scene = Scene::new(&[("d/a.py", "one")]);
+    let mut copy = scene.open();
+    copy.bring_up_to(&scene.look(), now()).expect("a copy");
+    scene.write("d/secret", "outside");
+    let index = scene.look();
+    fs::remove_dir_all(scene.path("d")).expect("removed");
+    symlink(outside.path(), scene.path("d")).expect("a link");
+    let CopyOutcome::Moved(moved) = copy.bring_up_to(&index, now()).expect("a copy") else { panic!("it moved") };
+    assert!(moved.contains(&path("d/secret")), "{moved:?}");
+    copy.bring_up_to(&scene.look(), now()).expect("a copy");
+    assert_eq!(contents(&scene.base()), contents(scene.root.path()));
+}
+
+#[test]
+fn what_cannot_have_a_copy_says_why() {
+    let scene = Scene::new(&[("a.py", "four")]);
+    let large = InPlaceReason::TooLarge { bytes: ByteSize(4), bound: ByteSize(3) };
+    assert_eq!((obstacle(&scene.look(), ByteSize(4)), obstacle(&scene.look(), ByteSize(3))), (None, Some(large)));
+    nix::unistd::mkfifo(&scene.path("pipe"), nix::sys::stat::Mode::S_IRWXU).expect("a pipe");
+    assert_eq!(obstacle(&scene.look(), ByteSize(4)), Some(InPlaceReason::Special(path("pipe"))));
+}
+
+#[test]
+fn a_discarded_copy_leaves_nothing_and_is_made_anew() {
+    let scene = Scene::new(&[("d/a.py", "one")]);
+    let mut copy = scene.open();
+    copy.bring_up_to(&scene.look(), now()).expect("a copy");
+    copy.discard().expect("removed");
+    assert_eq!(contents(&scene.base()), []);
+    assert_eq!(copy.bring_up_to(&scene.look(), now()).expect("a copy"), CopyOutcome::Current);
+    assert_eq!(contents(&scene.base()), contents(scene.root.path()));
+}
+
+/// What is ignored and may be read by checks is a tree of its own, with a copy of its own.
+#[test]
+fn ignored_inputs_are_a_tree_of_their_own() {
+    let scene = Scene::new(&[
+        (".gitignore", ".env\n*.so\n/data/\n/dist/\n*.egg-info/\n"),
+        (".env", "SECRET=1"),
+        ("src/.gitignore", "_version.py\n"),
+        ("src/_version.py", "1"),
+        ("src/a.py", "a"),
+        ("src/fast.so", "so"),
+        ("src/__pycache__/a.pyc", "planted"),
+        ("data/deep/x.csv", "1,2"),
+        ("data/node_modules/y.js", "1"),
+        ("data/app.log", "line"),
+        ("dist/out.js", "built"),
+        (".venv/bin/python", "python"),
+        ("pkg.egg-info/PKG-INFO", "Name: x"),
+        (".git/config", "[core]"),
+    ]);
+    let inputs =
+        Matcher::new(&MatcherSettings { selects: Selects::IgnoredInputs, ..MatcherSettings::default() }).expect("no patterns");
+    let index = TreeIndex::scan(scene.root.path(), &inputs, now()).expect("a readable project");
+    let copy = scene.open().bring_up_to(&index, now()).expect("a copy");
+    assert_eq!(copy, CopyOutcome::Current);
+    let files = contents(&scene.base()).into_iter().filter(|(_, text)| text != "directory");
+    let names: Vec<String> = files.map(|(path, _)| path.display().to_string()).collect();
+    assert_eq!(names, [".env", "data/deep/x.csv", "pkg.egg-info/PKG-INFO", "src/_version.py", "src/fast.so"]);
+    // Named paths are looked at like everything is.
+    scene.write(".env", "SECRET=2");
+    scene.write("src/b.py", "b");
+    scene.write("data/new.csv", "3");
+    let hints = [".env", "src/b.py", "data/new.csv"].map(path).into();
+    let applied = index.apply(&hints, &inputs, now()).expect("a readable project");
+    assert_eq!(applied.digest(), TreeIndex::scan(scene.root.path(), &inputs, now()).expect("a readable project").digest());
+    assert_ne!(applied.digest(), index.digest());
+}
+
+/// One thing that is done to a project, or to the process that copies it.
+#[derive(Debug, Clone)]
+enum Step {
+    Write(String, String),
+    Remove(String),
+    Rename(String, String),
+    Link(String, String),
+    Execute(String),
+    /// The copy follows a look from before the last step.
+    FollowAnOldLook,
+    Follow,
+    /// Another process goes on.
+    Reopen,
+}
+
+fn name() -> impl Strategy<Value = String> {
+    let part = prop::sample::select(vec!["a", "b", "c"]);
+    prop::collection::vec(part, 1..4).prop_map(|parts| parts.join("/"))
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let text = prop::sample::select(vec!["", "one", "two"]).prop_map(str::to_owned);
+    prop_oneof![
+        4 => (name(), text).prop_map(|(name, text)| Step::Write(name, text)),
+        2 => name().prop_map(Step::Remove),
+        2 => (name(), name()).prop_map(|(from, to)| Step::Rename(from, to)),
+        1 => (name(), name()).prop_map(|(at, to)| Step::Link(at, to)),
+        1 => name().prop_map(Step::Execute),
+        2 => proptest::strategy::Just(Step::FollowAnOldLook),
+        2 => proptest::strategy::Just(Step::Follow),
+        1 => proptest::strategy::Just(Step::Reopen),
+    ]
+}
+
+/// Does a step to the project; one that cannot be done changes nothing.
+fn act(scene: &Scene, step: &Step) {
+    let _cannot_be_done = match step {
+        Step::Write(name, text) => {
+            let path = scene.path(name);
+            let is_link = path.symlink_metadata().is_ok_and(|metadata| metadata.is_symlink());
+            let goes_below = path.parent().is_some_and(|parent| parent.canonicalize().is_ok_and(|real| real == parent));
+            if is_link {
+                Ok(())
+            } else if goes_below || fs::create_dir_all(path.parent().expect("a parent")).is_ok() {
+                fs::write(path, text)
+            } else {
+                Ok(())
+            }
+        }
+        Step::Remove(name) => fs::remove_file(scene.path(name)).or_else(|_| fs::remove_dir_all(scene.path(name))),
+        Step::Rename(from, to) => {
+            nix::fcntl::renameat(nix::fcntl::AT_FDCWD, &scene.path(from), nix::fcntl::AT_FDCWD, &scene.path(to))
+                .map_err(Into::into)
+        }
+        Step::Link(at, to) => symlink(to, scene.path(at)),
+        Step::Execute(name) => fs::set_permissions(scene.path(name), Permissions::from_mode(0o755)),
+        Step::FollowAnOldLook | Step::Follow | Step::Reopen => Ok(()),
+    };
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
+
+    #[test]
+    fn whatever_happens_a_current_copy_has_the_digest_of_the_index(steps in prop::collection::vec(step(), 1..40)) {
+        let scene = Scene::new(&[("a/b", "one")]);
+        let mut copy = scene.open();
+        let mut old = scene.look();
+        for step in &steps {
+            act(&scene, step);
+            match step {
+                Step::FollowAnOldLook => {
+                    if copy.bring_up_to(&old, now()).expect("a copy") == CopyOutcome::Current {
+                        prop_assert_eq!(digest_of(&scene.base()), old.digest());
+                    }
+                }
+                Step::Follow => {
+                    prop_assert_eq!(copy.bring_up_to(&scene.look(), now()).expect("a copy"), CopyOutcome::Current);
+                    prop_assert_eq!(digest_of(&scene.base()), scene.look().digest());
+                }
+                Step::Reopen => copy = scene.open(),
+                Step::Write(..) | Step::Remove(_) | Step::Rename(..) | Step::Link(..) | Step::Execute(_) => old = scene.look(),
+            }
+        }
+        prop_assert_eq!(copy.bring_up_to(&scene.look(), now()).expect("a copy"), CopyOutcome::Current);
+        prop_assert_eq!(digest_of(&scene.base()), scene.look().digest());
+    }
+}
+
+fn digest_of(directory: &Path) -> crate::model::TreeDigest {
+    TreeIndex::scan(directory, &matcher(), now()).expect("a readable directory").digest()
+}

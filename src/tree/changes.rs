@@ -1,0 +1,74 @@
+//! Names what must be done to a copy of a tree so that it holds the content of another index. Stamps do not count.
+
+use std::cmp::Ordering;
+use std::sync::Arc;
+
+use crate::model::{Digest, EntryKind, TreePath};
+use crate::tree::index::TreeIndex;
+use crate::tree::node::{Directory, Node};
+
+/// One step from the content of one index to that of another.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ContentChange {
+    /// The entry at this path goes, with everything below it.
+    Removed(TreePath),
+    /// The entry at this path is new, or has other content. Its directory comes before it. A directory is named only where there was
+    /// none, and is empty at first.
+    Put(TreePath, EntryKind, Option<Digest>),
+}
+
+/// Returns every difference in content, kind or existence, in the order in which a copy must follow it. Without `before`, everything
+/// in `after` is new.
+pub fn content_changes(before: Option<&TreeIndex>, after: &TreeIndex) -> Vec<ContentChange> {
+    let mut changes = Vec::new();
+    compare_directories(before.map(|before| &before.top), &after.top, &TreePath::root(), &mut changes);
+    changes
+}
+
+fn compare_directories(
+    before: Option<&Arc<Directory>>,
+    after: &Arc<Directory>,
+    path: &TreePath,
+    changes: &mut Vec<ContentChange>,
+) {
+    // Equal digests are equal contents, whatever the stamps say.
+    if before.is_some_and(|before| Arc::ptr_eq(before, after) || (before.digest.is_some() && before.digest == after.digest)) {
+        return;
+    }
+    let known = before.map_or(&[][..], |before| &before.nodes);
+    let (mut old, mut new) = (known.iter().peekable(), after.nodes.iter().peekable());
+    loop {
+        let order = match (old.peek(), new.peek()) {
+            (None, None) => return,
+            (Some(_), None) => Ordering::Less,
+            (None, Some(_)) => Ordering::Greater,
+            (Some(old), Some(new)) => old.name.cmp(&new.name),
+        };
+        let gone = if order.is_le() { old.next() } else { None };
+        let come = if order.is_ge() { new.next() } else { None };
+        compare_nodes(gone, come, path, changes);
+    }
+}
+
+fn compare_nodes(before: Option<&Node>, after: Option<&Node>, parent: &TreePath, changes: &mut Vec<ContentChange>) {
+    // A directory in which nothing belongs to the tree is no entry of it.
+    let (old, new) = (before.and_then(Node::entry), after.and_then(Node::entry));
+    let Some(name) = after.or(before).map(|node| &node.name) else { return };
+    let is_directory = |entry: Option<(EntryKind, Option<Digest>)>| entry.is_some_and(|(kind, _)| kind == EntryKind::Directory);
+    let stays_directory = is_directory(old) && is_directory(new);
+    if old == new {
+        return;
+    }
+    let path = parent.join(name);
+    if old.is_some() && !stays_directory {
+        changes.push(ContentChange::Removed(path.clone()));
+    }
+    let Some((kind, digest)) = new else { return };
+    if !stays_directory {
+        changes.push(ContentChange::Put(path.clone(), kind, digest));
+    }
+    if let Some(below) = after.and_then(|node| node.content.directory()) {
+        let known = before.and_then(|node| node.content.directory()).filter(|_| stays_directory);
+        compare_directories(known, below, &path, changes);
+    }
+}
