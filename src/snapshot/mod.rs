@@ -25,7 +25,6 @@
 mod entries;
 mod error;
 mod journal;
-mod layers;
 mod obstacle;
 mod project_copy;
 #[cfg(test)]
@@ -33,6 +32,5 @@ mod project_copy;
 mod tests;
 
 pub use error::SnapshotError;
-pub use layers::{Layers, WrittenChange, WrittenEntry, written_entries};
 pub use obstacle::{InPlaceReason, obstacle};
 pub use project_copy::{CopyOutcome, ProjectCopy};

@@ -2,6 +2,7 @@
 //!
 //! Nothing here decides anything; each function is one system call with safe types.
 
+mod attributes;
 mod namespaces;
 mod privileges;
 
@@ -20,6 +21,9 @@ use nix::unistd::{ForkResult, Pid, fork};
 use crate::model::Usage;
 use crate::process::protocol::{EndedChild, LeaderStatus};
 
+pub(super) use attributes::read_attribute;
+#[cfg(test)]
+pub(super) use attributes::set_attribute;
 pub(super) use namespaces::{
     MountAttribute, MountExtent, attach_mount, clone_mount, fork_into_namespaces, restrict_copy, restrict_mount,
 };

@@ -4,11 +4,12 @@
 //! whiteout), the attribute `user.overlay.opaque` on a directory hides everything below it. Source:
 //! Documentation/filesystems/overlayfs.rst, with the mount option `userxattr`.
 
-use std::ffi::CString;
+use std::ffi::{CStr, CString};
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd as _, OwnedFd};
-use std::path::PathBuf;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
 
 use nix::dir::Dir;
 use nix::errno::Errno;
@@ -17,9 +18,9 @@ use nix::libc;
 use nix::sys::stat::{FileStat, Mode, fstatat};
 
 use crate::model::TreePath;
-use crate::tree::open_root;
+use crate::process::system_calls::read_attribute;
 
-const OPAQUE: &str = "user.overlay.opaque";
+const OPAQUE: &CStr = c"user.overlay.opaque";
 
 /// Directories as overlayfs lays them over each other, the topmost first.
 #[derive(Debug, Clone, Default)]
@@ -94,7 +95,7 @@ pub enum WrittenChange {
 ///
 /// # Errors
 /// When the layer cannot be read.
-pub fn written_entries(layer: &std::path::Path, skipped: &[TreePath]) -> io::Result<Vec<WrittenEntry>> {
+pub fn written_entries(layer: &Path, skipped: &[TreePath]) -> io::Result<Vec<WrittenEntry>> {
     let mut written = Vec::new();
     let mut waiting = vec![(TreePath::root(), open_root(layer)?)];
     while let Some((parent, directory)) = waiting.pop() {
@@ -154,12 +155,12 @@ fn look(mut directory: OwnedFd, path: &TreePath) -> io::Result<AtLayer> {
 
 fn is_opaque(directory: &OwnedFd) -> io::Result<bool> {
     let mut value = [0; 8];
-    match rustix::fs::fgetxattr(directory, OPAQUE, &mut value[..]) {
-        Ok(length) => Ok(value[..length] == *b"y"),
-        // A file system without such attributes has no opaque directory.
-        Err(rustix::io::Errno::NODATA | rustix::io::Errno::NOTSUP) => Ok(false),
-        Err(error) => Err(error.into()),
-    }
+    let length = read_attribute(directory.as_fd(), OPAQUE, &mut value)?;
+    Ok(length.is_some_and(|length| value[..length] == *b"y"))
+}
+
+fn open_root(path: &Path) -> io::Result<OwnedFd> {
+    Ok(File::options().read(true).custom_flags(libc::O_DIRECTORY).open(path)?.into())
 }
 
 fn open_directory(parent: &OwnedFd, name: &CString) -> io::Result<OwnedFd> {
@@ -193,6 +194,7 @@ mod tests {
     use tempfile::TempDir;
 
     use super::*;
+    use crate::process::system_calls::set_attribute;
 
     /// Layers below one directory, which only holds what a test put there.
     struct Stack {
@@ -222,8 +224,8 @@ mod tests {
 
         fn make_opaque(&self, name: &str) {
             fs::create_dir_all(self.path(name)).expect("a directory");
-            let flags = rustix::fs::XattrFlags::empty();
-            rustix::fs::setxattr(self.path(name), OPAQUE, b"y", flags).expect("an attribute");
+            let directory = open_root(&self.path(name)).expect("a directory");
+            set_attribute(directory.as_fd(), OPAQUE, b"y").expect("an attribute");
         }
 
         /// Returns the content of the file that is seen at a path, with its layer; empty: none is seen.
