@@ -7,7 +7,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use crate::daemon::worker::{SendReport, WorkerReport};
 use crate::model::WatchHint;
 
-/// So many arrivals are taken from the channel at once. Signals and calls have their turn after them.
+/// So many arrivals are taken from the channel at once. A call has its turn after them.
 const MOST_AT_ONCE: usize = 4096;
 
 /// A project's place in a loop, from its opening to its leaving. A watch in the foreground has one, the service has many.
@@ -29,6 +29,8 @@ pub(super) struct Arrivals {
     channel: UnboundedReceiver<(ProjectSeat, ProjectArrival)>,
     /// What was taken from the channel, in the order in which it is given to the host.
     taken: VecDeque<(ProjectSeat, ProjectArrival)>,
+    /// The last of what was taken at once has been handed on, and nobody else has had a turn since.
+    owes_a_turn: bool,
 }
 
 /// Lets projects in.
@@ -45,7 +47,7 @@ pub(super) struct ArrivalSender {
 /// Opens the channel of a loop.
 pub(super) fn open_arrivals() -> (ArrivalDoor, Arrivals) {
     let (sender, channel) = unbounded_channel();
-    (ArrivalDoor(sender), Arrivals { channel, taken: VecDeque::new() })
+    (ArrivalDoor(sender), Arrivals { channel, taken: VecDeque::new(), owes_a_turn: false })
 }
 
 impl ArrivalDoor {
@@ -72,10 +74,16 @@ impl ArrivalSender {
 }
 
 impl Arrivals {
+    /// Returns whether somebody else has a turn before the next arrival. It is granted once.
+    pub(super) fn grant_turn(&mut self) -> bool {
+        std::mem::take(&mut self.owes_a_turn)
+    }
+
     /// Waits for the next one. Dropping the future loses nothing.
     pub(super) async fn next(&mut self) -> (ProjectSeat, ProjectArrival) {
         loop {
             if let Some(next) = self.taken.pop_front() {
+                self.owes_a_turn = self.taken.is_empty();
                 return next;
             }
             let Some(first) = self.channel.recv().await else { return std::future::pending().await };
@@ -85,19 +93,27 @@ impl Arrivals {
     }
 }
 
-/// Puts the hints of each project together, and all of them before reports: what was saved while the tree was looked at has to be known
-/// when the worker's word comes that the run has begun. Hints that come later wait until the reports have been handed on, so that a
-/// flood of hints cannot hold up the end of a run.
+/// Keeps the order in which things were sent, but puts a project's hints together up to its next report: a hint that was sent before the
+/// worker said that a run has begun may be about a file that the run has not seen, one that was sent after it is not.
 fn order_arrivals(arrivals: impl Iterator<Item = (ProjectSeat, ProjectArrival)>) -> VecDeque<(ProjectSeat, ProjectArrival)> {
-    let mut hints: BTreeMap<ProjectSeat, Vec<WatchHint>> = BTreeMap::new();
-    let mut reports = Vec::new();
+    let mut ordered: VecDeque<(ProjectSeat, ProjectArrival)> = VecDeque::new();
+    // Where the hints of each project are put that come before its next report.
+    let mut open: BTreeMap<ProjectSeat, usize> = BTreeMap::new();
     for (seat, arrival) in arrivals {
-        match arrival {
-            ProjectArrival::Hints(more) => hints.entry(seat).or_default().extend(more),
-            ProjectArrival::Report(_) => reports.push((seat, arrival)),
+        let known = open.get(&seat).and_then(|place| ordered.get_mut(*place));
+        match (arrival, known) {
+            (ProjectArrival::Hints(more), Some((_, ProjectArrival::Hints(hints)))) => hints.extend(more),
+            (hints @ ProjectArrival::Hints(_), _) => {
+                open.insert(seat, ordered.len());
+                ordered.push_back((seat, hints));
+            }
+            (report @ ProjectArrival::Report(_), _) => {
+                open.remove(&seat);
+                ordered.push_back((seat, report));
+            }
         }
     }
-    hints.into_iter().map(|(seat, hints)| (seat, ProjectArrival::Hints(hints))).chain(reports).collect()
+    ordered
 }
 
 #[cfg(test)]
@@ -117,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn hints_come_together_and_before_reports_and_nothing_is_lost() {
+    fn hints_come_together_up_to_the_next_report_and_nothing_is_lost() {
         let (door, mut arrivals) = open_arrivals();
         let (one, other) = (door.sender(ProjectSeat(1)), door.sender(ProjectSeat(2)));
         let (hint_of_one, hint_of_other, report_of_one) = (one.hints(), other.hints(), one.reports());
@@ -125,9 +141,10 @@ mod tests {
         assert!(report_of_one(WorkerReport::Progress(Progress::Note("a note".to_owned()))));
         hint_of_other(WatchHint::Synced(SyncId(2)));
         hint_of_one(WatchHint::Synced(SyncId(3)));
+        hint_of_other(WatchHint::Synced(SyncId(4)));
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-        let taken: Vec<_> = (0..3).map(|_| runtime.block_on(arrivals.next())).collect();
-        assert_eq!(shown(taken), [(1, vec![1, 3]), (2, vec![2]), (1, vec![])]);
+        let taken: Vec<_> = (0..4).map(|_| runtime.block_on(arrivals.next())).collect();
+        assert_eq!(shown(taken), [(1, vec![1]), (1, vec![]), (2, vec![2, 4]), (1, vec![3])]);
         drop(arrivals);
         assert!(!report_of_one(WorkerReport::Progress(Progress::Note("nobody listens".to_owned()))));
     }
@@ -142,6 +159,6 @@ mod tests {
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         let taken: Vec<_> = (0..3).map(|_| runtime.block_on(arrivals.next())).collect();
         let counts: Vec<usize> = shown(taken).into_iter().map(|(_, hints)| hints.len()).collect();
-        assert_eq!(counts, [MOST_AT_ONCE - 1, 0, 2]);
+        assert_eq!(counts, [0, MOST_AT_ONCE - 1, 2]);
     }
 }

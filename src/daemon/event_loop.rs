@@ -75,6 +75,12 @@ pub(super) async fn run_event_loop<Host: EventHost>(host: &mut Host, sources: &m
 
 impl<Call> EventSources<Call> {
     async fn next(&mut self, wake_at: Option<Moment>) -> LoopEvent<Call> {
+        // Else a flood of hints would keep calls waiting for as long as it goes on.
+        if self.arrivals.grant_turn()
+            && let Ok(call) = self.calls.try_recv()
+        {
+            return LoopEvent::Call(call);
+        }
         let pause = wake_at.map(|moment| Duration::from_millis(moment.0.saturating_sub(self.clock.now().0)));
         tokio::select! {
             biased;

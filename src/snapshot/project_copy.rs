@@ -1,6 +1,6 @@
 //! The copy of one project's tree, and how it follows the project.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io;
 use std::num::NonZeroUsize;
@@ -79,21 +79,20 @@ impl ProjectCopy {
         if is_new {
             self.begin_anew()?;
         }
-        let mut changes = content_changes(self.index.as_ref(), index);
-        changes.extend(self.doubtful_changes(index, &changes));
-        if changes.is_empty() {
+        let steps = self.steps_to(index);
+        if steps.is_empty() {
             // The stamps may differ: the next comparison is cheaper when the indexes share their directories.
             self.index = Some(index.clone());
             return Ok(CopyOutcome::Current);
         }
         let failed = |source| SnapshotError::Copy { path: self.directory.clone(), source };
         if !is_new {
-            self.journal.note(changes.iter().map(path_of)).map_err(failed)?;
+            self.journal.note(steps.paths()).map_err(failed)?;
         }
         let times = if is_new { CopiedTimes::AtMost(now) } else { CopiedTimes::Now(now) };
-        let outcome = self.follow(index.root(), &changes, times);
+        let outcome = self.follow(index.root(), &steps, times);
         // Until it is known to be right, nothing of what was to change is trusted.
-        self.doubtful.extend(changes.iter().map(path_of).cloned());
+        self.doubtful.extend(steps.paths().cloned());
         let moved = outcome?;
         self.doubtful.clone_from(&moved);
         self.index = Some(index.clone());
@@ -127,21 +126,24 @@ impl ProjectCopy {
         emptied.map_err(|source| SnapshotError::Copy { path: self.directory.clone(), source })
     }
 
-    /// Returns what must be done at the doubtful paths that `changes` does not name anyway.
-    fn doubtful_changes(&self, index: &TreeIndex, changes: &[ContentChange]) -> Vec<ContentChange> {
-        let named: BTreeSet<&TreePath> = changes.iter().map(path_of).collect();
-        let doubtful = self.doubtful.iter().filter(|path| !named.contains(path));
-        let mut more = Vec::new();
-        for path in doubtful {
-            more.push(ContentChange::Removed(path.clone()));
-            // What lies below a doubtful directory goes with it, and comes back with it.
-            more.extend(index.below(path).map(|entry| ContentChange::Put(entry.path, entry.kind, entry.digest)));
+    /// Returns what makes the copy hold what `index` says. At a doubtful path everything is removed and copied anew.
+    fn steps_to(&self, index: &TreeIndex) -> CopySteps {
+        let mut steps = CopySteps::default();
+        for change in content_changes(self.index.as_ref(), index) {
+            match change {
+                ContentChange::Removed(path) => steps.removed.insert(path),
+                ContentChange::Put(path, kind, digest) => steps.put.insert(path, (kind, digest)).is_none(),
+            };
         }
-        more
+        for path in &self.doubtful {
+            steps.removed.insert(path.clone());
+            steps.put.extend(index.below(path).map(|entry| (entry.path, (entry.kind, entry.digest))));
+        }
+        steps
     }
 
-    /// Carries changes out; returns the paths at which the project holds something else by now.
-    fn follow(&self, root: &Path, changes: &[ContentChange], times: CopiedTimes) -> Result<BTreeSet<TreePath>, SnapshotError> {
+    /// Carries steps out; returns the paths at which the project holds something else by now.
+    fn follow(&self, root: &Path, steps: &CopySteps, times: CopiedTimes) -> Result<BTreeSet<TreePath>, SnapshotError> {
         let base = self.base();
         let at = |path: &TreePath, source| SnapshotError::Copy { path: base.join(path.as_path()), source };
         if let Err(source) = fs::metadata(root) {
@@ -151,24 +153,40 @@ impl ProjectCopy {
         // A process that ended while it wrote has left what it wrote.
         let emptied = empty_directory(&incoming).and_then(|()| Copier::open(root, &base, &incoming, times));
         let copier = emptied.map_err(|source| at(&TreePath::root(), source))?;
+        for path in &steps.removed {
+            copier.remove(path).map_err(|source| at(path, source))?;
+        }
         let (mut moved, mut files) = (BTreeSet::new(), Vec::new());
-        for change in changes {
-            match change {
-                ContentChange::Removed(path) => copier.remove(path).map_err(|source| at(path, source))?,
-                // A file of a directory that could not be made cannot be put either, and is named with it.
-                ContentChange::Put(path, ..) if is_below_any(path, &moved) => {
-                    moved.insert(path.clone());
-                }
-                ContentChange::Put(path, EntryKind::Directory, digest) => {
-                    if copier.put(path, EntryKind::Directory, *digest).map_err(|source| at(path, source))? == Copied::Moved {
-                        moved.insert(path.clone());
-                    }
-                }
-                ContentChange::Put(path, kind, digest) => files.push((path, *kind, *digest)),
+        // In the order of the paths a directory comes before its contents.
+        for (path, (kind, digest)) in &steps.put {
+            if is_below_any(path, &moved) {
+                // Its directory could not be made, so it cannot be put either, and is named with it.
+                moved.insert(path.clone());
+            } else if *kind != EntryKind::Directory {
+                files.push((path, *kind, *digest));
+            } else if copier.put(path, *kind, *digest).map_err(|source| at(path, source))? == Copied::Moved {
+                moved.insert(path.clone());
             }
         }
         moved.extend(put_files(&copier, &files).map_err(|(path, source)| at(path, source))?);
         Ok(moved)
+    }
+}
+
+/// What is to be done to a copy: first everything is removed, then directories are made, then files are copied.
+#[derive(Debug, Default)]
+struct CopySteps {
+    removed: BTreeSet<TreePath>,
+    put: BTreeMap<TreePath, (EntryKind, Option<Digest>)>,
+}
+
+impl CopySteps {
+    fn is_empty(&self) -> bool {
+        self.removed.is_empty() && self.put.is_empty()
+    }
+
+    fn paths(&self) -> impl Iterator<Item = &TreePath> {
+        self.removed.iter().chain(self.put.keys())
     }
 }
 
@@ -204,12 +222,6 @@ fn put_files<'c>(copier: &Copier, files: &[File<'c>]) -> Result<Vec<TreePath>, (
         }
         Ok(moved)
     })
-}
-
-fn path_of(change: &ContentChange) -> &TreePath {
-    match change {
-        ContentChange::Removed(path) | ContentChange::Put(path, ..) => path,
-    }
 }
 
 fn is_below_any(path: &TreePath, directories: &BTreeSet<TreePath>) -> bool {

@@ -38,7 +38,7 @@ const fn missing(tools: For, words: &'static [&'static str], advice: &'static st
 const INSTALL_PACKAGE: &str = "install the project's packages, for example by `npm ci`";
 
 const ROWS: &[Row] = &[
-    missing(For::Python, &["'pytest' is a package and cannot be directly executed"], "rename the project's directory `pytest`"),
+    missing(For::Python, &["'%' is a package and cannot be directly executed"], "rename the project's directory `%`"),
     missing(For::Python, &[": No module named %"], "install % for the interpreter the check names"),
     missing(For::Python, &["Command not found: %"], "add % to the project's dependencies and install them"),
     missing(For::Python, &["Failed to spawn: `%`"], "add % to the project's dependencies and install them"),
