@@ -7,7 +7,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use crate::daemon::worker::{SendReport, WorkerReport};
 use crate::model::WatchHint;
 
-/// So many arrivals are taken from the channel at once. Signals and calls have their turn after them.
+/// The most arrivals that are taken from the channel at once. Signals and calls have their turn after them.
 const MOST_AT_ONCE: usize = 4096;
 
 /// A project's place in a loop, from its opening to its leaving. A watch in the foreground has one, the service has many.
