@@ -69,7 +69,7 @@ pub enum DoingV1 {
 }
 
 impl ProjectV1 {
-    /// Returns a project without its standing.
+    /// Returns a project as it is registered, without the state of its runs and verdicts.
     pub fn new(id: ProjectId, root: &Path, serving: Serving) -> Self {
         Self { id, root: root.display().to_string(), serving, standing: None }
     }

@@ -70,7 +70,7 @@ struct Checking<'a> {
 }
 
 impl Checking<'_> {
-    /// Checks a part that must be true or false.
+    /// Checks a part of the condition whose value must be true or false.
     fn truth(&mut self, part: &Expression) {
         let column = self.condition.column(part.at());
         if let Expression::Literal { value: ConditionValue::Boolean(_), .. } = part {

@@ -267,7 +267,7 @@ fn as_number(integer: u64) -> f64 {
     integer as f64
 }
 
-/// What the search looks for.
+/// Whether the search looks for values that make the formula true, or for values that do not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Wanted {
     True,

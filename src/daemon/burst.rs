@@ -6,14 +6,14 @@ use std::time::Duration;
 use crate::daemon::engine::Moment;
 use crate::model::{TreePath, WatchHint};
 
-/// Up to so many paths count as one save, which waits for nothing: a name and the name it had before.
+/// The most paths that count as one save: a file's name, and the name it had before. One save is acted on at once.
 const PATHS_OF_A_SAVE: usize = 2;
 
-/// How long half of a save waits for the other half: a new file may be an editor's temporary that is about to be renamed, a
-/// removed one may be the old content put aside. Editors take microseconds for that step.
+/// How long half of a save waits for the other half: a new file may be an editor's temporary one that is about to be renamed, and
+/// a removed one may be the old content that was moved aside. Editors take microseconds for that step.
 const BREATH: Duration = Duration::from_millis(2);
 
-/// A save whose look was called off so often is no lone save: whoever writes goes on writing.
+/// If a save's look was cancelled this often because more changes came, it no longer counts as one save: somebody keeps writing.
 const MOST_RECALLS: u32 = 3;
 
 /// Hints that belong together and have not led to a run yet.
@@ -23,11 +23,11 @@ pub(crate) struct Burst {
     last: Moment,
     paths: BTreeMap<TreePath, Way>,
     recalls: u32,
-    /// Whether the paths are not all there is.
+    /// Whether anything may have changed besides the paths.
     breadth: Breadth,
 }
 
-/// What became of a path since the burst began.
+/// What has happened to a path since the burst began.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Way {
     before: Before,
@@ -36,9 +36,9 @@ struct Way {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Before {
-    /// It may have been there.
+    /// The path may have existed when the burst began.
     There,
-    /// It was not.
+    /// The path did not exist when the burst began.
     Absent,
 }
 
@@ -52,9 +52,9 @@ enum Now {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Breadth {
-    /// The paths are all there is.
+    /// Only the paths have changed.
     Paths,
-    /// Something without a path is to be looked at.
+    /// Something has changed for which no path is known.
     Tree,
     /// Events may have been lost.
     Lost,
@@ -65,11 +65,11 @@ enum Breadth {
 enum Shape {
     /// A file is still open.
     Open,
-    /// One save, as whole as it will be.
+    /// One save that is complete.
     Save,
-    /// One save, of which more may come.
+    /// One save whose other half may still come.
     Half,
-    /// Many.
+    /// More than one save.
     Many,
 }
 
@@ -97,7 +97,7 @@ impl Burst {
         self.note(now, path, Before::There, Now::Whole);
     }
 
-    /// Notes a path that came to be and is open.
+    /// Notes a path that was created and is still open for writing.
     fn created(&mut self, now: Moment, path: TreePath) {
         self.note(now, path, Before::Absent, Now::Open);
     }
@@ -118,13 +118,13 @@ impl Burst {
         self.breadth = Breadth::Lost;
     }
 
-    /// Notes that something is to be looked at, without a path.
+    /// Notes a change for which no path is known.
     fn touch(&mut self, now: Moment) {
         self.last = now;
         self.breadth = self.breadth.max(Breadth::Tree);
     }
 
-    /// Takes over what came after the look at this burst had begun, which is called off.
+    /// Adds the changes that came after the look at this burst had begun. That look is cancelled.
     pub(crate) fn recalled_for(mut self, later: Self) -> Self {
         self.last = later.last;
         self.recalls += 1;
@@ -135,7 +135,8 @@ impl Burst {
         self
     }
 
-    /// Returns when it is over if nothing else comes: a lone save at once, many after `quiet`, at the bound at the latest.
+    /// Returns when the burst is over if nothing else comes: one save at once, several after `quiet`, but never later than the
+    /// bound.
     pub(crate) fn due(&self, quiet: Duration, longest: Duration) -> Moment {
         let bound = self.bound(longest);
         match self.shape() {
@@ -146,13 +147,13 @@ impl Burst {
         }
     }
 
-    /// Returns when it is over as a reason to stop a run: what is half-done when the run is stopped costs another run.
+    /// Returns when the burst may stop a run, if nothing else comes. Stopping for a half-finished save would cost another run.
     pub(crate) fn due_during_run(&self, quiet: Duration, longest: Duration) -> Moment {
         let bound = self.bound(longest);
         if self.shape() == Shape::Open { bound } else { self.last.plus(quiet).min(bound) }
     }
 
-    /// Returns the moment after which it is not waited for any longer.
+    /// Returns the latest moment at which the burst is over, whatever still comes.
     pub(crate) fn bound(&self, longest: Duration) -> Moment {
         self.first.plus(longest)
     }

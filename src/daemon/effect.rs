@@ -7,17 +7,19 @@ use crate::model::{CommandExit, GitOperation, PollReason, StopReason, TaskId, Tr
 use crate::project::Selection;
 use crate::tree::TreeHints;
 
-/// What is to be done.
+/// What the engine asks its host to do.
 #[must_use]
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Effect {
-    /// Look at the tree and start a run, and wake me no more unless I ask again; [`Event::Begun`](crate::daemon::Event::Begun) says when it has begun.
+    /// Look at the tree and start a run. This cancels an earlier [`Effect::WakeAt`]. The host reports the beginning of the run by
+    /// [`Event::Begun`](crate::daemon::Event::Begun).
     Start(Order),
     /// Stop the run under way. One that has not begun leaves no trace.
     Stop(StopReason),
-    /// Wake me with [`Event::Timer`](crate::daemon::Event::Timer) at this moment; replaces the former.
+    /// Send the engine [`Event::Timer`](crate::daemon::Event::Timer) at this moment. This replaces the moment of an earlier
+    /// effect of this kind.
     WakeAt(Moment),
-    /// Tell the person.
+    /// Show a notice to the person.
     Show(Notice),
     /// Clear the screen.
     ClearScreen,
@@ -28,15 +30,15 @@ pub enum Effect {
 /// A run to be started.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Order {
-    /// What for.
+    /// The task whose checks are run.
     pub task: TaskId,
-    /// Why.
+    /// Why the run is started.
     pub trigger: Trigger,
-    /// Which checks.
+    /// Which of the task's checks are run.
     pub selection: Selection,
-    /// If the tree still has this digest, there is nothing to do.
+    /// The run is not started if the tree still has this digest.
     pub unless_tree: Option<TreeDigest>,
-    /// Which paths may differ from what was last seen of the tree.
+    /// Which paths may have changed since the tree was last read.
     pub hints: TreeHints,
     /// Whether events may have been lost since the last run (`lostEvents` in the report).
     pub lost_events: bool,
@@ -47,26 +49,26 @@ pub struct Order {
 pub enum Notice {
     /// A save stopped the run; it starts again on the new tree.
     Restarting {
-        /// The first path.
+        /// The first of the saved paths.
         path: Option<TreePath>,
     },
-    /// The run under way is let finish although the tree has moved on.
+    /// The run under way is allowed to finish although the tree has changed.
     LettingFinish,
-    /// The tree moved during the run; it is repeated.
+    /// The tree changed during the run, so the run is repeated.
     Repeating {
-        /// What moved.
+        /// The paths that changed.
         paths: BTreeSet<TreePath>,
     },
-    /// The same paths moved again: nothing runs until a change from outside (S6).
+    /// The same paths changed again during the repetition: nothing runs until something other than a run changes the tree (S6).
     Unstable {
-        /// What moves.
+        /// The paths that change in every run.
         paths: BTreeSet<TreePath>,
     },
     /// Events may have been lost; the whole tree is compared.
     EventsLost(WatchProblem),
-    /// Git was waited for as long as the setting allows, and is still in the middle of this.
+    /// Git is still in the middle of this operation, although proctor has waited for it as long as the setting allows.
     GitGoesOn(GitOperation),
-    /// Part of the tree cannot be watched and is looked at every so often.
+    /// Part of the tree cannot be watched, so it is polled.
     Polling(PollReason),
     /// The root of the project is gone.
     RootVanished,
@@ -89,6 +91,6 @@ pub enum LastRunState {
     Verdict,
     /// The task waits for a person.
     Paused,
-    /// None.
+    /// No verdict.
     NoVerdict,
 }

@@ -176,7 +176,7 @@ impl Engine {
         HintEffect::Change
     }
 
-    /// Something came: a look that is under way for a burst is called off, since the burst goes on.
+    /// Handles a change. A look that is under way for a burst is cancelled, because the burst continues.
     fn on_change(&mut self, now: Moment) -> Vec<Effect> {
         let longest = self.settings.longest_burst;
         if let Stage::Looking(LookPurpose::Burst(burst) | LookPurpose::Sweep(burst)) = &mut self.stage
@@ -208,12 +208,12 @@ impl Engine {
         Some(self.start(task, LookPurpose::Sweep(Burst::begin(now)), TriggerKind::Save, BTreeSet::new(), selection, last_tree))
     }
 
-    /// The tree was looked at, and the run has begun.
+    /// Handles the beginning of a run: the look that comes before it is over.
     fn on_begun(&mut self, now: Moment) -> Vec<Effect> {
         match self.stage {
             Stage::Looking(_) => self.stage = Stage::Running(StopProgress::Going),
             Stage::Recalling => {
-                // The call came too late: the run is superseded like any other.
+                // The look was cancelled too late, and the run has begun. It is superseded like any other run.
                 self.of_current().restarts += 1;
                 self.stage = Stage::Running(StopProgress::Stopping);
             }
@@ -233,7 +233,7 @@ impl Engine {
         }
     }
 
-    /// Looks whether the burst is over, and says what follows or when to look again.
+    /// Checks whether the burst is over. Returns what follows, or when to check again.
     fn settle(&mut self, now: Moment) -> Vec<Effect> {
         let Some(burst) = &self.burst else { return Vec::new() };
         let (quiet, longest) = (self.settings.quiet, self.settings.longest_burst);

@@ -1,4 +1,4 @@
-//! What is done for somebody between runs: changes of a task's cycle, and what agents ask.
+//! Errands: what a person or an agent asks for that is done between runs, such as a change of a task's cycle.
 //!
 //! The worker carries it out, so that a project the service watches has one writer. Nothing is decided here: `run/` does.
 
@@ -13,9 +13,9 @@ use crate::project::{DescribedProject, PersonPresence, ProjectError, ProjectScop
 pub struct Errand {
     /// The task it is about.
     pub task: TaskId,
-    /// Who asks, for the ledger (S3).
+    /// Who asks; this is recorded in the ledger (S3).
     pub asker: Asker,
-    /// What.
+    /// What is to be done.
     pub what: ErrandKind,
 }
 
@@ -24,24 +24,24 @@ pub struct Errand {
 pub enum ErrandKind {
     /// Change the task's cycle.
     Cycle(CycleRequest),
-    /// Compute what the task amounts to.
+    /// Compute whether the task is complete, and what is still open.
     Completion,
-    /// Grant another run.
+    /// Grant a retest: one more run of the task, if its budget allows that.
     Retest,
-    /// Read the configuration again.
+    /// Read the configuration again and return its problems.
     Problems,
     /// Read the specification of the task again, or a proposed one.
     Review(Option<Proposal>),
 }
 
-/// What came of it.
+/// The result of an errand that was carried out.
 #[derive(Debug)]
 pub enum ErrandDone {
-    /// The task's state from here on.
+    /// The task's state after the change.
     Changed(Box<TddState>),
-    /// What the task amounts to.
+    /// Whether the task is complete, and what is still open.
     Computed(TaskCompletion),
-    /// The run may be made.
+    /// The run is granted.
     Granted(GrantedRetest),
     /// What is wrong with the configuration.
     Reread(Vec<String>),
@@ -49,19 +49,20 @@ pub enum ErrandDone {
     Reviewed(ReviewedSpecification),
 }
 
-/// Why it could not be done.
+/// Why an errand could not be carried out.
 #[derive(Debug)]
 pub enum ErrandTrouble {
     /// The configuration is wrong; one line for each problem.
     Configuration(Vec<String>),
     /// There is no such task: a line that says so, then what to do.
     NoSuchTask(Vec<String>),
-    /// It is refused, or proctor itself failed.
+    /// The errand was refused, or proctor itself failed.
     Run(ProjectError),
 }
 
 impl Errand {
-    /// Reads a specification, or what is proposed instead; that needs no plan, and a specification that is wrong has none.
+    /// Reviews the task's specification, or the one proposed in its place. This works without a plan, because a wrong
+    /// specification has no plan.
     ///
     /// # Errors
     /// As [`ErrandTrouble`] lists.
@@ -75,7 +76,7 @@ impl Errand {
         reviewed.map(ErrandDone::Reviewed).map_err(ErrandTrouble::Run)
     }
 
-    /// Does anything else, which needs the plan of its task.
+    /// Carries out any other errand. These need the plan of their task.
     ///
     /// # Errors
     /// As [`ErrandTrouble`] lists.
@@ -107,8 +108,9 @@ impl Errand {
     }
 }
 
-/// A process whose standard input is a terminal speaks for the person at it, as on the command line itself. A program of the same
-/// user can make itself a terminal: this keeps a person's decision from being taken by the way, it is no barrier (S8).
+/// Returns whether a person asks. As on the command line, a process whose standard input is a terminal is taken for a person.
+/// This prevents that a program makes a person's decision by accident. It does not stop one that means to: any program of the
+/// same user can create a terminal for itself (S8).
 fn attendance(asker: &Asker) -> PersonPresence {
     if asker.terminal.is_some() { PersonPresence::Person } else { PersonPresence::Nobody }
 }

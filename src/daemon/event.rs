@@ -6,32 +6,33 @@ use crate::daemon::engine::EngineSettings;
 use crate::model::{GitOperation, OnDisk, TaskId, TreeDigest, TreePath, WatchHint};
 use crate::project::Selection;
 
-/// Something that arrived.
+/// An event that the engine handles.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Event {
-    /// The watcher says: look again. All hints that waited, in their order: what belongs together comes together.
+    /// Hints of the watcher that something may have changed: all that were waiting, in their order, so that those of one save
+    /// come together.
     Hints(Vec<WatchHint>),
-    /// What git is in the middle of; said before hints and timers, when it has changed.
+    /// The operation that git is in the middle of. If it has changed, this event comes before hints and timers.
     Git(Option<GitOperation>),
-    /// The tree was looked at for the order under way, and its run has begun.
+    /// The run that was ordered has begun. The tree has been looked at before.
     Begun,
-    /// The timer that was asked for.
+    /// The moment of the last [`Effect::WakeAt`](crate::daemon::Effect::WakeAt) has come.
     Timer,
     /// A key on the terminal.
     Key(Key),
     /// Somebody asks for a run of a task.
     Requested(TaskId, Selection),
-    /// Somebody waits for a verdict of a task on the tree as it is, and there is none.
+    /// A client waits for a task's verdict on the present tree, and there is none yet.
     Awaited(TaskId),
     /// A signal of the operating system.
     Signal(OsSignal),
-    /// The configuration, which is read before every run, has other settings for scheduling now.
+    /// The settings of the scheduling have changed. The configuration is read before every run.
     Settings(EngineSettings),
     /// The run under way is over.
     Finished(RunFinish),
 }
 
-/// The keys that mean something.
+/// The keys that have an effect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Key {
     /// Enter: run again.
@@ -46,7 +47,7 @@ pub enum Key {
     Quit,
 }
 
-/// The signals that mean something.
+/// The signals that have an effect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum OsSignal {
     /// SIGINT.
@@ -69,23 +70,23 @@ pub enum RunFinish {
         /// Whether the task now waits for a person (R9).
         paused: bool,
     },
-    /// A verdict on checks that were asked for by name: it says nothing about the others.
+    /// A result for checks that were requested by name. It says nothing about the other checks.
     Partial {
         /// The names of those that did not succeed.
         failed: Vec<String>,
         /// Whether the task now waits for a person (R9).
         paused: bool,
     },
-    /// The tree moved while it ran (S6): no verdict.
+    /// The tree changed during the run, so there is no verdict (S6).
     Moved {
-        /// What moved.
+        /// The paths that changed.
         paths: BTreeSet<TreePath>,
         /// What is on disk now.
         on_disk: OnDisk,
     },
-    /// It was stopped by us.
+    /// proctor stopped the run.
     Stopped,
-    /// Nothing was run: the tree is the one of the last verdict.
+    /// Nothing was run: the tree has not changed since the last verdict.
     Unchanged,
     /// Nothing was run: what changed since the last verdict triggers no check.
     Untriggered,

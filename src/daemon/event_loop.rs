@@ -1,6 +1,6 @@
-//! The one loop around engines, for a watch in the foreground and for the service alike: wait for whatever arrives first, make one
-//! event of it, hand it to the host. Its `select!` only builds events (house style S1); what they mean is decided in `engine.rs`, and
-//! `project_scheduler.rs` carries that out.
+//! The event loop of a watch in the foreground and of the service: it waits for whatever arrives first, makes one event of it,
+//! and hands the event to the host. Its `select!` only builds events (house style S1); what they mean is decided in `engine.rs`,
+//! and `project_scheduler.rs` carries that out.
 
 use std::io;
 use std::ops::ControlFlow;
@@ -20,7 +20,7 @@ use crate::process::clock;
 pub(super) enum LoopEvent<Call> {
     /// A signal of the operating system.
     Signal(OsSignal),
-    /// The threads of a project tell something.
+    /// A thread of a project reports something.
     Project(ProjectSeat, ProjectArrival),
     /// A person or a program asks for something.
     Call(Call),
@@ -28,17 +28,17 @@ pub(super) enum LoopEvent<Call> {
     Woken,
 }
 
-/// What takes in the events of a loop.
+/// Receives the events of a loop and decides when the loop ends.
 pub(super) trait EventHost {
-    /// What people and programs ask of it.
+    /// The requests of people and programs.
     type Call;
-    /// What it ends with.
+    /// The value that the loop returns when the host ends it.
     type Outcome;
 
     /// Does what is due before the loop waits; returns when to wake it if nothing else happens.
     fn before_wait(&mut self, now: Moment) -> Option<Moment>;
 
-    /// Takes in what has happened; a break ends the loop.
+    /// Handles an event. A break ends the loop.
     fn handle(&mut self, now: Moment, event: LoopEvent<Self::Call>) -> ControlFlow<Self::Outcome>;
 }
 
@@ -46,18 +46,18 @@ pub(super) trait EventHost {
 pub(super) struct EventSources<Call> {
     pub(super) signals: Signals,
     pub(super) arrivals: Arrivals,
-    /// Closed means that nobody asks any more.
+    /// The requests of people and programs. The channel may be closed: then there are no more requests.
     pub(super) calls: Receiver<Call>,
     pub(super) clock: LoopClock,
 }
 
-/// Counts the milliseconds since a loop was prepared.
+/// The clock of a loop: it counts milliseconds from its own start.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct LoopClock {
     origin: clock::Monotonic,
 }
 
-/// Builds what a loop runs on: the current thread.
+/// Builds the async runtime of a loop. It uses only the current thread.
 pub(super) fn new_runtime() -> io::Result<Runtime> {
     Builder::new_current_thread().enable_io().enable_time().build()
 }
@@ -93,12 +93,12 @@ impl<Call> EventSources<Call> {
 }
 
 impl LoopClock {
-    /// Begins to count.
+    /// Starts the clock at 0.
     pub(super) fn start() -> Self {
         Self { origin: clock::monotonic() }
     }
 
-    /// Returns the moment it is now.
+    /// Returns the milliseconds since the clock was started.
     pub(super) fn now(self) -> Moment {
         Moment(u64::try_from(clock::monotonic().since(self.origin).as_millis()).unwrap_or(u64::MAX))
     }

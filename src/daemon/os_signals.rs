@@ -1,4 +1,4 @@
-//! The signals of the operating system as arrivals of a loop.
+//! The signals of the operating system, received as events of the loop.
 
 use std::io;
 
@@ -14,7 +14,7 @@ pub enum HangUp {
     Ends,
     /// There is no terminal, so somebody sent it: the configuration is read anew and everything runs once more.
     Reloads,
-    /// Whoever started the watch at a terminal wants it to outlive that one (`nohup`).
+    /// The watch was started so that it outlives its terminal (`nohup`).
     Ignored,
 }
 
@@ -26,7 +26,7 @@ pub(super) struct Signals {
 }
 
 impl Signals {
-    /// Takes the signals over. To be called once in a process.
+    /// Replaces the default effects of the signals. To be called once in a process.
     pub(super) fn take_over(hang_up: HangUp) -> io::Result<Self> {
         use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
         let terminating: &[i32] = if hang_up == HangUp::Ends { &[SIGTERM, SIGHUP] } else { &[SIGTERM] };
@@ -34,7 +34,7 @@ impl Signals {
         Ok(Self { interrupt: arrivals_of(&[SIGINT])?, terminate: arrivals_of(terminating)?, reload })
     }
 
-    /// Waits for the next one.
+    /// Waits for the next signal.
     pub(super) async fn next(&mut self) -> OsSignal {
         let mut one = [0_u8; 1];
         let mut other = [0_u8; 1];

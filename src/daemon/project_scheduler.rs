@@ -172,7 +172,8 @@ impl ProjectScheduler {
         }
     }
 
-    /// Watches by other rules. The old watcher goes when the new one is there, so that nothing is missed in between.
+    /// Replaces the watcher by one with other rules. The old one is dropped only when the new one works, so that no event is
+    /// missed.
     fn rearm(&mut self, now: Moment, matcher: Matcher, pace: &Pace) -> Vec<HostEffect> {
         match Watcher::start(&self.root, matcher, pace, self.arrivals.hints()) {
             Ok(watcher) => {

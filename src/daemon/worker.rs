@@ -20,41 +20,41 @@ use crate::project::{
 use crate::tree::TreeHints;
 use crate::watch::{Pace, Watcher};
 
-/// What the worker says of the run under way.
+/// What the worker's thread reports.
 #[derive(Debug)]
 pub enum WorkerReport {
     /// Something to show.
     Progress(Progress),
-    /// What belongs to the tree is decided by other settings from here on, or it is watched at another pace.
+    /// The settings have changed that decide what belongs to the tree, or the pace at which it is watched.
     Rules(Box<Matcher>, Pace),
-    /// Scheduling has other settings from here on.
+    /// The settings of the scheduling have changed.
     Settings(EngineSettings),
-    /// It is over; what came of it, to show.
+    /// The run is over; this is its result.
     Over(Box<FinishedRun>),
-    /// How the verdicts stand, as was asked for with this ticket.
+    /// The look with this ticket is over; this is how the verdicts stand.
     Looked(LookTicket, Box<Result<ProjectStatus, ProjectError>>),
-    /// What came of an errand.
+    /// The errand is over; this is its result.
     Errand(Box<Result<ErrandDone, ErrandTrouble>>),
-    /// The project is open: orders are carried out from here on.
+    /// The project is open. Orders are carried out from now on.
     Opened(Box<OpenedProject>),
     /// The project could not be opened; nothing else follows.
     Closed(OpenFailure),
 }
 
-/// Stands for one look that was asked for.
+/// The number of a requested look, by which its result is recognised.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LookTicket(pub u64);
 
-/// What whoever asked for a project to be opened needs of it.
+/// What the thread that requested the opening of a project gets back.
 #[derive(Debug)]
 pub struct OpenedProject {
     /// The project.
     pub scope: ProjectScope,
-    /// Sends its hints.
+    /// The watcher, which sends hints about the project's tree.
     pub watcher: Watcher,
-    /// When runs are begun.
+    /// The settings that decide when runs begin.
     pub engine: EngineSettings,
-    /// What decides what belongs to the tree for the watcher, and its pace.
+    /// The settings by which the watcher decides what belongs to the tree, and its pace.
     pub rules: (MatcherSettings, Pace),
     /// Lines for people about a registration that was made.
     pub notes: Vec<String>,
@@ -85,7 +85,7 @@ pub enum OpenFailureKind {
 /// Opens a project on its worker's thread.
 pub type Opener = Box<dyn FnOnce() -> Result<(Workspace, ReloadProject, OpenedProject), OpenFailure> + Send>;
 
-/// Takes a worker's reports; false when nobody listens any more.
+/// Receives a worker's reports. Returns false if the receiver is gone.
 pub type SendReport = Box<dyn Fn(WorkerReport) -> bool + Send>;
 
 /// A run that is over.
@@ -93,13 +93,13 @@ pub type SendReport = Box<dyn Fn(WorkerReport) -> bool + Send>;
 pub struct FinishedRun {
     /// How it ended, for the engine.
     pub finished: RunFinish,
-    /// What came of it, for the screen.
+    /// The run's result, for the screen.
     pub carried: Result<RunOutcome, RunFailure>,
     /// The task it belongs to.
     pub task: TaskId,
 }
 
-/// Why a run could not be carried out: not the code's fault.
+/// Why a run could not be carried out, for a reason that is not in the tested code.
 #[derive(Debug)]
 pub enum RunFailure {
     /// The configuration is wrong; one line for each problem.
@@ -111,24 +111,24 @@ pub enum RunFailure {
 /// What the project's files say before a run.
 #[derive(Debug)]
 pub struct ProjectDefinition {
-    /// What is to be run for the task `default`; lines for people where that has no plan.
+    /// The plan of the task `default`, or lines for people if it has none.
     pub default_plan: Result<Plan, Vec<String>>,
-    /// How.
+    /// The settings by which plans are carried out.
     pub settings: ProjectSettings,
-    /// What the plans of other tasks are made with.
+    /// The configuration, from which the plans of other tasks are made.
     pub configuration: Configuration,
-    /// When: the settings of `[watch]`.
+    /// The settings of `[watch]`, which decide when runs begin.
     pub engine: EngineSettings,
-    /// How often the watcher looks at what it is not told.
+    /// How often the watcher polls what it gets no events for.
     pub pace: Pace,
 }
 
 /// Why a task has no plan, in lines for people.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum MissingPlan {
-    /// What says it is wrong.
+    /// The task's specification or the configuration is wrong.
     Wrong(Vec<String>),
-    /// Nothing says it.
+    /// No specification defines the task.
     Unknown(Vec<String>),
 }
 
@@ -155,9 +155,10 @@ struct WorkerState {
     reload: ReloadProject,
     scope: ProjectScope,
     report: SendReport,
-    /// What decides for the watcher what belongs to the tree; none until the first run of one that was started with the same.
+    /// The settings by which the watcher decides what belongs to the tree, and its pace, as of the last run or look. `None`
+    /// before the first one: until then the watcher uses those it was started with.
     rules: Option<(MatcherSettings, Pace)>,
-    /// When runs were begun, by the configuration of the last one.
+    /// The settings of the scheduling, as of the last run.
     engine: Option<EngineSettings>,
 }
 
@@ -171,7 +172,7 @@ impl Worker {
         Self::spawn(move |inbox| bench.serve(inbox))
     }
 
-    /// Starts the thread of a project that is yet to be opened, by that thread itself: it may take a while.
+    /// Starts the thread of a project that is not open yet. The thread opens it, because that may take a while.
     ///
     /// # Errors
     /// When the system refuses the thread.
@@ -197,18 +198,19 @@ impl Worker {
         Ok(Self { tasks: Some(tasks), stop: None, thread: Some(thread) })
     }
 
-    /// Hands over an order. One at a time: the engine sees to that.
+    /// Passes an order to the thread. The engine ensures that there is only one at a time.
     pub fn order(&mut self, order: Order, control: Control, stop: ControlHandle) {
         self.stop = Some(stop);
         self.send(WorkerTask::Run(order, control));
     }
 
-    /// Asks how the verdicts stand, of `wanted` too, by a look at what the hints name of the tree; answered after what was asked for before.
+    /// Requests a look: how the verdicts stand, also those of the `wanted` tasks. Of the tree only what the hints name is read.
+    /// The look comes after all earlier requests.
     pub fn look(&self, ticket: LookTicket, wanted: Vec<TaskId>, hints: TreeHints) {
         self.send(WorkerTask::Look(ticket, wanted, hints));
     }
 
-    /// Sends it on an errand, done after what was asked for before.
+    /// Requests an errand. It is carried out after all earlier requests.
     pub fn send_on(&self, errand: Errand) {
         self.send(WorkerTask::Errand(errand));
     }
@@ -254,7 +256,7 @@ impl WorkerState {
             if !(self.report)(report) {
                 return;
             }
-            // Nobody waits for this: the verdict is out.
+            // The verdict has been reported already, so nobody waits while this is saved.
             self.workspace.save_trees();
             self.workspace.keep_to_limits();
         }
@@ -274,7 +276,7 @@ impl WorkerState {
         errand.perform(&mut self.workspace, &self.scope, reloaded)
     }
 
-    /// Takes the plan of a task; lines for people where it has none. Specifications are read for their own tasks alone.
+    /// Returns the plan of a task, or lines for people if it has none. A specification is read only for its own task.
     fn plan_of(
         &mut self,
         reloaded: &mut ProjectDefinition,
@@ -295,7 +297,7 @@ impl WorkerState {
 
     fn look(&mut self, wanted: &[TaskId], hints: &TreeHints) -> Result<ProjectStatus, ProjectError> {
         let reloaded = (self.reload)();
-        // What the watcher heard of is everything only by the rules it watches by.
+        // Hints name every change only if the watcher watches by the present rules. If it does not, everything is read.
         let by_its_rules =
             |reloaded: &ProjectDefinition| self.rules.as_ref().is_some_and(|(matcher, _)| *matcher == reloaded.settings.matcher);
         let hints = if reloaded.as_ref().is_ok_and(by_its_rules) { hints } else { &TreeHints::Everything };
@@ -356,7 +358,7 @@ impl WorkerState {
 }
 
 impl WorkerState {
-    /// Tells when the settings decide otherwise what belongs to the tree: whoever watches it has to know.
+    /// Reports new settings that decide what belongs to the tree, because the watcher has to use them too.
     fn tell_new_rules(&mut self, settings: &ProjectSettings, pace: Pace) {
         let now = (settings.matcher.clone(), pace.clone());
         let is_new = self.rules.as_ref().is_some_and(|before| *before != now);
@@ -367,7 +369,7 @@ impl WorkerState {
         }
     }
 
-    /// Tells which tasks are run on a save, and when, if that has changed.
+    /// Reports which tasks run on a save, and when, if that has changed.
     fn tell_tasks(&mut self, reloaded: &ProjectDefinition, hints: &TreeHints) {
         let found = watched_tasks(&mut self.workspace, &self.scope, reloaded, hints);
         // A tree that cannot be read fails the run itself, with its reason.
@@ -384,7 +386,7 @@ impl WorkerState {
     }
 }
 
-/// Returns the tasks that are run on a save. Specifications are looked for only where every task of theirs is.
+/// Returns the tasks that run on a save. Specifications are searched for only if the settings say that all of their tasks run.
 ///
 /// # Errors
 /// When the tree cannot be read.

@@ -100,7 +100,7 @@ pub(super) fn is_write_cut_short(torn: &[u8], end: &ChainEnd) -> bool {
     let head = format!("{{\"schema\":\"{LEDGER_SCHEMA}\",\"sequence\":{sequence},\"previous\":\"{previous}\",\"time\":");
     let has_its_head = torn.iter().zip(head.as_bytes()).all(|(found, due)| found == due || *found == 0);
     let goes_on = || match serde_json::from_slice::<LedgerLine>(torn) {
-        // The whole line except its newline.
+        // The line is complete and only its newline is missing.
         Ok(_) => !torn.contains(&b'\n'),
         Err(error) => error.is_eof(),
     };

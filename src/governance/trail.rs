@@ -47,7 +47,7 @@ pub struct TrailFile {
 pub struct TrailEntry {
     /// Its name, without a directory.
     pub name: String,
-    /// The digest of its content.
+    /// The digest of the file's content.
     pub sha256: Digest,
 }
 

@@ -37,9 +37,9 @@ pub enum RuleSource {
     EvidenceLink,
     /// The task list that proctor writes.
     TaskList,
-    /// `watch.ignore`.
+    /// The setting `watch.ignore`.
     Ignore,
-    /// `watch.include`.
+    /// The setting `watch.include`.
     Include,
     /// A rules file of the project.
     File {

@@ -6,16 +6,16 @@ use serde::{Deserialize, Serialize};
 
 use crate::model::{ActionId, ActionPhase};
 
-/// What can be said of an action before its parameters are understood.
+/// What is known of an action before its parameters are parsed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ActionOutline {
     pub phase: ActionPhase,
-    /// Its id, or the one that its place gives it.
+    /// The action's id; if it has none, the one that follows from its position.
     pub id: ActionId,
     pub action_type: ActionType,
-    /// What it says of itself; empty where it does not.
+    /// The action's description; empty if it has none.
     pub description: String,
-    /// The command, request or file it is about; empty where that is not there.
+    /// The command, request or file that the action is about; empty if the specification does not name one.
     pub subject: String,
 }
 

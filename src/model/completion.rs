@@ -1,20 +1,20 @@
-//! What a task amounts to, as agents are told.
+//! Whether a task is complete, as an agent is told that asks.
 
 use crate::model::{CommandExit, CompletionStatus, RunId, TaskId};
 
-/// What a task amounts to for the tree as it is now, before it is compared with what an agent claims.
+/// Whether a task is complete for the present tree. This is determined before it is compared with an agent's claim.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TaskCompletion {
     /// The task.
     pub task: TaskId,
-    /// COMPLETE only by the sealed report of a run that is a verdict for this tree and this plan.
+    /// COMPLETE only if the sealed report of a run says so and is a verdict for this tree and this plan.
     pub status: CompletionStatus,
-    /// Why.
+    /// The reasons for the status.
     pub reasons: Vec<String>,
-    /// What is open by that report: actions that did not succeed, and debt items.
+    /// What is still open according to that report: actions that did not succeed, and debt items.
     pub open: Vec<String>,
-    /// The run whose report says so; none where no run is a verdict for this tree.
+    /// The run whose report this is taken from; `None` if no run is a verdict for this tree.
     pub run_id: Option<RunId>,
-    /// The exit code of a command that answers with it.
+    /// The exit code of a command whose answer this is.
     pub exit: CommandExit,
 }

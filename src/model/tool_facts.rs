@@ -10,7 +10,7 @@ pub enum ToolClass {
     Test,
     /// It looks for errors in the code and is judged by a policy.
     Validation,
-    /// proctor knows neither of a test run nor of a validation in it.
+    /// As far as proctor knows, it neither runs tests nor validates code.
     Generic,
 }
 
@@ -25,25 +25,25 @@ pub enum PolicyCategory {
     Compilation,
 }
 
-/// What judges an action of a tool.
+/// By what a tool's action is judged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum JudgedBy {
     /// The tool's output or report, together with its exit code.
     Output,
-    /// Its exit code alone.
+    /// The tool's exit code alone.
     ExitCode,
     /// A grammar for free text: the answer of a reviewer (seed 003).
     Grammar,
 }
 
-/// The names of the files an action leaves, without its id.
+/// The names of an action's evidence files, without the action's id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EvidenceNames {
-    /// Of log, frames and action record, without their endings.
+    /// The name of the log, the frames file and the action record, without their endings.
     pub log: &'static str,
-    /// Of what the interpreter found.
+    /// The name of the file with the interpreter's findings.
     pub findings: Option<&'static str>,
-    /// Of the report the tool wrote.
+    /// The name of the copy of the tool's own report.
     pub tool_report: Option<&'static str>,
 }
 
@@ -56,7 +56,7 @@ pub enum PolicyOptions {
     None,
 }
 
-/// What a validation tool finds, and what its findings are called by.
+/// What a validation tool finds, and the words that describe its findings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FindingFacts {
     /// What it finds.
@@ -67,9 +67,9 @@ pub struct FindingFacts {
     pub blocks_compilation: bool,
     /// The option that lets the tool mend findings by itself.
     pub fix_option: Option<&'static str>,
-    /// What a failing exit code says of a run that found warnings only.
+    /// The meaning of a failing exit code after a run that found warnings only.
     pub warnings_exit: WarningsExit,
-    /// What its policy may say.
+    /// The options that its policy may have.
     pub options: PolicyOptions,
     /// Whether its rules have numbers beside their names.
     pub rules_have_numbers: bool,
@@ -78,13 +78,13 @@ pub struct FindingFacts {
 /// What a validation tool finds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FindingKind {
-    /// Faults of types.
+    /// Type errors.
     Types,
-    /// Rules of style and of good sense that the code breaks.
+    /// Broken rules, of style or against likely mistakes.
     Lint,
-    /// Files that are formatted otherwise.
+    /// Files whose formatting is not the tool's.
     Formatting,
-    /// What keeps code from being built.
+    /// Errors that keep code from being built.
     Compilation,
 }
 
@@ -97,12 +97,12 @@ pub enum WarningsExit {
     Tells,
 }
 
-/// The package a tool is installed as, by its name there.
+/// The package that a tool is installed as, with its name in that ecosystem.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum InstalledPackage {
-    /// A package of Python, which `python -m` runs.
+    /// A Python package, which is run by `python -m`.
     Python(&'static str),
-    /// A package of Node.
+    /// A Node.js package, which is installed in `node_modules`.
     Node(&'static str),
 }
 

@@ -23,7 +23,7 @@ const IDS: &[&str] = &["id", "taskId", "debtId", "task", "dependencies"];
 /// The beginning of the text that replaces a token. It ends with a bracket.
 const LABEL: &str = "[redacted: ";
 
-/// A row of the table with its compiled search.
+/// A shape of token, with its compiled search.
 struct Looked {
     shape: &'static SecretShape,
     whole: Regex,

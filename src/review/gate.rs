@@ -28,7 +28,7 @@ pub enum ReviewStep {
     Retry {
         /// Why the first output has no verdict.
         why: Malformation,
-        /// Takes the retry's output.
+        /// The gate that judges the retry's output.
         gate: ReviewGate,
     },
     /// The review is decided. The reviewer is not asked again.
@@ -71,7 +71,8 @@ pub enum OutputComparison {
 }
 
 impl ReviewGate {
-    /// Decides by an output, or asks for the retry. `digest` is the output's, to recognise a second output with the same bytes.
+    /// Decides the review by an output, or asks for the retry. `digest` is the digest of the output, by which a second output
+    /// with the same bytes is recognised.
     pub fn next_step(self, reading: ParsedReview, digest: Digest) -> ReviewStep {
         let attempt = match self {
             Self::First => DecidingAttempt::First,

@@ -12,7 +12,7 @@ pub enum SplitEmphasis {
     Refused,
 }
 
-/// The value of a line that rejects.
+/// The value of a verdict line that rejects the code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum RejectionValue {
     WithFixes,

@@ -75,7 +75,7 @@ pub enum Malformation {
     Quoted,
     /// There is more than one approval line outside of quotations.
     SeveralVerdicts,
-    /// Beside the approval line, the label stands in another place as well.
+    /// There is one approval line, but the label also stands somewhere else in the output.
     MentionedElsewhere,
 }
 

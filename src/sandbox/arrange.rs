@@ -67,7 +67,8 @@ pub(super) fn arrange(survey: &FoundPlaces) -> Vec<Place> {
     kept.into_iter().map(|candidate| candidate.place.clone()).collect()
 }
 
-/// Returns whether a place may have other access at all.
+/// Returns whether a place may have any access other than plain read-only. A place that is too wide may not, such as `/` as a
+/// cache.
 pub(super) fn is_allowed(candidate: &CandidatePlace, survey: &FoundPlaces) -> bool {
     let path = candidate.place.path.as_path();
     if path.starts_with(&survey.store) {
@@ -91,7 +92,8 @@ pub(super) fn is_allowed(candidate: &CandidatePlace, survey: &FoundPlaces) -> bo
     }
 }
 
-/// Returns whether a place needs other access than the place around it gives; `around` is none if only the read-only root contains it.
+/// Returns whether a place needs other access than the place around it gives. `around` is `None` if only the read-only root
+/// contains it.
 fn is_needed(candidate: &CandidatePlace, around: Option<&CandidatePlace>) -> bool {
     let Some(around) = around else {
         return match candidate.place.access {

@@ -8,7 +8,7 @@ use crate::shell::word::ScriptWord;
 pub struct Construct {
     /// Its name for people, such as "a pipe".
     pub what: &'static str,
-    /// Its text.
+    /// The part as it is written in the command.
     pub text: String,
     /// An alternative that needs no shell, if there is one.
     pub instead: Option<&'static str>,

@@ -155,7 +155,8 @@ impl<'t> ScriptMachine<'t> {
         finished.collect()
     }
 
-    /// Runs the body of a trap. If the body ends the shell, this hides the failure.
+    /// Runs the body of a trap. If the body ends the shell with status 0 after a failure, the failure is marked as hidden by the
+    /// trap.
     pub(super) fn trap(&mut self, number: usize, state: ShellState, trace: FailureTrace<'t>) -> ScriptEnds<'t> {
         let Some((body, expands)) = self.traps.get(&number).copied() else { return ended(state, NextStep::Next, trace) };
         let was_expanded = std::mem::replace(&mut self.is_expanded, expands);

@@ -36,7 +36,7 @@ pub enum IndexError {
         path: PathBuf,
         /// What was expected, for example "run id".
         kind: &'static str,
-        /// What was found.
+        /// The text that is stored instead.
         value: String,
     },
     /// A ledger line is missing between the last applied one and the given ones.

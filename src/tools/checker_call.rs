@@ -162,7 +162,8 @@ fn without_prefix(words: &[String]) -> &[String] {
     &words[start..]
 }
 
-/// Returns whether words only start the program after them, in the present directory.
+/// Returns whether these words do nothing but start the program that follows them, without changing the directory or selecting
+/// another version.
 fn launches(words: &[String]) -> bool {
     words.iter().enumerate().all(|(at, word)| {
         let name = name_of(word);

@@ -1,7 +1,7 @@
-//! Compilers and builds (E18): whether they ended well decides, and what they printed is shown.
+//! Compilers and builds (E18): the exit code decides, and the messages they printed are shown.
 //!
-//! A build runs many programs, so an error line that an exit code 0 follows was of no consequence: only warnings are taken from such
-//! a run. A failure that names no place is still a failure: its last line is its one finding.
+//! A build runs many programs, and one of them may print an error that does not make the build fail. So if the exit code is 0,
+//! only warnings are read from the output. If the build fails without naming a place, its last line is its only finding.
 
 use crate::model::{CategoryCode, Diagnostic, FindingLevel, Interpretation};
 use crate::tools::gathered::{Gathered, lines};
@@ -29,8 +29,8 @@ const REFUSALS: &[&str] = &[
 pub(super) const PROGRAMS: &[&str] =
     &["make", "gmake", "cargo", "go", "javac", "rustc", "gcc", "g++", "cc", "c++", "clang", "clang++"];
 
-/// Returns whether a command builds something: `cargo run` does something else, and judging that by findings would call it a success
-/// that it printed none.
+/// Returns whether a command only builds. `cargo run`, for example, does more: judged by its findings it would be a success
+/// whenever it prints none.
 pub(super) fn builds(program: &str, arguments: &[String]) -> bool {
     match program {
         "cargo" => matches!(subcommand(arguments), Some("build" | "b" | "check" | "c")),
@@ -40,7 +40,8 @@ pub(super) fn builds(program: &str, arguments: &[String]) -> bool {
     }
 }
 
-// What a goal does is not to be seen, so only goals that say so are taken for a build; no goal is the first of the file.
+// What a goal of make does cannot be seen, so only goals with these names are taken for a build. Without a goal, make builds the
+// first one of its file.
 fn is_build(arguments: &[String]) -> bool {
     const VALUED: &[&str] = &["-C", "--directory", "-f", "--file", "--makefile", "-I", "-j", "--jobs", "-l", "-o", "-W"];
     let mut words = arguments.iter().map(String::as_str);

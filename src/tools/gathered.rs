@@ -1,26 +1,26 @@
-//! Gathers a tool's diagnostics: all are counted, and as many are kept as somebody may read. The log has the rest.
+//! Gathers a tool's diagnostics. All are counted, but only as many are kept as a person may read; the log has the rest.
 
 use std::collections::{BTreeMap, HashSet};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use crate::model::{Diagnostic, FindingLevel, UnlistedFindings};
 
-/// So many of each level are kept, so that warnings never take the place of errors.
+/// The most diagnostics that are kept of each level. The limit is per level, so that warnings never take the place of errors.
 const LISTED: usize = 2000;
-/// No more text than this is kept, in bytes: it is copied into the report and the evidence.
+/// The most text that is kept, in bytes. It is bounded because it is copied into the report and the evidence.
 const LISTED_TEXT: usize = 1024 * 1024;
-/// What follows in a longer line is not read: it is no place, level or rule.
+/// The most bytes that are read of a line. A place, level or rule stands before this.
 const LONGEST_LINE: usize = 64 * 1024;
 
-/// How many findings a reason names.
+/// The most findings that a reason names.
 const NAMED: usize = 3;
 
 /// The diagnostics that were read so far.
 #[derive(Debug, Default)]
 pub(super) struct Gathered {
-    /// Those that are kept, in order.
+    /// The diagnostics that are kept, in order.
     pub(super) listed: Vec<Diagnostic>,
-    /// What is known of the others.
+    /// The counts of the others.
     pub(super) unlisted: UnlistedFindings,
     text: usize,
     listed_of: BTreeMap<FindingLevel, usize>,
@@ -29,7 +29,7 @@ pub(super) struct Gathered {
     last: Last,
 }
 
-/// What became of the last diagnostic.
+/// Whether the last diagnostic is kept.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 enum Last {
     #[default]
@@ -38,7 +38,7 @@ enum Last {
 }
 
 impl Gathered {
-    /// Adds one.
+    /// Adds a diagnostic: keeps it, or only counts it if a limit is reached.
     pub(super) fn push(&mut self, diagnostic: Diagnostic) {
         let file = diagnostic.file.as_deref().map(hash);
         let words = [&diagnostic.file, &diagnostic.source, &diagnostic.rule_id, &diagnostic.code];
@@ -57,7 +57,8 @@ impl Gathered {
         }
     }
 
-    /// Returns the last one that was added, for a line of so many bytes that goes on with it; none where it is not kept.
+    /// Returns the last diagnostic, so that a line of `bytes` bytes which continues it can be appended; `None` if it is not kept,
+    /// or the limit of text is reached.
     pub(super) fn go_on(&mut self, bytes: usize) -> Option<&mut Diagnostic> {
         self.text += bytes;
         match self.last {
@@ -71,12 +72,12 @@ impl Gathered {
         self.listed.is_empty() && self.unlisted.by_rule.is_empty()
     }
 
-    /// Returns how many there are of a level.
+    /// Returns how many diagnostics of a level there are, kept or not.
     pub(super) fn count(&self, level: FindingLevel) -> u64 {
         self.listed_of.get(&level).map_or(0, |count| *count as u64) + self.unlisted.count(level)
     }
 
-    /// Returns how many files they are in.
+    /// Returns how many files the diagnostics are in.
     pub(super) fn files(&self) -> u64 {
         self.listed_files.union(&self.other_files).count() as u64
     }
@@ -94,7 +95,7 @@ impl Gathered {
         if texts.is_empty() { String::new() } else { format!(": {}{more}", texts.join("; ")) }
     }
 
-    /// Ends the gathering.
+    /// Returns the diagnostics that are kept, and the counts of the others.
     pub(super) fn finish(mut self) -> (Vec<Diagnostic>, UnlistedFindings) {
         self.unlisted.files = self.other_files.difference(&self.listed_files).count() as u64;
         (self.listed, self.unlisted)
@@ -114,7 +115,8 @@ pub(super) fn lines(text: &str) -> impl Iterator<Item = &str> {
     text.lines().map(|line| &line[..line.floor_char_boundary(LONGEST_LINE)])
 }
 
-// Names of files may be as many and as long as the output: two that share a number are counted as one.
+// Only hashes of file names are remembered, because the names may take as much room as the whole output. Two names with the same
+// hash count as one file.
 fn hash(text: &str) -> u64 {
     let mut hasher = DefaultHasher::new();
     text.hash(&mut hasher);

@@ -57,7 +57,7 @@ pub(super) struct Exited<'a> {
     pub(super) place: Place<'a>,
 }
 
-/// Judges an action that is over. Total: every input has an interpretation, and none that was not proved is a success (E3).
+/// Judges an action that is over. Every input has an interpretation, and only what was proved is a success (E3).
 pub fn interpret(input: &Input<'_>) -> Interpretation {
     let mut interpretation = match input.end {
         ActionEnd::Exited { code } => of_exit(input, *code),

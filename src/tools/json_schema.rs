@@ -5,7 +5,7 @@ use serde_json::Value;
 
 /// A document of more bytes is not looked into: made into values it takes about ten times as much memory.
 const DOCUMENT_CAP: usize = 8 * 1024 * 1024;
-/// So many violations are named.
+/// The most violations that are named.
 const NAMED: usize = 5;
 /// A violation is said in so many characters: some quote the whole document.
 const WIDTH: usize = 240;

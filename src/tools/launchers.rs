@@ -279,7 +279,7 @@ fn wrapped(note: Option<String>) -> Located {
     of_no_tool(CommandForm::Wrapped, note)
 }
 
-/// A program of its own that is none of the tools.
+/// A program that is called directly and is none of the known tools.
 fn no_tool() -> Located {
     of_no_tool(CommandForm::Direct, None)
 }
@@ -294,7 +294,8 @@ fn row_of_call(program: &str, arguments: &[String]) -> Option<&'static ToolRow> 
     ROWS.iter().find(|row| row.programs.contains(&program) && (row.checks)(program, arguments))
 }
 
-/// Returns what has to stand before arguments that a script runner is to hand on to the script it runs; none for other commands.
+/// Returns the words that a script runner needs before arguments so that it passes them to its script: `--` for npm unless it is
+/// there already, nothing for the others. `None` if the command runs no script.
 pub(super) fn hand_on(argv: &[String]) -> Option<&'static [&'static str]> {
     let name = program_name(argv.first()?);
     let mut words = argv[1..].iter().map(String::as_str).filter(|word| !word.starts_with('-') || *word == "--");

@@ -10,23 +10,25 @@ use crate::tools::table::row_of;
 /// How the report of an action comes to be.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ReportRequest {
-    /// None is asked for: the tool's output is read.
+    /// No report is requested: the tool's output is read instead.
     None,
-    /// Asked for by an argument of ours; children of the tool do not inherit it.
+    /// proctor requests it by an argument that it adds to the command. Unlike a variable, the argument does not reach the tool's
+    /// child processes.
     Ours {
         /// Where the tool will write it.
         path: PathBuf,
-        /// `argument`, as evidence names it.
+        /// How the evidence names this way: `argument`.
         channel: &'static str,
     },
-    /// Asked for through the environment, which children inherit; evidence names it `inherited`.
+    /// proctor requests it by an environment variable, which child processes inherit. The evidence names this way `inherited`.
     Inherited {
         /// Where the tool will write it.
         path: PathBuf,
     },
-    /// The command names its own; it is moved aside before, read after, and evidence names it `own`.
+    /// The command itself names a report. An old one is moved aside before the run, and the new one is read after it. The
+    /// evidence names this way `own`.
     Own {
-        /// As the command names it, relative to the action's directory.
+        /// The path as the command has it, relative to the action's directory.
         path: PathBuf,
     },
 }
@@ -44,20 +46,20 @@ pub struct Preparation {
     pub coverage: Option<PathBuf>,
 }
 
-/// What a tool is asked for its report with.
+/// What is needed to add the request for a report to a command.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ReportTask<'a> {
     pub(super) action: &'a Action,
     /// Where the tool stands in the action's command.
     pub(super) located: &'a Located,
-    /// Where a report of ours is to be written.
+    /// The directory for a report that proctor requests.
     pub(super) output_directory: &'a Path,
     /// The project's link to its evidence.
     pub(super) link: Option<&'a Path>,
 }
 
-/// Prepares an action; a report of ours is to be written into `output_directory`, which must be fresh and absolute. `link` is the
-/// project's link to its evidence, absolute: no place to look for tests in.
+/// Prepares an action. A report that proctor requests goes into `output_directory`, which must be fresh and absolute. `link` is
+/// the absolute path of the project's link to its evidence, which tools must not search for tests.
 pub fn prepare(action: &Action, output_directory: &Path, link: Option<&Path>) -> Preparation {
     let mut preparation = Preparation {
         argv: action.command.argv.clone(),

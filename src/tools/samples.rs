@@ -35,7 +35,7 @@ pub(super) struct Returned {
 }
 
 impl Returned {
-    /// Returns that `command` exited with `code` and said nothing.
+    /// Returns the result of a `command` that exited with `code` and printed nothing.
     pub(super) fn exited(tool: Tool, command: &str, code: i32) -> Self {
         Self {
             action: action(tool, command),
@@ -49,25 +49,25 @@ impl Returned {
         }
     }
 
-    /// Returns that pytest exited with `code` and left `report`.
+    /// Returns the result of a pytest run that exited with `code` and wrote `report`.
     pub(super) fn pytest(code: i32, report: &str) -> Self {
         let report = ToolReport::Fresh(report.as_bytes().to_vec());
         Self { report, channel: Some("argument"), ..Self::exited(Tool::Pytest, "pytest", code) }
     }
 
-    /// Returns the same with these streams.
+    /// Returns the same result with these texts as its output.
     pub(super) fn saying(mut self, stdout: &str, stderr: &str) -> Self {
         self.stdout = stream(stdout);
         self.stderr = stream(stderr);
         self
     }
 
-    /// Interprets it.
+    /// Interprets the result.
     pub(super) fn interpret(&self) -> Interpretation {
         self.with_input(interpret)
     }
 
-    /// Hands it over as an interpreter gets it.
+    /// Passes the result to a function in the form that interpreters take.
     pub(super) fn with_input(&self, interpret: impl FnOnce(&Input<'_>) -> Interpretation) -> Interpretation {
         interpret(&Input {
             action: &self.action,

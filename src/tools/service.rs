@@ -1,5 +1,5 @@
-//! Judges a service: a prerequisite that goes on while the checks run. Not its exit code decides, but whether it was ready in time
-//! and went on until it was stopped.
+//! Judges a service: a prerequisite that continues while the checks run. Its exit code does not decide, but whether it was ready
+//! in time and continued until it was stopped.
 
 use crate::model::{
     ActionEnd, CategoryCode, CommandLine, EndedAction, Interpretation, PortHolder, Service, StopReason, StopStage, StreamExcerpt,
@@ -8,28 +8,28 @@ use crate::tools::ansi::plain_text;
 use crate::tools::interpret::{Input, interpret};
 use crate::tools::signals;
 
-/// Longer lines of a log are cut where they are quoted.
+/// The most characters that a reason quotes of a log line.
 const QUOTED: usize = 200;
 
 /// How far a service came.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ServiceLife {
-    /// It was ready, and went on until it was stopped or ended by itself.
+    /// It became ready. After that it was stopped, or ended by itself.
     Ready,
-    /// Its start-up time-out ran out; what the last look at it said.
+    /// It was not ready within its time limit. The text says what the last readiness check found.
     NotReady(String),
     /// It ended, or could not be started, before it was ready.
     EndedBefore,
-    /// It was stopped before it was ready, because the run was.
+    /// It was stopped before it was ready, because the run was stopped.
     Stopped(StopReason),
 }
 
 /// Everything that is known of a service that is over.
 #[derive(Debug, Clone, Copy)]
 pub struct ServiceInput<'a> {
-    /// What is known of it as of every action.
+    /// The facts that are known of any action, service or not.
     pub action: Input<'a>,
-    /// What makes it a service.
+    /// The settings that make the action a service.
     pub service: &'a Service,
     /// How far it came.
     pub life: &'a ServiceLife,
@@ -37,7 +37,7 @@ pub struct ServiceInput<'a> {
     pub held: Option<(u16, &'a [PortHolder])>,
 }
 
-/// Judges a service that is over. Total; what was not proved is no success (E3).
+/// Judges a service that is over. Every input has an interpretation, and only what was proved is a success (E3).
 pub fn interpret_service(input: &ServiceInput<'_>) -> Interpretation {
     match input.action.end {
         ActionEnd::Exited { code } => ended(input, &format!("exit status {code}")),
@@ -91,7 +91,7 @@ fn stopped(input: &ServiceInput<'_>, stage: StopStage) -> Interpretation {
     }
 }
 
-/// Returns why the command that looks at a service says that it is not ready; none: it is.
+/// Returns why a service is not ready according to the command that checks its readiness; `None` if it is ready.
 pub fn health_of_command(command: &CommandLine, ended: &EndedAction) -> Option<String> {
     let how = match &ended.end {
         ActionEnd::Exited { code: 0 } => return None,

@@ -25,7 +25,7 @@ pub(in crate::verdict) enum AgentWord {
 }
 
 impl AgentWord {
-    /// Returns the word in reports.
+    /// Returns the word as it is written in reports.
     pub(in crate::verdict) fn label(self) -> &'static str {
         match self {
             Self::Continue => "CONTINUE",

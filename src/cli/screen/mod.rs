@@ -252,7 +252,8 @@ pub(crate) fn approve_hint(task: &TaskId, way: ApprovalWay) -> String {
     }
 }
 
-/// Returns the same hint after a refusal by the service, which does not say whether a signature is needed.
+/// Returns the hint for a plan that is weaker than the approved one, if the service refused it. The service does not say whether
+/// a signature is needed, so the hint names both ways.
 pub(crate) fn approve_hint_of_service(task: &TaskId) -> String {
     let command = approve_command(task);
     format!(

@@ -1,4 +1,4 @@
-//! Lines for people about how verdicts stand. Pure.
+//! The lines that show a person whether a project's verdicts are still up to date. Pure: nothing is read or printed here.
 
 use crate::api::{DoingV1, ProjectStatusV1, ProjectV1, StateV1, TaskStatusV1, VerdictV1, WatchingV1};
 use crate::cli::style::{Style, Tone};

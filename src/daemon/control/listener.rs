@@ -1,4 +1,4 @@
-//! Connections: only of this user, and only so many at once.
+//! Accepts connections, only from this user and only up to [`MOST_CONNECTIONS`] at a time.
 
 use std::io;
 use std::pin::Pin;
@@ -14,9 +14,9 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::daemon::service::Peer;
 
-/// So many connections are open at once; further ones wait in the kernel's queue.
+/// The most connections that are open at the same time. Further ones wait in the kernel's queue.
 const MOST_CONNECTIONS: usize = 128;
-/// How long is waited after a connection could not be taken, as when there is no descriptor left.
+/// The pause after a connection could not be accepted, for example because no descriptor is left.
 const PAUSE: Duration = Duration::from_millis(200);
 
 /// Takes connections.

@@ -1,4 +1,5 @@
-//! The socket's file: private, replaced when it is stale, never taken from a service that lives; or handed in by systemd.
+//! The control socket. Its file is private. A stale one is replaced, but never that of a running service. systemd can also hand
+//! in a socket.
 
 use std::fs::{DirBuilder, File, OpenOptions, Permissions};
 use std::io;
@@ -12,7 +13,7 @@ use nix::fcntl::{Flock, FlockArg};
 use nix::libc;
 use nix::sys::socket::{getsockopt, sockopt};
 
-/// Beside the socket: whoever has it locked serves. The kernel gives it back when its holder ends, however that ends.
+/// The lock file beside the socket. The running service holds its lock; the kernel releases it when that process ends in any way.
 const LOCK_NAME: &str = "daemon.lock";
 
 /// The socket the service is asked on.
@@ -28,25 +29,25 @@ pub struct ControlSocket {
 /// Where the socket comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Origin {
-    /// We made it, and take it away.
+    /// proctor created it, and removes it at the end.
     Made,
-    /// systemd made it, and keeps it (socket activation).
+    /// systemd created it, and keeps it (socket activation).
     HandedIn,
 }
 
-/// Says why the socket could not be had.
+/// Why the socket could not be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum ControlSocketError {
-    /// The directory for it.
+    /// The socket's directory cannot be created.
     #[error("failed to make the directory `{}`", path.display())]
     Directory {
         /// The directory.
         path: PathBuf,
-        /// Why.
+        /// The system's error.
         #[source]
         source: io::Error,
     },
-    /// The directory is somebody else's.
+    /// What stands there is no directory, or is another user's.
     #[error("`{}` is not a directory of this user's own", path.display())]
     Foreign {
         /// The directory.
@@ -55,15 +56,15 @@ pub enum ControlSocketError {
     /// Another service listens.
     #[error("a service is running already{}", pid.map(|pid| format!(" (process {pid})")).unwrap_or_default())]
     Running {
-        /// Its process, where that can be told.
+        /// The process of the other service, if it can be found out.
         pid: Option<i32>,
     },
-    /// The socket itself.
+    /// The socket cannot be opened.
     #[error("failed to listen on `{}`", path.display())]
     Listen {
         /// The socket.
         path: PathBuf,
-        /// Why.
+        /// The system's error.
         #[source]
         source: io::Error,
     },
@@ -87,7 +88,7 @@ impl ControlSocket {
         Ok(Self { listener, path: path.to_owned(), origin, _lock: lock })
     }
 
-    /// Returns where it lies.
+    /// Returns the socket's path.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -101,7 +102,7 @@ impl ControlSocket {
 impl Drop for ControlSocket {
     fn drop(&mut self) {
         if self.origin == Origin::Made {
-            // One that stays is found to be stale by the next service.
+            // If the file cannot be removed, the next service finds that it is stale.
             let _stays = std::fs::remove_file(&self.path);
         }
     }
@@ -153,14 +154,14 @@ fn listener_pid(socket: &Path) -> Option<i32> {
     Some(credentials.pid())
 }
 
-/// Whoever holds the lock may take away what lies there: nobody who lives listens on it.
+/// Replaces the socket's file. This is safe while the lock is held, because then no running service listens on the old one.
 fn bind(path: &Path) -> io::Result<UnixListener> {
     match std::fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         Ok(()) | Err(_) => {}
     }
     let listener = UnixListener::bind(path)?;
-    // Until here the directory alone kept others out.
+    // Until this line only the directory's mode keeps other users out.
     std::fs::set_permissions(path, Permissions::from_mode(0o600))?;
     Ok(listener)
 }

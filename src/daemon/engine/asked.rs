@@ -32,7 +32,7 @@ impl Engine {
     pub(super) fn on_everything(&mut self) -> Vec<Effect> {
         match self.stage {
             Stage::Idle => {
-                // It covers whatever was to be run.
+                // A run of everything covers whatever was still to be run.
                 self.burst = None;
                 self.repetition = None;
                 self.everything(TriggerKind::Request)
@@ -50,12 +50,13 @@ impl Engine {
         match self.stage {
             Stage::Idle => {
                 if let Some(other) = self.repetition.take_if(|repetition| repetition.task != task) {
-                    // It comes after this one.
+                    // The repetition of the other task comes after the requested run.
                     let tasks = &self.settings.tasks;
                     self.round.get_or_insert_with(|| Round::of_one(tasks, &other.task)).has_not_had(&other.task);
                 }
                 if selection == Selection::All {
-                    // It covers whatever was to be run of the task; checks that are picked by name do not.
+                    // A run of all checks covers whatever was still to be run of this task. A run of checks picked by name does
+                    // not.
                     if self.settings.tasks == [task.clone()] {
                         self.burst = None;
                     }
@@ -76,7 +77,7 @@ impl Engine {
         }
     }
 
-    /// Every run reads the configuration before it begins, so a run of everything is all there is to it.
+    /// Reloads the configuration by running everything, because every run reads the configuration before it begins.
     pub(super) fn on_reload(&mut self) -> Vec<Effect> {
         match self.stage {
             Stage::Idle => self.on_everything(),
@@ -88,7 +89,7 @@ impl Engine {
         }
     }
 
-    /// Leaves when the run under way is over; asking again makes the worker kill at once.
+    /// Ends the program after stopping the run under way. If this is asked again, the worker kills the run at once.
     fn leave(&mut self, exit: CommandExit, reason: StopReason) -> Vec<Effect> {
         match self.stage {
             Stage::Idle => vec![Effect::Quit(exit)],

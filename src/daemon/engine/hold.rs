@@ -1,14 +1,15 @@
-//! Waiting out what git is in the middle of: saves it makes are of trees nobody means. Pure; its state comes as an event.
+//! Waiting until git has finished an operation, because the trees in between are not meant to be tested. Pure: git's state
+//! arrives as an event.
 
 use std::time::Duration;
 
 use crate::daemon::engine::Moment;
 use crate::model::GitOperation;
 
-/// How often its state is looked at while it is waited for.
+/// The interval at which git's state is checked while the engine waits for it.
 const LOOK: Duration = Duration::from_millis(25);
 
-/// What git is in the middle of.
+/// The operation that git is in the middle of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct GitHold {
     operation: GitOperation,
@@ -19,18 +20,19 @@ pub(super) struct GitHold {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Patience {
     Waiting,
-    /// It was waited for as long as the setting says: a conflict may stay for hours, and is worked on by saving.
+    /// The engine has waited as long as the setting allows, and waits no longer: a conflict may stay for hours, and is resolved
+    /// by saves that must be tested.
     Over,
 }
 
 /// What to do with a burst that has settled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum HoldDecision {
-    /// Nothing is in its way.
+    /// Git is not in its way: go on with it.
     No,
-    /// Look again then.
+    /// Wait, and check again at this moment.
     Until(Moment),
-    /// It was waited for long enough, which is said once.
+    /// The waiting time is used up: go on with it, and tell the person so. This is returned once for each operation.
     NoLonger(GitOperation),
 }
 

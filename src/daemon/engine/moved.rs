@@ -1,5 +1,5 @@
-//! Runs whose tree moved: when their repetition begins, and which hints are only their echo. The rule itself is
-//! [`Repetitions`](crate::model::Repetitions). Pure.
+//! Runs during which the tree changed ("moved"): when their repetition begins, and which hints are only late reports of the run's
+//! own changes. Whether a run is repeated is decided by [`Repetitions`](crate::model::Repetitions). Pure.
 
 use std::collections::BTreeSet;
 
@@ -9,25 +9,27 @@ use crate::daemon::engine::{Engine, Moment};
 use crate::model::{AfterMovedRun, OnDisk, TaskId, TreePath, TriggerKind, WatchHint};
 use crate::project::Selection;
 
-/// A repetition that waits for quiet. A hint in between comes from outside and cancels it: nothing of ours is running.
+/// A repetition that waits for its time. No check is running meanwhile, so a hint comes from outside and cancels the repetition,
+/// unless it is a late report.
 #[derive(Debug)]
 pub(super) struct WaitingRepetition {
     pub(super) task: TaskId,
     paths: BTreeSet<TreePath>,
     pub(super) due: Moment,
-    /// Until then hints of `paths` are late ones of the run itself.
+    /// Until this moment, hints about `paths` are taken for late reports of the run's own changes.
     late_until: Moment,
 }
 
 impl Engine {
-    /// Takes in the end of a run whose tree moved: it is repeated, or the tree is called unstable.
+    /// Handles the end of a run during which the tree changed: the run is repeated, or the person is told that the tree is
+    /// unstable.
     pub(super) fn on_moved(&mut self, now: Moment, paths: BTreeSet<TreePath>, on_disk: OnDisk) -> Vec<Effect> {
         self.of_current().last_tree = None;
         if self.was_saved_besides(&paths) {
             self.repetitions.reset();
             return self.after_run(now, LastRunState::NoVerdict);
         }
-        // What moved during the run is answered by the repetition, or by giving up.
+        // The repetition, or giving up, also covers what was saved during the run.
         self.burst = None;
         match self.repetitions.follow_moved_run(&paths, on_disk) {
             AfterMovedRun::Unstable => {
@@ -46,7 +48,8 @@ impl Engine {
         }
     }
 
-    /// Returns whether more was saved during the run than what moved in it: the next run is then that of a save.
+    /// Returns whether paths other than those in `moved` were saved during the run. The next run is then one caused by a save,
+    /// and no repetition.
     fn was_saved_besides(&self, moved: &BTreeSet<TreePath>) -> bool {
         self.burst.as_ref().is_some_and(|burst| burst.is_incomplete() || !burst.paths().is_subset(moved))
     }
@@ -58,7 +61,7 @@ impl Engine {
         Some(self.start(task, LookPurpose::Request, TriggerKind::Moved, paths, Selection::All, None))
     }
 
-    /// Returns whether a hint is a late one of a run that has just ended, whose repetition waits.
+    /// Returns whether a hint is a late report of a change by the run that has just ended and waits for its repetition.
     pub(super) fn is_late_echo(&self, now: Moment, hint: &WatchHint) -> bool {
         match (&self.repetition, hint) {
             (

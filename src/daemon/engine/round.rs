@@ -1,4 +1,4 @@
-//! The tasks that one occasion runs, one after the other: a save, a reload, a key. Pure.
+//! A round: the tasks that are run, one after the other, because of one save, reload or key. Pure.
 
 use std::collections::BTreeSet;
 
@@ -8,10 +8,10 @@ use crate::daemon::engine::stage::LookPurpose;
 use crate::model::{TaskId, TreeDigest, TreePath, TriggerKind};
 use crate::project::Selection;
 
-/// What is known of a task that was run.
+/// What the engine remembers of a task that was run.
 #[derive(Debug, Clone, Default)]
 pub(super) struct KnownTask {
-    /// The tree of its last verdict; none where something else came after it.
+    /// The tree of the task's last verdict; `None` if a later run ended without one.
     pub(super) last_tree: Option<TreeDigest>,
     /// The names of the checks that did not succeed in it.
     pub(super) last_failed: Vec<String>,
@@ -19,7 +19,7 @@ pub(super) struct KnownTask {
     pub(super) restarts: u32,
 }
 
-/// One occasion.
+/// The tasks to run because of one save, reload or key.
 #[derive(Debug)]
 pub(super) struct Round {
     kind: TriggerKind,
@@ -31,14 +31,14 @@ pub(super) struct Round {
     runs: u32,
 }
 
-/// What of each task is run.
+/// Which checks of each task are run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum RoundChecks {
-    /// Everything.
+    /// All checks.
     All,
-    /// What the change triggers, if there is one.
+    /// The checks that the change triggers, if there is a change.
     Triggered,
-    /// What did not succeed last time; tasks of which everything did have no turn.
+    /// The checks that did not succeed last time. Tasks without such checks are skipped.
     Failed,
 }
 
@@ -47,7 +47,7 @@ impl Round {
         Self { kind, paths, which, done: BTreeSet::new(), runs: 0 }
     }
 
-    /// Returns one in which all but one of the tasks have had their turn.
+    /// Returns a round in which every task except `one` has had its turn.
     pub(super) fn of_one(tasks: &[TaskId], one: &TaskId) -> Self {
         let mut round = Self::new(TriggerKind::Moved, BTreeSet::new(), RoundChecks::All);
         round.done = tasks.iter().filter(|task| *task != one).cloned().collect();
@@ -59,7 +59,7 @@ impl Round {
         self.done.insert(task.clone());
     }
 
-    /// Notes that a task has to have its turn once more.
+    /// Notes that a task needs another turn in this round.
     pub(super) fn has_not_had(&mut self, task: &TaskId) {
         self.done.remove(task);
     }
@@ -71,7 +71,7 @@ impl Round {
 }
 
 impl Engine {
-    /// Starts the next task of the occasion; none: all have had their turn, and it is over.
+    /// Starts the next task of the round; `None` if all have had their turn and the round is over.
     pub(super) fn next_of_round(&mut self, look: LookPurpose) -> Option<Effect> {
         let Some(task) = self.pending() else {
             self.round = None;
@@ -90,7 +90,7 @@ impl Engine {
         Some(self.start(task, look, kind, paths, selection, unless))
     }
 
-    /// Returns whether nothing of the occasion was run, and nothing of it is left: then what a look found is worth a word.
+    /// Returns whether the round is over and nothing was run in it. Only then is the person told what a look found.
     pub(super) fn round_came_to_nothing(&self) -> bool {
         self.round.as_ref().is_none_or(|round| round.runs == 0) && self.pending().is_none()
     }

@@ -5,7 +5,7 @@ use crate::daemon::engine::Engine;
 use crate::daemon::engine::stage::{Stage, StopProgress};
 use crate::model::{OnChange, StopReason};
 
-/// What a save that has settled does to the run under way. It is never lost: whatever this says, the newest tree is tested next.
+/// What a save that has settled does to the run under way. The save is never lost: in every case the newest tree is tested next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum SaveDuringRun {
     /// The run is stopped, and the next one begins.
@@ -25,18 +25,18 @@ pub(super) enum SavedBy {
     Run,
 }
 
-/// Decides what a save does to a run that follows so many runs in a row which saves have stopped.
+/// Decides what a save does to the run under way. `stopped_before` is how many runs in a row before it were stopped by saves.
 pub(super) fn decide(on_change: OnChange, stopped_before: u32, max_restarts: u32, saved_by: SavedBy) -> SaveDuringRun {
     match (on_change, saved_by) {
         (OnChange::Queue, _) => SaveDuringRun::Queue,
         (OnChange::Restart, SavedBy::Outside) if stopped_before < max_restarts => SaveDuringRun::Restart,
-        // A repetition whose own paths are written again shows that the run writes them itself: stopping it proves nothing.
+        // A run that makes the saves itself would make them again after every restart, so stopping it is of no use.
         (OnChange::Restart, SavedBy::Outside | SavedBy::Run) => SaveDuringRun::LetFinish,
     }
 }
 
 impl Engine {
-    /// Does with the run under way what the burst that has settled asks for.
+    /// Restarts the run under way or lets it finish, because a burst of saves has settled.
     pub(super) fn on_save_during_run(&mut self) -> Vec<Effect> {
         let paths = self.burst.as_ref().map(|burst| burst.paths()).unwrap_or_default();
         let is_own = !paths.is_empty() && self.repetitions.are_written_by_run(&paths);

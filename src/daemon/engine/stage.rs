@@ -1,13 +1,13 @@
-//! What the engine is in the middle of: one state, each with what is valid in it.
+//! The engine's state. Each variant holds the data that is valid only in this state.
 
 use crate::daemon::burst::Burst;
 
 #[derive(Debug)]
 pub(super) enum Stage {
     Idle,
-    /// A run is ordered, and the tree is looked at first: nothing has begun yet.
+    /// A run is ordered, but has not begun: the tree is looked at first.
     Looking(LookPurpose),
-    /// More came before the look was over: it is called off, and has not ended yet.
+    /// More changes came during the look. It was cancelled, but has not ended yet.
     Recalling,
     Running(StopProgress),
 }
@@ -15,15 +15,15 @@ pub(super) enum Stage {
 /// What a look is for.
 #[derive(Debug)]
 pub(super) enum LookPurpose {
-    /// For a burst, which goes on if more comes before the look is over.
+    /// For a burst of changes. The burst continues if more changes come before the look is over.
     Burst(Burst),
-    /// For the sweep: where nothing changed, nothing is said.
+    /// For the sweep. If nothing has changed, nothing is shown.
     Sweep(Burst),
-    /// For a run that was asked for, whatever comes.
+    /// For a requested run. Changes that come during the look do not cancel it.
     Request,
 }
 
-/// What hints amount to.
+/// The most that a group of hints calls for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum HintEffect {
     Nothing,
@@ -31,7 +31,7 @@ pub(super) enum HintEffect {
     Change,
 }
 
-/// How far the run under way is from its end, as far as we had a hand in it.
+/// Whether the engine has decided how the run under way is to end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum StopProgress {
     Going,

@@ -1,4 +1,4 @@
-//! What is asked of the loop: each call carries the way back.
+//! Calls: what clients ask of the service's loop. Each call carries the sender for its answer.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use crate::daemon::service::subscribers::Subscription;
 use crate::model::{Asker, ProjectId, TaskId, TreePath};
 use crate::project::ProjectError;
 
-/// The way back to whoever asked. One who has gone away is not told.
+/// Sends the answer to the client. If the client has closed its connection, the answer is dropped.
 pub(crate) type Reply<T> = oneshot::Sender<Result<T, ErrorV1>>;
 
 /// A question or a request.
@@ -21,45 +21,45 @@ pub(crate) enum Call {
     Projects(Reply<ProjectsV1>),
     /// Watch a project from here on.
     Add { root: String, asker: Asker, reply: Reply<AddedV1> },
-    /// Leave a project alone from here on.
+    /// Watch a project no longer.
     Remove { project: ProjectId, asker: Asker, reply: Reply<ProjectV1> },
-    /// It is written down, or not, that a project is left alone: what the thread that did it says.
+    /// Sent by the thread that recorded a project's removal in the ledger: whether that succeeded.
     RemovalRecorded { project: Box<ProjectV1>, recorded: Result<(), ProjectError>, reply: Reply<ProjectV1> },
     /// Run the checks.
     Run { project: ProjectId, request: RunRequestV1, reply: Reply<RunAnswerV1> },
-    /// How does a project's task stand, and its others?
+    /// How do this task of a project and its other tasks stand?
     Verdict { project: ProjectId, task: TaskId, question: Question, timeout: Duration, reply: Reply<AnswerV1> },
     /// Do something for a task between runs.
     Errand { project: ProjectId, call: ErrandCall },
     /// How does a task's cycle stand?
     Cycle { project: ProjectId, task: TaskId, reply: Reply<CycleV1> },
-    /// What was heard of a path?
+    /// Which events were received about a path?
     Heard { project: ProjectId, path: TreePath, reply: Reply<PathHistoryV1> },
-    /// Tell what happens.
+    /// Send events from now on.
     Subscribe(Reply<Subscription>),
 }
 
 /// Something that somebody wants done.
 #[derive(Debug)]
 pub(crate) struct ErrandCall {
-    /// What.
+    /// What is to be done.
     pub(crate) errand: Errand,
-    /// What it is called in the log, with what is claimed in the request.
+    /// Its description for the log, with the claims that the request makes.
     pub(crate) what: String,
     pub(crate) reply: Reply<ErrandDone>,
 }
 
-/// What is asked of a project's standing.
+/// What a client asks about how a project stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Question {
     pub(crate) wait: Wait,
     pub(crate) care: LookCare,
 }
 
-/// What is waited for.
+/// What the answer waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Wait {
-    /// Nothing: how it stands now.
+    /// Nothing: the answer says how the project stands now.
     Now,
     /// A fresh verdict, or a state that waiting does not change.
     Fresh,
@@ -75,7 +75,7 @@ pub(crate) struct Peer {
 }
 
 impl Peer {
-    /// Returns who asks, for the ledger (S3).
+    /// Returns who asks, as the ledger records it (S3).
     pub(crate) fn asker(self) -> Asker {
         let link = |name: &str| std::fs::read_link(format!("/proc/{}/{name}", self.pid?)).ok();
         let terminal = link("fd/0").filter(|path| path.starts_with("/dev/pts") || path.starts_with("/dev/tty"));

@@ -1,5 +1,5 @@
-//! The service as the host of the loop: events go to the project they are for, and what projects say goes out. Decides nothing about
-//! runs.
+//! The service as the host of the event loop: it passes each event to the project it is for, and sends on what projects report.
+//! It decides nothing about runs.
 
 mod calls;
 mod registry;
@@ -31,18 +31,18 @@ use crate::model::{Asker, CommandExit, ProjectId, Serving};
 use crate::process::LauncherHandle;
 use crate::project::{ProjectError, StoreReader};
 
-/// So many calls wait for the loop; more are refused at once.
+/// The most calls that may wait for the loop. Further calls are refused at once.
 const CALLS: usize = 256;
-/// How long answers that are ready may take to be written when the service ends.
+/// The time limit for writing answers that are ready when the service ends.
 const FAREWELL: Duration = Duration::from_secs(1);
-/// How soon a project that could not even be begun to be opened is tried again.
+/// The pause before another attempt to open a project, if not even the beginning of it succeeded.
 const TRY_AGAIN: Duration = Duration::from_secs(30);
 
 /// What the service is started with.
 pub struct ServiceSettings {
     /// What every project is opened with.
     pub opening: OpeningSettings,
-    /// Where it is asked.
+    /// The socket on which it takes requests.
     pub socket: ControlSocket,
     /// Who started it.
     pub manager: ServiceManager,
@@ -71,13 +71,13 @@ pub struct ServiceHost {
     manager: ServiceManager,
     say: Box<dyn Fn(&str)>,
     seats: BTreeMap<ProjectSeat, ProjectSession>,
-    /// Those that are leaving because somebody removed them.
+    /// Projects that are being closed because somebody removed them, each with who asked and where the answer goes.
     removals: BTreeMap<ProjectSeat, (Asker, Reply<ProjectV1>)>,
     next_seat: u64,
     subscribers: Subscribers,
-    /// Lets the threads of projects into the loop.
+    /// Makes the senders by which the threads of projects send events to the loop.
     door: ArrivalDoor,
-    /// For what threads of its own did for a call.
+    /// Sends calls to the loop. A thread that does part of a call's work reports its result by this.
     send_call: Sender<Call>,
     fed_at: Moment,
     step: ServiceStep,
@@ -94,7 +94,7 @@ impl EventHost for ServiceHost {
     type Call = Call;
     type Outcome = CommandExit;
 
-    /// Only here the watchdog is fed: a loop that hangs is missed.
+    /// Feeds systemd's watchdog. This happens nowhere else, so that systemd notices a loop that hangs.
     fn before_wait(&mut self, now: Moment) -> Option<Moment> {
         self.feed(now);
         self.say_status();
@@ -124,7 +124,7 @@ impl ServiceHost {
     /// Serves until it is told to end; returns the exit code.
     ///
     /// # Errors
-    /// When it could not begin.
+    /// If the service could not be started.
     pub fn run(settings: ServiceSettings) -> Result<CommandExit, ServiceError> {
         let runtime = new_runtime().map_err(ServiceError::Runtime)?;
         runtime.block_on(Self::serve(settings))

@@ -1,4 +1,4 @@
-//! What there is of a project while it is open.
+//! The state that the service keeps of a project while the project is open.
 
 use crate::api::{EventV1, RunAnswerV1};
 use crate::daemon::engine::Moment;
@@ -20,18 +20,18 @@ pub(super) struct OpenProject {
     /// The first look of all, until it is over: it says whether a run is needed at the start.
     pub(super) first: Option<LookTicket>,
     pub(super) tickets: u64,
-    /// What the next look for somebody has to look at.
+    /// The changes that the next look has to take into account.
     pub(super) pending_changes: PendingChanges,
-    /// Until when the look under way waits for the watcher to say that it heard of everything; none: it does not wait. With the tasks
-    /// that are asked about.
+    /// Until when a look waits for the watcher to confirm that it has reported every earlier change, and the tasks the look is
+    /// for; `None` if no look waits.
     pub(super) syncing: Option<(Moment, Vec<TaskId>)>,
     pub(super) look_again: Option<Moment>,
     pub(super) current: Option<RunCall>,
-    /// What is done for somebody at this moment.
+    /// The errand that is being carried out.
     pub(super) errand: Option<ErrandCall>,
-    /// The task that is run, or was last.
+    /// The task of the run under way, or of the last run.
     pub(super) running: TaskId,
-    /// Why the run under way is begun.
+    /// Why the run under way was started.
     pub(super) trigger: TriggerKind,
     /// Why part of the tree is polled.
     pub(super) polling: Option<String>,
@@ -45,13 +45,13 @@ pub(super) struct RunCall {
     pub(super) tries: u32,
 }
 
-/// What a project tells the loop.
+/// What a project reports to the service's loop.
 #[derive(Debug)]
 pub(super) enum SessionMessage {
-    /// For subscribers.
+    /// An event for the subscribers.
     Tell(EventV1),
-    /// For the log and the person who started the service.
+    /// A line for the log, and for the person who started the service.
     Say(String),
-    /// It is done: nothing of it runs any more.
+    /// The project is closed: none of its threads and processes runs any more.
     Left,
 }

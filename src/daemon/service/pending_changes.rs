@@ -1,53 +1,54 @@
-//! What the watcher said of the tree since it was last looked at for a question about now. Pure.
+//! The changes that the watcher has reported since the last look at the tree. Pure.
 //!
-//! Every path that was hinted at and not looked at since is kept, so that a look at these alone finds what a look at everything would:
-//! that is true as far as events tell of changes ([`LookCare::Events`]), and where they may not, everything is looked at.
+//! Every reported path is kept until a look has read it, so that reading these paths alone finds what reading everything would.
+//! This is true only as far as events report every change ([`LookCare::Events`]). Where they may not, everything is read.
 
 use std::collections::BTreeSet;
 
 use crate::model::WatchHint;
 use crate::tree::TreeHints;
 
-/// So many paths are kept; with more of them a look at everything is not much dearer.
+/// The most paths that are kept. With more of them, reading the whole tree costs little more.
 const MOST_PATHS: usize = 1024;
 
 /// How carefully the tree is looked at for an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum LookCare {
-    /// At what the watcher heard of, after it has said that everything saved before the question was heard of.
+    /// Only the reported paths are read, after the watcher has confirmed that it has reported everything saved before the
+    /// question.
     ///
     /// This sees every change that the kernel tells of: saves, renames, removals, modes, links, directories, whoever makes them and
     /// however many. It does not see what makes no event below the root, until the next look at everything: a store through a shared
     /// mapping, a write to a file by a name of it outside of the tree, something mounted over a directory. Such a look is every run's
     /// end, every `wait`'s, and that of `watch.sweep` (60 s).
     Events,
-    /// At every entry.
+    /// Every entry of the tree is read.
     Whole,
 }
 
-/// What was heard.
+/// The reported changes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct PendingChanges {
     hints: TreeHints,
     trust: EventTrust,
 }
 
-/// Whether events tell of everything.
+/// Whether events report every change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum EventTrust {
-    /// As far as they ever do.
+    /// They do, except for what [`LookCare::Events`] lists.
     Full,
-    /// Part of the tree is polled, or is watched by other rules than its own: no look is spared.
+    /// They do not, because part of the tree is polled, or is watched by outdated rules. Every look reads the whole tree.
     None,
 }
 
 impl PendingChanges {
-    /// Nobody has looked yet.
+    /// Returns the state before the first look: anything may have changed.
     pub(super) fn everything() -> Self {
         Self { hints: TreeHints::Everything, trust: EventTrust::Full }
     }
 
-    /// Takes a hint in.
+    /// Adds what a hint reports.
     pub(super) fn add_hint(&mut self, hint: &WatchHint) {
         match hint {
             WatchHint::Saved(path) | WatchHint::Created(path) | WatchHint::Writing(path) | WatchHint::Removed(path) => {
@@ -64,22 +65,23 @@ impl PendingChanges {
         }
     }
 
-    /// Anything may have changed.
+    /// Notes that anything may have changed.
     pub(super) fn anything(&mut self) {
         self.hints = TreeHints::Everything;
     }
 
-    /// Events do not tell of everything from here on.
+    /// Notes that events no longer report every change.
     pub(super) fn distrust(&mut self) {
         self.trust = EventTrust::None;
     }
 
-    /// Returns whether a look at what was heard of would be enough, once everything before it has been heard of.
+    /// Returns whether reading the reported paths is enough, once the watcher has confirmed that it has reported everything so
+    /// far.
     pub(super) fn is_enough(&self) -> bool {
         self.trust == EventTrust::Full && matches!(self.hints, TreeHints::Only(_))
     }
 
-    /// Returns what a look that begins now has to look at. What is heard from here on is for the next one.
+    /// Returns what a look that begins now has to read, and forgets it. Later reports are for the next look.
     pub(super) fn take(&mut self, care: LookCare) -> TreeHints {
         let pending_changes = std::mem::replace(&mut self.hints, TreeHints::Only(BTreeSet::new()));
         match (care, self.trust) {

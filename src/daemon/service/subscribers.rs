@@ -1,4 +1,5 @@
-//! Who is told what happens. Each has a queue of its own, bounded: a reader that is too slow is let go, with a note.
+//! The clients that receive events. Each has a bounded queue of its own. A reader that is too slow is disconnected, with a last
+//! event that says why.
 
 use std::pin::Pin;
 use std::sync::{Arc, OnceLock};
@@ -9,12 +10,12 @@ use tokio::sync::mpsc::{Receiver, Sender, channel};
 
 use crate::api::{EndReasonV1, EventV1};
 
-/// So many events wait for a reader.
+/// The most events that wait for one reader.
 const QUEUE: usize = 256;
-/// So many readers there may be.
+/// The most readers at the same time.
 const MOST_READERS: usize = 32;
 
-/// Everybody who is told what happens.
+/// All clients that receive events.
 #[derive(Debug, Default)]
 pub(super) struct Subscribers {
     readers: Vec<Reader>,
@@ -34,7 +35,7 @@ pub(crate) struct Subscription {
 }
 
 impl Subscribers {
-    /// Adds a reader; none where there are as many as may be.
+    /// Adds a reader; `None` if there are [`MOST_READERS`] already.
     pub(super) fn add(&mut self) -> Option<Subscription> {
         self.readers.retain(|reader| !reader.send.is_closed());
         if self.readers.len() >= MOST_READERS {
@@ -46,7 +47,7 @@ impl Subscribers {
         Some(Subscription { events, end: Some(end) })
     }
 
-    /// Tells everybody; who has no room left is let go.
+    /// Sends an event to all readers. A reader whose queue is full is disconnected.
     pub(super) fn tell(&mut self, event: &EventV1) {
         self.readers.retain(|reader| {
             let told = reader.send.try_send(event.clone());
@@ -57,7 +58,7 @@ impl Subscribers {
         });
     }
 
-    /// Lets everybody go.
+    /// Disconnects all readers, because the service is stopping.
     pub(super) fn end(&mut self) {
         for reader in self.readers.drain(..) {
             let _said = reader.end.set(EndReasonV1::Stopping);

@@ -1,6 +1,7 @@
-//! Who waits for how a project stands, and when each is answered. Pure; time is an argument.
+//! The callers that wait to learn how a project stands, and when each of them is answered. Pure; time is an argument.
 //!
-//! A look answers only those who had asked before it began: what it saw was on disk after their question.
+//! A look reads the tree and compares it with the verdicts. It answers only callers that asked before it began, so that
+//! everything saved before their question is seen.
 
 use crate::api::InTimeV1;
 use crate::daemon::engine::Moment;
@@ -9,10 +10,11 @@ use crate::daemon::service::pending_changes::LookCare;
 use crate::daemon::worker::LookTicket;
 use crate::model::{TaskId, WaitStep};
 
-/// So many runs are begun for one wait: a tree that moves in each of them is not waited for any longer.
+/// The most runs that are begun for one caller. If the tree changed during each of them, the caller is answered without a fresh
+/// verdict.
 const MOST_RUNS: u32 = 3;
 
-/// Everybody who waits for one project.
+/// All callers that wait for one project.
 #[derive(Debug)]
 pub(super) struct Waiters<R> {
     waiting: Vec<Waiter<R>>,
@@ -28,48 +30,49 @@ struct Waiter<R> {
     runs: u32,
 }
 
-/// How far an answer is.
+/// What a caller is waiting for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stage {
-    /// Nobody has looked since the question.
+    /// For a look: none has begun since the question.
     New,
-    /// This look will tell.
+    /// For the end of this look.
     Looking(LookTicket),
-    /// Something under way has to end first.
+    /// For the end of a run. After it, another look is needed.
     Blocked,
 }
 
-/// Somebody who is to be answered.
+/// A caller that is to be answered now.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct DueAnswer<R> {
     pub(super) reply: R,
-    /// What was asked about.
+    /// The task that the caller asked about.
     pub(super) task: TaskId,
     pub(super) in_time: InTimeV1,
 }
 
-/// What comes of a look.
+/// What follows from a look: who is answered, and what the others need.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct LookOutcome<R> {
     pub(super) due: Vec<DueAnswer<R>>,
     pub(super) need: WaiterNeed,
 }
 
-/// What those who go on waiting need.
+/// What has to happen for the callers that still wait.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) enum WaiterNeed {
-    /// Nothing: nobody is left, or what they wait for comes by itself.
+    /// Nothing: no caller is left, or the run that they need is planned already.
     Nothing,
-    /// A run of this task: the first that somebody waits for. Whoever waits for another is looked at again when it is over.
+    /// A run of this task, the first one that a caller needs. Callers that need another task's run get another look after this
+    /// run.
     Run(TaskId),
-    /// Another look after a while: somebody else's run is under way.
+    /// Another look after a while, because a run of another process is under way.
     LookLater,
 }
 
 /// Whether the engine will start a run by itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum PlannedRun {
-    /// It will: a repetition of a run whose tree moved.
+    /// It will repeat a run during which the tree changed.
     Repetition,
     /// Nothing is planned.
     Nothing,
@@ -84,12 +87,13 @@ impl<R> Waiters<R> {
         self.waiting.push(Waiter { reply, task, question, deadline, stage: Stage::New, runs: 0 });
     }
 
-    /// Returns how carefully has to be looked for those whom no look under way will answer; none where there is nobody.
+    /// Returns the most careful kind of look that is needed by callers whom no look under way will answer; `None` if there are no
+    /// such callers.
     pub(super) fn wanted_care(&self) -> Option<LookCare> {
         self.waiting.iter().filter(|waiter| waiter.stage == Stage::New).map(|waiter| waiter.question.care).max()
     }
 
-    /// Notes that a look begins, for all who have asked so far.
+    /// Notes that a look begins. It will answer all callers that have asked so far.
     pub(super) fn begin_look(&mut self, ticket: LookTicket) {
         self.waiting
             .iter_mut()
@@ -97,7 +101,7 @@ impl<R> Waiters<R> {
             .for_each(|waiter| waiter.stage = Stage::Looking(ticket));
     }
 
-    /// Notes that a look has not begun and will not: another one is needed.
+    /// Notes that a planned look is cancelled. Its callers need another one.
     pub(super) fn put_off(&mut self, ticket: LookTicket) {
         self.waiting
             .iter_mut()
@@ -105,7 +109,7 @@ impl<R> Waiters<R> {
             .for_each(|waiter| waiter.stage = Stage::New);
     }
 
-    /// Returns the tasks that those ask about whom no look under way will answer.
+    /// Returns the tasks of the callers whom no look under way will answer.
     pub(super) fn wanted_tasks(&self) -> Vec<TaskId> {
         let mut tasks = Vec::new();
         for waiter in self.waiting.iter().filter(|waiter| waiter.stage == Stage::New) {
@@ -116,7 +120,7 @@ impl<R> Waiters<R> {
         tasks
     }
 
-    /// Takes in what a look has found of each task.
+    /// Takes in the end of a look; `step` is what it found for each task.
     pub(super) fn looked(
         &mut self,
         ticket: LookTicket,
@@ -151,34 +155,34 @@ impl<R> Waiters<R> {
         outcome
     }
 
-    /// Notes that what those who wait were blocked by is over.
+    /// Notes that what blocked callers may be over. They need another look.
     pub(super) fn unblock(&mut self) {
         self.waiting.iter_mut().filter(|waiter| waiter.stage == Stage::Blocked).for_each(|waiter| waiter.stage = Stage::New);
     }
 
-    /// Takes out everybody whom a look that failed would have answered.
+    /// Removes and returns the callers whom this look would have answered; it has failed.
     pub(super) fn failed(&mut self, ticket: LookTicket) -> Vec<R> {
         self.take(|waiter| waiter.stage == Stage::Looking(ticket))
     }
 
-    /// Takes out everybody who wants to know how it stands now, whatever is under way.
+    /// Removes and answers the callers that want the present state at once and whom no look under way will answer.
     pub(super) fn take_impatient(&mut self) -> Vec<DueAnswer<R>> {
         let impatient = self.take_waiters(|waiter| waiter.question.wait == Wait::Now && waiter.stage == Stage::New);
         impatient.into_iter().map(Waiter::answered).collect()
     }
 
-    /// Takes out everybody whose time is over.
+    /// Removes and answers the callers whose deadline has passed.
     pub(super) fn late(&mut self, now: Moment) -> Vec<DueAnswer<R>> {
         let late = self.take_waiters(|waiter| waiter.deadline <= now);
         late.into_iter().map(|waiter| DueAnswer { in_time: InTimeV1::TimedOut, ..waiter.answered() }).collect()
     }
 
-    /// Takes out everybody.
+    /// Removes and answers all callers.
     pub(super) fn take_all(&mut self) -> Vec<DueAnswer<R>> {
         self.take_waiters(|_| true).into_iter().map(Waiter::answered).collect()
     }
 
-    /// Forgets everybody who has gone away.
+    /// Removes the callers that have closed their connection.
     pub(super) fn forget(&mut self, is_gone: impl Fn(&R) -> bool) {
         self.waiting.retain(|waiter| !is_gone(&waiter.reply));
     }
@@ -208,7 +212,7 @@ impl<R> Waiter<R> {
     }
 }
 
-/// A run that somebody needs comes before another look, and the first of several before the others.
+/// Returns the more urgent of two needs: a run comes before another look, and the first of several runs before the others.
 fn first_need(known: WaiterNeed, new: WaiterNeed) -> WaiterNeed {
     match (known, new) {
         (WaiterNeed::Run(task), _) | (WaiterNeed::Nothing | WaiterNeed::LookLater, WaiterNeed::Run(task)) => {

@@ -50,7 +50,7 @@ pub(in crate::evidence) fn number_from_record_name(name: &str) -> Option<u32> {
 }
 
 impl KnownKey {
-    /// Returns the public half.
+    /// Returns the public key, which checks the signatures.
     pub fn public(&self) -> &PublicKey {
         &self.public
     }

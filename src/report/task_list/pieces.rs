@@ -150,7 +150,7 @@ impl OwnLines {
     fn judge(&self, block: Block, units: &[Unit<'_>]) -> Vec<Vec<bool>> {
         let formed: BTreeSet<&str> = units.iter().filter(|unit| unit.is_formed()).filter_map(|unit| unit.id.as_deref()).collect();
         let wrote = |unit: &Unit<'_>, id: &str| {
-            // If a complete entry has the same id, the other one is a person's.
+            // If a complete entry has this id too, that one is proctor's, and this incomplete one was written by a person.
             let is_expected = self.ids.get(id) == Some(&block) && !formed.contains(id);
             unit.is_formed() || (is_expected && (self.is_known(unit) || unit.has_no_notes()))
         };

@@ -99,7 +99,7 @@ pub struct EnvironmentV2 {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct EnvironmentComponentV2 {
-    /// The path of the part, in some cases with the name of the value that was read from it.
+    /// The path of the tool or file, in some cases followed by the name of the value that was read from it.
     pub name: String,
     pub sha256: Digest,
 }

@@ -28,13 +28,13 @@ use tally::Tally;
 enum ReportState {
     /// There is none.
     Missing,
-    /// It is there and was not taken.
+    /// The file exists, but was not accepted as this run's report.
     Refused(String),
     /// It is larger than what is read.
     TooLarge,
-    /// It was taken and cannot be read.
+    /// The file was accepted, but its content cannot be parsed.
     Unreadable(String),
-    /// It was read to its end.
+    /// The report was read completely.
     Read(Tally),
 }
 
@@ -46,7 +46,7 @@ struct Seen<'a> {
 }
 
 impl Seen<'_> {
-    /// Returns what the report says, where it was read.
+    /// Returns the counted report, if it was read.
     fn tally(&self) -> Option<&Tally> {
         match &self.report {
             ReportState::Read(tally) => Some(tally),

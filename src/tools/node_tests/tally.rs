@@ -57,14 +57,14 @@ pub(super) struct Test {
     pub(super) line: Option<u64>,
 }
 
-/// A file that went wrong as a whole.
+/// A test file that failed as a whole.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct BrokenFile {
     /// Relative to the project.
     pub(super) file: String,
     /// What went wrong, without control sequences.
     pub(super) message: String,
-    /// Whether any of its tests is listed: then it was loaded, and a hook threw.
+    /// Whether any of its tests is listed. If so, the file was loaded, and a hook threw an error.
     pub(super) was_loaded: bool,
 }
 
@@ -121,7 +121,7 @@ impl Tally {
         self.tests.iter().filter(|test| test.outcome == TestOutcome::Failed)
     }
 
-    /// Returns whether nothing went wrong but files that could not be loaded.
+    /// Returns whether the only failures are files that could not be loaded.
     pub(super) fn has_only_unloaded_files(&self) -> bool {
         !self.broken.is_empty() && self.failed().next().is_none() && self.broken.iter().all(|file| !file.was_loaded)
     }

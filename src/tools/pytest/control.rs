@@ -1,9 +1,11 @@
-//! The control: the command is run once more beforehand with tests that must fail, in the places of its real tests, and nothing else.
+//! The control: before the real run, the command is run with nothing but tests that must fail, put into the places of its real
+//! tests.
 //!
-//! A runner that shows one of them as anything but failed says nothing about the others either. It is a run of its own, so that nothing
-//! is added to the one that is judged (E5). What is written is a plugin in a directory of ours: it puts one test that must fail into the
-//! first module of each directory that was collected, so that what `conftest.py` files and plugins do to the tests there is done to it.
-//! A runner that knows the control and spares it is not seen.
+//! If one of these tests is reported as anything but failed, the runner's word about the real tests proves nothing either. The
+//! control is a run of its own, so that nothing is added to the run that is judged (E5). It uses a plugin that proctor writes
+//! into a directory of its own. The plugin puts one test that must fail into the first module of each collected directory, so
+//! that whatever `conftest.py` files and plugins do to the real tests is done to this one too. A runner that recognises the
+//! control and behaves well only for it is not detected.
 
 use std::path::{Path, PathBuf};
 
@@ -13,10 +15,10 @@ use crate::tools::prepare::insert_options;
 use crate::tools::pytest::junit::{self, Document, Element, MarkKind};
 use crate::tools::recognise::CommandForm;
 
-/// The plugin; `{nonce}` stands for what names it and its tests.
+/// The text of the plugin. `{nonce}` in it is replaced by the nonce, so that nobody can know the names of its tests before.
 const PLUGIN: &str = include_str!("control.py");
 
-/// What pytest's report of the control is called.
+/// The file name of pytest's report of the control.
 const JUNIT_NAME: &str = "control-junit.xml";
 
 /// pytest's exit code for a run in which tests failed.
@@ -45,8 +47,8 @@ fn is_direct(located: &Located) -> bool {
     located.recognition.tool == Tool::Pytest && located.recognition.form == CommandForm::Direct
 }
 
-/// Prepares the control of an action; none where it wants none or can have none. `directory` is fresh and absolute, `nonce` is a part
-/// of a Python name that nobody could know before.
+/// Prepares the control of an action; `None` if the action has none by its settings, or cannot have one. `directory` must be
+/// fresh and absolute. `nonce` is a part of a Python name that nobody could know before.
 pub fn prepare_control(action: &Action, directory: &Path, link: Option<&Path>, nonce: &str) -> Option<ControlPreparation> {
     let located = locate(&action.command.argv);
     if !action.control || !may_have_control(action.tool, &action.command.argv) {
@@ -55,9 +57,10 @@ pub fn prepare_control(action: &Action, directory: &Path, link: Option<&Path>, n
     let module = format!("proctor_control_{nonce}");
     let report_file = directory.join(JUNIT_NAME);
     let ignore = link.map(|link| format!("--ignore={}", link.to_string_lossy()));
-    // What the command selects by name or mark is taken back: the last of each counts.
+    // These options cancel the command's own selection by name (`-k`) or mark (`-m`), because pytest uses the last of each.
     let ours = ["-p", &module, "-k", nonce, "-m", ""].map(str::to_owned);
-    // What failed is remembered for `--last-failed`, and a control must not be.
+    // pytest stores which tests failed in its cache, for `--last-failed`. The control gets a cache of its own, so that its
+    // failures are not stored there.
     let kept = ["-o".to_owned(), format!("cache_dir={}", directory.join("cache").to_string_lossy())];
     let asked = [format!("--junitxml={}", report_file.to_string_lossy())];
     let mut argv = action.command.argv.clone();
@@ -73,7 +76,7 @@ pub fn prepare_control(action: &Action, directory: &Path, link: Option<&Path>, n
     })
 }
 
-/// Says what a control came to.
+/// Returns whether the control's tests failed as they must.
 pub fn interpret_control(end: &ActionEnd, report: &ToolReport, nonce: &str) -> ControlObservation {
     let ActionEnd::Exited { code } = end else {
         return not_held("the control did not end by itself, so nothing is known of the runner; see its log".to_owned());

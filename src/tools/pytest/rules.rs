@@ -27,7 +27,7 @@ pub(super) struct Rule {
     reason: fn(&Seen) -> String,
 }
 
-/// Returns the rule that decides, and its sentence.
+/// Returns the first rule that fits, and the reason in its words.
 pub(super) fn decide(seen: &Seen) -> (&'static Rule, String) {
     let rule = RULES.iter().find(|rule| (rule.fits)(seen)).unwrap_or(&PASSED_NOT_PROVED);
     (rule, (rule.reason)(seen))

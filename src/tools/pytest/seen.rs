@@ -21,11 +21,11 @@ const CONFTEST_LINE: &str = "ImportError while loading conftest";
 pub(super) enum ReportState {
     /// There is none.
     Missing,
-    /// It is there and was not taken.
+    /// The file exists, but was not accepted as this run's report.
     Refused(String),
-    /// It was taken and cannot be read.
+    /// The file was accepted, but its content cannot be parsed.
     Unreadable(JunitError),
-    /// It was read to its end.
+    /// The report was read completely.
     Read(Tally),
 }
 
@@ -34,9 +34,9 @@ pub(super) enum ReportState {
 pub(super) struct Tally {
     /// The distinct tests, in order of appearance.
     pub(super) tests: Vec<Test>,
-    /// Counts over them.
+    /// The counts of these tests by outcome.
     pub(super) counts: TestCounts,
-    /// What the suites claim.
+    /// How many tests the report's suites claim to have.
     pub(super) claimed: u64,
     /// Tests that were running when the run was cut short.
     pub(super) nameless: u64,
@@ -49,7 +49,7 @@ pub(super) struct Tally {
 pub(super) struct Test {
     /// Its elements, at least one.
     pub(super) elements: Vec<Element>,
-    /// How it ended, all elements together.
+    /// The test's outcome, from all of its elements together.
     pub(super) outcome: TestOutcome,
 }
 
@@ -58,7 +58,7 @@ pub(super) struct Test {
 pub(super) struct Seen {
     /// The exit status.
     pub(super) code: i32,
-    /// Whether something stood between that may have changed the exit status (make gives 2 for every failure).
+    /// Whether pytest was started by another program, which may have changed the exit status (make gives 2 for every failure).
     pub(super) behind_wrapper: bool,
     /// The report.
     pub(super) report: ReportState,
@@ -66,9 +66,9 @@ pub(super) struct Seen {
     pub(super) coverage: MeasuredCoverage,
     /// What pytest-cov says on standard output; looked for after exit code 1 only (E4).
     pub(super) coverage_line: Option<Coverage>,
-    /// How many tests pytest says that it was to run; none where it does not say so, or something stood between.
+    /// How many tests pytest printed that it would run; `None` if it did not print that, or was started by another program.
     pub(super) selected: Option<u64>,
-    /// What is said about a `conftest.py` that could not be imported.
+    /// pytest's message about a `conftest.py` that could not be imported.
     pub(super) conftest: Option<String>,
     /// The line of standard error that says what is wrong.
     pub(super) complaint: Option<String>,
@@ -94,7 +94,7 @@ impl Seen {
         Self {
             code: exited.code,
             behind_wrapper,
-            // What a wrapper started first need not be the run whose report is there.
+            // A wrapper may start pytest several times, so the first output need not belong to the run that wrote the report.
             selected: (!behind_wrapper).then(|| selected(&exited.stdout)).flatten(),
             report,
             coverage: measured(exited.action.coverage.as_ref(), coverage),
@@ -104,7 +104,7 @@ impl Seen {
         }
     }
 
-    /// Returns what the report says, where it was read.
+    /// Returns the counted report, if it was read.
     pub(super) fn tally(&self) -> Option<&Tally> {
         match &self.report {
             ReportState::Read(tally) => Some(tally),

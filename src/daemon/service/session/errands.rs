@@ -1,4 +1,4 @@
-//! What is done for somebody between the runs of a project: one after the other, and none while a run is under way.
+//! The errands of a project. They are carried out between its runs, one after the other.
 
 use crate::api::{ErrorKindV1, ErrorV1};
 use crate::daemon::engine::Moment;
@@ -10,11 +10,11 @@ use crate::daemon::service::session::{ProjectSession, Stage};
 use crate::model::{Activity, TaskId};
 use crate::project::StoreReader;
 
-/// So many wait for their turn.
+/// The most errands that may wait for their turn.
 const MOST_ERRANDS: usize = 16;
 
 impl ProjectSession {
-    /// Notes that somebody wants something done.
+    /// Adds an errand to those that wait.
     pub(in crate::daemon::service) fn send_on_errand(
         &mut self,
         now: Moment,
@@ -33,8 +33,8 @@ impl ProjectSession {
         self.go_on(now, archive)
     }
 
-    /// Has the next of them done where nothing runs. What nobody waits for any more is not done at all: whoever gave up must not find
-    /// it done later.
+    /// Starts the next errand if nothing runs. An errand whose client has gone is dropped: whoever gave up must not find it done
+    /// later.
     pub(super) fn next_errand(&mut self) {
         self.errands.retain(|call| !call.reply.is_closed());
         let Stage::Open(open) = &mut self.stage else { return };
@@ -47,7 +47,7 @@ impl ProjectSession {
         }
     }
 
-    /// Tells what came of one.
+    /// Answers the client whose errand is over.
     pub(super) fn errand_over(&mut self, done: Result<ErrandDone, ErrandTrouble>) -> Vec<SessionMessage> {
         let Stage::Open(open) = &mut self.stage else { return Vec::new() };
         let Some(call) = open.errand.take() else { return Vec::new() };
@@ -64,7 +64,7 @@ impl ProjectSession {
         vec![SessionMessage::Say(line)]
     }
 
-    /// Refuses everybody who waits.
+    /// Refuses all errands that wait.
     pub(super) fn refuse_errands(&mut self, why: &ErrorV1) {
         let under_way = match &mut self.stage {
             Stage::Open(open) => open.errand.take(),

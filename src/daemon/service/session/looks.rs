@@ -1,7 +1,8 @@
-//! Looks at the tree for whoever wants to know how a project stands: at what was heard of, or at everything.
+//! Looks at the tree for clients that ask how a project stands. A look reads either the reported paths or everything.
 //!
-//! A question that events can answer ([`LookCare::Events`]) first has the watcher say that everything before it was heard of: a file is
-//! made for that, whose own event comes after all others. Where that word does not come in time, everything is looked at.
+//! Before a look that reads only reported paths ([`LookCare::Events`]), the watcher has to confirm that it has reported every
+//! earlier change: it creates a file, whose event arrives after all earlier ones. If the confirmation does not come in time,
+//! everything is read.
 
 use std::time::Duration;
 
@@ -20,13 +21,13 @@ use crate::model::{Activity, Approval, Freshness, ProjectStatus, SyncId, TaskId,
 use crate::project::{ProjectError, StoreReader};
 use crate::watch::WatcherHandle;
 
-/// So many wait for one project.
+/// The most clients that may wait for one project.
 const MOST_WAITERS: usize = 64;
-/// How long the watcher may take to say that everything was heard of.
+/// The time limit for the watcher's confirmation.
 const SYNCING: Duration = Duration::from_secs(3);
 
 impl ProjectSession {
-    /// Notes that somebody wants to know how it stands.
+    /// Takes in a client's question how the project stands.
     pub(in crate::daemon::service) fn ask(
         &mut self,
         now: Moment,
@@ -65,7 +66,7 @@ impl ProjectSession {
         };
         let planned = open.planned;
         let step = |task: &TaskId| standing.of(task).map_or(WaitStep::Answer, |task| wait_step(&task.freshness, planned));
-        // What has a fresh verdict already is not run at the start.
+        // Tasks that have a fresh verdict already are not run at the start.
         let (to_run, not_to_run): (Vec<_>, Vec<_>) =
             open.scheduler.watched_tasks().iter().cloned().partition(|task| step(task) == WaitStep::Run);
         let outcome = self.waiters.looked(ticket, step, planned);
@@ -77,7 +78,7 @@ impl ProjectSession {
             open.look_again = Some(now.plus(LOOK_AGAIN));
         }
         if open.activity != Activity::Idle {
-            // It will be looked at again when what runs is over.
+            // There will be another look when the present run is over.
             return Vec::new();
         }
         match (outcome.need, is_first && !to_run.is_empty()) {
@@ -87,7 +88,7 @@ impl ProjectSession {
         }
     }
 
-    /// Begins the look that somebody waits for, where nothing runs.
+    /// Begins the look that clients wait for, if nothing runs.
     pub(super) fn next_look(&mut self, now: Moment) {
         let Stage::Open(open) = &mut self.stage else { return };
         if open.activity != Activity::Idle || open.looking.is_some() {
@@ -108,7 +109,7 @@ impl ProjectSession {
         }
     }
 
-    /// Takes in hints for the next look, and begins the one that waited for the watcher's word.
+    /// Takes in hints for the next look. If they hold the watcher's confirmation, the look that waited for it begins.
     pub(super) fn hear(&mut self, hints: &[WatchHint]) {
         let Stage::Open(open) = &mut self.stage else { return };
         hints.iter().for_each(|hint| open.pending_changes.add_hint(hint));
@@ -119,7 +120,7 @@ impl ProjectSession {
         }
     }
 
-    /// Looks at everything where the watcher has not said in time that it heard of everything.
+    /// Begins a look at everything if the watcher's confirmation has not come in time.
     pub(super) fn stop_syncing(&mut self, now: Moment) {
         if let Stage::Open(open) = &self.stage
             && open.syncing.as_ref().is_some_and(|(until, _)| *until <= now)
@@ -128,7 +129,7 @@ impl ProjectSession {
         }
     }
 
-    /// Begins the look for which the watcher's word was waited for.
+    /// Begins the look that waited for the watcher's confirmation.
     pub(super) fn look_now(&mut self, care: LookCare) {
         let Stage::Open(open) = &mut self.stage else { return };
         if let (Some(ticket), Some((_, wanted))) = (open.looking, open.syncing.take()) {
@@ -136,7 +137,7 @@ impl ProjectSession {
         }
     }
 
-    /// Gives up a look that has not begun, because a run has: it would come after that.
+    /// Cancels a look that has not begun, because a run has begun and the look would only come after it.
     pub(super) fn put_off_look(&mut self) {
         let Stage::Open(open) = &mut self.stage else { return };
         if open.syncing.take().is_some()
@@ -146,7 +147,7 @@ impl ProjectSession {
         }
     }
 
-    /// Returns what a list says of it.
+    /// Returns what a list of projects says about this one.
     pub(in crate::daemon::service) fn listed(&self, archive: &mut StoreReader) -> ListedV1 {
         let (watching, doing) = match &self.stage {
             Stage::Open(open) => {
@@ -164,7 +165,7 @@ impl ProjectSession {
         ListedV1::new(&self.unlooked(archive, &[]), watching, doing)
     }
 
-    /// Returns a way to ask its watcher.
+    /// Returns a handle for questions to the project's watcher.
     pub(in crate::daemon::service) fn watcher(&self) -> Option<WatcherHandle> {
         match &self.stage {
             Stage::Open(open) => Some(open.scheduler.watcher()),
@@ -172,7 +173,7 @@ impl ProjectSession {
         }
     }
 
-    /// Returns how it stands as far as that is known without a look at the tree: never fresh.
+    /// Returns how the project stands as far as that is known without a look at the tree. No verdict in it counts as fresh.
     pub(super) fn unlooked(&self, archive: &mut StoreReader, wanted: &[TaskId]) -> ProjectStatus {
         let (watched, activity) = match &self.stage {
             Stage::Open(open) => (open.scheduler.watched_tasks(), open.activity),

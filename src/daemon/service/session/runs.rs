@@ -14,11 +14,11 @@ use crate::project::{Progress, RunOutcome, StoreReader};
 
 /// How often a run that somebody asked for is begun again because a save stopped it.
 const MOST_TRIES: u32 = 3;
-/// So many runs of one project are asked for.
+/// The most requested runs of one project that may wait.
 const MOST_RUNS: usize = 16;
 
 impl ProjectSession {
-    /// Notes that somebody wants a run.
+    /// Takes in a client's request for a run.
     pub(in crate::daemon::service) fn request(
         &mut self,
         now: Moment,
@@ -72,7 +72,7 @@ impl ProjectSession {
         let Some(project) = self.id.clone() else { return Vec::new() };
         let announcement = announcement(project, &over);
         let mut words = match &over.carried {
-            // It had not begun, and nobody was told that it had.
+            // The run was withdrawn before it began, so no event has announced it.
             Ok(RunOutcome::Withdrawn) => Vec::new(),
             Ok(_) | Err(_) => vec![SessionMessage::Tell(announcement.event()), SessionMessage::Say(announcement.line())],
         };
@@ -103,12 +103,12 @@ impl ProjectSession {
         }
     }
 
-    /// Begins the next run that somebody asked for, where nothing runs.
+    /// Begins the next requested run if nothing runs.
     pub(super) fn next_run(&mut self, now: Moment) -> Vec<SessionMessage> {
         self.runs.retain(|call| !call.reply.is_closed());
         let Stage::Open(open) = &mut self.stage else { return Vec::new() };
         if open.current.is_some() {
-            // It waits for a repetition.
+            // The run of an earlier request is still waiting for its repetition.
             return Vec::new();
         }
         let Some(call) = self.runs.pop_front() else { return Vec::new() };

@@ -28,7 +28,7 @@ const DEEPEST: u32 = 32;
 /// The largest file that lists other repositories to borrow objects from, in bytes.
 const LONGEST_LIST: u64 = 64 * 1024;
 
-/// Every directory with objects of a repository; its own is the first.
+/// The directories that hold a repository's objects: first its own, then those of the repositories it borrows from.
 #[derive(Debug, Clone)]
 pub(super) struct ObjectDatabase {
     directories: Vec<PathBuf>,
