@@ -62,8 +62,8 @@ pub struct Engine {
     repetition: Option<WaitingRepetition>,
     unscanned_changes: UnscannedChanges,
     git: Option<GitHold>,
-    /// Whether everything must be run again when the run under way ends. A reload was requested during that run, which had read the
-    /// configuration before.
+    /// Whether everything must be run again when the run under way ends. A reload was requested during that run, which still uses
+    /// the older configuration.
     reload_owed: bool,
     leaving: Option<CommandExit>,
 }
@@ -154,7 +154,7 @@ impl Engine {
         self.unscanned_changes.heard(&hint);
         match &hint {
             WatchHint::LookAgain(WatchProblem::Sweep) => return HintEffect::Sweep,
-            // The service handles this confirmation itself.
+            // The service handles the watcher's confirmation itself.
             WatchHint::Synced(_) => return HintEffect::Nothing,
             WatchHint::Polling(reason) => {
                 effects.push(Effect::Show(Notice::Polling(reason.clone())));

@@ -35,16 +35,16 @@ pub trait Screen {
 /// The reason why a foreground watch could not begin or continue.
 #[derive(Debug, thiserror::Error)]
 pub enum ForegroundError {
-    /// The watches could not be placed.
+    /// The watcher could not be started.
     #[error("failed to watch the project")]
     Watch(#[source] WatchError),
-    /// Signals could not be taken over.
+    /// The signal handlers could not be installed.
     #[error("failed to take over signals")]
     Signals(#[source] io::Error),
     /// The event loop could not be built.
     #[error("failed to start the event loop")]
     Runtime(#[source] io::Error),
-    /// The controls of a run could not be made.
+    /// The means of stopping a run could not be created.
     #[error("failed to prepare a run")]
     Control(#[source] ControlError),
 }
@@ -61,7 +61,7 @@ pub struct ForegroundBeginning {
     pub settings: EngineSettings,
     /// Decides which files belong to the tree.
     pub matcher: Matcher,
-    /// How often the watcher polls what it gets no events for.
+    /// How often the watcher polls files for which it gets no events.
     pub pace: Pace,
     /// Receives the pressed keys. If the sender is dropped, no more keys come.
     pub keys: Receiver<Key>,

@@ -1,4 +1,4 @@
-//! Scheduling: it decides which saves lead to which runs, and carries this out.
+//! Scheduling: which saves lead to which runs, and how these runs are started and stopped.
 //!
 //! Owns the engine (pure: `(now, Event) → Vec<Effect>`), the worker that owns everything a run needs, and the one event loop that
 //! turns arrivals into events. It judges no results: `verdict/` and `routing/` do.

@@ -120,7 +120,7 @@ pub struct ProjectDefinition {
     pub configuration: Configuration,
     /// The settings of `[watch]`, which decide when runs begin.
     pub engine: EngineSettings,
-    /// How often the watcher polls what it gets no events for.
+    /// How often the watcher polls files for which it gets no events.
     pub pace: Pace,
 }
 

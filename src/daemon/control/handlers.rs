@@ -37,7 +37,7 @@ pub(super) struct ControlContext {
     pub(super) ambient: Arc<BTreeMap<OsString, OsString>>,
 }
 
-/// Answers a request.
+/// Answers a request, or tells the client why the request is refused.
 pub(super) async fn handle(route: &'static Route, desk: ControlContext, request: Request) -> Response {
     match answer(route, &desk, request).await {
         Ok(response) => response,

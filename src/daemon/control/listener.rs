@@ -27,7 +27,7 @@ pub(super) struct ControlListener {
     room: Arc<Semaphore>,
 }
 
-/// A connection. Dropping it lets another one be accepted.
+/// A connection. Dropping it makes room for another connection.
 #[derive(Debug)]
 pub(super) struct Connection {
     stream: UnixStream,
@@ -45,8 +45,7 @@ impl ControlListener {
             let room = Arc::clone(&self.room).acquire_owned().await.map_err(io::Error::other)?;
             let (stream, _) = self.listener.accept().await?;
             let credentials = stream.peer_cred()?;
-            // The directory's mode keeps other users out. But a process could pass its descriptor of a connection to another user's
-            // process.
+            // The directory's mode keeps other users out. But a descriptor that another process passes on bypasses the directory.
             if credentials.uid() == self.own_uid {
                 let peer = Peer { pid: credentials.pid(), uid: credentials.uid() };
                 return Ok((Connection { stream, _room: room }, peer));

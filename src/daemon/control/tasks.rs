@@ -8,7 +8,6 @@ use crate::daemon::errand::{Errand, ErrandDone, ErrandKind};
 use crate::daemon::service::{Call, ErrandCall};
 use crate::model::{Asker, CycleRequest, ProjectId, TaskId};
 
-/// Changes a task's cycle.
 pub(super) async fn change_cycle(
     desk: &ControlContext,
     project: ProjectId,

@@ -36,7 +36,7 @@ pub(super) enum HoldDecision {
     NoLonger(GitOperation),
 }
 
-/// Returns the operation that git is in the middle of and since when, after git's files were read.
+/// Updates the operation to wait for, after git's files were read. `seen` is git's present operation, if any.
 pub(super) fn follow(known: Option<GitHold>, now: Moment, seen: Option<GitOperation>) -> Option<GitHold> {
     let operation = seen?;
     match known {

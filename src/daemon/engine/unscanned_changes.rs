@@ -10,11 +10,11 @@ use crate::tree::TreeHints;
 pub(super) struct UnscannedChanges {
     /// The changes reported since the last order was given.
     fresh: ReportedChanges,
-    /// The changes that the last order was given. If its scan is not completed, the next order is given them too.
+    /// The changes that were passed to the last order. If its scan is not completed, they are passed to the next order too.
     given: ReportedChanges,
 }
 
-/// The paths that may have changed, and whether other changes may be unknown.
+/// The paths that may have changed, and whether events about other paths may have been lost.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ReportedChanges {
     pub(super) hints: TreeHints,
@@ -70,7 +70,7 @@ impl UnscannedChanges {
         self.fresh.hints = TreeHints::Everything;
     }
 
-    /// Returns the changes to give to the next order.
+    /// Returns the changes to pass to the next order.
     pub(super) fn give(&mut self) -> ReportedChanges {
         let fresh = std::mem::replace(&mut self.fresh, ReportedChanges::nothing());
         self.given.add(fresh);

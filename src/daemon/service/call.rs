@@ -33,7 +33,7 @@ pub(crate) enum Call {
     Errand { project: ProjectId, call: ErrandCall },
     /// What is the state of a task's cycle?
     Cycle { project: ProjectId, task: TaskId, reply: Reply<CycleV1> },
-    /// Which events were received about a path?
+    /// Which event was last received about a path?
     Heard { project: ProjectId, path: TreePath, reply: Reply<PathHistoryV1> },
     /// Send events from now on.
     Subscribe(Reply<Subscription>),

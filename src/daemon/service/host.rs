@@ -56,7 +56,7 @@ pub enum ServiceError {
     /// The store or its index could not be opened.
     #[error("failed to open the store")]
     Store(#[source] ProjectError),
-    /// Signals could not be taken over.
+    /// The signal handlers could not be installed.
     #[error("failed to take over signals")]
     Signals(#[source] io::Error),
     /// The event loop or the server could not be built.

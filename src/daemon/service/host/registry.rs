@@ -1,4 +1,4 @@
-//! Lists, adds and removes the projects that the service watches. Also answers which events were received about a path.
+//! Lists, adds and removes the projects that the service watches. Also answers which event was last received about a path.
 
 use std::path::PathBuf;
 

@@ -199,8 +199,8 @@ impl ProjectSession {
     }
 }
 
-/// Returns what a waiting client needs next. An unstable tree is no final answer while a repetition is planned, because the
-/// repetition may find the tree unchanged.
+/// Returns what a waiting client needs next. An unstable tree is no final answer while a repetition is planned, because the tree
+/// may stay unchanged during that repetition.
 fn wait_step(freshness: &Freshness, planned: PlannedRun) -> WaitStep {
     match (freshness, planned) {
         (Freshness::Unstable { .. }, PlannedRun::Repetition) => WaitStep::Run,
