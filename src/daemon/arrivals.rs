@@ -1,4 +1,4 @@
-//! What the threads of projects send to the loop: hints of watchers and reports of workers, all on one channel.
+//! The channel by which the threads of projects send to the event loop: hints from watchers and reports from workers.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -7,58 +7,58 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use crate::daemon::worker::{SendReport, WorkerReport};
 use crate::model::WatchHint;
 
-/// So many arrivals are taken from the channel at once. A call has its turn after them.
+/// The most arrivals that are taken from the channel at once. After them, one waiting call is handled.
 const MOST_AT_ONCE: usize = 4096;
 
-/// A project's place in a loop, from its opening to its leaving. A watch in the foreground has one, the service has many.
+/// Identifies a project in an event loop while the project is there. A foreground watch has one project, the service has many.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct ProjectSeat(pub(super) u64);
 
-/// What the threads of a project tell.
+/// A message from one of a project's threads.
 #[derive(Debug)]
 pub(super) enum ProjectArrival {
-    /// The watcher says: look again. Hints that waited for the loop together are given together, because the steps of one save
-    /// belong together.
+    /// The watcher reports possible changes. Hints that waited are delivered together, because the steps of one save belong
+    /// together.
     Hints(Vec<WatchHint>),
-    /// The worker says how far it is.
+    /// The worker reports progress or a result.
     Report(Box<WorkerReport>),
 }
 
-/// Everything that the threads of all projects have sent.
+/// Receives the messages from the threads of all projects.
 pub(super) struct Arrivals {
     channel: UnboundedReceiver<(ProjectSeat, ProjectArrival)>,
-    /// What was taken from the channel, in the order in which it is given to the host.
+    /// Messages that were taken from the channel, in the order in which the host gets them.
     taken: VecDeque<(ProjectSeat, ProjectArrival)>,
-    /// The last of what was taken at once has been handed on, and nobody else has had a turn since.
+    /// Whether the last message of a batch has been delivered and no call has been handled since.
     owes_a_turn: bool,
 }
 
-/// Lets projects in.
+/// Creates the senders for the threads of projects.
 #[derive(Clone)]
 pub(super) struct ArrivalDoor(UnboundedSender<(ProjectSeat, ProjectArrival)>);
 
-/// Sends what the threads of one project tell.
+/// Sends the messages from the threads of one project.
 #[derive(Clone)]
 pub(super) struct ArrivalSender {
     channel: UnboundedSender<(ProjectSeat, ProjectArrival)>,
     seat: ProjectSeat,
 }
 
-/// Opens the channel of a loop.
+/// Opens the channel of an event loop.
 pub(super) fn open_arrivals() -> (ArrivalDoor, Arrivals) {
     let (sender, channel) = unbounded_channel();
     (ArrivalDoor(sender), Arrivals { channel, taken: VecDeque::new(), owes_a_turn: false })
 }
 
 impl ArrivalDoor {
-    /// Returns what the threads of a project send by.
+    /// Returns the sender for the threads of a project.
     pub(super) fn sender(&self, seat: ProjectSeat) -> ArrivalSender {
         ArrivalSender { channel: self.0.clone(), seat }
     }
 }
 
 impl ArrivalSender {
-    /// Returns what a watcher sends its hints by.
+    /// Returns the function with which a watcher sends its hints.
     pub(super) fn hints(&self) -> impl Fn(WatchHint) + Send + 'static {
         let Self { channel, seat } = self.clone();
         move |hint| {
@@ -66,7 +66,7 @@ impl ArrivalSender {
         }
     }
 
-    /// Returns what a worker reports by.
+    /// Returns the function with which a worker sends its reports.
     pub(super) fn reports(&self) -> SendReport {
         let Self { channel, seat } = self.clone();
         Box::new(move |report| channel.send((seat, ProjectArrival::Report(Box::new(report)))).is_ok())
@@ -74,12 +74,12 @@ impl ArrivalSender {
 }
 
 impl Arrivals {
-    /// Returns whether somebody else has a turn before the next arrival. It is granted once.
+    /// Returns whether a call is handled before the next arrival. It returns true once for each batch of arrivals.
     pub(super) fn grant_turn(&mut self) -> bool {
         std::mem::take(&mut self.owes_a_turn)
     }
 
-    /// Waits for the next one. Dropping the future loses nothing.
+    /// Waits for the next arrival. Dropping the future loses nothing.
     pub(super) async fn next(&mut self) -> (ProjectSeat, ProjectArrival) {
         loop {
             if let Some(next) = self.taken.pop_front() {
@@ -93,11 +93,11 @@ impl Arrivals {
     }
 }
 
-/// Keeps the order in which things were sent, but puts a project's hints together up to its next report: a hint that was sent before the
-/// worker said that a run has begun may be about a file that the run has not seen, one that was sent after it is not.
+/// Keeps the order of arrivals, but merges a project's hints up to its next report. Hints are never moved across a report, because
+/// the engine handles changes before the beginning of a run differently from changes during the run.
 fn order_arrivals(arrivals: impl Iterator<Item = (ProjectSeat, ProjectArrival)>) -> VecDeque<(ProjectSeat, ProjectArrival)> {
     let mut ordered: VecDeque<(ProjectSeat, ProjectArrival)> = VecDeque::new();
-    // Where the hints of each project are put that come before its next report.
+    // For each project, the index of the hints that later hints are merged into. A report ends the merging.
     let mut open: BTreeMap<ProjectSeat, usize> = BTreeMap::new();
     for (seat, arrival) in arrivals {
         let known = open.get(&seat).and_then(|place| ordered.get_mut(*place));
@@ -122,7 +122,7 @@ mod tests {
     use crate::model::SyncId;
     use crate::project::Progress;
 
-    /// Returns the seats of what was taken, each with the numbers of its hints; none for a report.
+    /// Returns the seat of each arrival with the numbers of its hints. A report has no numbers.
     fn shown(taken: impl IntoIterator<Item = (ProjectSeat, ProjectArrival)>) -> Vec<(u64, Vec<u64>)> {
         let number = |hint: &WatchHint| if let WatchHint::Synced(SyncId(number)) = hint { *number } else { 0 };
         let numbers = |arrival: &ProjectArrival| match arrival {

@@ -1,4 +1,5 @@
-//! A burst of hints: which paths, since when, and whether it is over. Pure; time is an argument.
+//! A burst: changes that come shortly after one another and lead to one run. This module records which paths changed and computes
+//! when the burst ends. Pure: time is an argument.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -6,24 +7,25 @@ use std::time::Duration;
 use crate::daemon::engine::Moment;
 use crate::model::{TreePath, WatchHint};
 
-/// The most paths that count as one save: a file's name, and the name it had before. One save is acted on at once.
+/// The most paths that count as one save: a file's name, and its name before a rename. One save leads to a run at once.
 const PATHS_OF_A_SAVE: usize = 2;
 
-/// How long half of a save waits for the other half: a new file may be an editor's temporary one that is about to be renamed, and
-/// a removed one may be the old content that was moved aside. Editors take microseconds for that step.
+/// How long to wait for the second step of a save. A new file may be an editor's temporary file that is about to be renamed. A
+/// removed file may be old content that was moved aside. Editors need microseconds for the second step.
 const BREATH: Duration = Duration::from_millis(2);
 
-/// If a save's look was cancelled this often because more changes came, it no longer counts as one save: somebody keeps writing.
+/// If the scan for a save was cancelled more often than this, the burst no longer counts as one save, because a program keeps
+/// writing.
 const MOST_RECALLS: u32 = 3;
 
-/// Hints that belong together and have not led to a run yet.
+/// Hints from the watcher that belong together and have not led to a run yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Burst {
     first: Moment,
     last: Moment,
     paths: BTreeMap<TreePath, Way>,
     recalls: u32,
-    /// Whether anything may have changed besides the paths.
+    /// Whether more than `paths` may have changed.
     breadth: Breadth,
 }
 
@@ -42,7 +44,7 @@ enum Before {
     Absent,
 }
 
-/// What the last hint said of a path.
+/// The state of a path according to the last hint about it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Now {
     Open,
@@ -60,14 +62,14 @@ enum Breadth {
     Lost,
 }
 
-/// What a burst looks like so far.
+/// The kind of changes in a burst so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Shape {
-    /// A file is still open.
+    /// A file is still open for writing.
     Open,
-    /// One save that is complete.
+    /// One complete save.
     Save,
-    /// One save whose other half may still come.
+    /// One save whose second step may still come.
     Half,
     /// More than one save.
     Many,
@@ -79,7 +81,7 @@ impl Burst {
         Self { first: now, last: now, paths: BTreeMap::new(), recalls: 0, breadth: Breadth::Paths }
     }
 
-    /// Notes what a hint says.
+    /// Adds what a hint reports.
     pub(crate) fn hear(&mut self, now: Moment, hint: WatchHint) {
         match hint {
             WatchHint::Saved(path) => self.saved(now, path),
@@ -92,27 +94,27 @@ impl Burst {
         }
     }
 
-    /// Notes a path that has its final content.
+    /// Adds a path whose content is final.
     fn saved(&mut self, now: Moment, path: TreePath) {
         self.note(now, path, Before::There, Now::Whole);
     }
 
-    /// Notes a path that was created and is still open for writing.
+    /// Adds a path that was created and is still open for writing.
     fn created(&mut self, now: Moment, path: TreePath) {
         self.note(now, path, Before::Absent, Now::Open);
     }
 
-    /// Notes a path that is still open: the burst is not over before it is closed or the bound is reached.
+    /// Adds a path that is still open for writing. The burst lasts until the file is closed or the time limit is reached.
     fn writing(&mut self, now: Moment, path: TreePath) {
         self.note(now, path, Before::There, Now::Open);
     }
 
-    /// Notes a path that is gone.
+    /// Adds a path that was removed.
     fn removed(&mut self, now: Moment, path: TreePath) {
         self.note(now, path, Before::There, Now::Gone);
     }
 
-    /// Notes that events may have been lost: only a full compare can tell what happened.
+    /// Notes that events may have been lost. Only a comparison of the whole tree can then find the changes.
     fn lost(&mut self, now: Moment) {
         self.last = now;
         self.breadth = Breadth::Lost;
@@ -124,7 +126,7 @@ impl Burst {
         self.breadth = self.breadth.max(Breadth::Tree);
     }
 
-    /// Adds the changes that came after the look at this burst had begun. That look is cancelled.
+    /// Merges this burst with the changes that came after the scan for it had begun. That scan is cancelled.
     pub(crate) fn recalled_for(mut self, later: Self) -> Self {
         self.last = later.last;
         self.recalls += 1;
@@ -135,8 +137,8 @@ impl Burst {
         self
     }
 
-    /// Returns when the burst is over if nothing else comes: one save at once, several after `quiet`, but never later than the
-    /// bound.
+    /// Returns when the burst ends if no more hints come. A single save ends the burst at once, several saves end it after `quiet`.
+    /// It ends at the latest when it has lasted `longest`.
     pub(crate) fn due(&self, quiet: Duration, longest: Duration) -> Moment {
         let bound = self.bound(longest);
         match self.shape() {
@@ -147,18 +149,19 @@ impl Burst {
         }
     }
 
-    /// Returns when the burst may stop a run, if nothing else comes. Stopping for a half-finished save would cost another run.
+    /// Returns when the burst may stop a run, if no more hints come. It waits for `quiet` even after a single save: restarting for
+    /// a half-finished save would cost another restart.
     pub(crate) fn due_during_run(&self, quiet: Duration, longest: Duration) -> Moment {
         let bound = self.bound(longest);
         if self.shape() == Shape::Open { bound } else { self.last.plus(quiet).min(bound) }
     }
 
-    /// Returns the latest moment at which the burst is over, whatever still comes.
+    /// Returns the latest moment at which the burst ends, whatever hints still come.
     pub(crate) fn bound(&self, longest: Duration) -> Moment {
         self.first.plus(longest)
     }
 
-    /// Returns the paths it touched, without temporaries that came and went.
+    /// Returns the changed paths, without temporary files that were created and removed during the burst.
     pub(crate) fn paths(&self) -> BTreeSet<TreePath> {
         self.lasting().map(|(path, _)| path.clone()).collect()
     }
@@ -206,7 +209,7 @@ mod tests {
 
     type Step = (fn(&mut Burst, Moment, TreePath), &'static str);
 
-    /// Plays what an editor does, all of it at the moment 1000, and returns how long it is then waited.
+    /// Plays the steps of an editor at the moment 1000. Returns how many milliseconds the burst then waits.
     fn wait_after(steps: &[Step]) -> u64 {
         let mut burst = Burst::begin(Moment(1000));
         steps.iter().for_each(|(step, name)| step(&mut burst, Moment(1000), path(name)));
@@ -227,7 +230,7 @@ mod tests {
         let old_put_back_and_removed: &[Step] =
             &[(Burst::removed, "a"), (Burst::saved, "a.old"), (Burst::saved, "a"), (Burst::removed, "a.old")];
         assert_eq!([in_place, by_rename, old_put_aside].map(wait_after), [0, 0, 0]);
-        // That `a.old` was not there before is not said by a rename.
+        // A rename does not report whether `a.old` existed before, so the burst waits for a second step.
         assert_eq!(wait_after(old_put_back_and_removed), 2);
     }
 

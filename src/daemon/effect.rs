@@ -1,4 +1,4 @@
-//! What the engine answers: runs to start and stop, moments to be woken at, words for a person.
+//! The effects that the engine returns: runs to start and stop, the next wake-up, and notices for a person.
 
 use std::collections::BTreeSet;
 
@@ -11,19 +11,19 @@ use crate::tree::TreeHints;
 #[must_use]
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Effect {
-    /// Look at the tree and start a run. This cancels an earlier [`Effect::WakeAt`]. The host reports the beginning of the run by
+    /// Scan the tree and start a run. This cancels an earlier [`Effect::WakeAt`]. The host reports the beginning of the run by
     /// [`Event::Begun`](crate::daemon::Event::Begun).
     Start(Order),
-    /// Stop the run under way. One that has not begun leaves no trace.
+    /// Stop the run under way. If the run has not begun yet, it leaves no record.
     Stop(StopReason),
     /// Send the engine [`Event::Timer`](crate::daemon::Event::Timer) at this moment. This replaces the moment of an earlier
-    /// effect of this kind.
+    /// `WakeAt`.
     WakeAt(Moment),
     /// Show a notice to the person.
     Show(Notice),
     /// Clear the screen.
     ClearScreen,
-    /// End with this exit code.
+    /// End the program with this exit code.
     Quit(CommandExit),
 }
 
@@ -44,10 +44,10 @@ pub struct Order {
     pub lost_events: bool,
 }
 
-/// What a person is told between runs.
+/// A message for a person, shown between runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Notice {
-    /// A save stopped the run; it starts again on the new tree.
+    /// A save stopped the run. The run starts again on the new tree.
     Restarting {
         /// The first of the saved paths.
         path: Option<TreePath>,
@@ -59,38 +59,38 @@ pub enum Notice {
         /// The paths that changed.
         paths: BTreeSet<TreePath>,
     },
-    /// The same paths changed again during the repetition: nothing runs until something other than a run changes the tree (S6).
+    /// The same paths changed again during the repetition. No run starts until something other than a run changes the tree (S6).
     Unstable {
         /// The paths that change in every run.
         paths: BTreeSet<TreePath>,
     },
-    /// Events may have been lost; the whole tree is compared.
+    /// Events may have been lost, so the whole tree is compared.
     EventsLost(WatchProblem),
-    /// Git is still in the middle of this operation, although proctor has waited for it as long as the setting allows.
+    /// Git is still in the middle of this operation, although proctor has waited for it as long as the settings allow.
     GitGoesOn(GitOperation),
     /// Part of the tree cannot be watched, so it is polled.
     Polling(PollReason),
-    /// The root of the project is gone.
+    /// The root directory of the project is gone.
     RootVanished,
-    /// The configuration is read anew and everything is run again when the run under way is over.
+    /// When the run under way ends, the configuration is read again and everything is run again.
     ReloadingAfterRun,
-    /// There is nothing to run with this key.
+    /// The key asks for the failed checks, but no check has failed.
     NothingFailed,
-    /// The tree is the one of the last verdict.
+    /// The tree has not changed since the last verdict.
     Unchanged,
-    /// What changed since the last verdict triggers no check.
+    /// The changes since the last verdict trigger no check.
     Untriggered,
-    /// We are waiting for changes.
+    /// No run is under way, and proctor waits for changes.
     Waiting(LastRunState),
 }
 
-/// What the last run left on the screen.
+/// How the last run ended, for the display on the screen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum LastRunState {
-    /// A verdict.
+    /// The run ended with a verdict.
     Verdict,
     /// The task waits for a person.
     Paused,
-    /// No verdict.
+    /// The run ended without a verdict.
     NoVerdict,
 }

@@ -1,5 +1,5 @@
-//! The scheduling engine: every decision about when a run starts, stops or is repeated. Pure and synchronous; `now` is an
-//! argument, effects are values (house style S1, S2). It knows paths and digests, never files, processes or screens.
+//! The scheduling engine: it decides when a run starts, stops or is repeated. It is pure and synchronous: `now` is an argument, and
+//! effects are return values (house style S1, S2). It knows paths and digests, never files, processes or screens.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -27,34 +27,34 @@ mod stage;
 mod tests;
 mod unscanned_changes;
 
-/// Milliseconds on a clock that never steps.
+/// A time in milliseconds on a monotonic clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Moment(pub u64);
 
 /// The settings of `[watch]` that scheduling needs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EngineSettings {
-    /// How long it must be quiet before a burst counts as over.
+    /// How long no hint may come before a burst of changes ends.
     pub quiet: Duration,
-    /// The longest a burst is waited for.
+    /// The longest time to wait for the end of a burst.
     pub longest_burst: Duration,
-    /// What a save during a run does.
+    /// How a save during a run affects that run.
     pub on_change: OnChange,
-    /// After so many restarts in a row one run is let finish.
+    /// The most restarts in a row that saves may cause. The next run is then allowed to finish.
     pub max_restarts: u32,
-    /// The longest an operation of git is waited for.
+    /// The longest time to wait for an operation of git.
     pub git_wait: Duration,
-    /// What is run on a save, in this order.
+    /// The tasks to run on a save, in this order.
     pub tasks: Vec<TaskId>,
 }
 
-/// The state of scheduling for one project.
+/// Schedules the runs of one project.
 #[derive(Debug)]
 pub struct Engine {
     settings: EngineSettings,
     stage: Stage,
     burst: Option<Burst>,
-    /// The task that was ordered last.
+    /// The task of the last order.
     current: TaskId,
     known: BTreeMap<TaskId, KnownTask>,
     round: Option<Round>,
@@ -62,7 +62,8 @@ pub struct Engine {
     repetition: Option<WaitingRepetition>,
     unscanned_changes: UnscannedChanges,
     git: Option<GitHold>,
-    /// Whether everything is to be run once more when the run under way is over: its configuration was read before that was asked.
+    /// Whether everything must be run again when the run under way ends. A reload was requested during that run, which still uses
+    /// the older configuration.
     reload_owed: bool,
     leaving: Option<CommandExit>,
 }
@@ -75,7 +76,7 @@ impl Moment {
 }
 
 impl Engine {
-    /// Returns an engine that has seen nothing.
+    /// Returns an engine that has not handled any event.
     pub fn new(settings: EngineSettings) -> Self {
         Self {
             settings,
@@ -93,12 +94,13 @@ impl Engine {
         }
     }
 
-    /// Returns the order every watch begins with.
+    /// Returns the effects that begin a watch: every task is run.
     pub fn begin(&mut self) -> Vec<Effect> {
         self.everything(TriggerKind::Start)
     }
 
-    /// Returns the order with which a watch begins where some of the tasks have their verdicts already; none where all have.
+    /// Returns the effects that begin a watch if the `settled` tasks already have verdicts: the other tasks are run. Returns no
+    /// effects if every task has a verdict.
     pub fn begin_without(&mut self, settled: &[TaskId]) -> Vec<Effect> {
         let mut round = Round::new(TriggerKind::Start, BTreeSet::new(), RoundChecks::All);
         settled.iter().for_each(|task| round.had(task));
@@ -106,12 +108,12 @@ impl Engine {
         self.next_of_round(LookPurpose::Request).into_iter().collect()
     }
 
-    /// Returns the tasks that are run on a save.
+    /// Returns the tasks that run on a save.
     pub fn watched_tasks(&self) -> &[TaskId] {
         &self.settings.tasks
     }
 
-    /// Takes in what arrived and says what is to be done.
+    /// Handles an event. Returns what the host must do.
     pub fn handle(&mut self, now: Moment, event: Event) -> Vec<Effect> {
         match event {
             Event::Hints(hints) => self.on_hints(now, hints),
@@ -139,7 +141,7 @@ impl Engine {
         for hint in hints {
             news = news.max(self.on_hint(now, hint, &mut effects));
         }
-        // What waited is noted as a whole before anything is decided: the steps of one save come together.
+        // All waiting hints are noted before the engine decides, because the steps of one save arrive together.
         match news {
             HintEffect::Nothing => {}
             HintEffect::Sweep => effects.extend(self.on_sweep(now)),
@@ -152,7 +154,7 @@ impl Engine {
         self.unscanned_changes.heard(&hint);
         match &hint {
             WatchHint::LookAgain(WatchProblem::Sweep) => return HintEffect::Sweep,
-            // Whoever asked for it is told by the loop.
+            // The service handles the watcher's confirmation itself.
             WatchHint::Synced(_) => return HintEffect::Nothing,
             WatchHint::Polling(reason) => {
                 effects.push(Effect::Show(Notice::Polling(reason.clone())));
@@ -169,14 +171,14 @@ impl Engine {
             WatchHint::Saved(_) | WatchHint::Created(_) | WatchHint::Writing(_) | WatchHint::Removed(_) => {}
         }
         if self.repetition.take().is_some() {
-            // Nothing of ours is running: this comes from outside.
+            // No run is under way, so this change comes from outside.
             self.repetitions.reset();
         }
         self.burst.get_or_insert_with(|| Burst::begin(now)).hear(now, hint);
         HintEffect::Change
     }
 
-    /// Handles a change. A look that is under way for a burst is cancelled, because the burst continues.
+    /// Handles a change. If the tree is being scanned for a burst, that scan is cancelled, because the burst continues.
     fn on_change(&mut self, now: Moment) -> Vec<Effect> {
         let longest = self.settings.longest_burst;
         if let Stage::Looking(LookPurpose::Burst(burst) | LookPurpose::Sweep(burst)) = &mut self.stage
@@ -190,13 +192,14 @@ impl Engine {
         self.settle(now)
     }
 
-    /// Nothing is known to be wrong; where there is no verdict that could be wrong, there is nothing to look for either.
+    /// Handles the periodic sweep, which compares the whole tree with a verdict. If there is no verdict, there is nothing to
+    /// compare.
     fn on_sweep(&mut self, now: Moment) -> Option<Effect> {
         let is_idle = matches!(self.stage, Stage::Idle) && self.burst.is_none() && self.repetition.is_none();
         if !is_idle || self.git.is_some() {
             return None;
         }
-        // One task that has a verdict tells whether the tree is another one; the others have their turn if it is.
+        // Scanning the tree for one task with a verdict shows whether the tree has changed. If it has, the other tasks run too.
         let has_verdict = |task: &&TaskId| self.known.get(task).is_some_and(|known| known.last_tree.is_some());
         let task = self.settings.tasks.iter().find(has_verdict)?.clone();
         let KnownTask { last_tree, last_failed, .. } = self.known.get(&task)?.clone();
@@ -208,12 +211,12 @@ impl Engine {
         Some(self.start(task, LookPurpose::Sweep(Burst::begin(now)), TriggerKind::Save, BTreeSet::new(), selection, last_tree))
     }
 
-    /// Handles the beginning of a run: the look that comes before it is over.
+    /// Handles the beginning of a run. The scan of the tree before it has ended.
     fn on_begun(&mut self, now: Moment) -> Vec<Effect> {
         match self.stage {
             Stage::Looking(_) => self.stage = Stage::Running(StopProgress::Going),
             Stage::Recalling => {
-                // The look was cancelled too late, and the run has begun. It is superseded like any other run.
+                // The scan was cancelled too late, and the run has begun. The run is superseded like any other run.
                 self.of_current().restarts += 1;
                 self.stage = Stage::Running(StopProgress::Stopping);
             }
@@ -233,7 +236,7 @@ impl Engine {
         }
     }
 
-    /// Checks whether the burst is over. Returns what follows, or when to check again.
+    /// Checks whether the burst has ended. Returns the effects that follow, or the effect to check again later.
     fn settle(&mut self, now: Moment) -> Vec<Effect> {
         let Some(burst) = &self.burst else { return Vec::new() };
         let (quiet, longest) = (self.settings.quiet, self.settings.longest_burst);
@@ -277,7 +280,7 @@ impl Engine {
             self.of_current().restarts = 0;
         }
         if self.reload_owed {
-            // The run of everything covers what waits.
+            // The run of everything also covers the waiting changes and the remaining tasks of the round.
             self.burst = None;
             self.round = None;
         }
@@ -326,7 +329,8 @@ impl Engine {
         }
     }
 
-    /// A look that led to no run: said, unless more came and says something else.
+    /// Handles a scan that led to no run. The notice is shown only if no newer change waits and no task of the round has run or
+    /// still has to run.
     fn after_look(&mut self, now: Moment, notice: Notice) -> Vec<Effect> {
         self.unscanned_changes.looked();
         let is_worth_a_word = self.burst.is_none() && self.round_came_to_nothing();
@@ -335,7 +339,8 @@ impl Engine {
         effects
     }
 
-    /// A burst that came during the run leads to the next one; without one the next task has its turn, or we wait.
+    /// Decides what follows a run. A burst that came during the run is handled next. Without one, the next task of the round is
+    /// started, or the engine waits for changes.
     fn after_run(&mut self, now: Moment, standing: LastRunState) -> Vec<Effect> {
         if self.burst.is_some() {
             return self.settle(now);

@@ -1,6 +1,6 @@
-//! Errands: what a person or an agent asks for that is done between runs, such as a change of a task's cycle.
+//! Errands: requests of a person or an agent that are carried out between runs, such as a change of a task's cycle.
 //!
-//! The worker carries it out, so that a project the service watches has one writer. Nothing is decided here: `run/` does.
+//! The worker carries them out, so that a project that the service watches has only one writer. `project/` makes the decisions.
 
 use crate::collaboration::{GrantedRetest, Proposal, ReviewedSpecification, review_specification};
 use crate::config::Configuration;
@@ -8,29 +8,29 @@ use crate::daemon::worker::MissingPlan;
 use crate::model::{Asker, CycleRequest, Plan, TaskCompletion, TaskId, TddState};
 use crate::project::{DescribedProject, PersonPresence, ProjectError, ProjectScope, ProjectSettings, Workspace};
 
-/// Something to be done.
+/// A request that is carried out between runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Errand {
-    /// The task it is about.
+    /// The task that the request concerns.
     pub task: TaskId,
-    /// Who asks; this is recorded in the ledger (S3).
+    /// Who makes the request. The ledger records this (S3).
     pub asker: Asker,
-    /// What is to be done.
+    /// The requested action.
     pub what: ErrandKind,
 }
 
-/// What is to be done.
+/// The actions that can be requested.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ErrandKind {
     /// Change the task's cycle.
     Cycle(CycleRequest),
     /// Compute whether the task is complete, and what is still open.
     Completion,
-    /// Grant a retest: one more run of the task, if its budget allows that.
+    /// Grant a retest: one more run of the task, if its retest budget allows it.
     Retest,
     /// Read the configuration again and return its problems.
     Problems,
-    /// Read the specification of the task again, or a proposed one.
+    /// Check the specification of the task again, or check a proposed specification instead.
     Review(Option<Proposal>),
 }
 
@@ -41,11 +41,11 @@ pub enum ErrandDone {
     Changed(Box<TddState>),
     /// Whether the task is complete, and what is still open.
     Computed(TaskCompletion),
-    /// The run is granted.
+    /// The retest is granted.
     Granted(GrantedRetest),
-    /// What is wrong with the configuration.
+    /// The problems of the configuration, one line for each.
     Reread(Vec<String>),
-    /// What is wrong with the specification, or with a proposed one, and what that would change.
+    /// The problems of the task's specification or of the proposed one, and what the proposed one would change.
     Reviewed(ReviewedSpecification),
 }
 
@@ -54,18 +54,17 @@ pub enum ErrandDone {
 pub enum ErrandTrouble {
     /// The configuration is wrong; one line for each problem.
     Configuration(Vec<String>),
-    /// There is no such task: a line that says so, then what to do.
+    /// The task does not exist. The first line says so, the other lines say what to do.
     NoSuchTask(Vec<String>),
     /// The errand was refused, or proctor itself failed.
     Run(ProjectError),
 }
 
 impl Errand {
-    /// Reviews the task's specification, or the one proposed in its place. This works without a plan, because a wrong
-    /// specification has no plan.
+    /// Checks the task's specification, or the proposed one. This needs no plan, because a wrong specification has no plan.
     ///
     /// # Errors
-    /// As [`ErrandTrouble`] lists.
+    /// When the specification cannot be checked ([`ErrandTrouble`]).
     pub(super) fn review(
         &self,
         proposal: Option<&Proposal>,
@@ -76,10 +75,10 @@ impl Errand {
         reviewed.map(ErrandDone::Reviewed).map_err(ErrandTrouble::Run)
     }
 
-    /// Carries out any other errand. These need the plan of their task.
+    /// Carries out every other kind of errand. These kinds need the plan of their task.
     ///
     /// # Errors
-    /// As [`ErrandTrouble`] lists.
+    /// When the task has no plan or the action fails ([`ErrandTrouble`]).
     pub(super) fn perform(
         &self,
         workspace: &mut Workspace,
@@ -108,9 +107,9 @@ impl Errand {
     }
 }
 
-/// Returns whether a person asks. As on the command line, a process whose standard input is a terminal is taken for a person.
-/// This prevents that a program makes a person's decision by accident. It does not stop one that means to: any program of the
-/// same user can create a terminal for itself (S8).
+/// Returns whether a person makes the request. As on the command line, a process counts as a person if its standard input is a
+/// terminal. This prevents a program from making a person's decision by accident. It cannot prevent a deliberate attempt: any
+/// program of the same user can create a terminal for itself (S8).
 fn attendance(asker: &Asker) -> PersonPresence {
     if asker.terminal.is_some() { PersonPresence::Person } else { PersonPresence::Nobody }
 }

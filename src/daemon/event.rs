@@ -1,4 +1,4 @@
-//! What the engine is told: hints of the watcher, keys, signals, the end of a run.
+//! The events that the engine handles: hints from the watcher, keys, signals, the end of a run.
 
 use std::collections::BTreeSet;
 
@@ -9,26 +9,26 @@ use crate::project::Selection;
 /// An event that the engine handles.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Event {
-    /// Hints of the watcher that something may have changed: all that were waiting, in their order, so that those of one save
-    /// come together.
+    /// Hints from the watcher that something may have changed. All waiting hints arrive in one event and in their order, because
+    /// the steps of one save belong together.
     Hints(Vec<WatchHint>),
-    /// The operation that git is in the middle of. If it has changed, this event comes before hints and timers.
+    /// The operation that git is in the middle of, if any. When it changes, this event comes before the next hints or timer event.
     Git(Option<GitOperation>),
-    /// The run that was ordered has begun. The tree has been looked at before.
+    /// The ordered run has begun. The tree was scanned before.
     Begun,
     /// The moment of the last [`Effect::WakeAt`](crate::daemon::Effect::WakeAt) has come.
     Timer,
     /// A key on the terminal.
     Key(Key),
-    /// Somebody asks for a run of a task.
+    /// A client asks for a run of a task.
     Requested(TaskId, Selection),
-    /// A client waits for a task's verdict on the present tree, and there is none yet.
+    /// A client waits for a task's verdict on the present tree, but no such verdict exists yet.
     Awaited(TaskId),
     /// A signal of the operating system.
     Signal(OsSignal),
-    /// The settings of the scheduling have changed. The configuration is read before every run.
+    /// The scheduling settings have changed. The configuration is read before every run.
     Settings(EngineSettings),
-    /// The run under way is over.
+    /// The run under way has ended.
     Finished(RunFinish),
 }
 
@@ -54,16 +54,16 @@ pub enum OsSignal {
     Interrupt,
     /// SIGTERM, or SIGHUP when a terminal hangs up.
     Terminate,
-    /// SIGHUP where there is no terminal: read the configuration anew and run once more.
+    /// SIGHUP without a terminal: read the configuration again and run everything once more.
     Reload,
 }
 
-/// How a run ended, as far as scheduling is concerned.
+/// How a run ended, as far as the engine needs to know.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RunFinish {
-    /// A verdict for the tree it began with, which is still on disk.
+    /// A verdict on the tree with which the run began. That tree is still on disk.
     Verdict {
-        /// The tree.
+        /// The digest of the tree.
         tree: TreeDigest,
         /// The names of the checks that did not succeed.
         failed: Vec<String>,
@@ -72,7 +72,7 @@ pub enum RunFinish {
     },
     /// A result for checks that were requested by name. It says nothing about the other checks.
     Partial {
-        /// The names of those that did not succeed.
+        /// The names of the requested checks that did not succeed.
         failed: Vec<String>,
         /// Whether the task now waits for a person (R9).
         paused: bool,
@@ -81,19 +81,20 @@ pub enum RunFinish {
     Moved {
         /// The paths that changed.
         paths: BTreeSet<TreePath>,
-        /// What is on disk now.
+        /// Whether the disk now holds the tested tree or a newer one.
         on_disk: OnDisk,
     },
     /// proctor stopped the run.
     Stopped,
     /// Nothing was run: the tree has not changed since the last verdict.
     Unchanged,
-    /// Nothing was run: what changed since the last verdict triggers no check.
+    /// Nothing was run: the changes since the last verdict trigger no check.
     Untriggered,
     /// Nothing was run: the task waits for a person (R9).
     Paused,
-    /// Nothing was run: tasks it depends on are not complete on this tree.
+    /// Nothing was run: tasks that this task depends on are not complete on this tree.
     Waits,
-    /// It could not be carried out (configuration wrong, disk full…); the screen has said why.
+    /// The run could not be carried out, for example because the configuration is wrong or the disk is full. The screen has shown
+    /// the reason.
     Failed,
 }

@@ -1,6 +1,6 @@
-//! The event loop of a watch in the foreground and of the service: it waits for whatever arrives first, makes one event of it,
-//! and hands the event to the host. Its `select!` only builds events (house style S1); what they mean is decided in `engine.rs`,
-//! and `project_scheduler.rs` carries that out.
+//! The event loop of a foreground watch and of the service. It waits for the next arrival, turns it into one event, and hands the
+//! event to the host. Its `select!` only builds events (house style S1). `engine.rs` decides how to react, and
+//! `project_scheduler.rs` performs these decisions.
 
 use std::io;
 use std::ops::ControlFlow;
@@ -15,16 +15,16 @@ use crate::daemon::event::OsSignal;
 use crate::daemon::os_signals::Signals;
 use crate::process::clock;
 
-/// What has happened.
+/// An event that the loop hands to the host.
 #[derive(Debug)]
 pub(super) enum LoopEvent<Call> {
     /// A signal of the operating system.
     Signal(OsSignal),
-    /// A thread of a project reports something.
+    /// A message from one of a project's threads.
     Project(ProjectSeat, ProjectArrival),
-    /// A person or a program asks for something.
+    /// A request of a person or a program.
     Call(Call),
-    /// The moment the host wanted to be woken at has come.
+    /// The moment at which the host wanted to be woken has come.
     Woken,
 }
 
@@ -35,18 +35,18 @@ pub(super) trait EventHost {
     /// The value that the loop returns when the host ends it.
     type Outcome;
 
-    /// Does what is due before the loop waits; returns when to wake it if nothing else happens.
+    /// Does pending work before the loop waits. Returns when to wake the host if nothing else happens.
     fn before_wait(&mut self, now: Moment) -> Option<Moment>;
 
-    /// Handles an event. A break ends the loop.
+    /// Handles an event. Returning a break ends the loop.
     fn handle(&mut self, now: Moment, event: LoopEvent<Self::Call>) -> ControlFlow<Self::Outcome>;
 }
 
-/// Where events come from, the most urgent first.
+/// The sources of events. Signals are the most urgent, then messages of projects, then calls.
 pub(super) struct EventSources<Call> {
     pub(super) signals: Signals,
     pub(super) arrivals: Arrivals,
-    /// The requests of people and programs. The channel may be closed: then there are no more requests.
+    /// The requests of people and programs. If the channel is closed, no more requests come.
     pub(super) calls: Receiver<Call>,
     pub(super) clock: LoopClock,
 }
@@ -62,7 +62,7 @@ pub(super) fn new_runtime() -> io::Result<Runtime> {
     Builder::new_current_thread().enable_io().enable_time().build()
 }
 
-/// Hands the host one event after the other until it breaks off.
+/// Hands the host one event after the other until the host ends the loop.
 pub(super) async fn run_event_loop<Host: EventHost>(host: &mut Host, sources: &mut EventSources<Host::Call>) -> Host::Outcome {
     loop {
         let wake_at = host.before_wait(sources.clock.now());
@@ -75,7 +75,7 @@ pub(super) async fn run_event_loop<Host: EventHost>(host: &mut Host, sources: &m
 
 impl<Call> EventSources<Call> {
     async fn next(&mut self, wake_at: Option<Moment>) -> LoopEvent<Call> {
-        // Else a flood of hints would keep calls waiting for as long as it goes on.
+        // Without this turn, a flood of hints would delay calls for as long as it lasts.
         if self.arrivals.grant_turn()
             && let Ok(call) = self.calls.try_recv()
         {

@@ -1,4 +1,4 @@
-//! A watch in the foreground: one project, a screen, keys. Decides nothing.
+//! A watch in the foreground: one project, shown on a screen and controlled by keys. The engine makes all decisions.
 
 use std::io;
 use std::ops::ControlFlow;
@@ -20,59 +20,59 @@ use crate::process::ControlError;
 use crate::project::{Progress, ProjectScope, Workspace};
 use crate::watch::{Pace, WatchError, Watcher};
 
-/// What a person sees of a watch.
+/// The display that shows a watch to a person.
 pub trait Screen {
-    /// Shows what a run says of itself.
+    /// Shows the progress of a run.
     fn progress(&mut self, progress: &Progress);
-    /// Shows what came of a run.
+    /// Shows the result of a run.
     fn over(&mut self, over: &FinishedRun);
     /// Shows a notice between runs.
     fn notice(&mut self, notice: &Notice);
-    /// Clears it.
+    /// Clears the screen.
     fn clear(&mut self);
 }
 
-/// Says why a watch in the foreground could not begin or go on.
+/// The reason why a foreground watch could not begin or continue.
 #[derive(Debug, thiserror::Error)]
 pub enum ForegroundError {
-    /// The watches could not be placed.
+    /// The watcher could not be started.
     #[error("failed to watch the project")]
     Watch(#[source] WatchError),
-    /// Signals could not be taken over.
+    /// The signal handlers could not be installed.
     #[error("failed to take over signals")]
     Signals(#[source] io::Error),
     /// The event loop could not be built.
     #[error("failed to start the event loop")]
     Runtime(#[source] io::Error),
-    /// The controls of a run could not be made.
+    /// The means of stopping a run could not be created.
     #[error("failed to prepare a run")]
     Control(#[source] ControlError),
 }
 
-/// What a watch in the foreground is begun with.
+/// Everything that a foreground watch needs to begin.
 pub struct ForegroundBeginning {
-    /// What runs need.
+    /// The workspace that carries out the runs.
     pub workspace: Workspace,
-    /// The project.
+    /// The project to watch.
     pub scope: ProjectScope,
-    /// Reads plan and settings before every run.
+    /// Reads the plan and the settings before every run.
     pub reload: ReloadProject,
     /// The settings of `[watch]`.
     pub settings: EngineSettings,
-    /// What belongs to the tree.
+    /// Decides which files belong to the tree.
     pub matcher: Matcher,
-    /// How often the watcher looks at what it is not told.
+    /// How often the watcher polls files for which it gets no events.
     pub pace: Pace,
-    /// Where keys come from; a sender that is dropped means that there are none.
+    /// Receives the pressed keys. If the sender is dropped, no more keys come.
     pub keys: Receiver<Key>,
-    /// What SIGHUP means.
+    /// How SIGHUP is handled.
     pub hang_up: HangUp,
 }
 
-/// Watches a project and shows its runs until it is told to end; returns the exit code.
+/// Watches a project and shows its runs until a key or a signal ends the watch. Returns the exit code.
 ///
 /// # Errors
-/// When it could not begin, or a run could not be prepared.
+/// When the watch cannot begin, or a run cannot be prepared.
 pub fn watch_in_foreground<S: Screen>(
     beginning: ForegroundBeginning,
     root: &Path,
@@ -86,7 +86,7 @@ pub fn watch_in_foreground<S: Screen>(
     let scheduler = ProjectScheduler::new(root.to_owned(), settings, worker, watcher, sender);
     new_runtime().map_err(ForegroundError::Runtime)?.block_on(async {
         let signals = Signals::take_over(hang_up).map_err(ForegroundError::Signals)?;
-        // Dropped after the host: the worker's last report must still have somebody who listens.
+        // The sources are dropped after the host, because the worker's last report still needs a receiver.
         let mut sources = EventSources { signals, arrivals, calls: keys, clock: LoopClock::start() };
         let mut foreground = Foreground { scheduler, screen };
         let first = foreground.scheduler.begin();

@@ -1,4 +1,5 @@
-//! What git is in the middle of, as the engine was last told. Read when something is about to be decided, never by itself.
+//! The operation that git is in the middle of, as last reported to the engine. Git's files are read only when the engine is about
+//! to decide something.
 
 use std::path::Path;
 
@@ -14,12 +15,13 @@ pub(super) struct GitState {
 }
 
 impl GitState {
-    /// Begins with nothing told.
+    /// Returns the state before anything has been reported to the engine.
     pub(super) fn of(root: &Path) -> Self {
         Self { files: GitFiles::find(root), told: None }
     }
 
-    /// Returns what the engine has to know before it is given an event: hints and timers are what runs begin with.
+    /// Returns the event that the engine must handle before `event`, if git's operation has changed. Only hints and timers can
+    /// start runs, so only they need git's state.
     pub(super) fn before(&mut self, event: &Event) -> Option<Event> {
         if !matches!(event, Event::Hints(_) | Event::Timer) {
             return None;

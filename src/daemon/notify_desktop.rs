@@ -1,9 +1,9 @@
-//! A desktop notification through `notify-send`, where that is installed. Its absence is no error.
+//! A desktop notification through `notify-send`. If that program is not installed, no notification is shown and no error occurs.
 
 use std::process::{Command, Stdio};
 use std::thread;
 
-/// Tells the desktop that a project's verdict changed sides. Does not wait.
+/// Shows on the desktop that a project's verdict changed between passed and failed. Does not wait.
 pub fn notify_desktop(project_name: &str, passed: bool) {
     let (summary, urgency) = if passed { ("passed again", "low") } else { ("failed", "normal") };
     let spawned = Command::new("notify-send")
@@ -13,8 +13,8 @@ pub fn notify_desktop(project_name: &str, passed: bool) {
         .stderr(Stdio::null())
         .spawn();
     if let Ok(mut child) = spawned {
-        // Reaped by a thread of its own: a notification server may take its time. Where there is no thread to be had, it is left to
-        // whoever reaps proctor.
+        // A separate thread reaps the child, because a notification server may be slow. If no thread can be started, the child
+        // stays unreaped until proctor ends.
         let _refused = thread::Builder::new().spawn(move || child.wait());
     }
 }

@@ -7,18 +7,19 @@ use tokio::io::AsyncReadExt as _;
 use crate::daemon::event::OsSignal;
 use crate::process::signal_pipe;
 
-/// What SIGHUP means to a watch.
+/// How a watch handles SIGHUP.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HangUp {
-    /// The terminal is gone: the watch ends.
+    /// The terminal has hung up, so the watch ends.
     Ends,
-    /// There is no terminal, so somebody sent it: the configuration is read anew and everything runs once more.
+    /// There is no terminal, so a person or a program sent the signal. The configuration is read again and everything runs once
+    /// more.
     Reloads,
-    /// The watch was started so that it outlives its terminal (`nohup`).
+    /// The signal is ignored, because the watch was started to outlive its terminal (`nohup`).
     Ignored,
 }
 
-/// The signals of the operating system, as bytes in pipes (signal-hook is their only source, G2).
+/// The signals of the operating system, received as bytes from pipes. signal-hook is the only source of signals (G2).
 pub(super) struct Signals {
     interrupt: tokio::net::UnixStream,
     terminate: tokio::net::UnixStream,
@@ -26,7 +27,7 @@ pub(super) struct Signals {
 }
 
 impl Signals {
-    /// Replaces the default effects of the signals. To be called once in a process.
+    /// Replaces the default effects of the signals. It must be called only once in a process.
     pub(super) fn take_over(hang_up: HangUp) -> io::Result<Self> {
         use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
         let terminating: &[i32] = if hang_up == HangUp::Ends { &[SIGTERM, SIGHUP] } else { &[SIGTERM] };

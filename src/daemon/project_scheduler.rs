@@ -1,7 +1,8 @@
-//! The scheduling of one project, as a watch in the foreground and the service alike need it: the engine, and what performs its effects.
+//! The scheduling of one project, for a foreground watch and for the service: the engine, and the code that performs its effects.
 //!
-//! Owns the engine, the worker, the watcher, what git is in the middle of, and the moment to be woken at. What every host does with an
-//! effect is done here; what a screen shows and the service publishes differently goes back to the host as a [`HostEffect`].
+//! Owns the engine, the worker, the watcher, git's state, and the moment of the next wake-up. Effects that every host performs in
+//! the same way are performed here. Effects that differ between a screen and the service are returned to the host as a
+//! [`HostEffect`].
 
 use std::path::PathBuf;
 
@@ -19,37 +20,37 @@ use crate::project::Progress;
 use crate::tree::TreeHints;
 use crate::watch::{Pace, Watcher, WatcherHandle};
 
-/// What is left to the host of an event's effects.
+/// An effect that the host has to perform or to know about.
 #[must_use]
 #[derive(Debug)]
 pub(super) enum HostEffect {
     /// A run was handed to the worker.
     Ordered {
-        /// What for.
+        /// The task of the run.
         task: TaskId,
-        /// Why.
+        /// Why the run was ordered.
         trigger: TriggerKind,
     },
-    /// A run could not be handed over. The engine takes it for begun until it is told that it has failed.
+    /// A run could not be handed to the worker. The engine treats the run as begun until the host reports that it has failed.
     NotOrdered(ControlError),
-    /// The project is watched by other rules from here on; what changed in between is not known.
+    /// The watcher uses new rules from now on. Changes made while it was being replaced may be unknown.
     Rearmed,
-    /// The project is still watched by the old rules, though there are new ones.
+    /// The rules have changed, but the watcher still uses the old ones.
     NotRearmed,
-    /// Tell the person.
+    /// Show a notice to the person.
     Show(Notice),
     /// Clear the screen.
     ClearScreen,
-    /// End with this exit code.
+    /// End the program with this exit code.
     Quit(CommandExit),
 }
 
-/// The scheduling of one project.
+/// Schedules the runs of one project.
 pub(super) struct ProjectScheduler {
     engine: Engine,
     worker: Worker,
     watcher: Watcher,
-    /// For a watcher that takes the place of this one.
+    /// Provides the sender for a watcher that replaces the present one.
     arrivals: ArrivalSender,
     git: GitState,
     wake_at: Option<Moment>,
@@ -57,7 +58,7 @@ pub(super) struct ProjectScheduler {
 }
 
 impl ProjectScheduler {
-    /// Returns the scheduling of a project that is watched and whose worker is ready. Both must send to `arrivals`.
+    /// Returns the scheduler of a project. The worker and the watcher must have been started already, and must send to `arrivals`.
     pub(super) fn new(
         root: PathBuf,
         settings: EngineSettings,
@@ -69,19 +70,19 @@ impl ProjectScheduler {
         Self { engine: Engine::new(settings), worker, watcher, arrivals, git, wake_at: None, root }
     }
 
-    /// Runs everything, as a watch does when it begins.
+    /// Runs every task, as at the beginning of a watch.
     pub(super) fn begin(&mut self) -> Vec<HostEffect> {
         let effects = self.engine.begin();
         self.perform(effects)
     }
 
-    /// Runs all tasks but those that have their verdicts already.
+    /// Runs all tasks except the `settled` ones, which already have their verdicts.
     pub(super) fn begin_without(&mut self, settled: &[TaskId]) -> Vec<HostEffect> {
         let effects = self.engine.begin_without(settled);
         self.perform(effects)
     }
 
-    /// Takes in an event.
+    /// Handles an event.
     pub(super) fn handle(&mut self, now: Moment, event: Event) -> Vec<HostEffect> {
         if let Some(of_git) = self.git.before(&event) {
             let nothing = self.engine.handle(now, of_git);
@@ -91,7 +92,7 @@ impl ProjectScheduler {
         self.perform(effects)
     }
 
-    /// Takes in what the worker says of a run. What it says of looks, errands and openings is for the host alone.
+    /// Handles a report of the worker about a run. Reports about status checks, errands and openings are left to the host.
     pub(super) fn take_report(&mut self, now: Moment, report: WorkerReport) -> Vec<HostEffect> {
         match report {
             WorkerReport::Progress(Progress::Begun { .. }) => self.handle(now, Event::Begun),
@@ -106,12 +107,12 @@ impl ProjectScheduler {
         }
     }
 
-    /// Returns when it is to be woken.
+    /// Returns when the host must call [`Self::wake`].
     pub(super) fn wake_at(&self) -> Option<Moment> {
         self.wake_at
     }
 
-    /// Goes on with what waited for a moment that has come.
+    /// Sends the engine its timer event if the moment for it has come.
     pub(super) fn wake(&mut self, now: Moment) -> Vec<HostEffect> {
         match self.wake_at.take_if(|moment| *moment <= now) {
             Some(_) => self.handle(now, Event::Timer),
@@ -119,27 +120,27 @@ impl ProjectScheduler {
         }
     }
 
-    /// Asks the worker how the verdicts stand.
+    /// Requests a status check from the worker: it compares the tree with the verdicts.
     pub(super) fn look(&self, ticket: LookTicket, wanted: Vec<TaskId>, hints: TreeHints) {
         self.worker.look(ticket, wanted, hints);
     }
 
-    /// Sends the worker on an errand.
+    /// Requests an errand from the worker.
     pub(super) fn send_on(&self, errand: Errand) {
         self.worker.send_on(errand);
     }
 
-    /// Returns a way to ask the watcher.
+    /// Returns a handle for questions to the watcher.
     pub(super) fn watcher(&self) -> WatcherHandle {
         self.watcher.handle()
     }
 
-    /// Returns the tasks that are run on a save.
+    /// Returns the tasks that run on a save.
     pub(super) fn watched_tasks(&self) -> &[TaskId] {
         self.engine.watched_tasks()
     }
 
-    /// Leaves the project alone without waiting for what the worker is in the middle of.
+    /// Closes the project without waiting for the worker to finish.
     pub(super) fn let_go(self) {
         self.worker.let_go();
     }
@@ -172,7 +173,7 @@ impl ProjectScheduler {
         }
     }
 
-    /// Replaces the watcher by one with other rules. The old one is dropped only when the new one works, so that no event is
+    /// Replaces the watcher by one with new rules. The old watcher is dropped only when the new one works, so that no event is
     /// missed.
     fn rearm(&mut self, now: Moment, matcher: Matcher, pace: &Pace) -> Vec<HostEffect> {
         match Watcher::start(&self.root, matcher, pace, self.arrivals.hints()) {

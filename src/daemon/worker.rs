@@ -1,4 +1,5 @@
-//! The thread that carries out runs and looks for a project: it owns everything a run needs and is spoken to by messages only.
+//! The thread that carries out runs and status checks for a project. It owns everything a run needs. Other threads reach it only by
+//! messages.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -20,63 +21,63 @@ use crate::project::{
 use crate::tree::TreeHints;
 use crate::watch::{Pace, Watcher};
 
-/// What the worker's thread reports.
+/// A report of the worker's thread.
 #[derive(Debug)]
 pub enum WorkerReport {
-    /// Something to show.
+    /// The progress of a run.
     Progress(Progress),
-    /// The settings have changed that decide what belongs to the tree, or the pace at which it is watched.
+    /// The settings that decide which files belong to the tree have changed, or the pace at which the tree is polled.
     Rules(Box<Matcher>, Pace),
-    /// The settings of the scheduling have changed.
+    /// The scheduling settings have changed.
     Settings(EngineSettings),
-    /// The run is over; this is its result.
+    /// The run has ended with this result.
     Over(Box<FinishedRun>),
-    /// The look with this ticket is over; this is how the verdicts stand.
+    /// The status check with this ticket has ended with this result.
     Looked(LookTicket, Box<Result<ProjectStatus, ProjectError>>),
-    /// The errand is over; this is its result.
+    /// The errand has ended with this result.
     Errand(Box<Result<ErrandDone, ErrandTrouble>>),
     /// The project is open. Orders are carried out from now on.
     Opened(Box<OpenedProject>),
-    /// The project could not be opened; nothing else follows.
+    /// The project could not be opened. No other report follows.
     Closed(OpenFailure),
 }
 
-/// The number of a requested look, by which its result is recognised.
+/// The number of a requested status check. Its result carries the same number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LookTicket(pub u64);
 
-/// What the thread that requested the opening of a project gets back.
+/// What the event loop receives when the worker has opened a project.
 #[derive(Debug)]
 pub struct OpenedProject {
-    /// The project.
+    /// The opened project.
     pub scope: ProjectScope,
     /// The watcher, which sends hints about the project's tree.
     pub watcher: Watcher,
     /// The settings that decide when runs begin.
     pub engine: EngineSettings,
-    /// The settings by which the watcher decides what belongs to the tree, and its pace.
+    /// The settings by which the watcher decides which files belong to the tree, and how often it polls.
     pub rules: (MatcherSettings, Pace),
-    /// Lines for people about a registration that was made.
+    /// Lines for people about a new registration.
     pub notes: Vec<String>,
 }
 
 /// Why a project could not be opened.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OpenFailure {
-    /// What kind of reason.
+    /// The kind of reason.
     pub reason: OpenFailureKind,
-    /// Lines for people.
+    /// The explanation, in lines for people.
     pub lines: Vec<String>,
 }
 
-/// The kinds of reasons why a project is not open.
+/// The kinds of reasons why a project could not be opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum OpenFailureKind {
-    /// Its directory is not there.
+    /// Its directory does not exist.
     RootMissing,
-    /// Its directory may be another project: a person must say.
+    /// Its directory may belong to another project. A person must decide.
     Doubtful,
-    /// Its configuration is wrong, and it was to be registered.
+    /// The project was to be registered, but its configuration is wrong.
     Configuration,
     /// proctor itself failed.
     OwnFault,
@@ -88,18 +89,18 @@ pub type Opener = Box<dyn FnOnce() -> Result<(Workspace, ReloadProject, OpenedPr
 /// Receives a worker's reports. Returns false if the receiver is gone.
 pub type SendReport = Box<dyn Fn(WorkerReport) -> bool + Send>;
 
-/// A run that is over.
+/// A run that has ended.
 #[derive(Debug)]
 pub struct FinishedRun {
-    /// How it ended, for the engine.
+    /// How the run ended, for the engine.
     pub finished: RunFinish,
     /// The run's result, for the screen.
     pub carried: Result<RunOutcome, RunFailure>,
-    /// The task it belongs to.
+    /// The task of the run.
     pub task: TaskId,
 }
 
-/// Why a run could not be carried out, for a reason that is not in the tested code.
+/// The reason why a run could not be carried out. The tested code is not the reason.
 #[derive(Debug)]
 pub enum RunFailure {
     /// The configuration is wrong; one line for each problem.
@@ -108,7 +109,7 @@ pub enum RunFailure {
     Run(ProjectError),
 }
 
-/// What the project's files say before a run.
+/// The plan and the settings of a project, read from its files before a run.
 #[derive(Debug)]
 pub struct ProjectDefinition {
     /// The plan of the task `default`, or lines for people if it has none.
@@ -119,7 +120,7 @@ pub struct ProjectDefinition {
     pub configuration: Configuration,
     /// The settings of `[watch]`, which decide when runs begin.
     pub engine: EngineSettings,
-    /// How often the watcher polls what it gets no events for.
+    /// How often the watcher polls files for which it gets no events.
     pub pace: Pace,
 }
 
@@ -132,7 +133,7 @@ pub(super) enum MissingPlan {
     Unknown(Vec<String>),
 }
 
-/// Reads the project's plan and settings anew before every run; lines for people when they are wrong.
+/// Reads the project's plan and settings again before every run. If they are wrong, it returns lines for people.
 pub type ReloadProject = Box<dyn FnMut() -> Result<ProjectDefinition, Vec<String>> + Send>;
 
 /// The handle of the worker's thread.
@@ -143,7 +144,7 @@ pub struct Worker {
     thread: Option<JoinHandle<()>>,
 }
 
-/// What the thread is asked to do, one after the other.
+/// A request to the thread. Requests are carried out one after the other.
 enum WorkerTask {
     Run(Order, Control),
     Look(LookTicket, Vec<TaskId>, TreeHints),
@@ -155,27 +156,27 @@ struct WorkerState {
     reload: ReloadProject,
     scope: ProjectScope,
     report: SendReport,
-    /// The settings by which the watcher decides what belongs to the tree, and its pace, as of the last run or look. `None`
-    /// before the first one: until then the watcher uses those it was started with.
+    /// The settings by which the watcher decides which files belong to the tree, and its pace, as of the last run or status check.
+    /// `None` before the first one: until then the watcher uses the settings it was started with.
     rules: Option<(MatcherSettings, Pace)>,
-    /// The settings of the scheduling, as of the last run.
+    /// The scheduling settings as of the last run.
     engine: Option<EngineSettings>,
 }
 
 impl Worker {
-    /// Starts the thread. It ends when the handle is dropped and the run under way is over.
+    /// Starts the thread. It ends when the handle is dropped and the run under way has ended.
     ///
     /// # Errors
-    /// When the system refuses the thread.
+    /// When the system cannot create the thread.
     pub fn start(workspace: Workspace, reload: ReloadProject, scope: ProjectScope, report: SendReport) -> io::Result<Self> {
         let bench = WorkerState { workspace, reload, scope, report, rules: None, engine: None };
         Self::spawn(move |inbox| bench.serve(inbox))
     }
 
-    /// Starts the thread of a project that is not open yet. The thread opens it, because that may take a while.
+    /// Starts the thread of a project that is not open yet. The thread opens the project, because that may take a while.
     ///
     /// # Errors
-    /// When the system refuses the thread.
+    /// When the system cannot create the thread.
     pub fn open(opener: Opener, report: SendReport) -> io::Result<Self> {
         Self::spawn(move |inbox| match opener() {
             Ok((workspace, reload, opened)) => {
@@ -198,14 +199,14 @@ impl Worker {
         Ok(Self { tasks: Some(tasks), stop: None, thread: Some(thread) })
     }
 
-    /// Passes an order to the thread. The engine ensures that there is only one at a time.
+    /// Sends an order to the thread. The engine ensures that only one order is under way at a time.
     pub fn order(&mut self, order: Order, control: Control, stop: ControlHandle) {
         self.stop = Some(stop);
         self.send(WorkerTask::Run(order, control));
     }
 
-    /// Requests a look: how the verdicts stand, also those of the `wanted` tasks. Of the tree only what the hints name is read.
-    /// The look comes after all earlier requests.
+    /// Requests a status check: the thread compares the tree with the verdicts, also with those of the `wanted` tasks. It reads
+    /// only what the hints name. The check comes after all earlier requests.
     pub fn look(&self, ticket: LookTicket, wanted: Vec<TaskId>, hints: TreeHints) {
         self.send(WorkerTask::Look(ticket, wanted, hints));
     }
@@ -217,18 +218,18 @@ impl Worker {
 
     fn send(&self, task: WorkerTask) {
         if let Some(tasks) = &self.tasks {
-            // A thread that is gone has reported its last run; the loop is about to end.
+            // If the thread has ended, it has reported its last run, and the loop is about to end.
             let _gone = tasks.send(task);
         }
     }
 
-    /// Lets the thread go on alone: nobody waits for its end.
+    /// Drops the handle without waiting for the end of the thread.
     pub fn let_go(mut self) {
         self.tasks = None;
         drop(self.thread.take());
     }
 
-    /// Asks the run under way to stop; asking again kills what is left of it at once.
+    /// Asks the run under way to stop. A second call kills its remaining processes at once.
     pub fn stop(&self, reason: StopReason) {
         if let Some(stop) = &self.stop {
             stop.stop(reason);
@@ -256,7 +257,7 @@ impl WorkerState {
             if !(self.report)(report) {
                 return;
             }
-            // The verdict has been reported already, so nobody waits while this is saved.
+            // The verdict has already been reported, so no client waits while the trees are saved.
             self.workspace.save_trees();
             self.workspace.keep_to_limits();
         }
@@ -276,7 +277,7 @@ impl WorkerState {
         errand.perform(&mut self.workspace, &self.scope, reloaded)
     }
 
-    /// Returns the plan of a task, or lines for people if it has none. A specification is read only for its own task.
+    /// Returns the plan of a task, or lines for people if it has none. A specification is read only when its own task is requested.
     fn plan_of(
         &mut self,
         reloaded: &mut ProjectDefinition,
@@ -297,7 +298,7 @@ impl WorkerState {
 
     fn look(&mut self, wanted: &[TaskId], hints: &TreeHints) -> Result<ProjectStatus, ProjectError> {
         let reloaded = (self.reload)();
-        // Hints name every change only if the watcher watches by the present rules. If it does not, everything is read.
+        // Hints name every change only if the watcher uses the present rules. Otherwise the whole tree is read.
         let by_its_rules =
             |reloaded: &ProjectDefinition| self.rules.as_ref().is_some_and(|(matcher, _)| *matcher == reloaded.settings.matcher);
         let hints = if reloaded.as_ref().is_ok_and(by_its_rules) { hints } else { &TreeHints::Everything };
@@ -358,21 +359,21 @@ impl WorkerState {
 }
 
 impl WorkerState {
-    /// Reports new settings that decide what belongs to the tree, because the watcher has to use them too.
+    /// Reports changed settings that decide which files belong to the tree, because the watcher has to use them too.
     fn tell_new_rules(&mut self, settings: &ProjectSettings, pace: Pace) {
         let now = (settings.matcher.clone(), pace.clone());
         let is_new = self.rules.as_ref().is_some_and(|before| *before != now);
         self.rules = Some(now);
-        // Wrong patterns fail the run itself, with their reasons.
+        // Wrong patterns are not reported here: they make the run itself fail, with the reason.
         if let (true, Ok(matcher)) = (is_new, settings.new_watching_matcher()) {
             let _gone = (self.report)(WorkerReport::Rules(Box::new(matcher), pace));
         }
     }
 
-    /// Reports which tasks run on a save, and when, if that has changed.
+    /// Reports the tasks that run on a save and the settings for their scheduling, if these have changed.
     fn tell_tasks(&mut self, reloaded: &ProjectDefinition, hints: &TreeHints) {
         let found = watched_tasks(&mut self.workspace, &self.scope, reloaded, hints);
-        // A tree that cannot be read fails the run itself, with its reason.
+        // A tree that cannot be read makes the run itself fail, with the reason.
         if let Ok(tasks) = found {
             self.tell_new_settings(EngineSettings { tasks, ..reloaded.engine.clone() });
         }
@@ -386,7 +387,7 @@ impl WorkerState {
     }
 }
 
-/// Returns the tasks that run on a save. Specifications are searched for only if the settings say that all of their tasks run.
+/// Returns the tasks that run on a save. It searches for specifications only if the settings ask for the tasks that they define.
 ///
 /// # Errors
 /// When the tree cannot be read.

@@ -1,4 +1,4 @@
-//! One request: read strictly, asked of the loop, answered.
+//! Handles one request: parses it strictly, asks the service's loop, and returns the answer.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -28,16 +28,16 @@ use crate::sandbox::passed_on;
 /// The longest body of a request, in bytes.
 const LONGEST_BODY: usize = 64 * 1024;
 
-/// What every request needs.
+/// The state that every request handler needs.
 #[derive(Clone)]
 pub(super) struct ControlContext {
     pub(super) calls: Sender<Call>,
     pub(super) service: ServiceV1,
-    /// What the service hands to checks, before the allow-list.
+    /// The environment that the service passes to checks, before the allow-list is applied.
     pub(super) ambient: Arc<BTreeMap<OsString, OsString>>,
 }
 
-/// Answers a request.
+/// Answers a request, or tells the client why the request is refused.
 pub(super) async fn handle(route: &'static Route, desk: ControlContext, request: Request) -> Response {
     match answer(route, &desk, request).await {
         Ok(response) => response,
@@ -45,7 +45,7 @@ pub(super) async fn handle(route: &'static Route, desk: ControlContext, request:
     }
 }
 
-/// Returns the answer to a request that is refused.
+/// Returns the response to a refused request.
 pub(super) fn refusal(error: &ErrorV1) -> Response {
     respond(error.kind.status(), &ErrorDocumentV1 { error: error.clone() })
 }
@@ -56,7 +56,7 @@ async fn answer(route: &'static Route, desk: &ControlContext, request: Request) 
     let project = || parse_project(head.uri.path());
     let asker = || head.extensions.get::<ConnectInfo<Peer>>().map(|info| info.0.asker()).ok_or_else(no_peer);
     let body = to_bytes(body, LONGEST_BODY).await.map_err(|error| too_large(&error))?;
-    // What would approve is refused for what it is, not for its shape.
+    // A request for an approval is always refused with the reason that it asks for an approval, even if its body is wrong too.
     if route.body.is_empty() && !body.is_empty() && route.name != RouteName::Approval {
         let message = format!("{} {} takes no body", route.method.word(), route.path);
         return Err(ErrorV1::new(ErrorKindV1::BadRequest, message, "leave it out"));
@@ -115,7 +115,7 @@ impl ControlContext {
 
     fn begin<T>(&self, call: impl FnOnce(Reply<T>) -> Call) -> Result<oneshot::Receiver<Result<T, ErrorV1>>, ErrorV1> {
         let (reply, answer) = oneshot::channel();
-        // A full queue means that the loop is behind: waiting in it would only hide that.
+        // A full queue means that the loop is overloaded. Waiting for a free place would only hide this.
         self.calls
             .try_send(call(reply))
             .map_err(|_| ErrorV1::new(ErrorKindV1::TooMany, "as many ask already as may", "ask again in a moment"))?;
@@ -123,7 +123,7 @@ impl ControlContext {
     }
 }
 
-/// Every served project is asked before the first answer is waited for: they look at their trees side by side.
+/// Asks every served project before it waits for the first answer, so that the projects check their trees in parallel.
 async fn status(desk: &ControlContext) -> Result<StatusV1, ErrorV1> {
     let ProjectsV1 { projects } = desk.ask(Call::Projects).await?;
     let served = projects.into_iter().filter(|project| project.serving == Serving::Served);
@@ -135,7 +135,7 @@ async fn status(desk: &ControlContext) -> Result<StatusV1, ErrorV1> {
     for answer in asked {
         match answer.await.unwrap_or_else(|_| Err(unanswered())) {
             Ok(answer) => projects.push(answer.project),
-            // It was removed meanwhile.
+            // The project was removed after the list was made.
             Err(error) if error.kind == ErrorKindV1::NotFound => {}
             Err(error) => return Err(error),
         }
@@ -143,7 +143,7 @@ async fn status(desk: &ControlContext) -> Result<StatusV1, ErrorV1> {
     Ok(StatusV1 { service: Some(desk.service.clone()), projects })
 }
 
-/// Refuses a run that would get another environment than its caller's: it would be another run.
+/// Refuses a run if the service's environment differs from the caller's, because the result could differ from the caller's own run.
 fn check_environment(ambient: &BTreeMap<OsString, OsString>, asked: Option<&[VariableV1]>) -> Result<(), ErrorV1> {
     let Some(asked) = asked else { return Ok(()) };
     let digest = |value: &OsString| Digest::of(value.as_bytes());
@@ -191,7 +191,7 @@ fn respond(status: u16, value: &impl Serialize) -> Response {
     response.body(Body::from(body)).expect("the head is made of known values")
 }
 
-/// Events as they go over the wire.
+/// The stream of events in the form in which clients receive them (server-sent events).
 struct Wired(Subscription);
 
 impl Stream for Wired {

@@ -19,7 +19,7 @@ const MOST_CONNECTIONS: usize = 128;
 /// The pause after a connection could not be accepted, for example because no descriptor is left.
 const PAUSE: Duration = Duration::from_millis(200);
 
-/// Takes connections.
+/// Accepts connections.
 #[derive(Debug)]
 pub(super) struct ControlListener {
     listener: UnixListener,
@@ -27,7 +27,7 @@ pub(super) struct ControlListener {
     room: Arc<Semaphore>,
 }
 
-/// A connection. The room it takes is given back when it is dropped.
+/// A connection. Dropping it makes room for another connection.
 #[derive(Debug)]
 pub(super) struct Connection {
     stream: UnixStream,
@@ -45,7 +45,7 @@ impl ControlListener {
             let room = Arc::clone(&self.room).acquire_owned().await.map_err(io::Error::other)?;
             let (stream, _) = self.listener.accept().await?;
             let credentials = stream.peer_cred()?;
-            // The directory keeps others out already; a descriptor that was passed on does not come through it.
+            // The directory's mode keeps other users out. But a descriptor that another process passes on bypasses the directory.
             if credentials.uid() == self.own_uid {
                 let peer = Peer { pid: credentials.pid(), uid: credentials.uid() };
                 return Ok((Connection { stream, _room: room }, peer));

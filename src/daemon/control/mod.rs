@@ -1,7 +1,8 @@
-//! The control socket: who may open it, what may be asked, how it is answered.
+//! The control socket: who may open it, which requests it takes, and how they are answered.
 //!
-//! Owns HTTP: listening, reading requests strictly, writing answers. It decides nothing: every question goes to the service's loop
-//! as a [`Call`](crate::daemon::service::Call) with the way back in it. The shapes and the routes are `api/`'s.
+//! Owns HTTP: listening, parsing requests strictly, writing answers. It makes no decisions: every question goes to the service's
+//! loop as a [`Call`](crate::daemon::service::Call), which carries the sender for the answer. `api/` defines the routes and the
+//! shapes of messages.
 
 mod handlers;
 mod listener;

@@ -1,4 +1,4 @@
-//! The parameters of a request, read strictly. Pure.
+//! Parses the parameters of a request strictly. Pure.
 
 use std::time::Duration;
 
@@ -7,14 +7,14 @@ use crate::config::parse_duration;
 use crate::daemon::service::Wait;
 use crate::model::{TaskId, TreePath};
 
-/// The longest that can be waited for.
+/// The longest timeout that a client may request.
 const LONGEST_TIMEOUT: Duration = Duration::from_secs(3600);
-/// How long is waited without being told.
+/// The timeout if the client requests none.
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(60);
-/// How long a question about now may take.
+/// The time limit for a question about the present state.
 pub(super) const LOOKING: Duration = Duration::from_secs(10);
 
-/// Refuses parameters that a route does not know, and ones that are given twice.
+/// Parses the parameters. Refuses parameters that the route does not know, and parameters that are given twice.
 pub(super) fn parse_query<'a>(route: &Route, query: Option<&'a str>) -> Result<Vec<(&'a str, &'a str)>, ErrorV1> {
     let mut given: Vec<(&str, &str)> = Vec::new();
     for pair in query.unwrap_or_default().split('&').filter(|pair| !pair.is_empty()) {
@@ -32,7 +32,7 @@ pub(super) fn parse_query<'a>(route: &Route, query: Option<&'a str>) -> Result<V
     Ok(given)
 }
 
-/// Reads what a question about a verdict waits for, and for how long.
+/// Parses what a question about a verdict waits for, and for how long.
 pub(super) fn parse_wait(given: &[(&str, &str)]) -> Result<(Wait, Duration), ErrorV1> {
     let value = |name: &str| given.iter().find(|(other, _)| *other == name).map(|(_, value)| *value);
     let wait = match value("wait") {
@@ -47,17 +47,17 @@ pub(super) fn parse_wait(given: &[(&str, &str)]) -> Result<(Wait, Duration), Err
             .filter(|timeout| *timeout <= LONGEST_TIMEOUT)
             .ok_or_else(|| wrong("timeout", text, "write a duration such as 500ms, 30s or 2m, at most 1h"))?,
     };
-    // Who waits for nothing wants to know how it stands now.
+    // A client that does not wait asks for the present state.
     Ok(if wait == Wait::Now || timeout.is_zero() { (Wait::Now, LOOKING) } else { (wait, timeout) })
 }
 
-/// Reads which task is asked about.
+/// Parses the task that the client asks about.
 pub(super) fn parse_task(given: &[(&str, &str)]) -> Result<TaskId, ErrorV1> {
     let Some((_, text)) = given.iter().find(|(name, _)| *name == "task") else { return Ok(TaskId::default_task()) };
     TaskId::try_from(*text).map_err(|_| wrong("task", text, "the task of a project's own checks is `default`"))
 }
 
-/// Reads which path is asked about; its bytes are percent-encoded where they are no plain characters (RFC 3986).
+/// Parses the path that the client asks about. Bytes that are not plain characters are percent-encoded (RFC 3986).
 pub(super) fn parse_path(given: &[(&str, &str)]) -> Result<TreePath, ErrorV1> {
     let hint = "name a path in the project, relative to its root";
     let Some((_, text)) = given.iter().find(|(name, _)| *name == "path") else {

@@ -1,4 +1,4 @@
-//! The server: a router made of the table of routes, on the service's own loop.
+//! The HTTP server: a router built from the table of routes. It runs on the service's event loop.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -19,17 +19,17 @@ use crate::daemon::control::socket::ControlSocket;
 use crate::daemon::service::{Call, Peer};
 use crate::process::clock;
 
-/// The server while it goes on.
+/// The running HTTP server.
 #[derive(Debug)]
 pub(crate) struct ControlServer {
     task: JoinHandle<()>,
     stop: oneshot::Sender<()>,
-    /// Its file goes when the server does.
+    /// Kept so that the socket's file is removed when the server is dropped.
     _socket: ControlSocket,
 }
 
 impl ControlServer {
-    /// Starts to answer; questions go to `calls`.
+    /// Starts the server. Questions for the service's loop are sent to `calls`.
     pub(crate) fn start(socket: ControlSocket, calls: Sender<Call>, ambient: BTreeMap<OsString, OsString>) -> io::Result<Self> {
         let listener = ControlListener::new(tokio::net::UnixListener::from_std(socket.listener()?)?);
         let service = ServiceV1 { pid: std::process::id(), version: env!("CARGO_PKG_VERSION").to_owned(), since: clock::now() };
@@ -47,14 +47,14 @@ impl ControlServer {
         Ok(Self { task, stop, _socket: socket })
     }
 
-    /// Stops: answers that are ready are written, within a bound.
+    /// Stops the server. Answers that are ready are still written, for at most the time `within`.
     pub(crate) async fn stop(self, within: Duration) {
         let _gone = self.stop.send(());
         let _late = tokio::time::timeout(within, self.task).await;
     }
 }
 
-/// Makes the router of the table.
+/// Builds the router from the table of routes.
 fn router(desk: &ControlContext) -> Router {
     let router = ROUTES.iter().fold(Router::new(), |router, route| router.route(route.path, method(route, desk)));
     let router = router.fallback(|request: Request| async move {

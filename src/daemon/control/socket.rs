@@ -1,5 +1,5 @@
-//! The control socket. Its file is private. A stale one is replaced, but never that of a running service. systemd can also hand
-//! in a socket.
+//! The control socket. Its file is private. A stale file is replaced, but never the file of a running service. systemd can also
+//! pass in a socket.
 
 use std::fs::{DirBuilder, File, OpenOptions, Permissions};
 use std::io;
@@ -16,22 +16,22 @@ use nix::sys::socket::{getsockopt, sockopt};
 /// The lock file beside the socket. The running service holds its lock; the kernel releases it when that process ends in any way.
 const LOCK_NAME: &str = "daemon.lock";
 
-/// The socket the service is asked on.
+/// The socket on which the service receives requests.
 #[derive(Debug)]
 pub struct ControlSocket {
     listener: UnixListener,
     path: PathBuf,
     origin: Origin,
-    /// Held as long as the service lives.
+    /// Holds the lock for as long as the service lives.
     _lock: Flock<File>,
 }
 
 /// Where the socket comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Origin {
-    /// proctor created it, and removes it at the end.
+    /// proctor created it and removes it at the end.
     Made,
-    /// systemd created it, and keeps it (socket activation).
+    /// systemd created it and keeps it (socket activation).
     HandedIn,
 }
 
@@ -47,16 +47,16 @@ pub enum ControlSocketError {
         #[source]
         source: io::Error,
     },
-    /// What stands there is no directory, or is another user's.
+    /// The path is not a directory, or the directory belongs to another user.
     #[error("`{}` is not a directory of this user's own", path.display())]
     Foreign {
         /// The directory.
         path: PathBuf,
     },
-    /// Another service listens.
+    /// Another service is running.
     #[error("a service is running already{}", pid.map(|pid| format!(" (process {pid})")).unwrap_or_default())]
     Running {
-        /// The process of the other service, if it can be found out.
+        /// The process of the other service, if it is known.
         pid: Option<i32>,
     },
     /// The socket cannot be opened.
@@ -71,10 +71,10 @@ pub enum ControlSocketError {
 }
 
 impl ControlSocket {
-    /// Listens at `path`, or on a socket that was handed in.
+    /// Listens at `path`, or on a socket that was passed in.
     ///
     /// # Errors
-    /// When a service listens there already, or directory or socket cannot be had.
+    /// When another service is running, or the directory or the socket cannot be opened.
     pub fn open(path: &Path, handed_in: Option<OwnedFd>) -> Result<Self, ControlSocketError> {
         let directory = path.parent().unwrap_or(Path::new("/"));
         make_private(directory)?;
@@ -93,7 +93,7 @@ impl ControlSocket {
         &self.path
     }
 
-    /// Returns a further descriptor of the listening socket.
+    /// Returns another descriptor of the listening socket.
     pub(super) fn listener(&self) -> io::Result<UnixListener> {
         self.listener.try_clone()
     }
@@ -109,7 +109,7 @@ impl Drop for ControlSocket {
 }
 
 impl ControlSocketError {
-    /// Returns what to do next.
+    /// Returns advice on what to do next.
     pub fn hint(&self) -> &'static str {
         match self {
             Self::Directory { .. } | Self::Listen { .. } => "check that XDG_RUNTIME_DIR names a directory you may write to",
@@ -119,7 +119,7 @@ impl ControlSocketError {
     }
 }
 
-/// Makes the directory, or makes sure that nobody else can reach into the one that is there.
+/// Creates the directory. If it exists, makes sure that no other user can access it.
 fn make_private(path: &Path) -> Result<(), ControlSocketError> {
     let failed = |source| ControlSocketError::Directory { path: path.to_owned(), source };
     match DirBuilder::new().mode(0o700).create(path) {
@@ -147,7 +147,7 @@ fn lock(directory: &Path, socket: &Path) -> Result<Flock<File>, ControlSocketErr
     })
 }
 
-/// Returns the process that listens: the kernel tells it to whoever connects.
+/// Returns the process that listens on the socket. The kernel reports it to every process that connects.
 fn listener_pid(socket: &Path) -> Option<i32> {
     let stream = UnixStream::connect(socket).ok()?;
     let credentials = getsockopt(&stream.as_fd(), sockopt::PeerCredentials).ok()?;
@@ -161,7 +161,7 @@ fn bind(path: &Path) -> io::Result<UnixListener> {
         Ok(()) | Err(_) => {}
     }
     let listener = UnixListener::bind(path)?;
-    // Until this line only the directory's mode keeps other users out.
+    // Before this line, only the directory's mode keeps other users out.
     std::fs::set_permissions(path, Permissions::from_mode(0o600))?;
     Ok(listener)
 }

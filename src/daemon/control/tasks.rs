@@ -1,4 +1,5 @@
-//! Requests about a task: its cycle, and what agents ask. Each is made an errand of, and its answer a shape of the wire.
+//! Requests about a task: changes of its cycle, and requests of agents. Each request becomes an errand, and the result becomes a
+//! message for the client.
 
 use crate::api::{AgentAnswerV1, AgentRequestV1, CycleV1, ErrorKindV1, ErrorV1, RunRequestV1};
 use crate::collaboration::Proposal;
@@ -7,7 +8,6 @@ use crate::daemon::errand::{Errand, ErrandDone, ErrandKind};
 use crate::daemon::service::{Call, ErrandCall};
 use crate::model::{Asker, CycleRequest, ProjectId, TaskId};
 
-/// Changes a task's cycle.
 pub(super) async fn change_cycle(
     desk: &ControlContext,
     project: ProjectId,
@@ -28,7 +28,7 @@ pub(super) async fn change_cycle(
     }
 }
 
-/// Answers an agent. A retest that is granted is carried out, and answered when it is over.
+/// Answers the request of an agent. A granted retest is run first, and the answer contains its result.
 pub(super) async fn answer_agent(
     desk: &ControlContext,
     project: ProjectId,
@@ -62,7 +62,8 @@ pub(super) async fn answer_agent(
     }
 }
 
-/// What is read again: of the project's own task the configuration, of any other its specification.
+/// Returns the errand that checks the configuration or a specification. Without a proposal, this is the configuration for the
+/// project's own task, and the specification for any other task.
 fn fix(task: &TaskId, specification: Option<&String>, path: Option<&String>) -> Result<ErrandKind, ErrorV1> {
     let proposal = match (specification, path) {
         (Some(_), Some(_)) => {
@@ -79,7 +80,7 @@ fn fix(task: &TaskId, specification: Option<&String>, path: Option<&String>) -> 
     Ok(ErrandKind::Review(proposal))
 }
 
-/// No request approves (S7): an approval is a person's, at a terminal.
+/// Returns the refusal of an approval. No request can approve (S7), because a person has to approve at a terminal.
 pub(super) fn refuse_approval() -> ErrorV1 {
     ErrorV1::new(
         ErrorKindV1::PersonNeeded,
@@ -90,7 +91,7 @@ pub(super) fn refuse_approval() -> ErrorV1 {
 }
 
 async fn send(desk: &ControlContext, project: ProjectId, errand: Errand, what: String) -> Result<ErrandDone, ErrorV1> {
-    // A client that goes away drops this future, and with it the reply: what waits for its turn is then not done.
+    // If the client disconnects, this future and its reply are dropped. An errand that still waits is then not carried out.
     desk.ask(|reply| Call::Errand { project, call: ErrandCall { errand, what, reply } }).await
 }
 

@@ -1,4 +1,4 @@
-//! What people and programs ask for: keys, requests, waits, signals. Pure.
+//! Handles the requests of people and programs: keys, requested runs, waits, signals. Pure.
 
 use std::collections::BTreeSet;
 
@@ -32,7 +32,7 @@ impl Engine {
     pub(super) fn on_everything(&mut self) -> Vec<Effect> {
         match self.stage {
             Stage::Idle => {
-                // A run of everything covers whatever was still to be run.
+                // A run of everything also covers the waiting burst and the waiting repetition.
                 self.burst = None;
                 self.repetition = None;
                 self.everything(TriggerKind::Request)
@@ -55,8 +55,7 @@ impl Engine {
                     self.round.get_or_insert_with(|| Round::of_one(tasks, &other.task)).has_not_had(&other.task);
                 }
                 if selection == Selection::All {
-                    // A run of all checks covers whatever was still to be run of this task. A run of checks picked by name does
-                    // not.
+                    // A run of all checks also covers what this task still had to run. A run of named checks does not.
                     if self.settings.tasks == [task.clone()] {
                         self.burst = None;
                     }
@@ -89,7 +88,7 @@ impl Engine {
         }
     }
 
-    /// Ends the program after stopping the run under way. If this is asked again, the worker kills the run at once.
+    /// Ends the program after stopping the run under way. If this is requested again, the worker kills the run at once.
     fn leave(&mut self, exit: CommandExit, reason: StopReason) -> Vec<Effect> {
         match self.stage {
             Stage::Idle => vec![Effect::Quit(exit)],

@@ -20,28 +20,28 @@ pub(super) struct GitHold {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Patience {
     Waiting,
-    /// The engine has waited as long as the setting allows, and waits no longer: a conflict may stay for hours, and is resolved
-    /// by saves that must be tested.
+    /// The engine has waited as long as the settings allow. It waits no longer, because a conflict may stay for hours and the saves
+    /// that resolve it must be tested.
     Over,
 }
 
-/// What to do with a burst that has settled.
+/// What to do with a burst that has ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum HoldDecision {
-    /// Git is not in its way: go on with it.
+    /// Git is not in the middle of an operation, or the wait for it has ended: handle the burst.
     No,
     /// Wait, and check again at this moment.
     Until(Moment),
-    /// The waiting time is used up: go on with it, and tell the person so. This is returned once for each operation.
+    /// The waiting time is used up: handle the burst, and tell the person. This is returned once for each operation.
     NoLonger(GitOperation),
 }
 
-/// Returns what holds now, after git's files were looked at.
+/// Updates the operation to wait for, after git's files were read. `seen` is git's present operation, if any.
 pub(super) fn follow(known: Option<GitHold>, now: Moment, seen: Option<GitOperation>) -> Option<GitHold> {
     let operation = seen?;
     match known {
         Some(hold) if hold.operation == operation => Some(hold),
-        // A command that becomes a rebase (its first step locks the index) is waited for from its beginning.
+        // A rebase first locks the index. The waiting time counts from that first step.
         Some(GitHold { operation: GitOperation::Index, since, patience: Patience::Waiting }) => {
             Some(GitHold { operation, since, patience: Patience::Waiting })
         }
@@ -49,7 +49,7 @@ pub(super) fn follow(known: Option<GitHold>, now: Moment, seen: Option<GitOperat
     }
 }
 
-/// Returns what to do with a burst that has settled.
+/// Returns what to do with a burst that has ended. `longest` is the limit of the waiting time.
 pub(super) fn ask(hold: Option<&mut GitHold>, now: Moment, longest: Duration) -> HoldDecision {
     let Some(hold) = hold else { return HoldDecision::No };
     let bound = hold.since.plus(longest);

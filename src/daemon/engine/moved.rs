@@ -1,5 +1,5 @@
-//! Runs during which the tree changed ("moved"): when their repetition begins, and which hints are only late reports of the run's
-//! own changes. Whether a run is repeated is decided by [`Repetitions`](crate::model::Repetitions). Pure.
+//! Runs during which the tree changed, called "moved" runs. This module decides when they are repeated, and which hints are only
+//! late reports of the run's own changes. [`Repetitions`](crate::model::Repetitions) decides whether they are repeated. Pure.
 
 use std::collections::BTreeSet;
 
@@ -9,14 +9,14 @@ use crate::daemon::engine::{Engine, Moment};
 use crate::model::{AfterMovedRun, OnDisk, TaskId, TreePath, TriggerKind, WatchHint};
 use crate::project::Selection;
 
-/// A repetition that waits for its time. No check is running meanwhile, so a hint comes from outside and cancels the repetition,
-/// unless it is a late report.
+/// A repetition that waits for its time. No run is under way meanwhile, so a hint reports a change from outside and cancels the
+/// repetition. The exception is a late report of the run's own changes.
 #[derive(Debug)]
 pub(super) struct WaitingRepetition {
     pub(super) task: TaskId,
     paths: BTreeSet<TreePath>,
     pub(super) due: Moment,
-    /// Until this moment, hints about `paths` are taken for late reports of the run's own changes.
+    /// Until this moment, hints about `paths` count as late reports of the run's own changes.
     late_until: Moment,
 }
 
@@ -29,7 +29,7 @@ impl Engine {
             self.repetitions.reset();
             return self.after_run(now, LastRunState::NoVerdict);
         }
-        // The repetition, or giving up, also covers what was saved during the run.
+        // Saves during the run need no run of their own: either the repetition covers them, or the tree is called unstable.
         self.burst = None;
         match self.repetitions.follow_moved_run(&paths, on_disk) {
             AfterMovedRun::Unstable => {
@@ -48,20 +48,21 @@ impl Engine {
         }
     }
 
-    /// Returns whether paths other than those in `moved` were saved during the run. The next run is then one caused by a save,
-    /// and no repetition.
+    /// Returns whether paths other than `moved` were saved during the run. The save then causes the next run, which does not count
+    /// as a repetition.
     fn was_saved_besides(&self, moved: &BTreeSet<TreePath>) -> bool {
         self.burst.as_ref().is_some_and(|burst| burst.is_incomplete() || !burst.paths().is_subset(moved))
     }
 
-    /// Begins the repetition that waits, if it is time for it.
+    /// Begins the waiting repetition if its time has come.
     pub(super) fn begin_repetition(&mut self, now: Moment) -> Option<Effect> {
         let WaitingRepetition { task, paths, .. } = self.repetition.take_if(|repetition| repetition.due <= now)?;
         self.repetitions.begin(paths.clone());
         Some(self.start(task, LookPurpose::Request, TriggerKind::Moved, paths, Selection::All, None))
     }
 
-    /// Returns whether a hint is a late report of a change by the run that has just ended and waits for its repetition.
+    /// Returns whether a hint is a late report of a change made by the run that has just ended. The repetition of that run is still
+    /// waiting.
     pub(super) fn is_late_echo(&self, now: Moment, hint: &WatchHint) -> bool {
         match (&self.repetition, hint) {
             (

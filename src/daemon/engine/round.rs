@@ -1,4 +1,4 @@
-//! A round: the tasks that are run, one after the other, because of one save, reload or key. Pure.
+//! A round: the tasks that are run, one after the other, because of one save, reload, key or start. Pure.
 
 use std::collections::BTreeSet;
 
@@ -8,26 +8,26 @@ use crate::daemon::engine::stage::LookPurpose;
 use crate::model::{TaskId, TreeDigest, TreePath, TriggerKind};
 use crate::project::Selection;
 
-/// What the engine remembers of a task that was run.
+/// What the engine remembers about a task.
 #[derive(Debug, Clone, Default)]
 pub(super) struct KnownTask {
     /// The tree of the task's last verdict; `None` if a later run ended without one.
     pub(super) last_tree: Option<TreeDigest>,
-    /// The names of the checks that did not succeed in it.
+    /// The names of the checks that did not succeed in the task's last run.
     pub(super) last_failed: Vec<String>,
-    /// How often in a row a save stopped it.
+    /// How many times in a row a save has stopped the task's run.
     pub(super) restarts: u32,
 }
 
-/// The tasks to run because of one save, reload or key.
+/// The tasks to run because of one save, reload, key or start.
 #[derive(Debug)]
 pub(super) struct Round {
     kind: TriggerKind,
     paths: BTreeSet<TreePath>,
     which: RoundChecks,
-    /// The tasks that have had their turn.
+    /// The tasks that need no further run in this round.
     done: BTreeSet<TaskId>,
-    /// How many of them were run, and not only looked at.
+    /// How many runs have begun in this round. A scan without a run does not count.
     runs: u32,
 }
 
@@ -36,7 +36,7 @@ pub(super) struct Round {
 pub(super) enum RoundChecks {
     /// All checks.
     All,
-    /// The checks that the change triggers, if there is a change.
+    /// The checks that the changes trigger. Without changes, nothing is run.
     Triggered,
     /// The checks that did not succeed last time. Tasks without such checks are skipped.
     Failed,
@@ -47,19 +47,19 @@ impl Round {
         Self { kind, paths, which, done: BTreeSet::new(), runs: 0 }
     }
 
-    /// Returns a round in which every task except `one` has had its turn.
+    /// Returns a round in which only the task `one` still has to run.
     pub(super) fn of_one(tasks: &[TaskId], one: &TaskId) -> Self {
         let mut round = Self::new(TriggerKind::Moved, BTreeSet::new(), RoundChecks::All);
         round.done = tasks.iter().filter(|task| *task != one).cloned().collect();
         round
     }
 
-    /// Notes that a task has had its turn.
+    /// Notes that a task needs no further run in this round.
     pub(super) fn had(&mut self, task: &TaskId) {
         self.done.insert(task.clone());
     }
 
-    /// Notes that a task needs another turn in this round.
+    /// Notes that a task needs another run in this round.
     pub(super) fn has_not_had(&mut self, task: &TaskId) {
         self.done.remove(task);
     }
@@ -71,7 +71,7 @@ impl Round {
 }
 
 impl Engine {
-    /// Starts the next task of the round; `None` if all have had their turn and the round is over.
+    /// Starts the next task of the round. Returns `None` if no task is left, which ends the round.
     pub(super) fn next_of_round(&mut self, look: LookPurpose) -> Option<Effect> {
         let Some(task) = self.pending() else {
             self.round = None;
@@ -90,7 +90,7 @@ impl Engine {
         Some(self.start(task, look, kind, paths, selection, unless))
     }
 
-    /// Returns whether the round is over and nothing was run in it. Only then is the person told what a look found.
+    /// Returns whether the round has ended without a run. Only then is the person told the result of the scan.
     pub(super) fn round_came_to_nothing(&self) -> bool {
         self.round.as_ref().is_none_or(|round| round.runs == 0) && self.pending().is_none()
     }

@@ -1,42 +1,42 @@
-//! What a save does to the run under way. Pure.
+//! Decides how a save affects the run under way. Pure.
 
 use crate::daemon::effect::{Effect, Notice};
 use crate::daemon::engine::Engine;
 use crate::daemon::engine::stage::{Stage, StopProgress};
 use crate::model::{OnChange, StopReason};
 
-/// What a save that has settled does to the run under way. The save is never lost: in every case the newest tree is tested next.
+/// How a burst of saves affects the run under way. In every case the newest tree is tested next, so no save is lost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum SaveDuringRun {
     /// The run is stopped, and the next one begins.
     Restart,
-    /// The run goes on to its end, because it was stopped too often already or because it makes the saves itself.
+    /// The run continues to its end, because saves have stopped it too often or because it makes the saves itself.
     LetFinish,
-    /// The run goes on to its end, as the settings say.
+    /// The run continues to its end, because the settings say so.
     Queue,
 }
 
 /// Who makes a save.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum SavedBy {
-    /// Somebody else, as far as is known.
+    /// A person or another program, as far as is known.
     Outside,
     /// The run under way.
     Run,
 }
 
-/// Decides what a save does to the run under way. `stopped_before` is how many runs in a row before it were stopped by saves.
+/// Decides how a save affects the run under way. `stopped_before` is the number of runs in a row that saves have stopped.
 pub(super) fn decide(on_change: OnChange, stopped_before: u32, max_restarts: u32, saved_by: SavedBy) -> SaveDuringRun {
     match (on_change, saved_by) {
         (OnChange::Queue, _) => SaveDuringRun::Queue,
         (OnChange::Restart, SavedBy::Outside) if stopped_before < max_restarts => SaveDuringRun::Restart,
-        // A run that makes the saves itself would make them again after every restart, so stopping it is of no use.
+        // A run that makes the saves itself would make them again after every restart, so stopping it would not help.
         (OnChange::Restart, SavedBy::Outside | SavedBy::Run) => SaveDuringRun::LetFinish,
     }
 }
 
 impl Engine {
-    /// Restarts the run under way or lets it finish, because a burst of saves has settled.
+    /// Restarts the run under way or lets it finish, because a burst of saves has ended.
     pub(super) fn on_save_during_run(&mut self) -> Vec<Effect> {
         let paths = self.burst.as_ref().map(|burst| burst.paths()).unwrap_or_default();
         let is_own = !paths.is_empty() && self.repetitions.are_written_by_run(&paths);

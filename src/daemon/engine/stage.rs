@@ -1,29 +1,29 @@
-//! The engine's state. Each variant holds the data that is valid only in this state.
+//! The stage of the engine. Each variant holds the data that is valid only in that stage.
 
 use crate::daemon::burst::Burst;
 
 #[derive(Debug)]
 pub(super) enum Stage {
     Idle,
-    /// A run is ordered, but has not begun: the tree is looked at first.
+    /// A run is ordered but has not begun, because the tree is scanned first.
     Looking(LookPurpose),
-    /// More changes came during the look. It was cancelled, but has not ended yet.
+    /// More changes came during the scan of the tree. The scan was cancelled but has not ended yet.
     Recalling,
     Running(StopProgress),
 }
 
-/// What a look is for.
+/// Why the tree is scanned.
 #[derive(Debug)]
 pub(super) enum LookPurpose {
-    /// For a burst of changes. The burst continues if more changes come before the look is over.
+    /// For a burst of changes. The burst continues if more changes come during the scan.
     Burst(Burst),
-    /// For the sweep. If nothing has changed, nothing is shown.
+    /// For the periodic sweep. If nothing has changed, nothing is shown.
     Sweep(Burst),
-    /// For a requested run. Changes that come during the look do not cancel it.
+    /// For a requested run. Changes during the scan do not cancel it.
     Request,
 }
 
-/// The most that a group of hints calls for.
+/// The strongest reaction that a group of hints requires.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum HintEffect {
     Nothing,

@@ -1,4 +1,4 @@
-//! The engine, fed with events: no runtime, no disk, no waiting (house style T1).
+//! Tests that feed the engine with events. They need no runtime, no disk and no waiting (house style T1).
 
 use super::*;
 use crate::daemon::event::{Key, OsSignal};
@@ -38,7 +38,7 @@ fn begun(engine: &mut Engine, at: u64) -> Vec<Effect> {
     engine.handle(Moment(at), Event::Begun)
 }
 
-/// Saves more files than belong to one save, all at once.
+/// Saves several files at once. With more than two files, this does not count as one save.
 fn save_many(engine: &mut Engine, at: u64, names: &[&str]) -> Vec<Effect> {
     engine.handle(Moment(at), Event::Hints(names.iter().map(|name| WatchHint::Saved(path(name))).collect()))
 }

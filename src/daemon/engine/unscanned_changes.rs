@@ -1,20 +1,20 @@
-//! What was heard of and no look at the tree has answered yet. Pure.
+//! The reported changes that no scan of the tree has covered yet. Pure.
 
 use std::collections::BTreeSet;
 
 use crate::model::{TreePath, WatchHint, WatchProblem};
 use crate::tree::TreeHints;
 
-/// What was heard of since a look that was carried through.
+/// The changes reported since the last completed scan.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct UnscannedChanges {
-    /// Since the order under way was given.
+    /// The changes reported since the last order was given.
     fresh: ReportedChanges,
-    /// What the order under way was given; it is handed on to the next one if nothing came of this one.
+    /// The changes that were passed to the last order. If its scan is not completed, they are passed to the next order too.
     given: ReportedChanges,
 }
 
-/// Which paths, and whether that is all.
+/// The paths that may have changed, and whether events about other paths may have been lost.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ReportedChanges {
     pub(super) hints: TreeHints,
@@ -44,18 +44,18 @@ impl ReportedChanges {
 }
 
 impl UnscannedChanges {
-    /// Nobody has looked yet.
+    /// Returns the state before the first scan: anything may have changed.
     pub(super) fn everything() -> Self {
         Self { fresh: ReportedChanges { hints: TreeHints::Everything, lost: false }, given: ReportedChanges::nothing() }
     }
 
-    /// Takes a hint in.
+    /// Adds what a hint reports.
     pub(super) fn heard(&mut self, hint: &WatchHint) {
         match hint {
             WatchHint::Saved(path) | WatchHint::Created(path) | WatchHint::Writing(path) | WatchHint::Removed(path) => {
                 self.fresh.name([path.clone()]);
             }
-            // It has its turn only when nothing else is going on.
+            // The engine notes a sweep only when it begins one. The other hints here report no change.
             WatchHint::LookAgain(WatchProblem::Sweep) | WatchHint::Polling(_) | WatchHint::Synced(_) => {}
             WatchHint::LookAgain(problem) => {
                 self.anything();
@@ -65,24 +65,24 @@ impl UnscannedChanges {
         }
     }
 
-    /// Everything is to be compared.
+    /// Notes that the whole tree must be compared.
     pub(super) fn anything(&mut self) {
         self.fresh.hints = TreeHints::Everything;
     }
 
-    /// Returns what an order is given.
+    /// Returns the changes to pass to the next order.
     pub(super) fn give(&mut self) -> ReportedChanges {
         let fresh = std::mem::replace(&mut self.fresh, ReportedChanges::nothing());
         self.given.add(fresh);
         self.given.clone()
     }
 
-    /// A look was carried through; no report says so.
+    /// Notes that a scan was completed. Lost events stay noted, because no report has named them yet.
     pub(super) fn looked(&mut self) {
         self.given.hints = TreeHints::Only(BTreeSet::new());
     }
 
-    /// A look was carried through, and a report says what was lost before it.
+    /// Notes that a scan was completed and that a report names the events lost before it.
     pub(super) fn reported(&mut self) {
         self.given = ReportedChanges::nothing();
     }

@@ -1,4 +1,4 @@
-//! What the service manager is told, by `sd_notify(3)`: one datagram for each message.
+//! Messages to the service manager by `sd_notify(3)`. Each message is one datagram.
 
 use std::ffi::OsStr;
 use std::os::linux::net::SocketAddrExt as _;
@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use crate::process::clock;
 
-/// The service manager that started us, if one did.
+/// The service manager that started proctor, if one did.
 #[derive(Debug, Default)]
 pub struct ServiceManager {
     socket: Option<(UnixDatagram, SocketAddr)>,
@@ -17,8 +17,8 @@ pub struct ServiceManager {
 }
 
 impl ServiceManager {
-    /// Returns the manager that listens at `socket` (`NOTIFY_SOCKET`; `@` begins an abstract name) and expects a sign of life within
-    /// `watchdog` (`WATCHDOG_USEC`). One that cannot be reached is as none.
+    /// Returns the manager that listens at `socket` (`NOTIFY_SOCKET`; a leading `@` means an abstract name) and expects a sign of
+    /// life within `watchdog` (`WATCHDOG_USEC`). If the socket cannot be reached, nothing is sent.
     pub fn new(socket: Option<&OsStr>, watchdog: Option<Duration>) -> Self {
         let socket = socket.and_then(|name| {
             let address = match name.as_bytes() {
@@ -26,7 +26,7 @@ impl ServiceManager {
                 _ => SocketAddr::from_pathname(name).ok()?,
             };
             let socket = UnixDatagram::unbound().ok()?;
-            // A manager that does not read must not hold the loop up.
+            // A manager that does not read must not block the loop.
             socket.set_nonblocking(true).ok()?;
             Some((socket, address))
         });
@@ -34,32 +34,32 @@ impl ServiceManager {
         Self { socket, watchdog, status: String::new() }
     }
 
-    /// Returns how often the loop has to show that it turns: twice within the time the manager waits.
+    /// Returns how often the loop must send a sign of life: twice within the time that the manager waits.
     pub(super) fn watchdog_interval(&self) -> Option<Duration> {
         self.watchdog.map(|watchdog| watchdog / 2)
     }
 
-    /// Says that the service can be used.
+    /// Reports that the service is ready.
     pub(super) fn ready(&self) {
         self.say("READY=1");
     }
 
-    /// Says that the loop turns.
+    /// Sends a sign of life.
     pub(super) fn alive(&self) {
         self.say("WATCHDOG=1");
     }
 
-    /// Says that the service ends.
+    /// Reports that the service is ending.
     pub(super) fn stopping(&self) {
         self.say("STOPPING=1");
     }
 
-    /// Says that the list of projects is read anew; [`ServiceManager::ready`] says when that is over.
+    /// Reports that the list of projects is being read again. [`ServiceManager::ready`] reports the end of this.
     pub(super) fn reloading(&self) {
         self.say(&format!("RELOADING=1\nMONOTONIC_USEC={}", clock::monotonic_microseconds()));
     }
 
-    /// Says what the service does, in a line for people; only where that is new.
+    /// Sends a line for people that says what the service does, if the line has changed.
     pub(super) fn status(&mut self, line: String) {
         if self.status != line {
             self.say(&format!("STATUS={line}"));
@@ -69,7 +69,7 @@ impl ServiceManager {
 
     fn say(&self, message: &str) {
         if let Some((socket, address)) = &self.socket {
-            // A manager that is gone or full is not worth failing for.
+            // The service continues without a manager that has ended or whose queue is full.
             let _unheard = socket.send_to_addr(message.as_bytes(), address);
         }
     }

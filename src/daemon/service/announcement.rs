@@ -1,4 +1,4 @@
-//! What is told of a run that is over: to whoever asked for it, to subscribers, in the log. Pure.
+//! The report about a run that has ended: for the client that asked for it, for subscribers, and for the log. Pure.
 
 use crate::api::{EventV1, RunAnswerV1, RunOutcomeV1};
 use crate::daemon::service::opening::chain;
@@ -6,13 +6,13 @@ use crate::daemon::worker::{FinishedRun, RunFailure};
 use crate::model::{CommandExit, ProjectId};
 use crate::project::RunOutcome;
 
-/// What is told of a run that is over.
+/// The report about a run that has ended.
 #[derive(Debug)]
 pub(super) struct RunAnnouncement {
     pub(super) answer: RunAnswerV1,
 }
 
-/// Says what came of a run.
+/// Makes the report from the result of a run.
 pub(super) fn announcement(project: ProjectId, over: &FinishedRun) -> RunAnnouncement {
     let (outcome, exit, sealed, problems) = match &over.carried {
         Ok(RunOutcome::Judged(sealed)) => (RunOutcomeV1::Judged, sealed.exit, Some(sealed), Vec::new()),
@@ -45,7 +45,7 @@ pub(super) fn announcement(project: ProjectId, over: &FinishedRun) -> RunAnnounc
 }
 
 impl RunAnnouncement {
-    /// Returns what subscribers are told.
+    /// Returns the event for subscribers.
     pub(super) fn event(&self) -> EventV1 {
         EventV1::RunFinished {
             project: self.answer.project.clone(),
@@ -56,7 +56,7 @@ impl RunAnnouncement {
         }
     }
 
-    /// Returns the line of the log.
+    /// Returns the line for the log.
     pub(super) fn line(&self) -> String {
         let answer = &self.answer;
         let run = answer.run_id.as_ref().map(|run| format!(" · run {}", run.number())).unwrap_or_default();

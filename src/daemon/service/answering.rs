@@ -1,4 +1,4 @@
-//! Answers and refusals as they leave a project.
+//! Sends answers to clients, and makes the errors with which a project refuses calls.
 
 use crate::api::{AnswerV1, ErrorKindV1, ErrorV1, ProjectStatusV1};
 use crate::daemon::service::call::Reply;
@@ -8,24 +8,24 @@ use crate::daemon::worker::{OpenFailure, OpenFailureKind};
 use crate::model::{CommandExit, ProjectStatus, Serving};
 use crate::project::{ProjectError, RetestRefusal};
 
-/// Answers how a project stands: what was asked about comes first.
+/// Sends a client the state of the project. The task that the client asked about comes first.
 pub(super) fn answer(due: DueAnswer<Reply<AnswerV1>>, standing: &ProjectStatus) {
     let standing = standing.clone().with_first(&due.task);
     let project = ProjectStatusV1::new(&standing, Serving::Served);
     let _gone = due.reply.send(Ok(AnswerV1 { in_time: due.in_time, exit_code: project.exit_code(), project }));
 }
 
-/// Refuses a call.
+/// Answers a call with an error.
 pub(super) fn refuse<T>(reply: Reply<T>, error: ErrorV1) {
     let _gone = reply.send(Err(error));
 }
 
-/// Returns the error of one more than may.
+/// Returns the error for a call that exceeds a limit.
 pub(super) fn too_many(what: &str) -> ErrorV1 {
     ErrorV1::new(ErrorKindV1::TooMany, format!("as many as may already {what}"), "ask again when some of them have their answer")
 }
 
-/// Returns the error of something that could not be done: its kind follows from the exit code that a command would end with.
+/// Returns the error for a request that failed. Its kind usually follows from the exit code with which a command would end.
 pub(super) fn from_run_error(error: &ProjectError) -> ErrorV1 {
     let kind = match (error, error.exit()) {
         (ProjectError::Retest(RetestRefusal::BudgetSpent { .. }), _) => ErrorKindV1::BudgetSpent,
@@ -49,7 +49,7 @@ pub(super) fn from_run_error(error: &ProjectError) -> ErrorV1 {
     ErrorV1::new(kind, chain(error), error.hint().unwrap_or_default())
 }
 
-/// Returns the error of a project that is not open.
+/// Returns the error for a project that is not open.
 pub(super) fn from_open_failure(why: &OpenFailure) -> ErrorV1 {
     let (kind, hint) = match why.reason {
         OpenFailureKind::RootMissing => (ErrorKindV1::NotFound, "name a directory that is there"),

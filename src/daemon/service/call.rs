@@ -14,42 +14,41 @@ use crate::project::ProjectError;
 /// Sends the answer to the client. If the client has closed its connection, the answer is dropped.
 pub(crate) type Reply<T> = oneshot::Sender<Result<T, ErrorV1>>;
 
-/// A question or a request.
+/// A client's question or request.
 #[derive(Debug)]
 pub(crate) enum Call {
     /// Which projects are registered?
     Projects(Reply<ProjectsV1>),
-    /// Watch a project from here on.
+    /// Register a project if necessary, and watch it.
     Add { root: String, asker: Asker, reply: Reply<AddedV1> },
-    /// Watch a project no longer.
+    /// Stop watching a project.
     Remove { project: ProjectId, asker: Asker, reply: Reply<ProjectV1> },
-    /// Sent by the thread that recorded a project's removal in the ledger: whether that succeeded.
+    /// Sent by the thread that recorded a project's removal in the ledger. It says whether recording succeeded.
     RemovalRecorded { project: Box<ProjectV1>, recorded: Result<(), ProjectError>, reply: Reply<ProjectV1> },
     /// Run the checks.
     Run { project: ProjectId, request: RunRequestV1, reply: Reply<RunAnswerV1> },
-    /// How do this task of a project and its other tasks stand?
+    /// What is the state of a project, beginning with this task?
     Verdict { project: ProjectId, task: TaskId, question: Question, timeout: Duration, reply: Reply<AnswerV1> },
-    /// Do something for a task between runs.
+    /// Carry out an errand for a task between runs.
     Errand { project: ProjectId, call: ErrandCall },
-    /// How does a task's cycle stand?
+    /// What is the state of a task's cycle?
     Cycle { project: ProjectId, task: TaskId, reply: Reply<CycleV1> },
-    /// Which events were received about a path?
+    /// Which event was last received about a path?
     Heard { project: ProjectId, path: TreePath, reply: Reply<PathHistoryV1> },
     /// Send events from now on.
     Subscribe(Reply<Subscription>),
 }
 
-/// Something that somebody wants done.
+/// A client's request for an errand.
 #[derive(Debug)]
 pub(crate) struct ErrandCall {
-    /// What is to be done.
     pub(crate) errand: Errand,
-    /// Its description for the log, with the claims that the request makes.
+    /// The description of the errand for the log, including the claims that the request makes.
     pub(crate) what: String,
     pub(crate) reply: Reply<ErrandDone>,
 }
 
-/// What a client asks about how a project stands.
+/// A client's question about the state of a project.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Question {
     pub(crate) wait: Wait,
@@ -59,23 +58,22 @@ pub(crate) struct Question {
 /// What the answer waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Wait {
-    /// Nothing: the answer says how the project stands now.
+    /// Nothing: the answer gives the present state of the project.
     Now,
-    /// A fresh verdict, or a state that waiting does not change.
+    /// A fresh verdict, or a state that waiting cannot change.
     Fresh,
 }
 
-/// Who is at the other end of a connection (SO_PEERCRED).
+/// The process and the user at the other end of a connection (`SO_PEERCRED`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Peer {
-    /// Its process, where the system tells.
+    /// The process, if the system reports it.
     pub(crate) pid: Option<i32>,
-    /// Its user.
     pub(crate) uid: u32,
 }
 
 impl Peer {
-    /// Returns who asks, as the ledger records it (S3).
+    /// Returns the description of the client that the ledger records (S3).
     pub(crate) fn asker(self) -> Asker {
         let link = |name: &str| std::fs::read_link(format!("/proc/{}/{name}", self.pid?)).ok();
         let terminal = link("fd/0").filter(|path| path.starts_with("/dev/pts") || path.starts_with("/dev/tty"));

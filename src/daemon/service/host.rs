@@ -1,5 +1,5 @@
-//! The service as the host of the event loop: it passes each event to the project it is for, and sends on what projects report.
-//! It decides nothing about runs.
+//! The service as the host of the event loop: it passes each event to its project, and publishes what the projects report. The
+//! projects' engines make all decisions about runs.
 
 mod calls;
 mod registry;
@@ -35,28 +35,28 @@ use crate::project::{ProjectError, StoreReader};
 const CALLS: usize = 256;
 /// The time limit for writing answers that are ready when the service ends.
 const FAREWELL: Duration = Duration::from_secs(1);
-/// The pause before another attempt to open a project, if not even the beginning of it succeeded.
+/// The pause before another attempt to open a project, if its opening could not even be started.
 const TRY_AGAIN: Duration = Duration::from_secs(30);
 
-/// What the service is started with.
+/// The settings with which the service is started.
 pub struct ServiceSettings {
-    /// What every project is opened with.
+    /// The settings with which every project is opened.
     pub opening: OpeningSettings,
-    /// The socket on which it takes requests.
+    /// The socket on which the service receives requests.
     pub socket: ControlSocket,
-    /// Who started it.
+    /// The service manager that started the service, if one did.
     pub manager: ServiceManager,
-    /// Says a line to whoever started it.
+    /// Prints a line for the person or the program that started the service.
     pub say: Box<dyn Fn(&str)>,
 }
 
-/// Says why the service could not begin or go on.
+/// The reason why the service could not start.
 #[derive(Debug, thiserror::Error)]
 pub enum ServiceError {
-    /// The store or its index.
+    /// The store or its index could not be opened.
     #[error("failed to open the store")]
     Store(#[source] ProjectError),
-    /// Signals could not be taken over.
+    /// The signal handlers could not be installed.
     #[error("failed to take over signals")]
     Signals(#[source] io::Error),
     /// The event loop or the server could not be built.
@@ -64,14 +64,14 @@ pub enum ServiceError {
     Runtime(#[source] io::Error),
 }
 
-/// The service.
+/// The service: it watches all served projects and answers requests about them.
 pub struct ServiceHost {
     shared: OpeningSettings,
     archive: StoreReader,
     manager: ServiceManager,
     say: Box<dyn Fn(&str)>,
     seats: BTreeMap<ProjectSeat, ProjectSession>,
-    /// Projects that are being closed because somebody removed them, each with who asked and where the answer goes.
+    /// Projects that are being closed because a client removed them, each with the client and the sender for its answer.
     removals: BTreeMap<ProjectSeat, (Asker, Reply<ProjectV1>)>,
     next_seat: u64,
     subscribers: Subscribers,
@@ -83,7 +83,7 @@ pub struct ServiceHost {
     step: ServiceStep,
 }
 
-/// Whether the service goes on.
+/// Whether the service continues or is ending.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ServiceStep {
     GoingOn,
@@ -121,7 +121,7 @@ impl EventHost for ServiceHost {
 }
 
 impl ServiceHost {
-    /// Serves until it is told to end; returns the exit code.
+    /// Runs the service until a signal ends it. Returns the exit code.
     ///
     /// # Errors
     /// If the service could not be started.
@@ -158,8 +158,8 @@ impl ServiceHost {
         service.manager.ready();
         let mut sources = EventSources { signals, arrivals, calls, clock };
         let exit = run_event_loop(&mut service, &mut sources).await;
-        // Whoever still waits is refused by this. Arrivals stay open: a worker that was let go saves what it knows of trees after it
-        // has reported, and stops where nobody listens.
+        // Dropping the calls refuses every client that still waits. The arrivals stay open: a worker that was let go sends its last
+        // report and then saves its trees, but it would skip this if the report had no receiver.
         drop(sources.calls);
         service.manager.stopping();
         service.subscribers.end();
@@ -167,7 +167,7 @@ impl ServiceHost {
         Ok(exit)
     }
 
-    /// Opens every project that the ledgers say is served and that has no seat yet.
+    /// Opens every project that the ledgers list as served and that is not in the loop yet.
     fn open_all(&mut self, now: Moment) -> Result<(), ServiceError> {
         for project in self.archive.projects().map_err(ServiceError::Store)? {
             if project.serving == Serving::Served && self.session_id_of(&project.id).is_none() {
@@ -202,7 +202,8 @@ impl ServiceHost {
         self.seats.insert(session_id, served);
     }
 
-    /// Starts the launcher here, because it ends with the thread that started it, and the rest on the worker's thread.
+    /// Starts the opening of a project. The launcher is started on this thread, because it ends with the thread that started it.
+    /// Everything else happens on the worker's thread.
     fn begin_opening(&self, arrivals: ArrivalSender, root: PathBuf, purpose: OpeningReason) -> Result<Worker, OpenFailure> {
         let closed = |line| OpenFailure { reason: OpenFailureKind::OwnFault, lines: vec![line] };
         let launcher = LauncherHandle::execute(&self.shared.executable).map_err(|error| closed(chain(&error)))?;
@@ -243,7 +244,7 @@ impl ServiceHost {
     fn try_again(&mut self, session_id: ProjectSeat, now: Moment) {
         let Some(served) = self.seats.get(&session_id).filter(|served| served.is_to_be_opened(now)) else { return };
         let Some(id) = served.id.clone() else { return };
-        // A directory that is not there costs no launcher.
+        // If the directory does not exist, no launcher is started.
         let begun = if served.root.is_dir() {
             self.begin_opening(self.door.sender(session_id), served.root.clone(), OpeningReason::Served(id))
         } else {
@@ -260,7 +261,7 @@ impl ServiceHost {
         seats.into_iter().for_each(|session_id| self.with(session_id, |served, _| act(served)));
     }
 
-    /// Has a project do something, and passes on what it says.
+    /// Lets a project handle something, and passes on the messages that it returns.
     fn with(&mut self, session_id: ProjectSeat, act: impl FnOnce(&mut ProjectSession, &mut StoreReader) -> Vec<SessionMessage>) {
         let Some(served) = self.seats.get_mut(&session_id) else { return };
         for word in act(served, &mut self.archive) {

@@ -10,20 +10,20 @@ use crate::daemon::worker::LookTicket;
 use crate::model::{Activity, TaskId, TriggerKind};
 use crate::project::Selection;
 
-/// A project that is watched and run.
+/// The state of a project that is watched and whose checks are run.
 pub(super) struct OpenProject {
     pub(super) scheduler: ProjectScheduler,
     pub(super) activity: Activity,
     pub(super) planned: PlannedRun,
-    /// The look under way.
+    /// The status check under way.
     pub(super) looking: Option<LookTicket>,
-    /// The first look of all, until it is over: it says whether a run is needed at the start.
+    /// The first status check after opening, until it has ended. Its result decides whether a run is needed at the start.
     pub(super) first: Option<LookTicket>,
     pub(super) tickets: u64,
-    /// The changes that the next look has to take into account.
+    /// The changes that the next status check has to take into account.
     pub(super) pending_changes: PendingChanges,
-    /// Until when a look waits for the watcher to confirm that it has reported every earlier change, and the tasks the look is
-    /// for; `None` if no look waits.
+    /// Set while a status check waits for the watcher to confirm that it has reported every earlier change: the time limit, and the
+    /// tasks to check.
     pub(super) syncing: Option<(Moment, Vec<TaskId>)>,
     pub(super) look_again: Option<Moment>,
     pub(super) current: Option<RunCall>,
@@ -33,11 +33,11 @@ pub(super) struct OpenProject {
     pub(super) running: TaskId,
     /// Why the run under way was started.
     pub(super) trigger: TriggerKind,
-    /// Why part of the tree is polled.
+    /// Why part of the tree is polled, if it is.
     pub(super) polling: Option<String>,
 }
 
-/// A run that somebody asked for.
+/// A run that a client asked for.
 pub(super) struct RunCall {
     pub(super) task: TaskId,
     pub(super) selection: Selection,

@@ -1,4 +1,4 @@
-//! Opening a project on its worker's thread: store, registration, watches.
+//! Opens a project on its worker's thread: the store, the registration, the watcher.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -16,47 +16,48 @@ use crate::project::{ProjectError, ProjectScope, Registration, ResemblingProject
 use crate::tree::TreeHints;
 use crate::watch::{Pace, WatchError, Watcher};
 
-/// Reads plan and settings of a project; lines for people when they are wrong.
+/// Reads the plan and the settings of a project. If they are wrong, it returns lines for people.
 pub type ReadProject = Arc<dyn Fn(&Path) -> Result<ProjectDefinition, Vec<String>> + Send + Sync>;
 
-/// How a project's files are read, and what holds while they cannot be.
+/// How the files of projects are read, and which defaults apply while a project's files are wrong.
 #[derive(Clone)]
 pub struct ProjectReader {
-    /// Reads them.
+    /// Reads the plan and the settings of a project.
     pub read: ReadProject,
-    /// What belongs to the tree, when runs are begun, and how often what is not told is looked at, where nothing is configured.
+    /// The defaults while a project's configuration is wrong: which files belong to the tree, when runs begin, and how often the
+    /// tree is polled.
     pub defaults: (MatcherSettings, EngineSettings, Pace),
-    /// How long another writer of a project's evidence is waited for, where nothing is configured.
+    /// The default time to wait while another process writes a project's evidence.
     pub lock_wait: Duration,
 }
 
-/// What every project is opened with.
+/// The settings with which every project is opened.
 #[derive(Clone)]
 pub struct OpeningSettings {
-    /// Where evidence, ledgers and the index lie.
+    /// The directory that holds the evidence, the ledgers and the index.
     pub state_root: PathBuf,
-    /// The program that is a launcher when it is told to be one.
+    /// The program that is started as the launcher.
     pub executable: PathBuf,
-    /// The environment of what is run, before the allow-list.
+    /// The environment for the checks, before the allow-list is applied.
     pub ambient: BTreeMap<OsString, OsString>,
-    /// Is told of durable steps.
+    /// Is notified of each durable step.
     pub observer: StepObserver,
-    /// How projects' files are read.
+    /// Reads the files of projects.
     pub files: ProjectReader,
-    /// The service itself, which asks for the runs that saves lead to.
+    /// The description of the service. The ledger records it for the runs that saves cause.
     pub asker: Asker,
 }
 
 /// Why a project is opened.
 #[derive(Debug, Clone)]
 pub(super) enum OpeningReason {
-    /// The ledger says that it is served.
+    /// The ledger lists the project as served.
     Served(ProjectId),
-    /// Somebody adds it.
+    /// A client adds the project.
     Added(Asker),
 }
 
-/// An opening that is yet to be carried out.
+/// The opening of a project, ready to be carried out on the worker's thread.
 pub(super) struct ProjectOpening {
     pub(super) shared: OpeningSettings,
     pub(super) root: PathBuf,
@@ -66,7 +67,7 @@ pub(super) struct ProjectOpening {
 }
 
 impl ProjectOpening {
-    /// Opens the project.
+    /// Opens the project: its store, its registration and its watcher.
     pub(super) fn open(self) -> Result<(Workspace, ReloadProject, OpenedProject), OpenFailure> {
         if !self.root.is_dir() {
             return Err(closed(OpenFailureKind::RootMissing, format!("`{}` is not there", self.root.display())));
@@ -93,7 +94,7 @@ impl ProjectOpening {
                     .map_err(|error| from_run_error(&error))?;
                 (&read.settings.matcher, EngineSettings { tasks, ..read.engine.clone() }, &read.pace)
             }
-            // Saving a right configuration is then seen, and read.
+            // The project is watched with the defaults, so that a save that corrects the configuration is noticed.
             Err(_) => (&defaults.0, defaults.1.clone(), &defaults.2),
         };
         let (rules, matcher) = match Matcher::new(&rules.for_watching()) {
@@ -158,7 +159,7 @@ fn closed(reason: OpenFailureKind, line: impl Into<String>) -> OpenFailure {
     OpenFailure { reason, lines: vec![line.into()] }
 }
 
-/// Returns an error with its causes on one line.
+/// Returns an error and its causes on one line.
 pub(super) fn chain(error: &dyn std::error::Error) -> String {
     let causes = std::iter::successors(error.source(), |cause| cause.source());
     causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}"))

@@ -1,32 +1,31 @@
-//! The changes that the watcher has reported since the last look at the tree. Pure.
+//! The changes that the watcher has reported since the last status check. Pure.
 //!
-//! Every reported path is kept until a look has read it, so that reading these paths alone finds what reading everything would.
-//! This is true only as far as events report every change ([`LookCare::Events`]). Where they may not, everything is read.
+//! Every reported path is kept until a status check has read it. Reading only these paths then finds the same changes as reading
+//! the whole tree, as long as events report every change ([`LookCare::Events`]). If events may not, the whole tree is read.
 
 use std::collections::BTreeSet;
 
 use crate::model::WatchHint;
 use crate::tree::TreeHints;
 
-/// The most paths that are kept. With more of them, reading the whole tree costs little more.
+/// The most paths that are kept. Beyond this number, reading the whole tree costs little more.
 const MOST_PATHS: usize = 1024;
 
-/// How carefully the tree is looked at for an answer.
+/// How thoroughly the tree is read for an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum LookCare {
-    /// Only the reported paths are read, after the watcher has confirmed that it has reported everything saved before the
-    /// question.
+    /// Only the reported paths are read, after the watcher has confirmed that it has reported everything saved before the question.
     ///
-    /// This sees every change that the kernel tells of: saves, renames, removals, modes, links, directories, whoever makes them and
-    /// however many. It does not see what makes no event below the root, until the next look at everything: a store through a shared
-    /// mapping, a write to a file by a name of it outside of the tree, something mounted over a directory. Such a look is every run's
-    /// end, every `wait`'s, and that of `watch.sweep` (60 s).
+    /// This finds every change that the kernel reports, whoever makes it: saves, renames, removals, and changes of modes, links and
+    /// directories. It misses changes that cause no event below the root: a write through a shared memory mapping, a write through
+    /// a name of the file outside of the tree, a mount over a directory. These changes are found when the whole tree is next read.
+    /// That happens at the end of every run, for every `wait`, and in the periodic sweep (`watch.sweep`, 60 s).
     Events,
     /// Every entry of the tree is read.
     Whole,
 }
 
-/// The reported changes.
+/// The changes reported since the last status check.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct PendingChanges {
     hints: TreeHints,
@@ -36,14 +35,15 @@ pub(super) struct PendingChanges {
 /// Whether events report every change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum EventTrust {
-    /// They do, except for what [`LookCare::Events`] lists.
+    /// Events report every change, except for those that [`LookCare::Events`] lists.
     Full,
-    /// They do not, because part of the tree is polled, or is watched by outdated rules. Every look reads the whole tree.
+    /// Events miss changes, because part of the tree is polled or is watched by outdated rules. Every status check reads the whole
+    /// tree.
     None,
 }
 
 impl PendingChanges {
-    /// Returns the state before the first look: anything may have changed.
+    /// Returns the state before the first status check: anything may have changed.
     pub(super) fn everything() -> Self {
         Self { hints: TreeHints::Everything, trust: EventTrust::Full }
     }
@@ -75,13 +75,12 @@ impl PendingChanges {
         self.trust = EventTrust::None;
     }
 
-    /// Returns whether reading the reported paths is enough, once the watcher has confirmed that it has reported everything so
-    /// far.
+    /// Returns whether it is enough to read the reported paths once the watcher has confirmed that it has reported everything.
     pub(super) fn is_enough(&self) -> bool {
         self.trust == EventTrust::Full && matches!(self.hints, TreeHints::Only(_))
     }
 
-    /// Returns what a look that begins now has to read, and forgets it. Later reports are for the next look.
+    /// Returns what a status check that begins now has to read, and forgets it. Later reports are for the next check.
     pub(super) fn take(&mut self, care: LookCare) -> TreeHints {
         let pending_changes = std::mem::replace(&mut self.hints, TreeHints::Only(BTreeSet::new()));
         match (care, self.trust) {

@@ -1,5 +1,5 @@
-//! One project of the service: its scheduling, and who waits for it. Every decision is the engine's or the waiters'; here is only what
-//! they need carried out.
+//! One project of the service: its scheduling, and the clients that wait for it. The engine and the waiters make the decisions.
+//! This module carries them out.
 
 mod errands;
 mod looks;
@@ -25,28 +25,28 @@ use crate::daemon::worker::{LookTicket, OpenFailure, OpenedProject, Worker, Work
 use crate::model::{Activity, ProjectId, Serving, TaskId, TriggerKind, WatchHint};
 use crate::project::StoreReader;
 
-/// How often a project that could not be opened is tried again.
+/// The pause before another attempt to open a project that could not be opened.
 const TRY_AGAIN: Duration = Duration::from_secs(30);
-/// How often another process's run is looked at while somebody waits for its end.
+/// The pause between status checks while another process runs the project's checks and a client waits for the end.
 const LOOK_AGAIN: Duration = Duration::from_millis(100);
 
-/// A project that is served, or is to be.
+/// A project that is watched, or that the service tries to open.
 pub(super) struct ProjectSession {
-    /// None until a project that is added has been registered.
+    /// `None` while a project is being added and has not been registered yet.
     pub(super) id: Option<ProjectId>,
     pub(super) root: PathBuf,
-    /// What its threads send by.
+    /// Provides the senders for the project's threads.
     arrivals: ArrivalSender,
     stage: Stage,
     waiters: Waiters<Reply<AnswerV1>>,
     runs: VecDeque<RunCall>,
     errands: VecDeque<ErrandCall>,
-    /// What the watcher said while the project was being opened, and does not say again.
+    /// Hints received while the project was being opened that the watcher does not repeat: part of the tree is polled.
     early: Vec<WatchHint>,
     adding: Option<Reply<AddedV1>>,
 }
 
-/// How far it is.
+/// Whether the project is open.
 enum Stage {
     Opening(Worker),
     Open(Box<OpenProject>),
@@ -54,7 +54,7 @@ enum Stage {
         why: OpenFailure,
         again: Moment,
     },
-    /// Whoever drops it need not wait for anything.
+    /// The project is closed, and its threads are not waited for.
     Left,
 }
 
@@ -70,7 +70,7 @@ impl ProjectSession {
         Self { adding, ..Self::at(Stage::Opening(worker), arrivals, id, root) }
     }
 
-    /// Returns a project that could not even be begun to be opened.
+    /// Returns a project whose opening could not even be started.
     pub(super) fn closed(why: OpenFailure, again: Moment, arrivals: ArrivalSender, id: Option<ProjectId>, root: PathBuf) -> Self {
         Self::at(Stage::Closed { why, again }, arrivals, id, root)
     }
@@ -80,7 +80,7 @@ impl ProjectSession {
         Self { id, root, arrivals, stage, waiters: Waiters::new(), runs, errands, early: Vec::new(), adding: None }
     }
 
-    /// Takes in that its opening is tried again, or that not even that could be begun.
+    /// Notes that the opening has been started again, or that it could not be started.
     pub(super) fn open_again(&mut self, opening: Result<Worker, OpenFailure>, again: Moment) {
         match opening {
             Ok(worker) => self.stage = Stage::Opening(worker),
@@ -88,7 +88,7 @@ impl ProjectSession {
         }
     }
 
-    /// Returns whether it is time to try again to open it.
+    /// Returns whether it is time to try again to open the project.
     pub(super) fn is_to_be_opened(&self, now: Moment) -> bool {
         matches!(&self.stage, Stage::Closed { again, .. } if *again <= now)
     }
@@ -97,7 +97,7 @@ impl ProjectSession {
         matches!(&self.stage, Stage::Open(open) if open.activity != Activity::Idle)
     }
 
-    /// Returns when it is to be woken.
+    /// Returns when [`Self::woken`] must be called.
     pub(super) fn next_moment(&self) -> Option<Moment> {
         let own = match &self.stage {
             Stage::Open(open) => [open.scheduler.wake_at(), open.look_again, open.syncing.as_ref().map(|(until, _)| *until)],
@@ -107,7 +107,7 @@ impl ProjectSession {
         own.into_iter().chain([self.waiters.next_deadline()]).flatten().min()
     }
 
-    /// Takes in the moment it asked to be woken at.
+    /// Handles the moment at which the project wanted to be woken.
     pub(super) fn woken(&mut self, now: Moment, archive: &mut StoreReader) -> Vec<SessionMessage> {
         let mut words = self.schedule(now, |scheduler| scheduler.wake(now));
         if let Stage::Open(open) = &mut self.stage
@@ -124,7 +124,7 @@ impl ProjectSession {
         words
     }
 
-    /// Takes in hints of the watcher.
+    /// Handles hints from the watcher.
     pub(super) fn hinted(&mut self, now: Moment, hints: Vec<WatchHint>, archive: &mut StoreReader) -> Vec<SessionMessage> {
         let is_news = hints.iter().any(|hint| !matches!(hint, WatchHint::Synced(_)));
         let changed = self.id.clone().filter(|_| is_news).map(|project| SessionMessage::Tell(EventV1::Changed { project }));
@@ -140,7 +140,7 @@ impl ProjectSession {
         words
     }
 
-    /// Takes in a signal that all projects get.
+    /// Handles a signal that all projects receive.
     pub(super) fn signalled(&mut self, now: Moment, signal: OsSignal) -> Vec<SessionMessage> {
         match &self.stage {
             Stage::Open(_) => self.handle(now, Event::Signal(signal)),
@@ -149,7 +149,7 @@ impl ProjectSession {
         }
     }
 
-    /// Takes in what the worker says.
+    /// Handles a report of the worker.
     pub(super) fn reported(&mut self, now: Moment, report: WorkerReport, archive: &mut StoreReader) -> Vec<SessionMessage> {
         let mut words = match report {
             WorkerReport::Opened(opened) => self.opened(now, *opened),
@@ -166,7 +166,8 @@ impl ProjectSession {
         words
     }
 
-    /// Ends it: what runs is stopped and sealed, and everybody who waits is told.
+    /// Ends the work on the project. The run under way is stopped and its evidence is sealed. Every waiting client gets the error
+    /// `why`.
     pub(super) fn end(&mut self, now: Moment, why: &ErrorV1) -> Vec<SessionMessage> {
         self.waiters.take_all().into_iter().for_each(|due| refuse(due.reply, why.clone()));
         self.runs.drain(..).for_each(|call| refuse(call.reply, why.clone()));
@@ -191,7 +192,7 @@ impl ProjectSession {
         let project = opened.scope.project.clone();
         self.id = Some(project.clone());
         let first = LookTicket(0);
-        // Whether anything has to be run at all, the tree says.
+        // A status check of the whole tree decides whether anything has to be run.
         let mut pending_changes = PendingChanges::everything();
         let wanted = [opened.engine.tasks.clone(), self.waiters.wanted_tasks()].concat();
         let arrivals = self.arrivals.clone();
@@ -227,7 +228,7 @@ impl ProjectSession {
         words
     }
 
-    /// One that was only to be added is forgotten; one that is served is tried again later.
+    /// Handles a failed opening. A project that was being added is forgotten. A served project is opened again later.
     fn could_not_open(&mut self, now: Moment, why: OpenFailure) -> Vec<SessionMessage> {
         let said = SessionMessage::Say(format!("`{}` could not be opened: {}", self.root.display(), why.lines.join("; ")));
         if let Some(reply) = self.adding.take() {
@@ -243,12 +244,13 @@ impl ProjectSession {
         if is_news { vec![said] } else { Vec::new() }
     }
 
-    /// Does what is to be done next where nothing runs: the next run that was asked for, or a look.
+    /// Begins what is due next if no run is under way: an errand, a requested run, or a status check.
     fn go_on(&mut self, now: Moment, archive: &mut StoreReader) -> Vec<SessionMessage> {
         let mut words = Vec::new();
         match &self.stage {
             Stage::Open(open) if open.activity == Activity::Idle => {
-                // Before the next run: a change of the cycle decides how that is judged, and whether it is made.
+                // Errands come before the next run: a change of the task's cycle decides whether that run happens and how it is
+                // judged.
                 self.next_errand();
                 words.extend(self.next_run(now));
                 self.next_look(now);
@@ -275,7 +277,7 @@ impl ProjectSession {
         self.schedule(now, |scheduler| scheduler.handle(now, event))
     }
 
-    /// Has the scheduler do something where the project is open, and passes on what it leaves to us.
+    /// Lets the scheduler handle something if the project is open, and performs the effects that it leaves to the host.
     fn schedule(&mut self, now: Moment, act: impl FnOnce(&mut ProjectScheduler) -> Vec<HostEffect>) -> Vec<SessionMessage> {
         let Stage::Open(open) = &mut self.stage else { return Vec::new() };
         let effects = act(&mut open.scheduler);

@@ -27,7 +27,7 @@ struct Reader {
     end: Arc<OnceLock<EndReasonV1>>,
 }
 
-/// What one reader reads: events, and at the end the reason why there are no more.
+/// The events for one reader, followed by the reason why they end.
 #[derive(Debug)]
 pub(crate) struct Subscription {
     events: Receiver<EventV1>,
@@ -35,7 +35,7 @@ pub(crate) struct Subscription {
 }
 
 impl Subscribers {
-    /// Adds a reader; `None` if there are [`MOST_READERS`] already.
+    /// Adds a reader. Returns `None` if there are [`MOST_READERS`] already.
     pub(super) fn add(&mut self) -> Option<Subscription> {
         self.readers.retain(|reader| !reader.send.is_closed());
         if self.readers.len() >= MOST_READERS {

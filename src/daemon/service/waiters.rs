@@ -1,7 +1,7 @@
-//! The callers that wait to learn how a project stands, and when each of them is answered. Pure; time is an argument.
+//! The clients that wait for the state of a project, and when each of them is answered. Pure: time is an argument.
 //!
-//! A look reads the tree and compares it with the verdicts. It answers only callers that asked before it began, so that
-//! everything saved before their question is seen.
+//! A status check (a "look") reads the tree and compares it with the verdicts. It answers only clients that asked before it began,
+//! so that it sees everything saved before their question.
 
 use crate::api::InTimeV1;
 use crate::daemon::engine::Moment;
@@ -10,11 +10,11 @@ use crate::daemon::service::pending_changes::LookCare;
 use crate::daemon::worker::LookTicket;
 use crate::model::{TaskId, WaitStep};
 
-/// The most runs that are begun for one caller. If the tree changed during each of them, the caller is answered without a fresh
+/// The most runs that are started for one client. If the tree changed during each of them, the client is answered without a fresh
 /// verdict.
 const MOST_RUNS: u32 = 3;
 
-/// All callers that wait for one project.
+/// All clients that wait for one project.
 #[derive(Debug)]
 pub(super) struct Waiters<R> {
     waiting: Vec<Waiter<R>>,
@@ -30,51 +30,51 @@ struct Waiter<R> {
     runs: u32,
 }
 
-/// What a caller is waiting for.
+/// The event that a client is waiting for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stage {
-    /// For a look: none has begun since the question.
+    /// A status check. None has begun since the question.
     New,
-    /// For the end of this look.
+    /// The end of this status check.
     Looking(LookTicket),
-    /// For the end of a run. After it, another look is needed.
+    /// The end of a run. After it, another status check is needed.
     Blocked,
 }
 
-/// A caller that is to be answered now.
+/// A client that must be answered now.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct DueAnswer<R> {
     pub(super) reply: R,
-    /// The task that the caller asked about.
+    /// The task that the client asked about.
     pub(super) task: TaskId,
     pub(super) in_time: InTimeV1,
 }
 
-/// What follows from a look: who is answered, and what the others need.
+/// The result of a status check: which clients are answered, and what the others need.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct LookOutcome<R> {
     pub(super) due: Vec<DueAnswer<R>>,
     pub(super) need: WaiterNeed,
 }
 
-/// What has to happen for the callers that still wait.
+/// What has to happen for the clients that still wait.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) enum WaiterNeed {
-    /// Nothing: no caller is left, or the run that they need is planned already.
+    /// Nothing: no client is left, or the run that they need is planned already.
     Nothing,
-    /// A run of this task, the first one that a caller needs. Callers that need another task's run get another look after this
-    /// run.
+    /// A run of this task, the first one that a client needs. Clients that need another task's run get another status check after
+    /// this run.
     Run(TaskId),
-    /// Another look after a while, because a run of another process is under way.
+    /// Another status check after a pause, because another process runs the project's checks.
     LookLater,
 }
 
 /// Whether the engine will start a run by itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum PlannedRun {
-    /// It will repeat a run during which the tree changed.
+    /// The engine will repeat a run during which the tree changed.
     Repetition,
-    /// Nothing is planned.
+    /// No run is planned.
     Nothing,
 }
 
@@ -87,13 +87,13 @@ impl<R> Waiters<R> {
         self.waiting.push(Waiter { reply, task, question, deadline, stage: Stage::New, runs: 0 });
     }
 
-    /// Returns the most careful kind of look that is needed by callers whom no look under way will answer; `None` if there are no
-    /// such callers.
+    /// Returns the most thorough kind of status check that clients need, counting only clients that no check under way will answer.
+    /// Returns `None` if there are no such clients.
     pub(super) fn wanted_care(&self) -> Option<LookCare> {
         self.waiting.iter().filter(|waiter| waiter.stage == Stage::New).map(|waiter| waiter.question.care).max()
     }
 
-    /// Notes that a look begins. It will answer all callers that have asked so far.
+    /// Notes that a status check begins. It will answer all clients that have asked so far.
     pub(super) fn begin_look(&mut self, ticket: LookTicket) {
         self.waiting
             .iter_mut()
@@ -101,7 +101,7 @@ impl<R> Waiters<R> {
             .for_each(|waiter| waiter.stage = Stage::Looking(ticket));
     }
 
-    /// Notes that a planned look is cancelled. Its callers need another one.
+    /// Notes that a planned status check is cancelled. Its clients need another one.
     pub(super) fn put_off(&mut self, ticket: LookTicket) {
         self.waiting
             .iter_mut()
@@ -109,7 +109,7 @@ impl<R> Waiters<R> {
             .for_each(|waiter| waiter.stage = Stage::New);
     }
 
-    /// Returns the tasks of the callers whom no look under way will answer.
+    /// Returns the tasks of the clients that no status check under way will answer.
     pub(super) fn wanted_tasks(&self) -> Vec<TaskId> {
         let mut tasks = Vec::new();
         for waiter in self.waiting.iter().filter(|waiter| waiter.stage == Stage::New) {
@@ -120,7 +120,7 @@ impl<R> Waiters<R> {
         tasks
     }
 
-    /// Takes in the end of a look; `step` is what it found for each task.
+    /// Handles the end of a status check. `step` returns what its result requires for each task.
     pub(super) fn looked(
         &mut self,
         ticket: LookTicket,
@@ -155,34 +155,34 @@ impl<R> Waiters<R> {
         outcome
     }
 
-    /// Notes that what blocked callers may be over. They need another look.
+    /// Notes that the run that clients waited for may have ended. They need another status check.
     pub(super) fn unblock(&mut self) {
         self.waiting.iter_mut().filter(|waiter| waiter.stage == Stage::Blocked).for_each(|waiter| waiter.stage = Stage::New);
     }
 
-    /// Removes and returns the callers whom this look would have answered; it has failed.
+    /// Removes and returns the clients of a status check that has failed.
     pub(super) fn failed(&mut self, ticket: LookTicket) -> Vec<R> {
         self.take(|waiter| waiter.stage == Stage::Looking(ticket))
     }
 
-    /// Removes and answers the callers that want the present state at once and whom no look under way will answer.
+    /// Removes and returns the clients that want the present state at once and that no status check under way will answer.
     pub(super) fn take_impatient(&mut self) -> Vec<DueAnswer<R>> {
         let impatient = self.take_waiters(|waiter| waiter.question.wait == Wait::Now && waiter.stage == Stage::New);
         impatient.into_iter().map(Waiter::answered).collect()
     }
 
-    /// Removes and answers the callers whose deadline has passed.
+    /// Removes and returns the clients whose deadline has passed.
     pub(super) fn late(&mut self, now: Moment) -> Vec<DueAnswer<R>> {
         let late = self.take_waiters(|waiter| waiter.deadline <= now);
         late.into_iter().map(|waiter| DueAnswer { in_time: InTimeV1::TimedOut, ..waiter.answered() }).collect()
     }
 
-    /// Removes and answers all callers.
+    /// Removes and returns all clients.
     pub(super) fn take_all(&mut self) -> Vec<DueAnswer<R>> {
         self.take_waiters(|_| true).into_iter().map(Waiter::answered).collect()
     }
 
-    /// Removes the callers that have closed their connection.
+    /// Removes the clients that have closed their connection.
     pub(super) fn forget(&mut self, is_gone: impl Fn(&R) -> bool) {
         self.waiting.retain(|waiter| !is_gone(&waiter.reply));
     }
@@ -212,7 +212,7 @@ impl<R> Waiter<R> {
     }
 }
 
-/// Returns the more urgent of two needs: a run comes before another look, and the first of several runs before the others.
+/// Returns the more urgent of two needs: a run comes before another status check, and the first of several runs before the others.
 fn first_need(known: WaiterNeed, new: WaiterNeed) -> WaiterNeed {
     match (known, new) {
         (WaiterNeed::Run(task), _) | (WaiterNeed::Nothing | WaiterNeed::LookLater, WaiterNeed::Run(task)) => {

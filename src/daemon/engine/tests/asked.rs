@@ -1,4 +1,4 @@
-//! What people and programs ask for: keys, reloads, checks by name, other settings.
+//! Tests of requests of people and programs: keys, reloads, named checks, changed settings.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Whatever happens, the last save is followed by a run on its tree.
+//! Tests that every sequence of events ends with a run on the tree of the last save.
 
 use super::*;
 
@@ -23,16 +23,16 @@ fn steps() -> impl proptest::strategy::Strategy<Value = Vec<Step>> {
     proptest::collection::vec(step, 0..60)
 }
 
-/// A run that is ordered.
+/// The progress of an ordered run.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Run {
-    /// The tree is to be looked at.
+    /// The tree has not been scanned yet.
     Looking,
-    /// It was looked at.
+    /// The tree was scanned, and had this content.
     Begun(u64),
 }
 
-/// A model of the world around the engine: what is on disk, what the run under way began with, when the timer is due.
+/// A model of the engine's surroundings: the content on disk, the content that the run under way tests, and the time of the timer.
 struct World {
     engine: Engine,
     now: u64,
@@ -137,7 +137,7 @@ proptest::proptest! {
             world.end(false);
         }
         proptest::prop_assert!(world.running.is_none());
-        // Only somebody who saves in six runs on end, and never between them, is told that the tree is unstable.
+        // The tree is called unstable only after saves during six runs in a row, with no save between these runs.
         let gave_up = world.unstable && world.content > 5;
         proptest::prop_assert!(world.judged == Some(world.content) || gave_up, "{:?} {:?}", world.judged, world.content);
     }

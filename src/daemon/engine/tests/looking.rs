@@ -1,4 +1,4 @@
-//! The look at the tree before a run, and looks that nothing asked for.
+//! Tests of the scan of the tree before a run, and of the periodic sweep.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Runs whose tree moved: repeated, then called unstable.
+//! Tests of runs during which the tree changes: the run is repeated, and then the tree is called unstable.
 
 use super::*;
 

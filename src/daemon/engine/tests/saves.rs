@@ -1,4 +1,4 @@
-//! Saves: when a run starts, what stops it, what follows.
+//! Tests of saves: when a save starts a run, when it stops one, and which run follows.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Several tasks: each has its turn, its verdict, its limits.
+//! Tests with several tasks: each task has its own turn, verdict and limits.
 
 use super::*;
 
@@ -6,13 +6,13 @@ fn task(name: &str) -> TaskId {
     TaskId::try_from(name).expect("a task")
 }
 
-/// An engine that watches the project's checks and two tasks, and has not begun.
+/// Returns an engine for the project's own checks and two more tasks. Its watch has not begun.
 fn new_engine() -> Engine {
     let tasks = ["default", "T1", "T2"].map(task).to_vec();
     Engine::new(EngineSettings { tasks, ..settings(OnChange::Restart) })
 }
 
-/// One of which every task has a verdict on `t0`.
+/// Returns an engine in which every task has a verdict on the tree `t0`.
 fn settled() -> Engine {
     let mut engine = new_engine();
     assert_eq!(started(&engine.begin()), ["default"]);
@@ -23,7 +23,7 @@ fn settled() -> Engine {
     engine
 }
 
-/// The tasks that are started by these effects.
+/// Returns the tasks that these effects start.
 fn started(effects: &[Effect]) -> Vec<String> {
     effects.iter().filter_map(order).map(|order| order.task.to_string()).collect()
 }
@@ -35,7 +35,7 @@ fn order(effect: &Effect) -> Option<&Order> {
     }
 }
 
-/// Has every task that is ordered from here on end in a verdict, and returns them in their order.
+/// Ends every ordered run with a verdict until no run is ordered. Returns the tasks in the order of their runs.
 fn run_out(engine: &mut Engine, mut effects: Vec<Effect>, at: u64, tree: &str) -> Vec<String> {
     let mut all = Vec::new();
     while let Some(order) = effects.iter().find_map(order) {
@@ -156,7 +156,7 @@ fn a_request_for_one_of_them_covers_no_other() {
     assert_eq!(started(&engine.handle(Moment(100), request)), ["T9"], "also one that is not watched");
     begun(&mut engine, 101);
     assert_eq!(verdict(&mut engine, 110, "t0", &[]), [Effect::Show(Notice::Waiting(LastRunState::Verdict))]);
-    // A burst that waits is run when what was asked for is over.
+    // A waiting burst is handled when the requested run has ended.
     save_many(&mut engine, 1000, &["a.py", "b.py", "c.py"]);
     assert_eq!(started(&engine.handle(Moment(1001), Event::Awaited(task("T1")))), ["T1"]);
     begun(&mut engine, 1002);

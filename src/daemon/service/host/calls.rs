@@ -1,4 +1,4 @@
-//! What the control socket asks of the service: each call goes to the project it is for, and has its answer or a refusal.
+//! Handles the calls from the control socket. Each call is passed to its project, or is answered or refused here.
 
 use crate::api::{CycleV1, ErrorKindV1, ErrorV1};
 use crate::daemon::engine::Moment;
@@ -70,12 +70,12 @@ fn refuse_call(call: Call, why: ErrorV1) {
     }
 }
 
-/// Returns the error of a service that ends.
+/// Returns the error for calls while the service is ending.
 pub(super) fn stopping() -> ErrorV1 {
     ErrorV1::new(ErrorKindV1::Stopping, "the service is stopping", "ask again when it is up, or run the checks without it")
 }
 
-/// Returns the error of a project that the service does not watch.
+/// Returns the error for a project that the service does not watch.
 pub(super) fn not_served(project: &ProjectId) -> ErrorV1 {
     let hint = "`proctor list` shows the projects with their ids, `proctor add` adds one";
     ErrorV1::new(ErrorKindV1::NotFound, format!("the service does not watch a project `{project}`"), hint)

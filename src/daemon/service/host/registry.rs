@@ -1,4 +1,4 @@
-//! Which projects the service watches: listed, added, removed. And what it heard of a path of one of them.
+//! Lists, adds and removes the projects that the service watches. Also answers which event was last received about a path.
 
 use std::path::PathBuf;
 
@@ -20,7 +20,8 @@ impl ServiceHost {
         let mut projects = Vec::new();
         for project in self.archive.projects().map_err(|error| from_run_error(&error))? {
             let served = self.seats.values().find(|served| served.id.as_ref() == Some(&project.id));
-            // One that cannot be opened is answered for all the same; one that was added without us is not.
+            // A project that could not be opened still counts as served, because the service tries again. A project that was added
+            // without the service does not.
             let serving = if served.is_some() { project.serving } else { Serving::NotServed };
             let standing = served.map(|served| served.listed(&mut self.archive));
             projects.push(ProjectV1 { id: project.id, root: project.path, serving, standing });
@@ -63,7 +64,8 @@ impl ServiceHost {
         }
     }
 
-    /// Writes down that a project that has left is not served any more, on a thread of its own: somebody may hold its lock.
+    /// Records in the ledger that a closed project is no longer served. A separate thread does this, because another process may
+    /// hold the project's lock.
     pub(super) fn record_removal(&self, served: &ProjectSession, asker: Asker, reply: Reply<ProjectV1>) {
         let Some(id) = served.id.clone() else { return };
         let scope = ProjectScope { project: id.clone(), root: served.root.clone(), asker };
@@ -73,11 +75,11 @@ impl ServiceHost {
             let recorded = record_serving(&state_root, &scope, Serving::NotServed, wait);
             let _gone = send_call.blocking_send(Call::RemovalRecorded { project: Box::new(project), recorded, reply });
         };
-        // Without a thread the reply is dropped, and whoever asked is told that it failed.
+        // If the thread cannot be started, the reply is dropped, and the client is told that the removal failed.
         let _refused = std::thread::Builder::new().name("removal".to_owned()).spawn(record);
     }
 
-    /// Tells whoever removed a project, and subscribers, what came of it.
+    /// Answers the client that removed a project. If the removal was recorded, subscribers are told too.
     pub(super) fn tell_removal(&mut self, project: ProjectV1, recorded: Result<(), ProjectError>, reply: Reply<ProjectV1>) {
         let answer = match recorded {
             Ok(()) => {
@@ -90,7 +92,8 @@ impl ServiceHost {
         let _gone = reply.send(answer);
     }
 
-    /// Answers what was heard of a path, on a thread of its own: the watcher answers when it has come to the question.
+    /// Answers which event was last received about a path. A separate thread waits for the watcher, which may be busy with other
+    /// work.
     pub(super) fn heard(&self, project: &ProjectId, path: TreePath, reply: Reply<PathHistoryV1>) {
         let Some(served) = self.seats.values().find(|served| served.id.as_ref() == Some(project)) else {
             return drop(reply.send(Err(not_served(project))));

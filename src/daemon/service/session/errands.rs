@@ -14,7 +14,7 @@ use crate::project::StoreReader;
 const MOST_ERRANDS: usize = 16;
 
 impl ProjectSession {
-    /// Adds an errand to those that wait.
+    /// Adds an errand to the waiting ones.
     pub(in crate::daemon::service) fn send_on_errand(
         &mut self,
         now: Moment,
@@ -33,8 +33,8 @@ impl ProjectSession {
         self.go_on(now, archive)
     }
 
-    /// Starts the next errand if nothing runs. An errand whose client has gone is dropped: whoever gave up must not find it done
-    /// later.
+    /// Starts the next errand if no run is under way. Errands whose client has disconnected are dropped, so that a request that a
+    /// client gave up is not carried out later.
     pub(super) fn next_errand(&mut self) {
         self.errands.retain(|call| !call.reply.is_closed());
         let Stage::Open(open) = &mut self.stage else { return };
@@ -47,7 +47,7 @@ impl ProjectSession {
         }
     }
 
-    /// Answers the client whose errand is over.
+    /// Answers the client whose errand has ended.
     pub(super) fn errand_over(&mut self, done: Result<ErrandDone, ErrandTrouble>) -> Vec<SessionMessage> {
         let Stage::Open(open) = &mut self.stage else { return Vec::new() };
         let Some(call) = open.errand.take() else { return Vec::new() };
@@ -64,7 +64,7 @@ impl ProjectSession {
         vec![SessionMessage::Say(line)]
     }
 
-    /// Refuses all errands that wait.
+    /// Refuses all waiting errands and the one under way.
     pub(super) fn refuse_errands(&mut self, why: &ErrorV1) {
         let under_way = match &mut self.stage {
             Stage::Open(open) => open.errand.take(),

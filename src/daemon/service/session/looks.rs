@@ -1,8 +1,9 @@
-//! Looks at the tree for clients that ask how a project stands. A look reads either the reported paths or everything.
+//! Status checks ("looks") for clients that ask about the state of a project: they compare the tree with the verdicts. A status
+//! check reads either only the reported paths or the whole tree.
 //!
-//! Before a look that reads only reported paths ([`LookCare::Events`]), the watcher has to confirm that it has reported every
-//! earlier change: it creates a file, whose event arrives after all earlier ones. If the confirmation does not come in time,
-//! everything is read.
+//! Before a check of only the reported paths ([`LookCare::Events`]), the watcher has to confirm that it has reported every earlier
+//! change. It creates a file, whose event arrives after all earlier events. If the confirmation does not come in time, the whole
+//! tree is read.
 
 use std::time::Duration;
 
@@ -27,7 +28,7 @@ const MOST_WAITERS: usize = 64;
 const SYNCING: Duration = Duration::from_secs(3);
 
 impl ProjectSession {
-    /// Takes in a client's question how the project stands.
+    /// Handles a client's question about the state of the project.
     pub(in crate::daemon::service) fn ask(
         &mut self,
         now: Moment,
@@ -45,7 +46,7 @@ impl ProjectSession {
         self.go_on(now, archive)
     }
 
-    /// Takes in what a look has found.
+    /// Handles the result of a status check.
     pub(super) fn looked(
         &mut self,
         now: Moment,
@@ -78,7 +79,7 @@ impl ProjectSession {
             open.look_again = Some(now.plus(LOOK_AGAIN));
         }
         if open.activity != Activity::Idle {
-            // There will be another look when the present run is over.
+            // Another status check follows when the present run has ended.
             return Vec::new();
         }
         match (outcome.need, is_first && !to_run.is_empty()) {
@@ -88,7 +89,7 @@ impl ProjectSession {
         }
     }
 
-    /// Begins the look that clients wait for, if nothing runs.
+    /// Begins the status check that clients wait for, if no run is under way.
     pub(super) fn next_look(&mut self, now: Moment) {
         let Stage::Open(open) = &mut self.stage else { return };
         if open.activity != Activity::Idle || open.looking.is_some() {
@@ -109,7 +110,7 @@ impl ProjectSession {
         }
     }
 
-    /// Takes in hints for the next look. If they hold the watcher's confirmation, the look that waited for it begins.
+    /// Notes hints for the next status check. If they contain the watcher's confirmation, the check that waited for it begins.
     pub(super) fn hear(&mut self, hints: &[WatchHint]) {
         let Stage::Open(open) = &mut self.stage else { return };
         hints.iter().for_each(|hint| open.pending_changes.add_hint(hint));
@@ -120,7 +121,7 @@ impl ProjectSession {
         }
     }
 
-    /// Begins a look at everything if the watcher's confirmation has not come in time.
+    /// Begins a status check of the whole tree if the watcher's confirmation has not come in time.
     pub(super) fn stop_syncing(&mut self, now: Moment) {
         if let Stage::Open(open) = &self.stage
             && open.syncing.as_ref().is_some_and(|(until, _)| *until <= now)
@@ -129,7 +130,7 @@ impl ProjectSession {
         }
     }
 
-    /// Begins the look that waited for the watcher's confirmation.
+    /// Begins the status check that waited for the watcher's confirmation.
     pub(super) fn look_now(&mut self, care: LookCare) {
         let Stage::Open(open) = &mut self.stage else { return };
         if let (Some(ticket), Some((_, wanted))) = (open.looking, open.syncing.take()) {
@@ -137,7 +138,7 @@ impl ProjectSession {
         }
     }
 
-    /// Cancels a look that has not begun, because a run has begun and the look would only come after it.
+    /// Cancels a status check that has not begun. A run has begun, and the check would only come after it.
     pub(super) fn put_off_look(&mut self) {
         let Stage::Open(open) = &mut self.stage else { return };
         if open.syncing.take().is_some()
@@ -173,7 +174,7 @@ impl ProjectSession {
         }
     }
 
-    /// Returns how the project stands as far as that is known without a look at the tree. No verdict in it counts as fresh.
+    /// Returns the last known state of the project without reading the tree. No verdict in it counts as fresh.
     pub(super) fn unlooked(&self, archive: &mut StoreReader, wanted: &[TaskId]) -> ProjectStatus {
         let (watched, activity) = match &self.stage {
             Stage::Open(open) => (open.scheduler.watched_tasks(), open.activity),
@@ -188,7 +189,7 @@ impl ProjectSession {
         };
         let standing = archive.last_known_status(self.id.as_ref(), &self.root, approval, &wanted, activity);
         match standing {
-            // Its own are those of the task list: the configuration was not read.
+            // The stored problems concern only the list of tasks, because the configuration was not read.
             Ok(standing) => ProjectStatus { problems: [problems, standing.problems].concat(), ..standing },
             Err(error) => {
                 let problems = vec![chain(&error)];
@@ -198,8 +199,8 @@ impl ProjectSession {
     }
 }
 
-/// What a wait does next. That a tree moves again and again is no answer while the next run is planned already: what was saved last may
-/// be what stays.
+/// Returns what a waiting client needs next. An unstable tree is no final answer while a repetition is planned, because the tree
+/// may stay unchanged during that repetition.
 fn wait_step(freshness: &Freshness, planned: PlannedRun) -> WaitStep {
     match (freshness, planned) {
         (Freshness::Unstable { .. }, PlannedRun::Repetition) => WaitStep::Run,

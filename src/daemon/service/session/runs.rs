@@ -1,4 +1,4 @@
-//! The runs of a served project: what the worker tells of them, and who asked for them.
+//! The runs of a served project: requests for them, their progress and their end.
 
 use crate::api::{EventV1, RunOutcomeV1};
 use crate::daemon::engine::Moment;
@@ -12,13 +12,13 @@ use crate::daemon::worker::{FinishedRun, WorkerReport};
 use crate::model::Activity;
 use crate::project::{Progress, RunOutcome, StoreReader};
 
-/// How often a run that somebody asked for is begun again because a save stopped it.
+/// How many times a requested run is started again because a save stopped it.
 const MOST_TRIES: u32 = 3;
 /// The most requested runs of one project that may wait.
 const MOST_RUNS: usize = 16;
 
 impl ProjectSession {
-    /// Takes in a client's request for a run.
+    /// Handles a client's request for a run.
     pub(in crate::daemon::service) fn request(
         &mut self,
         now: Moment,
@@ -37,7 +37,7 @@ impl ProjectSession {
         self.go_on(now, archive)
     }
 
-    /// Takes in what a run tells of itself.
+    /// Handles the progress of a run.
     pub(super) fn progressed(&mut self, now: Moment, progress: Progress) -> Vec<SessionMessage> {
         let (Stage::Open(open), Some(project)) = (&mut self.stage, self.id.clone()) else { return Vec::new() };
         open.activity = activity_of(&progress);
@@ -65,7 +65,7 @@ impl ProjectSession {
         words
     }
 
-    /// Takes in the end of a run.
+    /// Handles the end of a run.
     pub(super) fn over(&mut self, now: Moment, over: Box<FinishedRun>) -> Vec<SessionMessage> {
         let Stage::Open(open) = &mut self.stage else { return Vec::new() };
         open.activity = Activity::Idle;
@@ -87,7 +87,7 @@ impl ProjectSession {
         words
     }
 
-    /// Answers whoever asked for the run that is over, unless it has to be made again.
+    /// Answers the client that asked for the run that has ended, unless the run has to be repeated.
     fn settle_run(&mut self, announcement: RunAnnouncement) {
         let Stage::Open(open) = &mut self.stage else { return };
         let Some(mut call) = open.current.take_if(|call| call.task == announcement.answer.task) else { return };
@@ -103,7 +103,7 @@ impl ProjectSession {
         }
     }
 
-    /// Begins the next requested run if nothing runs.
+    /// Begins the next requested run. The caller has checked that no run is under way.
     pub(super) fn next_run(&mut self, now: Moment) -> Vec<SessionMessage> {
         self.runs.retain(|call| !call.reply.is_closed());
         let Stage::Open(open) = &mut self.stage else { return Vec::new() };
