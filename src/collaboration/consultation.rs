@@ -181,8 +181,7 @@ impl Workspace {
     ) -> Result<Isolation, ProjectError> {
         let home = isolation::home(self.ambient());
         let settings = SandboxSettings {
-            // A project may run its checks without isolation, because somebody has read them. Nobody can know what a model will
-            // do.
+            // A project may run its checks without isolation, because a person has read them. What a model will do is not known in advance.
             mode: match request.settings.sandbox.mode {
                 SandboxMode::Off | SandboxMode::Auto => SandboxMode::Auto,
                 SandboxMode::Require => SandboxMode::Require,

@@ -26,7 +26,7 @@ pub trait ConditionContext {
 /// The value that a field of a condition has after a run, as far as the evidence kept it.
 #[derive(Debug, Clone)]
 pub enum FieldValue<'a> {
-    /// A value that is known as it is.
+    /// A value that is completely known.
     Scalar(ConditionValue),
     /// What was printed, or the kept parts of it.
     Output(OutputText<'a>),

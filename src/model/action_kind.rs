@@ -97,10 +97,10 @@ pub struct HttpRequest {
     pub method: HttpMethod,
     pub headers: BTreeMap<String, String>,
     pub body: Option<HttpBody>,
-    /// The statuses that are right; none: any from 200 to 299.
+    /// The expected statuses. An empty list accepts any status from 200 to 299.
     #[serde(rename = "expectedStatus")]
     pub expected_statuses: Vec<u16>,
-    /// What is asked of the answer's body.
+    /// The requirements on the answer's body.
     pub validate: ResponseChecks,
     /// Whether a redirect is followed. If not, the redirect itself is the answer that is checked.
     pub follow_redirects: bool,

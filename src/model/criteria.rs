@@ -191,7 +191,7 @@ pub struct CriteriaEvaluation {
     pub expected_failure: Option<JudgedFailure>,
 }
 
-/// What became of a declared failure.
+/// The evaluation of a declared failure.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct JudgedFailure {
@@ -201,7 +201,7 @@ pub struct JudgedFailure {
     pub failed: Vec<String>,
     /// Whether all declared tests failed and no other test did.
     pub met: bool,
-    /// Why not.
+    /// The reason, if `met` is false.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
@@ -226,7 +226,7 @@ pub struct JudgedCondition {
 pub struct ActualValue {
     /// The reference in canonical form, for example `STEP.1.exitCode`.
     pub reference: String,
-    /// The value; none where it is unknown.
+    /// The value; `None` if it is unknown.
     pub value: Option<ConditionValue>,
 }
 
@@ -237,7 +237,7 @@ pub struct JudgedExpectation {
     /// The expectation in words.
     pub expectation: String,
     pub met: bool,
-    /// Why not.
+    /// The reason, if `met` is false.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }

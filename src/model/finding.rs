@@ -350,7 +350,7 @@ pub struct Interpretation {
     pub only_missing_modules: bool,
     /// How the report was requested: `argument`, `own` (the command names its own), `inherited` (through the environment).
     pub report_channel: Option<&'static str>,
-    /// A more exact name of the error than its category, where there is one: `ECONNREFUSED`.
+    /// A more exact name of the error than its category, if there is one: `ECONNREFUSED`.
     pub error_type: Option<String>,
     /// Possible causes, each based on something that was seen; empty: the defaults of the category's row apply.
     pub causes: Vec<String>,

@@ -24,14 +24,14 @@ pub enum Freshness {
     Queued,
     /// The verdict was made for another tree or another plan.
     Stale(StaleReason),
-    /// The tree moved while it was tested, so the run has no verdict (S6).
+    /// The tree changed while it was tested, so the run has no verdict (S6).
     Moved {
-        /// The paths that moved.
+        /// The paths that changed.
         paths: Vec<String>,
     },
-    /// The same paths moved again. Another run would prove nothing until somebody changes something else (S6).
+    /// The same paths changed again during the repetition. Another run would prove nothing until something else changes (S6).
     Unstable {
-        /// The paths that move.
+        /// The paths that keep changing.
         paths: Vec<String>,
     },
     /// The task waits for a person to decide where it continues (R9).
@@ -86,7 +86,7 @@ pub struct FreshnessFacts {
     /// Whether a run is under way.
     pub activity: Activity,
     pub verdict: Option<LastVerdict>,
-    /// The runs after the last verdict whose tree moved, newest first; empty when the newest run did not move.
+    /// The runs after the last verdict during which the tree changed, newest first; empty if it did not change during the newest run.
     pub moved: Vec<MovedRun>,
     pub attention: Attention,
 }
@@ -156,7 +156,7 @@ pub struct LastVerdict {
     pub report: PathBuf,
 }
 
-/// A run whose tree moved.
+/// A run during which the tree changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MovedRun {
     pub before: Option<TreeDigest>,
@@ -257,8 +257,8 @@ fn outdated(verdict: &LastVerdict, tree: Option<TreeDigest>, plan: Option<Digest
     }
 }
 
-/// Returns the state for runs whose tree moved. They are relevant only while the tree is still as it was before or after such a
-/// run.
+/// Returns the state after runs during which the tree changed. These runs are relevant only while the tree is still as it was before or
+/// after one of them.
 ///
 /// Nothing is repeated here: [`Repetitions`](crate::model::Repetitions) decides about that when a run ends.
 fn compute_moved(runs: &[MovedRun], tree: Option<TreeDigest>) -> Option<Freshness> {

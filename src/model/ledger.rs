@@ -68,7 +68,7 @@ pub enum LedgerBody {
     Retest(RetestRecord),
     /// proctor wrote its blocks in a task list.
     TaskList(TaskListRecord),
-    /// Somebody else changed the blocks of a task list, and proctor reverted the change.
+    /// The blocks of a task list were changed by others, and proctor reverted the change.
     Violation(ViolationRecord),
     /// A task's plan was approved, by rule or by a person (S7).
     Approval(Box<ApprovalRecord>),
@@ -171,7 +171,7 @@ pub enum Serving {
     NotServed,
 }
 
-/// What a project's root is recognised by.
+/// The facts by which a project's root is recognised.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RootIdentity {
     /// Its absolute path, decoded lossily.
@@ -216,7 +216,7 @@ pub struct RunRecord {
     pub environment_digest: Option<Digest>,
     /// The digest of the plan; none: the run was interrupted before it was known.
     pub plan_digest: Option<Digest>,
-    /// The checks that a person selected by name; empty: no selection. A run of selected checks says nothing about the others.
+    /// The checks that a person selected by name; empty if none were selected. A run of selected checks says nothing about the others.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub checks: Vec<String>,
     /// How the run ended.

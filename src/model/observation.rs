@@ -99,12 +99,13 @@ pub struct HttpAnswer {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct SystemFault {
-    /// The system's name of it (`ENOENT`), or one of our own: `STATUS_LOST`, `ENOTFOUND`, `TLS`, `PROTOCOL`, `TOO_MANY_REDIRECTS`.
+    /// The system's name for the error (`ENOENT`), or one of proctor's own: `STATUS_LOST`, `ENOTFOUND`, `TLS`, `PROTOCOL`,
+    /// `TOO_MANY_REDIRECTS`.
     pub code: String,
-    /// The system's number of it.
+    /// The system's number for the error.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub errno: Option<i32>,
-    /// The system call that said so, where that is known.
+    /// The system call that reported the error, if it is known.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub syscall: Option<String>,
     /// The address that was tried last.
@@ -118,13 +119,13 @@ pub struct SystemFault {
 }
 
 impl SystemFault {
-    /// Returns a fault that is no connection's.
+    /// Returns a fault without system call, address and port, for errors that are not about a connection.
     pub fn plain(code: impl Into<String>, errno: Option<i32>, message: String) -> Self {
         Self { code: code.into(), errno, syscall: None, address: None, port: None, message }
     }
 }
 
-/// What was looked at after a request without an answer.
+/// What was examined after a request got no answer.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Diagnosis {
     /// The health of the service that is expected at the port; none: the plan has no such service.

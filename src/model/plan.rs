@@ -63,7 +63,7 @@ pub enum Reuse {
     /// In no run.
     #[default]
     Off,
-    /// In runs that `proctor watch` starts by itself. A run that somebody asks for is always carried out.
+    /// In runs that `proctor watch` starts by itself. A run that a person or a program requests is always carried out.
     Watch,
     /// In all runs, except when the check is selected by name.
     Always,
@@ -344,7 +344,7 @@ impl Action {
         }
     }
 
-    /// Returns the tool's name in reports: of an action that starts no process, what looks or asks in its place.
+    /// Returns the tool's name in reports. For an action that starts no process, it is the name of proctor's own check.
     pub fn tool_name(&self) -> &'static str {
         match &self.kind {
             ActionKind::Command | ActionKind::CustomScript(_) | ActionKind::Review(_) => self.tool.report_name(),

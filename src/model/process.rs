@@ -207,7 +207,7 @@ pub struct Usage {
     pub peak_memory_kib: u64,
 }
 
-/// Resource limits for all processes of an action together. None of a kind: no limit.
+/// Resource limits for all processes of an action together. `None` means no limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct ResourceLimits {
     /// The limit of memory in bytes.

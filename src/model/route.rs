@@ -75,7 +75,7 @@ pub enum RouteKind {
     AttemptLimit,
     /// The setting `routing.collection_error` changed the table's decision (R7).
     CollectionErrorPolicy,
-    /// The category of the outcome overruled the exit code: the code alone looked better (E3, E4).
+    /// The category of the outcome overruled the exit code, which alone suggested a better result (E3, E4).
     Category,
     /// Protected files differ from the approved ones (S7).
     ProtectedFiles,

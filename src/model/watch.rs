@@ -1,4 +1,4 @@
-//! The messages of the file watcher. They are hints to look again and never facts (architecture, The way of one save).
+//! The messages of the file watcher. They are hints that something may have changed, and never facts (architecture, The way of one save).
 
 use std::fmt;
 

@@ -52,7 +52,7 @@ pub struct ApprovalQuestion {
     pub request: Vec<u8>,
     /// Whether only a signature approves.
     pub require_signature: bool,
-    /// The keys whose signatures approve; empty: no key does.
+    /// The keys whose signatures approve. If the list is empty, no signature approves.
     pub signers: Vec<AllowedSigner>,
 }
 
@@ -237,7 +237,7 @@ pub(crate) fn unapproved_in(
     })
 }
 
-/// Returns the terms that registering a project with a plan approves. None if the plan is not that of the project's own checks,
+/// Returns the terms that registering a project with a plan approves. Returns `None` if the plan is not that of the project's own checks,
 /// or if it weakens their approved plan: a second registration at another place cannot approve a weakening.
 pub(crate) fn terms_of_registration(
     index: &store::StoreIndex,

@@ -20,7 +20,7 @@ pub struct ArchivingOutcome {
     pub runs: Vec<ArchivedRunSize>,
     /// The runs that are not archived, each with the reason.
     pub stays: Vec<(RunId, String)>,
-    /// The number of runs for which the removal of a dead process was completed.
+    /// The number of runs whose directories a dead process had not finished removing. They are removed now.
     pub finished: usize,
 }
 

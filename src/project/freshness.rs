@@ -24,7 +24,7 @@ use crate::report::{EXECUTION_REPORT_FILE, parse};
 use crate::store::{self, IndexedRun};
 use crate::tree::{self, TreeHints};
 
-/// How many of the newest runs are searched for moved trees. Two in a row show that the tree keeps moving.
+/// How many of the newest runs are searched for runs during which the tree changed. Two of them in a row show that the tree keeps changing.
 const MOVED_RUNS: u32 = 2;
 
 /// A project as its files describe it now.

@@ -32,12 +32,12 @@ pub struct InotifyLimits {
     pub queue: Option<u64>,
 }
 
-/// A limit that the kernel sets this user.
+/// A limit that the kernel sets for this user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct KernelLimit {
-    /// How many there may be; none where the kernel does not tell.
+    /// The limit; `None` if the kernel does not tell.
     pub limit: Option<u64>,
-    /// How many the user's processes have that may be looked into; the service's own may not.
+    /// How much of it the user's processes use. Processes that may not be examined, such as the service, are not counted.
     pub used: u64,
 }
 

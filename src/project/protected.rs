@@ -48,7 +48,7 @@ impl Workspace {
             .then(|| ProtectedFilesScan { now: self.store.background().begin(move || protected_files(&tree, &job)), globs })
     }
 
-    /// Compares the protected files of a tree with the approved ones. None if nothing was approved: a command was typed in a
+    /// Compares the protected files of a tree with the approved ones. Returns `None` if nothing was approved: a command was typed in a
     /// project whose own checks never ran.
     pub(crate) fn protected_files_status(
         &self,

@@ -68,7 +68,7 @@ pub struct Specifications {
 /// A specification file that was read.
 #[derive(Debug)]
 struct Known {
-    /// The digest of the content that was read. None if the file must be read again every time, because the tree has no digest
+    /// The digest of the content that was read. `None` means that the file must be read again every time, because the tree has no digest
     /// for it (a link, or a file that was saved in the meantime).
     content: Option<Digest>,
     /// The parsed content; none: the file could not be read.

@@ -20,7 +20,7 @@ use crate::report::{
 pub(super) const REPORT_VERSION: &str = "2.0.0";
 /// The name of the generator, in reports and records.
 pub const GENERATED_BY: &str = concat!("proctor ", env!("CARGO_PKG_VERSION"));
-/// How many moved paths the report lists. The count beside the list includes all of them.
+/// How many changed paths the report lists. The count beside the list includes all of them.
 const LISTED_MOVED_PATHS: usize = 200;
 
 /// Returns the report of a run, with secrets redacted. [`crate::report::with_debt`] adds the section about the debt file, which

@@ -107,7 +107,8 @@ fn parse_text(text: &str, split: SplitEmphasis) -> ParsedReview {
     }
 }
 
-/// Returns the severest rejection in a text. Rejections in quotations count as well: a quotation may worsen a verdict, but never improve it.
+/// Returns the severest rejection in a text. Rejections in quotations count as well: a quotation may worsen a verdict, but never improve
+/// it.
 fn find_rejection(text: &str) -> Option<Rejection> {
     let values = text.split('\n').filter_map(parse_rejection).map(|value| match value {
         RejectionValue::WithFixes => Rejection::WithFixes,
@@ -140,7 +141,7 @@ fn decode(bytes: &[u8]) -> Option<String> {
     Some(normalise(text))
 }
 
-/// Returns the text of a review that cannot be one, because its bytes are not UTF-8 or too many. Only rejections are looked for in it.
+/// Returns the text of an output that has no verdict, because its bytes are not UTF-8 or too many. Only rejections are searched for in it.
 fn decode_lossily(bytes: &[u8]) -> String {
     normalise(&String::from_utf8_lossy(&bytes[..bytes.len().min(OUTPUT_CAP)]))
 }

@@ -366,7 +366,7 @@ fn inputs(run_end: &RunEnd<'_>, actions: &[ActionResult]) -> BTreeMap<String, Di
     settled.filter_map(known).collect()
 }
 
-/// Returns the checks that somebody selected; empty: all checks of the task.
+/// Returns the checks that were selected by name; an empty list means all checks of the task.
 fn named_checks(context: &RunContext<'_>) -> Vec<String> {
     let request = context.request;
     match &request.checks {

@@ -58,7 +58,7 @@ pub(crate) fn ended_not_started(failure: SpawnFailure) -> EndedAction {
     ended_without_process(ActionEnd::NotStarted(failure))
 }
 
-/// Returns the end of what was no process: it printed nothing, and nothing is left of it.
+/// Returns the end of an action that started no process. It has no output and leaves no process behind.
 fn ended_without_process(end: ActionEnd) -> EndedAction {
     let (now, captured) = (clock::now(), CapturedOutput::nothing());
     EndedAction {

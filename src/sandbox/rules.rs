@@ -33,7 +33,7 @@ pub(super) struct Credential {
 /// A variable that names a place with secrets.
 pub(super) struct CredentialVariable {
     pub(super) name: &'static str,
-    /// The path with the secrets below the named directory; empty: the directory itself.
+    /// The path with the secrets below the named directory. An empty path means the directory itself.
     pub(super) below: &'static str,
     pub(super) hidden_from: HiddenFrom,
 }

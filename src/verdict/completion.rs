@@ -33,7 +33,7 @@ pub struct ActionCounts {
     pub skipped: u32,
     /// The actions whose specification is wrong.
     pub invalid: u32,
-    /// By phase, whatever became of them.
+    /// The number of actions in each phase, including skipped and invalid ones.
     pub by_phase: BTreeMap<ActionPhase, u32>,
 }
 

@@ -46,7 +46,8 @@ pub(crate) fn execute(options: &TddOptions, environment: &Environment) -> Result
     Ok(CommandExit::Proceed)
 }
 
-/// Has the service make the change, where it watches the project: it is the one that writes then. None: it does not.
+/// Has the service make the change if it watches the project, because then only the service writes the project's ledger. Returns `None` if
+/// the service does not watch the project.
 fn hand_over(environment: &Environment, root: &Path, request: &CycleRequest) -> Result<Option<TddState>, CommandError> {
     let Some(served) = service::serving(environment, root) else { return Ok(None) };
     let path = format!("/v1/projects/{}/phase", served.project.id);

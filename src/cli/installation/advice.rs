@@ -27,14 +27,14 @@ pub(crate) struct InstallationFacts {
     pub(crate) missing_on_path: Vec<String>,
     /// Variables of the shell that cannot stand in a unit file.
     pub(crate) left_out: Vec<String>,
-    /// How many projects the service watches, or would.
+    /// How many projects the service watches, or would watch after an installation.
     pub(crate) projects: usize,
 }
 
-/// What is known of the user's service manager.
+/// The facts about the user's service manager.
 #[derive(Debug, Clone)]
 pub(crate) struct ManagerFacts {
-    /// How the units stand; or why the manager cannot be asked.
+    /// The states of the units, or the reason why the service manager cannot be asked.
     pub(crate) units: Result<UnitStates, String>,
     /// Whether `XDG_RUNTIME_DIR` is set; the user's service manager listens there.
     pub(crate) has_runtime_directory: bool,

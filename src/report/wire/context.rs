@@ -26,10 +26,10 @@ pub struct TreeV2 {
     /// The digest after the last process had ended; absent if the tree was not read again.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub after: Option<TreeDigest>,
-    /// The first 200 paths that moved during the run.
+    /// The first 200 paths that changed during the run.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub moved: Vec<String>,
-    /// How many paths moved; absent if the tree was not read again.
+    /// How many paths changed during the run; absent if the tree was not read again.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub moved_count: Option<u64>,
     /// How many files belong to the tree; absent if the tree was not read again.

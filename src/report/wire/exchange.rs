@@ -85,10 +85,10 @@ pub struct RequestV1 {
     pub method: String,
     /// The headers, as written in the plan.
     pub headers: BTreeMap<String, String>,
-    /// The first and last of what was sent; null where nothing was.
+    /// The beginning and the end of the body that was sent; null if there was no body.
     #[serde(rename = "body")]
     pub body_excerpt: Option<TextV2>,
-    /// When.
+    /// The time of the request.
     pub timestamp: Timestamp,
 }
 

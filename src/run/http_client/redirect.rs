@@ -20,7 +20,7 @@ pub(super) fn with_body<B>(request: &Request<Vec<u8>>, body: B) -> Request<B> {
     sent
 }
 
-/// Returns the request that an answer redirects to, or why it cannot be followed; none where it redirects nowhere.
+/// Returns the request that an answer redirects to, or why the redirect cannot be followed; `None` if the answer is no redirect.
 pub(super) fn redirected(
     request: &Request<Vec<u8>>,
     status: StatusCode,

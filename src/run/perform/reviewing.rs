@@ -145,7 +145,8 @@ fn decided(decision: &ReviewDecision, action: &Action, survivors: usize) -> (Cat
     (category, verdict, reason)
 }
 
-/// Returns what went wrong beside the text. The outer none: the reviewer was not started, or proctor stopped it.
+/// Returns what went wrong with the reviewer's command, apart from the text of the review. The outer `None` means that the reviewer was not
+/// started or that proctor stopped it.
 fn fault(ended: &EndedAction) -> Option<Option<ReviewerFault>> {
     match &ended.end {
         ActionEnd::Exited { code: 0 } => Some(ended.captured.pipes_left_open.then_some(ReviewerFault::Unknown)),

@@ -169,7 +169,7 @@ fn capitalised(text: &str) -> String {
 }
 
 impl SeenAction<'_> {
-    /// Returns whether a step passes: it was carried out, it does not block, and it is no declared failure.
+    /// Returns whether a step passes: it was carried out, it does not block, and it is not a declared failure.
     fn passes(&self) -> bool {
         self.status.is_some() && self.blocking == Blocking::Allowed && !self.is_expected_failure
     }
