@@ -1,10 +1,10 @@
 //! Finds out whether a condition can give more than one answer, by a bounded search over the values at which its parts can
 //! change.
 //!
-//! Each distinct question about an action is a variable. Between two neighbouring constants that a variable is compared with, no
-//! comparison changes, so one value of each such stretch is enough. Two references that are compared with each other form a
-//! variable that is "less", "equal" or "greater". Variables are taken as independent, so the search covers at least the answers
-//! that runs can give: what it calls constant is constant.
+//! Each distinct question about an action is a variable. Between two neighbouring constants that a variable is compared with, no comparison
+//! changes, so one value of each such stretch is enough. Two references that are compared with each other form a variable that is "less",
+//! "equal" or "greater". Variables are taken as independent, so the search covers at least all answers that runs can give. A condition that
+//! it calls constant is therefore constant.
 
 use std::collections::BTreeMap;
 

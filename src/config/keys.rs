@@ -19,7 +19,7 @@ pub(super) struct KnownTable {
 struct UnknownKey {
     table: &'static str,
     key: &'static str,
-    /// What is wrong with the key. `None`: the message is "unknown key".
+    /// What is wrong with the key; `None` if the message is "unknown key".
     message: Option<&'static str>,
     nearest: Option<&'static str>,
     /// What the person can do about it.

@@ -73,7 +73,7 @@ pub struct ActionSettings {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Check {
     pub action: ActionSettings,
-    /// `None`: the tool is recognised from the command.
+    /// The tool; `None` if it is recognised from the command.
     pub tool: Option<WrittenValue<Tool>>,
     /// Globs of the files that trigger the check; empty means every file.
     pub paths: Vec<String>,
@@ -100,7 +100,7 @@ pub struct Prerequisite {
     pub action: ActionSettings,
     /// When the prerequisite may be skipped because it was done earlier.
     pub once: SkipWhileUnchanged,
-    /// The settings of a service. `None`: the prerequisite is done when its command ends.
+    /// The settings of a service; `None` if the prerequisite is done when its command ends.
     pub service: Option<Service>,
 }
 

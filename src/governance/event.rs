@@ -147,7 +147,7 @@ pub struct EditorFile {
 /// A question to a person.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PersonQuestion {
-    /// The gate that limits the answers. `None`: any text is an answer, such as feedback or a new slug.
+    /// The gate that limits the answers; `None` if any text is an answer, such as feedback or a new slug.
     pub gate: Option<WorkflowGate>,
     /// Lines that are shown above the question.
     pub display: Vec<String>,

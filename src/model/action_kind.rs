@@ -67,9 +67,9 @@ pub enum FileCheck {
     HashMatch { sha256: Digest },
     /// The file's size lies within bounds.
     SizeCheck {
-        /// The smallest allowed size in bytes; none: no lower bound.
+        /// The smallest allowed size in bytes; `None` means no lower bound.
         minimum: Option<u64>,
-        /// The largest allowed size in bytes; none: no upper bound.
+        /// The largest allowed size in bytes; `None` means no upper bound.
         maximum: Option<u64>,
     },
 }

@@ -110,7 +110,7 @@ pub struct TaskCriteria {
     pub required_evidence: Vec<EvidenceKind>,
     /// Whether only proctor may set the task's status.
     pub task_status_lock: bool,
-    /// The declared failure of the task's tests; none: the tests must pass.
+    /// The declared failure of the task's tests; `None` if the tests must pass.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub expected_failure: Option<ExpectedFailure>,
 }
@@ -187,7 +187,7 @@ pub struct CriteriaEvaluation {
     pub expected_output: Vec<JudgedExpectation>,
     /// The required kinds of evidence of which the run has no file, in the order of the specification.
     pub missing_evidence: Vec<EvidenceKind>,
-    /// How the tests that were declared to fail ended; none: none were declared.
+    /// How the tests that were declared to fail ended; `None` if none were declared.
     pub expected_failure: Option<JudgedFailure>,
 }
 

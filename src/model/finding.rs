@@ -220,7 +220,7 @@ pub struct Diagnostic {
     /// `error` or `warning`, after the policy's promotions.
     pub severity: FindingLevel,
     pub message: String,
-    /// Whether the tool can fix it automatically; none: the tool does not say, and the report leaves the key out.
+    /// Whether the tool can fix it automatically; `None` if the tool does not say; the report then leaves the key out.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fixable: Option<bool>,
     /// The line of source code, where the tool printed it.
@@ -352,7 +352,7 @@ pub struct Interpretation {
     pub report_channel: Option<&'static str>,
     /// A more exact name of the error than its category, if there is one: `ECONNREFUSED`.
     pub error_type: Option<String>,
-    /// Possible causes, each based on something that was seen; empty: the defaults of the category's row apply.
+    /// Possible causes, each based on something that was seen; empty if the defaults of the category's row apply.
     pub causes: Vec<String>,
     /// The result of the control, the tests that must fail, where the check has one.
     pub control: Option<ControlObservation>,

@@ -1,5 +1,5 @@
-//! How an action is isolated: the level of isolation, and its view of the file system. Data only: `run/` decides it, `process/`
-//! carries it out.
+//! How an action is isolated: the level of isolation, and its view of the file system. This file has data only: `run/` makes the decision,
+//! and `process/` isolates the action.
 
 use std::path::PathBuf;
 
@@ -38,7 +38,7 @@ pub enum KilledBy {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReachedIsolation {
     pub reached: ReachedLevel,
-    /// How remaining processes were ended; none: none remained.
+    /// How remaining processes were ended; `None` if none remained.
     pub killed_by: Option<KilledBy>,
 }
 

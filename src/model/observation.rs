@@ -50,7 +50,7 @@ pub struct FoundFile {
     pub bytes: u64,
     /// The time of the last change, according to the file system.
     pub modified: Timestamp,
-    /// The digest of the content; none: the content was not read.
+    /// The digest of the content; `None` if the content was not read.
     pub sha256: Option<Digest>,
     /// The content, if it was needed and is not larger than the limit.
     pub content: Option<Vec<u8>>,
@@ -63,7 +63,7 @@ pub struct Exchange {
     pub sent: Timestamp,
     pub duration: DurationMs,
     pub outcome: ExchangeOutcome,
-    /// What was examined to explain a missing answer; none when an answer came.
+    /// What was examined to explain a missing answer; `None` if an answer came.
     pub diagnosis: Option<Diagnosis>,
 }
 
@@ -128,9 +128,9 @@ impl SystemFault {
 /// What was examined after a request got no answer.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Diagnosis {
-    /// The health of the service that is expected at the port; none: the plan has no such service.
+    /// The health of the service that is expected at the port; `None` if the plan has no such service.
     pub health: Option<HealthObservation>,
-    /// The processes that listen on the port; none: the address is not on this machine.
+    /// The processes that listen on the port; `None` if the address is not on this machine.
     pub port: Option<PortObservation>,
     /// The addresses that the host name resolves to, or the error of the lookup.
     pub resolution: Option<Result<Vec<String>, String>>,
@@ -179,7 +179,7 @@ pub struct ServiceObservation {
     pub duration: DurationMs,
     /// The result of the health checks.
     pub health: HealthObservation,
-    /// The processes that listen on its port; none: its port is not known.
+    /// The processes that listen on its port; `None` if its port is not known.
     pub port: Option<PortObservation>,
 }
 

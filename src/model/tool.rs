@@ -50,7 +50,7 @@ struct Row {
     gives_way: bool,
     /// What the tool does with the code. The description of an action begins with this text.
     does: &'static str,
-    /// The category and the default strategy (C20); none: no policy applies to the tool.
+    /// The category and the default strategy (C20); `None` if no policy applies to the tool.
     policy: Option<(PolicyCategory, BlockOn)>,
     /// The facts about its findings; only for tools that are judged by a policy.
     findings: Option<FindingFacts>,
@@ -63,7 +63,7 @@ struct Row {
     configuration: &'static [&'static str],
     /// The names of files that it creates in the project by itself, each with a description.
     leftovers: &'static [(NameRule, &'static str)],
-    /// Whether a check of it can require coverage.
+    /// Whether a check with this tool can require coverage.
     measures_coverage: bool,
     /// Whether other packages of its environment can bring plugins that it loads by itself.
     loads_plugins: bool,
@@ -297,7 +297,7 @@ impl Tool {
         self.row().does
     }
 
-    /// Returns what a validation tool finds; none for other tools.
+    /// Returns what a validation tool finds; `None` for other tools.
     pub fn findings(self) -> Option<&'static FindingFacts> {
         self.row().findings.as_ref()
     }
@@ -327,7 +327,7 @@ impl Tool {
         self.row().leftovers
     }
 
-    /// Returns whether a check of the tool can require coverage.
+    /// Returns whether a check with this tool can require coverage.
     pub fn measures_coverage(self) -> bool {
         self.row().measures_coverage
     }
@@ -341,12 +341,12 @@ impl Tool {
         self.row().class
     }
 
-    /// Returns the policy category of the tool; none: no policy applies to it.
+    /// Returns the policy category of the tool; `None` if no policy applies to it.
     pub fn policy_category(self) -> Option<PolicyCategory> {
         self.row().policy.map(|(category, _)| category)
     }
 
-    /// Returns the default strategy for the tool's findings (C20); none: no policy applies to it.
+    /// Returns the default strategy for the tool's findings (C20); `None` if no policy applies to it.
     pub fn default_strategy(self) -> Option<BlockOn> {
         self.row().policy.map(|(_, block_on)| block_on)
     }

@@ -30,7 +30,7 @@ pub struct ArchivedRunSize {
     pub run_id: RunId,
     /// The size of its files in bytes.
     pub before: u64,
-    /// The size of its archive; none: it was only planned.
+    /// The size of its archive; `None` if it was only planned.
     pub after: Option<u64>,
 }
 

@@ -25,7 +25,7 @@ const CONFIGURATION: &[&str] = &[
     "tox.ini",
     "package.json",
     ".coveragerc",
-    // Python runs these before anything else, in whatever directory it finds them.
+    // Python runs these before anything else, from any directory in which it finds them.
     "sitecustomize.py",
     "usercustomize.py",
 ];
@@ -175,7 +175,7 @@ fn programs(plan: &Plan, root: &Path, path_variable: &OsStr) -> BTreeSet<Program
     found
 }
 
-/// Computes the digest of a program file; none: it cannot be read.
+/// Computes the digest of a program file; `None` if it cannot be read.
 pub(crate) fn file_digest(path: &Path) -> Option<Digest> {
     let mut file = File::open(path).ok()?;
     let mut hasher = Sha256::new();

@@ -71,7 +71,7 @@ struct ScannedState<'a> {
     activity: Activity,
     /// The requested tasks, in addition to the configured one and those with a history.
     wanted: Vec<TaskId>,
-    /// The specifications in the tree and the configuration for their plans; none: they were not read.
+    /// The specifications in the tree and the configuration for their plans; `None` if they were not read.
     specifications: Option<(&'a Specifications, &'a Configuration)>,
 }
 

@@ -46,9 +46,9 @@ pub struct ProjectSettings {
     pub queue: QueueLimits,
     /// The order of execution of the checks.
     pub order: CheckOrder,
-    /// The name of the link to the evidence in the project; none: no link.
+    /// The name of the link to the evidence in the project; `None` means no link.
     pub link: Option<String>,
-    /// The task list to update, relative to the project; none: no task list.
+    /// The task list to update, relative to the project; `None` means no task list.
     pub task_list: Option<String>,
     /// The limits for stored evidence.
     pub limits: RetentionLimits,
@@ -71,7 +71,7 @@ pub struct RunRequest<'a> {
     /// The project.
     pub scope: &'a ProjectScope,
     pub checks: Selection,
-    /// The phase to judge in; none: the task's own.
+    /// The phase to judge in; `None` means the task's own phase.
     pub phase: Option<Phase>,
     /// What started the run.
     pub trigger: Trigger,

@@ -171,7 +171,7 @@ fn with_its_debt(store: &Store, project: &ProjectId, task: &TaskId, report: Exec
     }
 }
 
-/// Reads the debt file of a sealed report; none: the report has none.
+/// Reads the debt file of a sealed report; `None` if the report has none.
 ///
 /// # Errors
 ///

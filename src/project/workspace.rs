@@ -342,7 +342,7 @@ impl Workspace {
         }
     }
 
-    /// Returns every path that differs from the tree of the last verdict on the same plan; none: there is no such verdict.
+    /// Returns every path that differs from the tree of the last verdict on the same plan; `None` if there is no such verdict.
     pub(crate) fn changed_since_verdict(
         &self,
         request: &RunRequest<'_>,

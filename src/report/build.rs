@@ -31,7 +31,7 @@ pub fn build(facts: &RunFacts) -> ExecutionReportV2 {
     report
 }
 
-/// Returns a note that texts were redacted, and where the originals are; none if nothing was redacted.
+/// Returns a note that texts were redacted, and where the originals are; `None` if nothing was redacted.
 fn redaction_note(redacted: usize, files: &[EvidenceFile]) -> Option<PlanNote> {
     if redacted == 0 {
         return None;

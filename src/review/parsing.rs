@@ -16,7 +16,7 @@ pub struct ReviewerOutput<'o> {
     pub bytes: &'o [u8],
     /// The length of the whole standard output in bytes.
     pub total: u64,
-    /// None: the command ended by itself with exit code 0.
+    /// `None` if the command ended by itself with exit code 0.
     pub fault: Option<ReviewerFault>,
 }
 
@@ -117,7 +117,7 @@ fn find_rejection(text: &str) -> Option<Rejection> {
     values.max()
 }
 
-/// Returns why a text without a rejection is not an approval either. None: it is one.
+/// Returns why a text without a rejection is not an approval either; `None` if it is one.
 fn why_not_approved(text: &str, split: SplitEmphasis) -> Option<Malformation> {
     if is_blank(text) {
         return Some(Malformation::NoOutput);
@@ -135,7 +135,7 @@ fn why_not_approved(text: &str, split: SplitEmphasis) -> Option<Malformation> {
     }
 }
 
-/// Returns the text of a review, with LF line ends and without its byte order mark. None: the bytes are not UTF-8.
+/// Returns the text of a review, with LF line ends and without its byte order mark; `None` if the bytes are not UTF-8.
 fn decode(bytes: &[u8]) -> Option<String> {
     let text = str::from_utf8(bytes).ok()?;
     Some(normalise(text))

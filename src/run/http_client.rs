@@ -42,7 +42,7 @@ pub(crate) struct RequestBounds<'a> {
 #[derive(Debug)]
 pub(crate) struct SentRequest {
     pub(crate) outcome: ExchangeOutcome,
-    /// The addresses of the host, or the lookup error; none: no lookup was made.
+    /// The addresses of the host, or the lookup error; `None` if no lookup was made.
     pub(crate) resolution: Option<Result<Vec<SocketAddr>, String>>,
 }
 

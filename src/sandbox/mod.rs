@@ -35,7 +35,7 @@ pub(crate) use isolation::home;
 /// The input for computing an action's view of the file system.
 pub(crate) struct SandboxRequest<'a> {
     pub(crate) project_root: &'a Path,
-    /// The home directory of the user who runs proctor; none: there is none, and no rule that needs it applies.
+    /// The home directory of the user who runs proctor; `None` if there is none. Rules that need it then do not apply.
     pub(crate) home: Option<&'a Path>,
     /// The state root, with evidence, ledger and keys.
     pub(crate) store: &'a Path,

@@ -31,7 +31,7 @@ struct ListedIssue {
 }
 
 impl WorkflowRunner<'_> {
-    /// Returns why the tracker cannot be used, as a sentence for people. None: it can be.
+    /// Returns why the tracker cannot be used, as a sentence for people; `None` if it can be used.
     pub(super) fn check_tracker(&mut self) -> Result<Option<String>, WorkflowError> {
         let name = self.settings.tracker.join(" ");
         Ok(match self.tracker(None, &["auth", "status"], None)? {

@@ -135,7 +135,7 @@ pub struct RouteV2 {
     pub kind: RouteKind,
     /// The phase in which it was decided (addition).
     pub phase: Phase,
-    /// The exit code that was routed; null: there was none (addition).
+    /// The exit code that was routed; null if there was none (addition).
     pub exit_code: Option<i32>,
     /// Where the exit code came from (addition).
     pub exit_code_source: ExitCodeSource,

@@ -25,10 +25,10 @@ pub struct FileRecordV1 {
     pub result: FileResultV1,
     /// The meaning of the result.
     pub judgement: JudgementV1,
-    /// When, and how long it took.
+    /// When the check was made, and how long it took.
     #[serde(rename = "execution")]
     pub timing: LookV1,
-    /// Where the record comes from.
+    /// The origin of the record.
     pub authenticity: SeenByV1,
 }
 

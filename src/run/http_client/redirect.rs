@@ -62,7 +62,7 @@ fn origin(uri: &Uri) -> (Option<&str>, Option<String>, Option<u16>) {
     (uri.scheme_str(), uri.host().map(str::to_ascii_lowercase), Some(uri.port_u16().unwrap_or(usual)))
 }
 
-/// Resolves a reference against an address (RFC 3986, section 5.2); none: the result is not an HTTP address.
+/// Resolves a reference against an address (RFC 3986, section 5.2); `None` if the result is not an HTTP address.
 fn joined(base: &Uri, reference: &str) -> Option<Uri> {
     let reference = reference.split('#').next().unwrap_or_default();
     let (scheme, authority) = (base.scheme_str()?, base.authority()?);

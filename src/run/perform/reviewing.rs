@@ -25,7 +25,7 @@ pub(super) struct ActiveReview {
     settings: Review,
     /// The input of both attempts, or why it cannot be read.
     prompt: Result<Vec<u8>, SpawnFailure>,
-    /// The gate that decides about attempts; none: the review is decided.
+    /// The gate that decides about attempts; `None` if the review is decided.
     gate: Option<ReviewGate>,
     attempts: Vec<ReviewAttempt>,
 }

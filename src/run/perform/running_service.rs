@@ -49,7 +49,7 @@ pub(super) struct ServiceLaunch {
     pub(super) service: Service,
     pub(super) names: ActionFiles,
     pub(super) environment: ChildEnvironment,
-    /// The program; none: it was not started.
+    /// The program; `None` if it was not started.
     pub(super) program: Option<PathBuf>,
     pub(super) waited: Option<DurationMs>,
 }

@@ -144,7 +144,7 @@ fn decide_completion(verdict: &mut RunVerdict, evaluation: &CriteriaEvaluation, 
     }
 }
 
-/// Returns why too few steps pass; none: enough steps pass. Without steps the rate is not reached.
+/// Returns why too few steps pass; `None` if enough steps pass. Without steps the rate is not reached.
 fn pass_rate_objection(criteria: &TaskCriteria, actions: &[SeenAction<'_>]) -> Option<String> {
     let steps: Vec<_> = actions.iter().filter(|action| action.phase == ActionPhase::Step).collect();
     let passed = steps.iter().filter(|step| step.passes()).count() as u64;
