@@ -63,7 +63,7 @@ pub struct ModelRequest<'a> {
     pub pass_environment: &'a [String],
     /// Credentials that stay visible to the model.
     pub visible: &'a [String],
-    /// Paths that the model may write to, beside its copy.
+    /// Paths that the model may write to, in addition to its copy.
     pub writable: &'a [String],
     /// The project's settings for isolation and limits.
     pub settings: &'a ProjectSettings,

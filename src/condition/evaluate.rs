@@ -17,7 +17,7 @@ pub enum ConditionTruth {
     True,
 }
 
-/// Knows the results of actions.
+/// Provides the results of actions.
 pub trait ConditionContext {
     /// Returns a field of an action; `None` if there is no such action, it has no such field, or the value is not known.
     fn field(&self, action: &ActionId, field: Field) -> Option<FieldValue<'_>>;
@@ -67,7 +67,7 @@ pub struct Evaluation {
     pub unknown: Vec<String>,
 }
 
-/// What is known of a value.
+/// The knowledge about a value.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum KnownValue {
     Value(ConditionValue),

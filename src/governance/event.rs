@@ -35,7 +35,7 @@ pub enum WorkflowEvent {
     SandboxReady,
     /// A model answered.
     ModelAnswered {
-        /// What it printed.
+        /// The model's output.
         text: String,
         record: ConsultationRecord,
     },

@@ -135,7 +135,7 @@ pub enum LoadingStep {
     CheckingNewSlug,
 }
 
-/// What the drafter is given, beside the template.
+/// What the drafter is given in addition to the template.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub enum DraftBasis {

@@ -80,7 +80,7 @@ pub struct ActionTerms {
     pub coverage: Option<CoverageTarget>,
     /// How many times a failed attempt is repeated.
     pub retry_attempts: u8,
-    /// What it means when the action leaves processes behind.
+    /// The effect on the result if the action leaves processes behind.
     pub on_survivors: OnSurvivors,
     /// Globs of the paths that trigger the action; empty if every path does.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -1,4 +1,4 @@
-//! The criteria of a task beside the results of its actions: conditions, expected output, completion (specification 2.0.0).
+//! The criteria of a task in addition to the results of its actions: conditions, expected output, completion (specification 2.0.0).
 
 use std::fmt;
 
@@ -92,7 +92,7 @@ fn write_text(formatter: &mut fmt::Formatter<'_>, text: &str) -> fmt::Result {
     write!(formatter, "{quote}")
 }
 
-/// The criteria of a task beside the results of its actions. Checks from `proctor.toml` or from discovery have none.
+/// The criteria of a task in addition to the results of its actions. Checks from `proctor.toml` or from discovery have none.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TaskCriteria {

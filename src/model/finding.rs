@@ -208,7 +208,7 @@ pub struct Diagnostic {
     /// The last column, counted from 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub end_column: Option<u64>,
-    /// How many characters the finding covers, where the tool says so.
+    /// How many characters the finding covers, if the tool says so.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub length: Option<u64>,
     /// The tool's code, for example `TS2345`.
@@ -282,7 +282,7 @@ pub struct UnlistedFindings {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct UnlistedCount {
     pub findings: u64,
-    /// How many of them the tool can fix automatically, as it says.
+    /// How many of them the tool says it can fix automatically.
     pub fixable: u64,
 }
 
@@ -292,7 +292,7 @@ pub struct UnlistedCount {
 pub struct DiagnosticSummary {
     pub errors: u64,
     pub warnings: u64,
-    /// How many the tool can fix automatically, where it says so.
+    /// How many the tool can fix automatically, if it says so.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fixable: Option<u64>,
     /// The number of files with findings.

@@ -46,7 +46,7 @@ pub struct ReachedIsolation {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReachedLevel {
     pub level: IsolationLevel,
-    /// Why each stronger level could not be had, one sentence each.
+    /// Why the stronger levels were not available, one sentence for each.
     pub obstacles: Vec<String>,
 }
 

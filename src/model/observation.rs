@@ -7,10 +7,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::model::{Digest, DurationMs, PortHolder, ReviewObservation, StopReason, Timestamp};
 
-/// What an action observed beside the output of its process.
+/// What an action observed in addition to the output of its process.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Observation {
-    /// Nothing: it is an ordinary command.
+    /// Nothing, because it is an ordinary command.
     #[default]
     Nothing,
     File(FileObservation),

@@ -8,7 +8,7 @@ use crate::model::{BlockOn, ByteSize, CategoryCode, Diagnostic, DiagnosticSummar
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum ResultType {
-    /// Everything that success requires was seen to be true.
+    /// Every requirement of a success was seen to be met.
     Success,
     /// Tests failed, could not be collected, or none ran.
     TestFailure,

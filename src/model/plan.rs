@@ -260,7 +260,7 @@ pub struct Plan {
     pub steps: Vec<Action>,
     /// Actions that run last in every case.
     pub cleanup: Vec<Action>,
-    /// The criteria beside the actions' results; `None` for checks from `proctor.toml` or from discovery.
+    /// The criteria in addition to the actions' results; `None` for checks from `proctor.toml` or from discovery.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub criteria: Option<TaskCriteria>,
     /// The settings for debt items; `None` if the defaults of schema 2.0.0 apply.

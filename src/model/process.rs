@@ -332,7 +332,7 @@ impl StopStage {
 }
 
 impl StopReason {
-    /// Returns why, in words that fit after "because".
+    /// Returns the reason in words that can follow "because".
     pub fn why(self) -> &'static str {
         match self {
             Self::ServiceEnded => "a service it needs has ended",

@@ -1,4 +1,4 @@
-//! How a text is quoted in what people read.
+//! Quotes texts for messages that people read.
 
 /// Returns a text as a JSON string literal, on one line. TOML reads it as the same text.
 ///

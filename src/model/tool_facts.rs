@@ -71,7 +71,7 @@ pub struct FindingFacts {
     pub warnings_exit: WarningsExit,
     /// The options that its policy may have.
     pub options: PolicyOptions,
-    /// Whether its rules have numbers beside their names.
+    /// Whether its rules have numbers as well as names.
     pub rules_have_numbers: bool,
 }
 

@@ -101,7 +101,7 @@ impl StoreReader {
         stand(&self.store, &mut self.index, &mut Specifications::default(), &question, look)
     }
 
-    /// Returns how the verdicts of a project stand without reading its tree. No verdict is called fresh then.
+    /// Returns the states of a project's verdicts without reading its tree. Therefore no verdict is called fresh.
     ///
     /// # Errors
     ///

@@ -41,7 +41,7 @@ pub enum ActionDisposition {
 pub struct ExecutedAction {
     /// How the process ended, and what it printed.
     pub ended: EndedAction,
-    /// What was observed beside the output of a process.
+    /// What was observed in addition to the output of a process.
     pub observed: Observation,
     /// The attempts before this one, in order. None of them succeeded.
     pub earlier: Vec<AttemptV2>,

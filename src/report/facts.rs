@@ -105,7 +105,7 @@ pub struct RefusalFacts {
 pub struct InvalidFacts {
     /// The action, as far as it could be read.
     pub outline: ActionOutline,
-    /// What is wrong; places are counted from the action.
+    /// The errors; their positions are relative to the action.
     pub errors: Vec<SpecificationErrorV2>,
     pub judgement: ActionJudgement,
 }
@@ -150,7 +150,7 @@ pub struct RouteFacts {
     pub override_of: Option<NextNode>,
 }
 
-/// What `run.json` is made of.
+/// The facts that `run.json` is built from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunStartFacts<'a> {
     pub project_id: ProjectId,

@@ -1,4 +1,4 @@
-//! The report of a run in which no action was carried out, as far as its reason does not matter.
+//! The parts of a report that are the same for all runs in which no action was carried out.
 
 use crate::model::{CompletionStatus, Timestamp, TreeDigest};
 use crate::report::build::{GENERATED_BY, REPORT_VERSION};

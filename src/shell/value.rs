@@ -24,7 +24,7 @@ pub(super) enum ShellValue {
     Job(Status),
 }
 
-/// What is known at the place of a word.
+/// The facts that are known where a word stands.
 pub(super) struct KnownValues<'k> {
     pub(super) variables: &'k BTreeMap<String, ShellValue>,
     pub(super) status: Status,

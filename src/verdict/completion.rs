@@ -8,7 +8,7 @@ use crate::model::{
 };
 use crate::verdict::wording::counted;
 
-/// How the run as a whole went, as far as the actions' results do not show it.
+/// How the run as a whole ended. The results of single actions do not show this.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RunFlow {
     /// The run went to its end.

@@ -8,7 +8,7 @@ use crate::report::{ActionOutcomeV2, ActionResultV2, OriginalErrorV1};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct DebtCause {
     pub(super) error: OriginalErrorV1,
-    /// What distinguishes the error beside its message: two commands that exit with 1 have different causes.
+    /// What distinguishes the error in addition to its message: two commands that exit with 1 have different causes.
     subject: String,
 }
 

@@ -1,4 +1,4 @@
-//! Decides which lines of a text belong to a block, even if one of its marking lines is gone.
+//! Decides which lines of a text belong to a block, even if one of its marking lines was removed.
 //!
 //! A block without a marking line has no known end, and a person's text may follow it. So only lines that proctor could have
 //! written are taken: its sentences and headings, the entries it writes now, and entries in which every line has proctor's form.

@@ -26,7 +26,7 @@ pub struct TechnicalDebtV1 {
     pub generated_by: String,
     /// The items, worst severity first, then blocking ones, then by id.
     pub debt_items: Vec<DebtItemV1>,
-    /// How many items go where.
+    /// The number of items for each destination.
     pub routing_summary: RoutingSummaryV1,
     /// Items of earlier runs that this run did not find, by id. Either they are fixed, or their check was not carried out
     /// (addition).

@@ -123,7 +123,7 @@ pub struct BodyV1 {
     pub file: Option<String>,
     /// The number of bytes that were read.
     pub bytes: u64,
-    /// Whether that is the whole body.
+    /// Whether the whole body was read.
     pub complete: bool,
     /// The SHA-256 of the bytes that were read.
     pub sha256: Digest,
@@ -154,7 +154,7 @@ pub struct JudgementV1 {
     pub reason: String,
 }
 
-/// When a check was made.
+/// The time at which a check was made.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct LookV1 {

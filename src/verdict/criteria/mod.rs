@@ -132,7 +132,7 @@ fn decide_completion(verdict: &mut RunVerdict, evaluation: &CriteriaEvaluation, 
     if against.is_empty() {
         return;
     }
-    // A verdict that is not complete for other reasons names those first. A PASSED verdict has none.
+    // If the task is incomplete for other reasons, those are named first. A PASSED verdict has no other reasons.
     let own = (verdict.completion_status == CompletionStatus::Incomplete).then(|| verdict.completion_reason.clone());
     verdict.completion_reason = capitalised(&own.into_iter().chain(against).collect::<Vec<_>>().join("; "));
     verdict.completion_status = CompletionStatus::Incomplete;
