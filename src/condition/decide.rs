@@ -306,7 +306,7 @@ impl Search<'_> {
 }
 
 impl Formula {
-    /// Returns the truth that holds for all values of the variables not chosen yet; `None` if they matter.
+    /// Returns the truth that holds for all values of the variables not chosen yet; `None` if the truth depends on them.
     fn truth(&self, chosen: &[&KnownValue]) -> Option<ConditionTruth> {
         match self {
             Self::Or(parts) => {

@@ -44,7 +44,7 @@ pub struct ConsultationRecord {
     pub command: Vec<String>,
     /// How the command ended, as a sentence for people.
     pub end: String,
-    /// `None` if the command did not end by itself.
+    /// The exit code; `None` if the command did not end by itself.
     pub exit_code: Option<i32>,
     /// The level of isolation under which the command ran; `None` if it was not started.
     pub isolation: Option<IsolationLevel>,

@@ -147,7 +147,7 @@ pub struct TestCase {
 pub struct TestFailure {
     /// The test's full name, for example `tests.test_a.TestX::test_y[1]`.
     pub test_name: String,
-    /// The file, where the report or the traceback names one.
+    /// The file, if the report or the traceback names one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub test_file: Option<String>,
     /// The first line of the error.
@@ -223,7 +223,7 @@ pub struct Diagnostic {
     /// Whether the tool can fix it automatically; `None` if the tool does not say; the report then leaves the key out.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fixable: Option<bool>,
-    /// The line of source code, where the tool printed it.
+    /// The line of source code, if the tool printed it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
     /// Further places that the tool names for this finding.
@@ -238,7 +238,7 @@ pub struct Diagnostic {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RelatedInformation {
-    /// The file, where one is named.
+    /// The file, if one is named.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
     /// The line, counted from 1.
@@ -330,7 +330,7 @@ pub struct Interpretation {
     pub category: CategoryCode,
     /// The explanation for people: what was seen, with names and numbers.
     pub reason: String,
-    /// The results of the test report, where one was read.
+    /// The results of the test report, if one was read.
     pub test_results: Option<TestResults>,
     /// Every test in the report, for the test-results evidence.
     pub cases: Vec<TestCase>,
@@ -354,7 +354,7 @@ pub struct Interpretation {
     pub error_type: Option<String>,
     /// Possible causes, each based on something that was seen; empty if the defaults of the category's row apply.
     pub causes: Vec<String>,
-    /// The result of the control, the tests that must fail, where the check has one.
+    /// The result of the control (tests that must fail), if the check has one.
     pub control: Option<ControlObservation>,
 }
 

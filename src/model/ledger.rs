@@ -42,7 +42,7 @@ pub struct Asker {
     pub pid: u32,
     /// The user that the process runs as.
     pub uid: u32,
-    /// The path of its executable, where it can be read.
+    /// The path of its executable, if it can be read.
     pub executable: Option<String>,
     pub terminal: Option<String>,
 }

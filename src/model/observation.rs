@@ -144,7 +144,7 @@ pub struct HealthObservation {
     pub result: HealthResult,
     /// What was seen, in words.
     pub detail: Option<String>,
-    /// For how long the service was checked, where that is known.
+    /// For how long the service was checked, if that is known.
     pub duration: Option<DurationMs>,
 }
 

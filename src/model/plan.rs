@@ -243,7 +243,7 @@ pub struct ActionDefaults {
     pub on_survivors: OnSurvivors,
 }
 
-/// Everything a run will do.
+/// The plan of a run: all of its actions and the rules by which they are judged.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Plan {

@@ -31,7 +31,7 @@ pub struct Problem {
     pub gravity: Gravity,
     /// The file's path, as it was given to the reader.
     pub file: String,
-    /// `None` if the problem concerns the whole file, or something that is missing from it.
+    /// The position; `None` if the problem concerns the whole file, or something that is missing from it.
     pub position: Option<TextPosition>,
     /// The value that is wrong. In a configuration it is the key, with elements counted from 1 (`check[2].timeout`); in a
     /// specification it is a JSON pointer. Empty for the whole document.

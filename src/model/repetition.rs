@@ -49,8 +49,8 @@ impl OnDisk {
 impl Repetitions {
     /// The limit for a command that makes one run and ends: it repeats the run once, whatever content is on disk afterwards.
     pub const OF_A_COMMAND: u32 = 1;
-    /// The limit for a program that keeps watching. Every repetition may find content that no run has tested, because a person may be
-    /// saving the same file each time. Even at the limit no save is lost.
+    /// The limit for a program that keeps watching. It is higher, because a person may be saving the same file during each run, and no save
+    /// may be lost.
     pub const OF_A_WATCH: u32 = 5;
 
     /// Returns a counter that allows at most this many repetitions in a row.

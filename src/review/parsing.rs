@@ -16,7 +16,7 @@ pub struct ReviewerOutput<'o> {
     pub bytes: &'o [u8],
     /// The length of the whole standard output in bytes.
     pub total: u64,
-    /// `None` if the command ended by itself with exit code 0.
+    /// What went wrong with the command; `None` if it ended by itself with exit code 0.
     pub fault: Option<ReviewerFault>,
 }
 

@@ -150,7 +150,7 @@ fn message(line: &str, level: IsolationLevel) -> Option<(&str, usize)> {
     let line = &line[..line.floor_char_boundary(LONGEST_LINE)];
     let markers: &[&str] = match level {
         IsolationLevel::Namespace => &[READ_ONLY],
-        // Landlock denies access even where a mount would not be read-only.
+        // Landlock denies access even at places whose mount is not read-only.
         IsolationLevel::Cgroup | IsolationLevel::Landlock => &[READ_ONLY, DENIED],
         IsolationLevel::ProcessGroup => &[],
     };

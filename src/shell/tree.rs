@@ -102,7 +102,7 @@ pub(super) struct Simple {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Assignment {
     pub(super) name: String,
-    /// `None` if the value is unknown, as in `a+=b`, `a[0]=b`, `a=(b c)`.
+    /// The value; `None` if it is unknown, as in `a+=b`, `a[0]=b`, `a=(b c)`.
     pub(super) value: Option<ScriptWord>,
     /// The text as written, without quotes.
     pub(super) text: String,

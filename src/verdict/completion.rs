@@ -59,7 +59,7 @@ pub struct RunVerdict {
     pub blocking_red: u32,
     /// How many of them are tests that could not be collected.
     pub blocking_collection: u32,
-    /// The share of successful steps in tenths of a per cent, rounded half up; `None` without steps (C63).
+    /// The share of successful steps in tenths of a per cent, rounded half up; `None` if there are no steps (C63).
     pub pass_rate_tenths: Option<u32>,
     pub actions: ActionCounts,
     /// The number of steps that were not carried out.

@@ -105,7 +105,7 @@ impl WorkflowRunner<'_> {
         };
         Ok(match find_issue_address(output) {
             Some(issue) => WorkflowEvent::IssueFiled { issue, already_there: false },
-            // The issue may have been created all the same: a retry searches for it by the marker.
+            // The issue may have been created in spite of the failure. A retry searches for it by the marker.
             None => WorkflowEvent::TrackerFailed(format!("`issue create` printed no address of an issue: {}", output.trim())),
         })
     }

@@ -44,7 +44,7 @@ impl DebtCause {
             file: failure.test_file.clone(),
             line: failure.line,
         };
-        // Without a file, the test's name takes the place of the location.
+        // If there is no file, the test's name is used instead of the location.
         let subject = if error.file.is_some() { String::new() } else { failure.test_name.clone() };
         Self { error, subject }
     }

@@ -240,7 +240,7 @@ impl Unit<'_> {
         is_right && self.has_no_notes()
     }
 
-    /// Returns the block in which such a unit belongs; `None` if it may stand in either.
+    /// Returns the block in which such a unit belongs; `None` if it may belong to either block.
     fn block(&self) -> Option<Block> {
         match (&self.id, self.lines[0]) {
             (Some(id), _) if DebtId::try_from(id.as_str()).is_ok() => Some(Block::Debt),
