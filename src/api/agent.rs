@@ -33,7 +33,7 @@ pub enum AgentRequestV1 {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE", rename_all_fields = "camelCase", tag = "verb", deny_unknown_fields)]
 pub enum AgentAnswerV1 {
-    /// What the task amounts to.
+    /// The completion status of the task.
     #[serde(rename = "REQUEST_STATUS_UPDATE")]
     Computed {
         /// The task.

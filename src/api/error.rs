@@ -43,7 +43,7 @@ pub enum ErrorKindV1 {
     /// The caller's environment variables differ from the service's, so the run would have another result.
     EnvironmentDiffers,
     ConfigurationWrong,
-    /// As many requests wait already as the service allows.
+    /// The largest allowed number of requests is already waiting.
     TooMany,
     Stopping,
     /// Evidence differs from the ledger's record of it.

@@ -18,18 +18,18 @@ pub struct Route {
 /// The name of a route in code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum RouteName {
-    /// How the verdicts of all watched projects stand.
+    /// Returns the states of the verdicts of all watched projects.
     Status,
     Projects,
-    /// The service begins to watch a project.
+    /// Makes the service watch a project.
     Add,
-    /// The service stops watching a project.
+    /// Makes the service stop watching a project.
     Remove,
     /// Runs the checks; the answer comes when the run is over.
     Run,
-    /// How a project's verdict stands, either at once or when there is a fresh verdict.
+    /// Returns the state of a project's verdict, either at once or when there is a fresh verdict.
     Verdict,
-    /// How a task's cycle stands.
+    /// Returns the state of a task's cycle.
     Phase,
     /// Changes a task's cycle.
     SetPhase,

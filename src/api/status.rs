@@ -1,4 +1,4 @@
-//! How verdicts stand: the answers of `GET /v1/status` and `GET /v1/projects/{id}/verdict`, also printed by `--json`.
+//! The states of verdicts: the answers of `GET /v1/status` and `GET /v1/projects/{id}/verdict`, also printed by `--json`.
 
 use serde::{Deserialize, Serialize};
 
@@ -47,7 +47,7 @@ pub enum InTimeV1 {
     TimedOut,
 }
 
-/// A project and how the verdicts of its tasks stand.
+/// A project and the states of its tasks' verdicts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ProjectStatusV1 {
@@ -62,7 +62,7 @@ pub struct ProjectStatusV1 {
     pub problems: Vec<String>,
 }
 
-/// A task and how its verdict stands.
+/// A task and the state of its verdict.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct TaskStatusV1 {
@@ -87,7 +87,7 @@ pub struct TaskStatusV1 {
     pub problems: Vec<String>,
 }
 
-/// How a verdict stands.
+/// The state of a verdict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum StateV1 {

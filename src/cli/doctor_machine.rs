@@ -97,7 +97,7 @@ impl Serialize for ProjectV1<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let Self(project) = self;
         let mut fields = serializer.serialize_struct("ProjectV1", 5)?;
-        // None: it is not registered.
+        // `None` means that the project is not registered.
         fields.serialize_field("id", &project.id)?;
         fields.serialize_field("root", &project.root.display().to_string())?;
         fields.serialize_field("fileSystem", &project.file_system.map(|kind| classify_file_system(kind).name))?;

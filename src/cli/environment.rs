@@ -140,7 +140,7 @@ impl Environment {
         Arc::new(|_| {})
     }
 
-    /// Returns the observer of durable steps. A test can have the process killed after one of them.
+    /// Returns the observer of durable steps. A test can kill the process after one of them.
     #[cfg(feature = "test-fakes")]
     pub(crate) fn observer(&self) -> StepObserver {
         let fatal = self.variables.get(OsStr::new("PROCTOR_TEST_DIE_AFTER")).map(|value| value.to_string_lossy().into_owned());
@@ -158,7 +158,7 @@ impl Environment {
         Box::new(|| {})
     }
 
-    /// Returns the observer of the points of an issue workflow. A test can have the process killed at one of them, by its number.
+    /// Returns the observer of the points of an issue workflow. A test can kill the process at one of them, by its number.
     #[cfg(feature = "test-fakes")]
     pub(crate) fn workflow_points(&self) -> PointObserver {
         let fatal = self.variable("PROCTOR_TEST_DIE_AT_POINT").and_then(|text| text.to_str()?.parse::<u32>().ok());

@@ -1,5 +1,5 @@
-//! Shows on the terminal what a run in the service is doing. The line is only a convenience: the result is read from the run's
-//! report, and without events there is just no line.
+//! Shows on the terminal what a run in the service is doing. The line is only a convenience: the result is read from the run's report, and
+//! if no events arrive, no line is shown.
 
 use std::thread::{self, JoinHandle};
 

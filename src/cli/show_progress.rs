@@ -15,7 +15,7 @@ pub(crate) struct ProgressScreen {
     under_way: Vec<(ActionId, String)>,
 }
 
-/// Who reads the progress.
+/// The reader of the progress, who decides its form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Audience {
     /// A person at a terminal. Running actions have a live line, which results replace.

@@ -11,7 +11,8 @@ use crate::client::connection::{Client, ClientError};
 /// How long the service may take to answer with the first line.
 const BEGINNING: Duration = Duration::from_secs(5);
 
-/// The events of the service since the connection was made. The iterator ends when the service stops, or when [`EventsStopper::end`] is called.
+/// The events of the service since the connection was made. The iterator ends when the service stops, or when [`EventsStopper::end`] is
+/// called.
 #[derive(Debug)]
 pub struct Events {
     lines: BufReader<UnixStream>,

@@ -63,7 +63,7 @@ pub struct ModelRequest<'a> {
     pub pass_environment: &'a [String],
     /// Credentials that stay visible to the model.
     pub visible: &'a [String],
-    /// Paths that the model may write to, beside its copy.
+    /// Paths that the model may write to, in addition to its copy.
     pub writable: &'a [String],
     /// The project's settings for isolation and limits.
     pub settings: &'a ProjectSettings,
@@ -181,8 +181,7 @@ impl Workspace {
     ) -> Result<Isolation, ProjectError> {
         let home = isolation::home(self.ambient());
         let settings = SandboxSettings {
-            // A project may run its checks without isolation, because somebody has read them. Nobody can know what a model will
-            // do.
+            // A project may run its checks without isolation, because a person has read them. What a model will do is not known in advance.
             mode: match request.settings.sandbox.mode {
                 SandboxMode::Off | SandboxMode::Auto => SandboxMode::Auto,
                 SandboxMode::Require => SandboxMode::Require,

@@ -1,10 +1,10 @@
 //! Finds out whether a condition can give more than one answer, by a bounded search over the values at which its parts can
 //! change.
 //!
-//! Each distinct question about an action is a variable. Between two neighbouring constants that a variable is compared with, no
-//! comparison changes, so one value of each such stretch is enough. Two references that are compared with each other form a
-//! variable that is "less", "equal" or "greater". Variables are taken as independent, so the search covers at least the answers
-//! that runs can give: what it calls constant is constant.
+//! Each distinct question about an action is a variable. Between two neighbouring constants that a variable is compared with, no comparison
+//! changes, so one value of each such stretch is enough. Two references that are compared with each other form a variable that is "less",
+//! "equal" or "greater". Variables are taken as independent, so the search covers at least all answers that runs can give. A condition that
+//! it calls constant is therefore constant.
 
 use std::collections::BTreeMap;
 
@@ -57,7 +57,7 @@ enum Values {
     Integer(u64, u64),
     Text,
     Any,
-    /// The order of two numbers or two texts: -1, 0, 1.
+    /// The order of two numbers or two texts: -1, 0 or 1.
     Order,
     /// The order of two values, one of which may be of any kind: null if they have no order.
     OrderOrNone,
@@ -75,14 +75,15 @@ enum VariableKey {
     Value(ValueKey),
     /// The order of two values.
     Order(OperandKey, OperandKey),
-    /// A comparison that equals no other one, because it is the variable with this number.
+    /// A whole comparison with this number. The number makes it different from every other comparison.
     Whole(usize),
 }
 
-/// The same for all ways to ask for the same value.
+/// Identifies a value. References that are written differently but mean the same value have equal keys.
 type ValueKey = (ActionId, Field, Vec<Segment>, Option<Accessor>);
 
-/// One side of a pair, and whether it is the negation of the value: here the two are different.
+/// Identifies one side of a comparison of two values. The flag says whether the side is the negation of the value, because the order of a
+/// negation is another variable.
 type OperandKey = (bool, ValueKey);
 
 impl Translation<'_> {
@@ -109,7 +110,7 @@ impl Translation<'_> {
             (Expression::Literal { value, .. }, Expression::Reference(reference)) => {
                 self.test(reference, operator.flipped(), value)
             }
-            // A whole comparison that is compared with JSON of an answer: every result is possible.
+            // A comparison is compared with JSON of an answer, so every result is possible.
             (Expression::Or(_) | Expression::And(_) | Expression::Not(_) | Expression::Compare { .. }, _)
             | (_, Expression::Or(_) | Expression::And(_) | Expression::Not(_) | Expression::Compare { .. })
             | (Expression::Literal { .. }, Expression::Literal { .. }) => {
@@ -267,7 +268,7 @@ fn as_number(integer: u64) -> f64 {
     integer as f64
 }
 
-/// Whether the search looks for values that make the formula true, or for values that do not.
+/// Whether the search is for values that make the formula true, or for values that do not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Wanted {
     True,
@@ -305,7 +306,7 @@ impl Search<'_> {
 }
 
 impl Formula {
-    /// Returns the truth that holds for all values of the variables not chosen yet; `None` if they matter.
+    /// Returns the truth that holds for all values of the variables not chosen yet; `None` if the truth depends on them.
     fn truth(&self, chosen: &[&KnownValue]) -> Option<ConditionTruth> {
         match self {
             Self::Or(parts) => {

@@ -17,7 +17,7 @@ pub enum ConditionTruth {
     True,
 }
 
-/// Knows the results of actions.
+/// Provides the results of actions.
 pub trait ConditionContext {
     /// Returns a field of an action; `None` if there is no such action, it has no such field, or the value is not known.
     fn field(&self, action: &ActionId, field: Field) -> Option<FieldValue<'_>>;
@@ -26,7 +26,7 @@ pub trait ConditionContext {
 /// The value that a field of a condition has after a run, as far as the evidence kept it.
 #[derive(Debug, Clone)]
 pub enum FieldValue<'a> {
-    /// A value that is known as it is.
+    /// A value that is completely known.
     Scalar(ConditionValue),
     /// What was printed, or the kept parts of it.
     Output(OutputText<'a>),
@@ -67,7 +67,7 @@ pub struct Evaluation {
     pub unknown: Vec<String>,
 }
 
-/// What is known of a value.
+/// The knowledge about a value.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum KnownValue {
     Value(ConditionValue),

@@ -62,7 +62,7 @@ pub struct FieldRow {
     pub field: Field,
     /// Whether it means the negation of the field.
     pub negated: bool,
-    /// The types of actions that have it; for types that proctor does not execute yet, those that would have it.
+    /// The types of actions that have it. Types that proctor does not execute yet are included if their actions would have it.
     pub action_types: &'static [ActionType],
     /// The values that it can have.
     pub kind: ValueKind,

@@ -18,7 +18,7 @@ pub(super) const LONGEST: usize = 1024;
 /// How deeply parentheses may be nested.
 pub(super) const DEEPEST: usize = 32;
 
-/// What people write who know other languages, with what to write here.
+/// What people write who know other languages, and what to write in a condition instead.
 const TRAILING: &[(&str, &str)] = &[
     ("===", "compare two values only"),
     ("==", "compare two values only"),

@@ -38,7 +38,7 @@ const TIMEOUT_MOST: Duration = Duration::from_secs(24 * 3600);
 const OUTPUT_LEAST: ByteSize = ByteSize(1 << 10);
 const OUTPUT_MOST: ByteSize = ByteSize(1 << 40);
 const GRACE_LEAST: Duration = Duration::from_millis(10);
-/// The same limit as in specification schema 2.0.0.
+/// The limit on retries, the same as in specification schema 2.0.0.
 const MOST_RETRIES: i64 = 5;
 const GRACE_MOST: Duration = Duration::from_secs(10 * 60);
 

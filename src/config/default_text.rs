@@ -5,12 +5,12 @@ use std::sync::LazyLock;
 use crate::config::policy::strategy_word;
 use crate::model::{FindingFacts, PolicyOptions, Tool};
 
-/// The line of `default.toml` that the tools' tables take the place of.
+/// The line of `default.toml` that is replaced by the tools' tables.
 const TABLES_OF_TOOLS: &str = "#<one table [policy.TOOL] for each tool that a policy judges>\n";
 
 static TEXT: LazyLock<String> = LazyLock::new(|| include_str!("default.toml").replace(TABLES_OF_TOOLS, &tables_of_tools()));
 
-/// Returns the file every default is read from, with a line of explanation for each setting; what `proctor init --print` prints.
+/// Returns the text from which every default is read, with an explanation of each setting. `proctor init --print` prints it.
 pub fn default_text() -> &'static str {
     &TEXT
 }
@@ -24,7 +24,7 @@ fn tables_of_tools() -> String {
     tables.join("\n")
 }
 
-/// Writes the table of a tool. Of those with all options, `explained` alone explains them; the others refer to it.
+/// Writes the table of a tool. Among tools with all options, only the table of `explained` explains them; the other tables refer to it.
 fn table(tool: Tool, facts: &FindingFacts, explained: Tool) -> Option<String> {
     let block_on = format!("block_on = \"{}\"", strategy_word(tool.default_strategy()?));
     let plain = [

@@ -19,7 +19,7 @@ pub(super) struct KnownTable {
 struct UnknownKey {
     table: &'static str,
     key: &'static str,
-    /// What is wrong with the key. `None`: the message is "unknown key".
+    /// What is wrong with the key; `None` if the message is "unknown key".
     message: Option<&'static str>,
     nearest: Option<&'static str>,
     /// What the person can do about it.
@@ -173,7 +173,7 @@ const MODEL_KEYS: &[&str] = &["name", "command", "pass_environment", "visible", 
 const NO_CATCH_ALL: Option<&str> = Some("is not known to this kind of action: its exit code alone decides");
 const USE_CHECK: Option<&str> = Some("make it a `[[check]]` if its output should be judged");
 
-/// Unknown keys that people often write, beside those of the tools' policies.
+/// Unknown keys that people often write, in addition to those of the tools' policies.
 const STRANGERS: &[UnknownKey] = &[
     UnknownKey { table: "prerequisite", key: "tool", message: NO_CATCH_ALL, nearest: None, hint: USE_CHECK },
     UnknownKey { table: "prerequisite", key: "policy", message: NO_CATCH_ALL, nearest: None, hint: USE_CHECK },

@@ -20,7 +20,7 @@ use crate::config::settings::{
 use crate::config::values::{WrongValue, boolean, choice, count, duration, filled_text, list, size, text, variable_name};
 use crate::model::{ByteSize, CollectionErrorPolicy, OnChange, Problem, RetentionLimits, RoutingSettings, TaskId};
 
-/// The name the defaults go by.
+/// The name by which problems refer to a configuration without a file.
 const DEFAULT_FILE: &str = "proctor.toml";
 
 /// The longest text that is read, in bytes. No file written by hand is longer.
@@ -94,7 +94,7 @@ fn read_top(document: &mut Document<'_>, top: &Section<'_>, file_name: &str) -> 
     configuration
 }
 
-/// Means every task of every specification.
+/// This word means every task of every specification.
 const EVERY_TASK: &str = "*";
 
 fn task_name(value: &Spanned<DeValue<'_>>) -> Result<String, WrongValue> {

@@ -12,7 +12,7 @@ const MODE: &[(&str, SandboxMode)] = &[("auto", SandboxMode::Auto), ("require", 
 
 const HOME: &[(&str, HomeAccess)] = &[("read-only", HomeAccess::ReadOnly), ("overlay", HomeAccess::Overlay)];
 
-/// With less memory, an interpreter does not start.
+/// The smallest allowed limit of memory. With less memory, an interpreter does not start.
 const MEMORY_LEAST: ByteSize = ByteSize(16 << 20);
 const MEMORY_MOST: ByteSize = ByteSize(1 << 40);
 

@@ -73,7 +73,7 @@ pub struct ActionSettings {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Check {
     pub action: ActionSettings,
-    /// `None`: the tool is recognised from the command.
+    /// The tool; `None` if it is recognised from the command.
     pub tool: Option<WrittenValue<Tool>>,
     /// Globs of the files that trigger the check; empty means every file.
     pub paths: Vec<String>,
@@ -90,7 +90,7 @@ pub struct Check {
     pub coverage: Option<WrittenValue<CoverageTarget>>,
     /// Whether control tests, which must fail, are run before the check.
     pub control: bool,
-    /// Where the policy differs from the tool's policy.
+    /// The parts of the policy in which the check differs from its tool.
     pub policy: WrittenValue<PolicyOverride>,
 }
 
@@ -100,7 +100,7 @@ pub struct Prerequisite {
     pub action: ActionSettings,
     /// When the prerequisite may be skipped because it was done earlier.
     pub once: SkipWhileUnchanged,
-    /// The settings of a service. `None`: the prerequisite is done when its command ends.
+    /// The settings of a service; `None` if the prerequisite is done when its command ends.
     pub service: Option<Service>,
 }
 
@@ -282,9 +282,9 @@ pub enum HomeAccess {
 /// `[policy]`: when the findings of tools block, for categories and for single tools.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PolicySettings {
-    /// The strategies of categories, for tools that do not say their own (C23).
+    /// The strategies of categories, for tools without a strategy of their own (C23).
     pub categories: BTreeMap<PolicyCategory, WrittenValue<BlockOn>>,
-    /// `[policy.eslint]` and its like, for every tool that a policy judges.
+    /// `[policy.eslint]` and the tables of all other tools that a policy judges.
     pub tools: BTreeMap<Tool, PolicyOverride>,
 }
 
@@ -300,29 +300,29 @@ impl PolicySettings {
     }
 }
 
-/// The policy settings of one tool, for all its checks or for one check. C20 and [`PolicySettings`] say what holds if neither
-/// sets a key.
+/// The policy settings of one tool, for all its checks or for one check. C20 and [`PolicySettings`] define the value of a key that neither
+/// sets.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct PolicyOverride {
     /// Whether the tool's findings count. `false` is the same as `block_on = "never"` (C22).
     pub enabled: Option<WrittenValue<bool>>,
     pub block_on: Option<WrittenValue<BlockOn>>,
-    /// What is said about warnings; only linters have them.
+    /// The settings about warnings; only linters have them.
     pub warnings: WarningOverride,
-    /// What is said about single rules; only linters have them.
+    /// The settings about single rules; only linters have them.
     pub rules: RuleOverride,
 }
 
-/// What is said about a linter's warnings.
+/// The settings about a linter's warnings.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct WarningOverride {
     /// Whether they count as errors (`treat_warnings_as_errors`).
     pub as_errors: Option<WrittenValue<bool>>,
-    /// More of them than this block (`max_warnings`).
+    /// The number of warnings that are allowed. More of them block (`max_warnings`).
     pub at_most: Option<WrittenValue<u32>>,
 }
 
-/// What is said about single rules of a linter.
+/// The settings about single rules of a linter.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct RuleOverride {
     /// Rules whose findings are dropped (`ignored_rules`).

@@ -7,7 +7,7 @@ use crate::model::TextPosition;
 #[derive(Debug, Clone)]
 pub struct WrittenValue<T> {
     pub value: T,
-    /// Line and column. `None`: the value is a default and not written in the file.
+    /// Line and column; `None` if the value is a default and not written in the file.
     pub place: Option<TextPosition>,
 }
 

@@ -35,7 +35,7 @@ pub enum WorkflowEvent {
     SandboxReady,
     /// A model answered.
     ModelAnswered {
-        /// What it printed.
+        /// The model's output.
         text: String,
         record: ConsultationRecord,
     },
@@ -147,7 +147,7 @@ pub struct EditorFile {
 /// A question to a person.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PersonQuestion {
-    /// The gate that limits the answers. `None`: any text is an answer, such as feedback or a new slug.
+    /// The gate that limits the answers; `None` if any text is an answer, such as feedback or a new slug.
     pub gate: Option<WorkflowGate>,
     /// Lines that are shown above the question.
     pub display: Vec<String>,

@@ -99,7 +99,7 @@ impl WorkflowGate {
     }
 }
 
-/// Reads a typed line: one option's letter or word, in upper or lower case, and nothing else. None: the line is no answer at this gate.
+/// Reads a typed line: one option's letter or word, in upper or lower case, and nothing else; `None` if the line is no answer at this gate.
 pub fn parse_choice(gate: WorkflowGate, line: &str) -> Option<GateChoice> {
     let typed = line.trim();
     let is_typed = |option: &&GateOption| {

@@ -10,9 +10,10 @@
 //! perform. Whatever a model answers, the next step is a person's: only an answer at a gate sends a text to a model or to the tracker.
 //! Everything here is pure: it may not call the tracker, an editor or a model, open a file, or read a clock. `workflow/` does that.
 //!
-//! Where to look: `state` · `event` events and effects · `machine` the transitions, a file for each part of the workflow · `gate` and
-//! `wording` the questions to people · `trail` the names of the kept files · `record` the JSON files among them · `verdict` the line of a
-//! review that decides · `waiting` who has to act · `fields` title and labels of a draft · `prompt` what models are given.
+//! Where to look: `state` has the states, `event` the events and effects, and `machine` the transitions, with a file for each part of the
+//! workflow. `gate` and `wording` have the questions to people. `trail` names the kept files, and `record` has the JSON files among them.
+//! `verdict` reads the deciding line of a review, `waiting` says who has to act, `fields` reads title and labels of a draft, and `prompt`
+//! has the prompts for the models.
 
 mod event;
 mod fields;

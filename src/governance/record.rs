@@ -25,7 +25,7 @@ pub(super) struct GateV1<'a> {
     pub(super) inputs: BTreeMap<String, Digest>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) verdict: Option<IssueVerdict>,
-    /// Whether the person has edited the draft after the review. None: there is no review.
+    /// Whether the person has edited the draft after the review; `None` if there is no review.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) draft_changed_since_review: Option<bool>,
     #[serde(rename = "override")]
@@ -44,9 +44,9 @@ pub struct ConsultationRecord {
     pub command: Vec<String>,
     /// How the command ended, as a sentence for people.
     pub end: String,
-    /// None: the command did not end by itself.
+    /// The exit code; `None` if the command did not end by itself.
     pub exit_code: Option<i32>,
-    /// The level of isolation under which the command ran. None: it was not started.
+    /// The level of isolation under which the command ran; `None` if it was not started.
     pub isolation: Option<IsolationLevel>,
     /// Why stronger levels of isolation could not be used.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -21,7 +21,7 @@ pub struct WorkflowState {
     pub brief: String,
     #[serde(rename = "asked")]
     pub model_names: ModelNames,
-    /// The repository in which the issue is filed, as it was known when the workflow began. None: no repository was named.
+    /// The repository in which the issue is filed, as it was known when the workflow began; `None` if no repository was named.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repo: Option<String>,
     /// The configured limits. A person who continues beyond a limit raises it by this much.
@@ -45,7 +45,7 @@ pub struct WorkflowStart {
     /// The name of the brief's file, without a directory.
     pub brief_name: String,
     pub model_names: ModelNames,
-    /// The repository in which the issue is filed. None: the tracker's command line chooses it.
+    /// The repository in which the issue is filed; `None` if the tracker's command line chooses it.
     pub repo: Option<String>,
     pub limits: WorkflowLimits,
 }
@@ -135,7 +135,7 @@ pub enum LoadingStep {
     CheckingNewSlug,
 }
 
-/// What the drafter is given, beside the template.
+/// What the drafter is given in addition to the template.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub enum DraftBasis {
@@ -146,7 +146,7 @@ pub enum DraftBasis {
         feedback: String,
         /// The draft, as the person left it in the editor.
         draft: String,
-        /// The review, as the person left it in the editor. None: the draft was not reviewed, or the person deleted the text (B3).
+        /// The review, as the person left it in the editor; `None` if the draft was not reviewed, or the person deleted the text (B3).
         verdict: Option<String>,
     },
 }
@@ -290,7 +290,7 @@ impl WorkflowState {
         self.issue().is_none()
     }
 
-    /// Returns the number of the issue; none before it is filed.
+    /// Returns the number of the issue; `None` before it is filed.
     pub fn issue(&self) -> Option<u64> {
         let filed = match &self.node {
             WorkflowNode::File {
@@ -325,7 +325,7 @@ impl WorkflowState {
 
 impl DecisionSubject {
     /// Returns the verdict of the review: the worse of the reviewer's own text and the text that the person has edited. So a person who
-    /// deletes a `BLOCK` in the editor does not turn it into an approval. None: the draft has not been reviewed.
+    /// deletes a `BLOCK` in the editor does not turn it into an approval; `None` if the draft has not been reviewed.
     pub fn verdict(&self) -> Option<IssueVerdict> {
         self.review.as_ref().map(|review| review.reviewer_verdict.max(parse_verdict(&review.text)))
     }

@@ -40,7 +40,7 @@ impl WorkflowState {
         }
     }
 
-    /// Returns the verdict of the current draft's review. None: it has not been reviewed.
+    /// Returns the verdict of the current draft's review; `None` if it has not been reviewed.
     pub fn verdict(&self) -> Option<IssueVerdict> {
         match &self.node {
             WorkflowNode::Decide { subject, .. } | WorkflowNode::Review { subject } | WorkflowNode::File { subject, .. } => {

@@ -67,9 +67,9 @@ pub enum FileCheck {
     HashMatch { sha256: Digest },
     /// The file's size lies within bounds.
     SizeCheck {
-        /// The smallest allowed size in bytes; none: no lower bound.
+        /// The smallest allowed size in bytes; `None` means no lower bound.
         minimum: Option<u64>,
-        /// The largest allowed size in bytes; none: no upper bound.
+        /// The largest allowed size in bytes; `None` means no upper bound.
         maximum: Option<u64>,
     },
 }
@@ -97,10 +97,10 @@ pub struct HttpRequest {
     pub method: HttpMethod,
     pub headers: BTreeMap<String, String>,
     pub body: Option<HttpBody>,
-    /// The statuses that are right; none: any from 200 to 299.
+    /// The expected statuses. An empty list accepts any status from 200 to 299.
     #[serde(rename = "expectedStatus")]
     pub expected_statuses: Vec<u16>,
-    /// What is asked of the answer's body.
+    /// The requirements on the answer's body.
     pub validate: ResponseChecks,
     /// Whether a redirect is followed. If not, the redirect itself is the answer that is checked.
     pub follow_redirects: bool,

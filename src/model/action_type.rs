@@ -6,11 +6,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::model::{ActionId, ActionPhase};
 
-/// What is known of an action before its parameters are parsed.
+/// The facts about an action before its parameters are parsed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ActionOutline {
     pub phase: ActionPhase,
-    /// The action's id; if it has none, the one that follows from its position.
+    /// The action's id; if it has none, the id that follows from its position.
     pub id: ActionId,
     pub action_type: ActionType,
     /// The action's description; empty if it has none.

@@ -29,8 +29,7 @@ pub struct PlanTerms {
     pub failure: Vec<String>,
     /// The output that the steps must have printed.
     pub expected_output: ExpectedOutput,
-    /// The smallest share of steps that must end with SUCCESS, in hundredths of a per cent; none: the task has no criteria of its
-    /// own.
+    /// The smallest share of steps that must end with SUCCESS, in hundredths of a per cent; `None` if the task has no criteria of its own.
     pub pass_rate_basis_points: Option<u32>,
     /// The tests that are declared to fail and are excused when they do (C06).
     pub expected_failing_tests: Vec<String>,
@@ -38,14 +37,14 @@ pub struct PlanTerms {
     pub required_evidence: Vec<EvidenceKind>,
     /// Whether only proctor may set the task's status. A plan that gives this up is weaker.
     pub task_status_lock: bool,
-    /// The digest of the remaining criteria of the task; none: it has no criteria of its own.
+    /// The digest of the remaining criteria of the task; `None` if it has no criteria of its own.
     pub judged: Option<Digest>,
     /// The tasks that must be complete before this one runs.
     pub dependencies: Vec<TaskId>,
     /// The settings for strict type checking that the project must keep (C24).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub strictness: Vec<String>,
-    /// The severities whose failures become debt; empty: no failure becomes debt.
+    /// The severities whose failures become debt; empty if no failure becomes debt.
     pub debt: Vec<Severity>,
     /// How a weaker plan is approved, and which files are protected.
     #[serde(default, skip_serializing_if = "ApprovalTerms::is_default")]
@@ -56,7 +55,7 @@ pub struct PlanTerms {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ActionTerms {
-    /// The action's name, when no other action of the plan has it. None: the action is identified by its id.
+    /// The action's name, when no other action of the plan has it; `None` if the action is identified by its id.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// The digest of what it does and in which phase: command, directory, variables, tool, file or request, and the checks on
@@ -81,9 +80,9 @@ pub struct ActionTerms {
     pub coverage: Option<CoverageTarget>,
     /// How many times a failed attempt is repeated.
     pub retry_attempts: u8,
-    /// What it means when the action leaves processes behind.
+    /// The effect on the result if the action leaves processes behind.
     pub on_survivors: OnSurvivors,
-    /// Globs of the paths that trigger the action; empty: every path does.
+    /// Globs of the paths that trigger the action; empty if every path does.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub paths: Vec<String>,
     /// Whether the runner must first show that it fails a test that has to fail.
@@ -121,10 +120,10 @@ pub struct ApprovalRecord {
     pub weakened: Vec<String>,
     /// The demands that are approved.
     pub terms: PlanTerms,
-    /// The protected files as approved; none: no files are protected, or their digests were not computed yet.
+    /// The protected files as approved; `None` if no files are protected, or their digests were not computed yet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub protected: Option<ProtectedFiles>,
-    /// A person's signature over the approval, as `ssh-keygen -Y sign` writes it; none: it was approved without a signature.
+    /// A person's signature over the approval, as `ssh-keygen -Y sign` writes it; `None` if it was approved without a signature.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signature: Option<String>,
 }

@@ -1,4 +1,4 @@
-//! Whether a task is complete, as an agent is told that asks.
+//! The answer to an agent that asks whether a task is complete.
 
 use crate::model::{CommandExit, CompletionStatus, RunId, TaskId};
 

@@ -1,4 +1,4 @@
-//! The criteria of a task beside the results of its actions: conditions, expected output, completion (specification 2.0.0).
+//! The criteria of a task in addition to the results of its actions: conditions, expected output, completion (specification 2.0.0).
 
 use std::fmt;
 
@@ -92,7 +92,7 @@ fn write_text(formatter: &mut fmt::Formatter<'_>, text: &str) -> fmt::Result {
     write!(formatter, "{quote}")
 }
 
-/// The criteria of a task beside the results of its actions. Checks from `proctor.toml` or from discovery have none.
+/// The criteria of a task in addition to the results of its actions. Checks from `proctor.toml` or from discovery have none.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TaskCriteria {
@@ -110,7 +110,7 @@ pub struct TaskCriteria {
     pub required_evidence: Vec<EvidenceKind>,
     /// Whether only proctor may set the task's status.
     pub task_status_lock: bool,
-    /// The declared failure of the task's tests; none: the tests must pass.
+    /// The declared failure of the task's tests; `None` if the tests must pass.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub expected_failure: Option<ExpectedFailure>,
 }
@@ -187,11 +187,11 @@ pub struct CriteriaEvaluation {
     pub expected_output: Vec<JudgedExpectation>,
     /// The required kinds of evidence of which the run has no file, in the order of the specification.
     pub missing_evidence: Vec<EvidenceKind>,
-    /// How the tests that were declared to fail ended; none: none were declared.
+    /// How the tests that were declared to fail ended; `None` if none were declared.
     pub expected_failure: Option<JudgedFailure>,
 }
 
-/// What became of a declared failure.
+/// The evaluation of a declared failure.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct JudgedFailure {
@@ -201,7 +201,7 @@ pub struct JudgedFailure {
     pub failed: Vec<String>,
     /// Whether all declared tests failed and no other test did.
     pub met: bool,
-    /// Why not.
+    /// The reason, if `met` is false.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
@@ -226,7 +226,7 @@ pub struct JudgedCondition {
 pub struct ActualValue {
     /// The reference in canonical form, for example `STEP.1.exitCode`.
     pub reference: String,
-    /// The value; none where it is unknown.
+    /// The value; `None` if it is unknown.
     pub value: Option<ConditionValue>,
 }
 
@@ -237,7 +237,7 @@ pub struct JudgedExpectation {
     /// The expectation in words.
     pub expectation: String,
     pub met: bool,
-    /// Why not.
+    /// The reason, if `met` is false.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }

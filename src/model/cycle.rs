@@ -1,4 +1,4 @@
-//! What may be asked of a task's red, green, refactor cycle.
+//! The changes of a task's red, green, refactor cycle that can be requested.
 
 use serde::{Deserialize, Serialize};
 
@@ -22,24 +22,24 @@ pub enum CycleRequest {
         /// The phase.
         phase: Phase,
     },
-    /// End the cycle and forget its history; where it waits for a person, only a process at a terminal may.
+    /// End the cycle and forget its history. If the task waits for a person, only a process at a terminal may do this.
     Reset {
         /// The task.
         task: TaskId,
     },
-    /// Decide where a task goes on that waits for a person; only a process at a terminal may (R9).
+    /// Decide where a task that waits for a person continues. Only a process at a terminal may do this (R9).
     Resolve {
         /// The task.
         task: TaskId,
         /// The node to go to.
         to: NextNode,
-        /// The person's words.
+        /// The reason in the person's words.
         reason: String,
     },
 }
 
 impl CycleRequest {
-    /// Returns the task it is about.
+    /// Returns the task that the change is for.
     pub fn task(&self) -> &TaskId {
         match self {
             Self::Start { task, .. } | Self::Phase { task, .. } | Self::Reset { task } | Self::Resolve { task, .. } => task,

@@ -29,7 +29,7 @@ pub struct LikelyFailure {
     pub category: DebtCategory,
     /// The severity of the debt item.
     pub severity: Severity,
-    /// A proposed fix, where the specification has one.
+    /// A proposed fix, if the specification has one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub suggested_fix: Option<String>,
 }

@@ -1,6 +1,6 @@
 //! The names of the system's error numbers. They are stored in reports, so they are written here and not taken from a library's `Debug`.
 
-/// The names by number, as Linux counts them on x86-64 and AArch64; empty where there is no such number.
+/// The names by number, as Linux counts them on x86-64 and AArch64. The name is empty if Linux does not use the number.
 #[rustfmt::skip]
 const NAMES: [&str; 134] = [
     "", "EPERM", "ENOENT", "ESRCH", "EINTR", "EIO", "ENXIO", "E2BIG", "ENOEXEC", "EBADF", "ECHILD", "EAGAIN",

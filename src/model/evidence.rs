@@ -57,7 +57,7 @@ pub struct EvidenceFile {
     /// The file's name in the run directory.
     pub name: String,
     pub kind: EvidenceKind,
-    /// The action that the file belongs to; none: it belongs to the whole run.
+    /// The action that the file belongs to; `None` if it belongs to the whole run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub action_id: Option<String>,
     pub bytes: u64,

@@ -16,7 +16,7 @@ pub enum CommandExit {
     PersonNeeded,
     /// The specification or configuration is wrong.
     SpecificationWrong,
-    /// No fresh verdict came in time, or the tree moved or keeps moving.
+    /// No fresh verdict came in time, or the tree changed during the run.
     NoFreshVerdict,
     /// The verification of evidence failed.
     EvidenceWrong,

@@ -147,7 +147,7 @@ pub struct TestCase {
 pub struct TestFailure {
     /// The test's full name, for example `tests.test_a.TestX::test_y[1]`.
     pub test_name: String,
-    /// The file, where the report or the traceback names one.
+    /// The file, if the report or the traceback names one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub test_file: Option<String>,
     /// The first line of the error.
@@ -208,7 +208,7 @@ pub struct Diagnostic {
     /// The last column, counted from 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub end_column: Option<u64>,
-    /// How many characters the finding covers, where the tool says so.
+    /// How many characters the finding covers, if the tool says so.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub length: Option<u64>,
     /// The tool's code, for example `TS2345`.
@@ -220,10 +220,10 @@ pub struct Diagnostic {
     /// `error` or `warning`, after the policy's promotions.
     pub severity: FindingLevel,
     pub message: String,
-    /// Whether the tool can fix it automatically; none: the tool does not say, and the report leaves the key out.
+    /// Whether the tool can fix it automatically; `None` if the tool does not say; the report then leaves the key out.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fixable: Option<bool>,
-    /// The line of source code, where the tool printed it.
+    /// The line of source code, if the tool printed it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
     /// Further places that the tool names for this finding.
@@ -238,7 +238,7 @@ pub struct Diagnostic {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RelatedInformation {
-    /// The file, where one is named.
+    /// The file, if one is named.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
     /// The line, counted from 1.
@@ -282,7 +282,7 @@ pub struct UnlistedFindings {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct UnlistedCount {
     pub findings: u64,
-    /// How many of them the tool can fix automatically, as it says.
+    /// How many of them the tool says it can fix automatically.
     pub fixable: u64,
 }
 
@@ -292,7 +292,7 @@ pub struct UnlistedCount {
 pub struct DiagnosticSummary {
     pub errors: u64,
     pub warnings: u64,
-    /// How many the tool can fix automatically, where it says so.
+    /// How many the tool can fix automatically, if it says so.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fixable: Option<u64>,
     /// The number of files with findings.
@@ -330,7 +330,7 @@ pub struct Interpretation {
     pub category: CategoryCode,
     /// The explanation for people: what was seen, with names and numbers.
     pub reason: String,
-    /// The results of the test report, where one was read.
+    /// The results of the test report, if one was read.
     pub test_results: Option<TestResults>,
     /// Every test in the report, for the test-results evidence.
     pub cases: Vec<TestCase>,
@@ -350,11 +350,11 @@ pub struct Interpretation {
     pub only_missing_modules: bool,
     /// How the report was requested: `argument`, `own` (the command names its own), `inherited` (through the environment).
     pub report_channel: Option<&'static str>,
-    /// A more exact name of the error than its category, where there is one: `ECONNREFUSED`.
+    /// A more exact name of the error than its category, if there is one: `ECONNREFUSED`.
     pub error_type: Option<String>,
-    /// Possible causes, each based on something that was seen; empty: the defaults of the category's row apply.
+    /// Possible causes, each based on something that was seen; empty if the defaults of the category's row apply.
     pub causes: Vec<String>,
-    /// The result of the control, the tests that must fail, where the check has one.
+    /// The result of the control (tests that must fail), if the check has one.
     pub control: Option<ControlObservation>,
 }
 

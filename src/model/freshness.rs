@@ -24,14 +24,14 @@ pub enum Freshness {
     Queued,
     /// The verdict was made for another tree or another plan.
     Stale(StaleReason),
-    /// The tree moved while it was tested, so the run has no verdict (S6).
+    /// The tree changed while it was tested, so the run has no verdict (S6).
     Moved {
-        /// The paths that moved.
+        /// The paths that changed.
         paths: Vec<String>,
     },
-    /// The same paths moved again. Another run would prove nothing until somebody changes something else (S6).
+    /// The same paths changed again during the repetition. Another run would prove nothing until something else changes (S6).
     Unstable {
-        /// The paths that move.
+        /// The paths that keep changing.
         paths: Vec<String>,
     },
     /// The task waits for a person to decide where it continues (R9).
@@ -81,12 +81,12 @@ pub struct FreshnessFacts {
     pub approval: Approval,
     /// The plan that would be run.
     pub plan: CurrentPlan,
-    /// The tree's digest; none: it was not computed, because a run was under way.
+    /// The tree's digest; `None` if it was not computed, because a run was under way.
     pub tree: Option<TreeDigest>,
     /// Whether a run is under way.
     pub activity: Activity,
     pub verdict: Option<LastVerdict>,
-    /// The runs after the last verdict whose tree moved, newest first; empty when the newest run did not move.
+    /// The runs after the last verdict during which the tree changed, newest first; empty if it did not change during the newest run.
     pub moved: Vec<MovedRun>,
     pub attention: Attention,
 }
@@ -139,13 +139,13 @@ pub enum Attention {
 pub struct LastVerdict {
     /// The run that made the verdict.
     pub run_id: RunId,
-    /// The tree that the verdict is for; none: the run ended before it read the tree.
+    /// The tree that the verdict is for; `None` if the run ended before it read the tree.
     pub tree: Option<TreeDigest>,
-    /// The plan that the verdict is for; none: the run ended before it had a plan.
+    /// The plan that the verdict is for; `None` if the run ended before it had a plan.
     pub plan: Option<Digest>,
     /// How the run ended.
     pub status: OverallStatus,
-    /// Whether something blocks; none: nothing could be run.
+    /// Whether something blocks; `None` if nothing could be run.
     pub result: Option<OverallResult>,
     /// The number of blocking results.
     pub blocking: u32,
@@ -156,7 +156,7 @@ pub struct LastVerdict {
     pub report: PathBuf,
 }
 
-/// A run whose tree moved.
+/// A run during which the tree changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MovedRun {
     pub before: Option<TreeDigest>,
@@ -169,9 +169,9 @@ pub struct MovedRun {
 pub struct VerdictStatus {
     pub task: TaskId,
     pub freshness: Freshness,
-    /// The current tree; none: its digest was not computed.
+    /// The current tree; `None` if its digest was not computed.
     pub tree: Option<TreeDigest>,
-    /// The current plan; none: the configuration cannot be read or does not have this task.
+    /// The current plan; `None` if the configuration cannot be read or does not have this task.
     pub plan: Option<Digest>,
     /// The last verdict, fresh or not.
     pub verdict: Option<LastVerdict>,
@@ -182,7 +182,7 @@ pub struct VerdictStatus {
 /// A project and the state of its tasks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProjectStatus {
-    /// The project; none: the directory is not registered.
+    /// The project; `None` if the directory is not registered.
     pub project: Option<ProjectId>,
     pub root: PathBuf,
     /// The tasks: first the configured one, then the requested ones, then those that the project had in the past.
@@ -244,7 +244,7 @@ pub fn compute_freshness(facts: &FreshnessFacts) -> Freshness {
     }
 }
 
-/// Returns what changed since the verdict; none: tree and plan are the same.
+/// Returns what changed since the verdict; `None` if tree and plan are the same.
 fn outdated(verdict: &LastVerdict, tree: Option<TreeDigest>, plan: Option<Digest>) -> Option<StaleReason> {
     let Some(plan) = plan else { return Some(StaleReason::TaskGone) };
     // A tree without a computed digest is not known to be the same.
@@ -257,8 +257,8 @@ fn outdated(verdict: &LastVerdict, tree: Option<TreeDigest>, plan: Option<Digest
     }
 }
 
-/// Returns the state for runs whose tree moved. They are relevant only while the tree is still as it was before or after such a
-/// run.
+/// Returns the state after runs during which the tree changed. These runs are relevant only while the tree is still as it was before or
+/// after one of them.
 ///
 /// Nothing is repeated here: [`Repetitions`](crate::model::Repetitions) decides about that when a run ends.
 fn compute_moved(runs: &[MovedRun], tree: Option<TreeDigest>) -> Option<Freshness> {

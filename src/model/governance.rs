@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::model::Digest;
 
-/// Files that a workflow stored in its trail; they hold its decisions. A record may appear twice: a process that died after
-/// writing it is repeated.
+/// Files that a workflow stored in its trail; they hold its decisions. A record may appear twice: if a process dies after writing it, the
+/// next process writes it again.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct GovernanceRecord {

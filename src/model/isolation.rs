@@ -1,5 +1,5 @@
-//! How an action is isolated: the level of isolation, and its view of the file system. Data only: `run/` decides it, `process/`
-//! carries it out.
+//! How an action is isolated: the level of isolation, and its view of the file system. This file has data only: `run/` makes the decision,
+//! and `process/` isolates the action.
 
 use std::path::PathBuf;
 
@@ -38,7 +38,7 @@ pub enum KilledBy {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReachedIsolation {
     pub reached: ReachedLevel,
-    /// How remaining processes were ended; none: none remained.
+    /// How remaining processes were ended; `None` if none remained.
     pub killed_by: Option<KilledBy>,
 }
 
@@ -46,7 +46,7 @@ pub struct ReachedIsolation {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReachedLevel {
     pub level: IsolationLevel,
-    /// Why each stronger level could not be had, one sentence each.
+    /// Why the stronger levels were not available, one sentence for each.
     pub obstacles: Vec<String>,
 }
 
@@ -112,32 +112,32 @@ pub enum Access {
     Memory,
 }
 
-/// What a check sees in the place of the project: directories laid over each other, the first on top, with one of its own above them for
-/// what it writes (overlayfs). The project itself is neither seen nor written to.
+/// What a check sees in place of the project (overlayfs): directories laid over each other, with a writable one on top. The check neither
+/// sees nor changes the project itself.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SnapshotMount {
     /// The root of the project: absolute, without links.
     #[serde(with = "os_text")]
     pub root: PathBuf,
-    /// A directory of the store that holds every directory that is named here, but for those of environments that are read.
+    /// A directory of the store. It contains all directories named below, except the live project's own in `environments`.
     #[serde(with = "os_text")]
     pub directory: PathBuf,
-    /// What is read, the topmost first.
+    /// The directories that are only read, the topmost first.
     #[serde(with = "os_text::list")]
     pub lower: Vec<PathBuf>,
-    /// Where what the check writes is kept.
+    /// The directories for the files that the check writes.
     pub written: WrittenLayer,
-    /// Directories of the live project that are seen as they are, such as `.venv`; what is written to them is kept apart.
+    /// Directories of the live project that the check sees unchanged, such as `.venv`. What the check writes to them is stored separately.
     pub environments: Vec<EnvironmentMount>,
 }
 
-/// Two empty directories on one file system, for what is written to an overlay.
+/// Two empty directories on one file system, in which overlayfs stores what is written to an overlay.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WrittenLayer {
-    /// It holds what was written, in overlayfs's form.
+    /// The directory for the written files, in overlayfs's form.
     #[serde(with = "os_text")]
     pub upper: PathBuf,
-    /// It is the kernel's own.
+    /// The directory for overlayfs's own work.
     #[serde(with = "os_text")]
     pub work: PathBuf,
 }
@@ -145,9 +145,9 @@ pub struct WrittenLayer {
 /// A directory of the live project that a check sees in its snapshot.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EnvironmentMount {
-    /// Where it lies, and where it is seen.
+    /// Its path in the live project, at which the check sees it too.
     #[serde(with = "os_text")]
     pub path: PathBuf,
-    /// Where what the check writes below it is kept.
+    /// The directories for the files that the check writes below it.
     pub written: WrittenLayer,
 }

@@ -30,8 +30,7 @@ pub struct LedgerLine {
     /// The process that asked for the recorded change.
     pub asker: Asker,
     pub body: LedgerBody,
-    /// The Ed25519 signature over the line without this key, in base64; none in lines that were written before a key existed
-    /// (S3).
+    /// The Ed25519 signature over the line without this key, in base64; `None` in lines that were written before a key existed (S3).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signature: Option<String>,
 }
@@ -43,7 +42,7 @@ pub struct Asker {
     pub pid: u32,
     /// The user that the process runs as.
     pub uid: u32,
-    /// The path of its executable, where it can be read.
+    /// The path of its executable, if it can be read.
     pub executable: Option<String>,
     pub terminal: Option<String>,
 }
@@ -68,7 +67,7 @@ pub enum LedgerBody {
     Retest(RetestRecord),
     /// proctor wrote its blocks in a task list.
     TaskList(TaskListRecord),
-    /// Somebody else changed the blocks of a task list, and proctor reverted the change.
+    /// The blocks of a task list were changed by others, and proctor reverted the change.
     Violation(ViolationRecord),
     /// A task's plan was approved, by rule or by a person (S7).
     Approval(Box<ApprovalRecord>),
@@ -87,9 +86,9 @@ pub enum RunLine<'a> {
     Sealed(&'a RunRecord),
     /// A run was dropped for a newer save.
     Superseded(&'a SupersededRecord),
-    /// Runs are removed.
+    /// Runs were selected for removal.
     Pruned(&'a PruneRecord),
-    /// Runs are kept as archives.
+    /// Runs were replaced by archives.
     Archived(&'a ArchiveRecord),
 }
 
@@ -103,7 +102,7 @@ pub enum ApprovingLine<'a> {
 }
 
 impl LedgerBody {
-    /// Returns what the line says about runs; none: it is about something else.
+    /// Returns what the line says about runs; `None` if it is about something else.
     pub fn about_runs(&self) -> Option<RunLine<'_>> {
         match self {
             Self::Run(record) => Some(RunLine::Sealed(record)),
@@ -122,7 +121,7 @@ impl LedgerBody {
         }
     }
 
-    /// Returns what the line approves; none: nothing.
+    /// Returns what the line approves; `None` if it approves nothing.
     pub fn approving(&self) -> Option<ApprovingLine<'_>> {
         match self {
             Self::Registered(record) => Some(ApprovingLine::Registered(record)),
@@ -171,7 +170,7 @@ pub enum Serving {
     NotServed,
 }
 
-/// What a project's root is recognised by.
+/// The facts by which a project's root is recognised.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RootIdentity {
     /// Its absolute path, decoded lossily.
@@ -195,7 +194,7 @@ pub struct RegistrationRecord {
     pub git_common_directory: Option<String>,
     /// The digest of the plan with all defaults filled in, which this line approves.
     pub plan_digest: Digest,
-    /// The demands of the project's own checks, which this line approves; none: it approves none of them, or the line is older.
+    /// The demands of the project's own checks, which this line approves; `None` if it approves none of them, or the line is older.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub terms: Option<Box<PlanTerms>>,
 }
@@ -210,27 +209,27 @@ pub struct RunRecord {
     pub report_hash: Digest,
     /// SHA-256 of the run's `SHA256SUMS`.
     pub manifest_hash: Digest,
-    /// The tree that was tested; none: the run was interrupted before the tree was known.
+    /// The tree that was tested; `None` if the run was interrupted before the tree was known.
     pub tree_digest: Option<TreeDigest>,
-    /// The digest of the environment; none: the run was interrupted before it was known.
+    /// The digest of the environment; `None` if the run was interrupted before it was known.
     pub environment_digest: Option<Digest>,
-    /// The digest of the plan; none: the run was interrupted before it was known.
+    /// The digest of the plan; `None` if the run was interrupted before it was known.
     pub plan_digest: Option<Digest>,
-    /// The checks that a person selected by name; empty: no selection. A run of selected checks says nothing about the others.
+    /// The checks that a person selected by name; empty if none were selected. A run of selected checks says nothing about the others.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub checks: Vec<String>,
     /// How the run ended.
     pub overall_status: OverallStatus,
-    /// The verdict; none: the run has no verdict (E17).
+    /// The verdict; `None` if the run has no verdict (E17).
     pub overall_result: Option<OverallResult>,
     /// The number of blocking results.
     pub blocking: u32,
-    /// The exit code of a command that reports this run (G5); none in older lines.
+    /// The exit code of a command that reports this run (G5); `None` in older lines.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exit: Option<CommandExit>,
-    /// The routing decision; none: the run was not routed (R2).
+    /// The routing decision; `None` if the run was not routed (R2).
     pub route: Option<RouteEntry>,
-    /// The task's TDD state after the run; none: the run does not change it.
+    /// The task's TDD state after the run; `None` if the run does not change it.
     pub tdd: Option<TddState>,
     /// Prerequisites that need not run again, by name, with the digest of their inputs and outputs. The list is complete: a
     /// prerequisite that is missing here failed, or its success is not known.

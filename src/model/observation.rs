@@ -7,10 +7,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::model::{Digest, DurationMs, PortHolder, ReviewObservation, StopReason, Timestamp};
 
-/// What an action observed beside the output of its process.
+/// What an action observed in addition to the output of its process.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Observation {
-    /// Nothing: it is an ordinary command.
+    /// Nothing, because it is an ordinary command.
     #[default]
     Nothing,
     File(FileObservation),
@@ -50,7 +50,7 @@ pub struct FoundFile {
     pub bytes: u64,
     /// The time of the last change, according to the file system.
     pub modified: Timestamp,
-    /// The digest of the content; none: the content was not read.
+    /// The digest of the content; `None` if the content was not read.
     pub sha256: Option<Digest>,
     /// The content, if it was needed and is not larger than the limit.
     pub content: Option<Vec<u8>>,
@@ -63,7 +63,7 @@ pub struct Exchange {
     pub sent: Timestamp,
     pub duration: DurationMs,
     pub outcome: ExchangeOutcome,
-    /// What was examined to explain a missing answer; none when an answer came.
+    /// What was examined to explain a missing answer; `None` if an answer came.
     pub diagnosis: Option<Diagnosis>,
 }
 
@@ -99,12 +99,13 @@ pub struct HttpAnswer {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct SystemFault {
-    /// The system's name of it (`ENOENT`), or one of our own: `STATUS_LOST`, `ENOTFOUND`, `TLS`, `PROTOCOL`, `TOO_MANY_REDIRECTS`.
+    /// The system's name for the error (`ENOENT`), or one of proctor's own: `STATUS_LOST`, `ENOTFOUND`, `TLS`, `PROTOCOL`,
+    /// `TOO_MANY_REDIRECTS`.
     pub code: String,
-    /// The system's number of it.
+    /// The system's number for the error.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub errno: Option<i32>,
-    /// The system call that said so, where that is known.
+    /// The system call that reported the error, if it is known.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub syscall: Option<String>,
     /// The address that was tried last.
@@ -118,18 +119,18 @@ pub struct SystemFault {
 }
 
 impl SystemFault {
-    /// Returns a fault that is no connection's.
+    /// Returns a fault without system call, address and port, for errors that are not about a connection.
     pub fn plain(code: impl Into<String>, errno: Option<i32>, message: String) -> Self {
         Self { code: code.into(), errno, syscall: None, address: None, port: None, message }
     }
 }
 
-/// What was looked at after a request without an answer.
+/// What was examined after a request got no answer.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Diagnosis {
-    /// The health of the service that is expected at the port; none: the plan has no such service.
+    /// The health of the service that is expected at the port; `None` if the plan has no such service.
     pub health: Option<HealthObservation>,
-    /// The processes that listen on the port; none: the address is not on this machine.
+    /// The processes that listen on the port; `None` if the address is not on this machine.
     pub port: Option<PortObservation>,
     /// The addresses that the host name resolves to, or the error of the lookup.
     pub resolution: Option<Result<Vec<String>, String>>,
@@ -143,7 +144,7 @@ pub struct HealthObservation {
     pub result: HealthResult,
     /// What was seen, in words.
     pub detail: Option<String>,
-    /// For how long the service was checked, where that is known.
+    /// For how long the service was checked, if that is known.
     pub duration: Option<DurationMs>,
 }
 
@@ -178,7 +179,7 @@ pub struct ServiceObservation {
     pub duration: DurationMs,
     /// The result of the health checks.
     pub health: HealthObservation,
-    /// The processes that listen on its port; none: its port is not known.
+    /// The processes that listen on its port; `None` if its port is not known.
     pub port: Option<PortObservation>,
 }
 

@@ -65,7 +65,7 @@ impl<'de> Visitor<'de> for Reader {
     }
 }
 
-/// The same for an optional name.
+/// Serializes an optional name in the same way.
 pub mod option {
     use super::{Borrowed, Deserialize, Deserializer, OsStr, OsString, Owned, Serialize, Serializer};
 
@@ -87,7 +87,7 @@ pub mod option {
     }
 }
 
-/// The same for a list of names.
+/// Serializes a list of names in the same way.
 pub mod list {
     use super::{Borrowed, Deserialize, Deserializer, OsStr, OsString, Owned, Serializer};
 
@@ -109,7 +109,7 @@ pub mod list {
     }
 }
 
-/// The same for pairs of name and value.
+/// Serializes pairs of name and value in the same way.
 pub mod pairs {
     use super::{Borrowed, Deserialize, Deserializer, OsStr, OsString, Owned, Serializer};
 

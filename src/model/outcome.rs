@@ -8,7 +8,7 @@ use crate::model::{BlockOn, ByteSize, CategoryCode, Diagnostic, DiagnosticSummar
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum ResultType {
-    /// Everything that success requires was seen to be true.
+    /// Every requirement of a success was seen to be met.
     Success,
     /// Tests failed, could not be collected, or none ran.
     TestFailure,
@@ -218,7 +218,7 @@ pub struct ActionJudgement {
     pub agent_action: AgentAction,
     /// The tool's findings, after the policy dropped or promoted some of them (C24).
     pub diagnostics: Vec<Diagnostic>,
-    /// Counts of the findings; none: the action does not look for findings.
+    /// Counts of the findings; `None` if the action does not search for findings.
     pub summary: Option<DiagnosticSummary>,
 }
 
@@ -284,7 +284,7 @@ pub enum CompletionStatus {
 }
 
 impl ResultType {
-    /// Returns whether something was run. What is wrong with a specification is in the results, and not among the executed (C62).
+    /// Returns whether the action was executed. An action with a wrong specification is among the results but was not executed (C62).
     pub fn was_executed(self) -> bool {
         match self {
             Self::SpecificationError => false,

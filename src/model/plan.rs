@@ -63,7 +63,7 @@ pub enum Reuse {
     /// In no run.
     #[default]
     Off,
-    /// In runs that `proctor watch` starts by itself. A run that somebody asks for is always carried out.
+    /// In runs that `proctor watch` starts by itself. A run that a person or a program requests is always carried out.
     Watch,
     /// In all runs, except when the check is selected by name.
     Always,
@@ -94,7 +94,7 @@ pub enum OnChange {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Action {
-    /// For example `PREREQ.1`, `STEP.3`, `CLEANUP.1`.
+    /// The action's id, for example `PREREQ.1`, `STEP.3`, `CLEANUP.1`.
     pub id: ActionId,
     pub phase: ActionPhase,
     /// The name that the user gave it, otherwise the tool's name.
@@ -110,19 +110,19 @@ pub struct Action {
     pub command_is_ours: bool,
     /// The command to execute.
     pub command: CommandLine,
-    /// The working directory, relative to the project's root; empty: the root itself.
+    /// The working directory, relative to the project's root; empty means the root itself.
     pub directory: PathBuf,
     /// Environment variables that the configuration sets for this action only.
     pub environment: BTreeMap<String, String>,
     /// The wall-clock limit.
     pub timeout: Duration,
-    /// The longest allowed time without output; none: no limit.
+    /// The longest allowed time without output; `None` means no limit.
     pub idle_timeout: Option<Duration>,
-    /// The largest allowed output; none: no limit.
+    /// The largest allowed output; `None` means no limit.
     pub max_output: Option<ByteSize>,
     /// The time limit for stopping the action, from the first signal to SIGKILL (G7).
     pub grace: Duration,
-    /// Globs of the paths that trigger the action; empty: every path does.
+    /// Globs of the paths that trigger the action; empty if every path does.
     pub paths: Vec<String>,
     /// When an earlier result may be reused; set for checks only.
     #[serde(skip_serializing_if = "Reuse::is_off")]
@@ -243,7 +243,7 @@ pub struct ActionDefaults {
     pub on_survivors: OnSurvivors,
 }
 
-/// Everything a run will do.
+/// The plan of a run: all of its actions and the rules by which they are judged.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Plan {
@@ -260,10 +260,10 @@ pub struct Plan {
     pub steps: Vec<Action>,
     /// Actions that run last in every case.
     pub cleanup: Vec<Action>,
-    /// The criteria beside the actions' results; none for checks from `proctor.toml` or from discovery.
+    /// The criteria in addition to the actions' results; `None` for checks from `proctor.toml` or from discovery.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub criteria: Option<TaskCriteria>,
-    /// The settings for debt items; none: the defaults of schema 2.0.0 apply.
+    /// The settings for debt items; `None` if the defaults of schema 2.0.0 apply.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub debt: Option<DebtSettings>,
     /// Remarks for people.
@@ -275,8 +275,7 @@ pub struct Plan {
     /// Whether independent steps run at the same time, as far as the machine's queue allows.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub parallel: bool,
-    /// The common time limit of prerequisites and steps; none: only their own limits apply. Cleanup runs even after it has
-    /// passed.
+    /// The common time limit of prerequisites and steps; `None` if only their own limits apply. Cleanup runs even after it has passed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timeout: Option<Duration>,
     /// How a weaker plan is approved, and which files of the tree are protected.
@@ -344,7 +343,7 @@ impl Action {
         }
     }
 
-    /// Returns the tool's name in reports: of an action that starts no process, what looks or asks in its place.
+    /// Returns the tool's name in reports. For an action that starts no process, it is the name of proctor's own check.
     pub fn tool_name(&self) -> &'static str {
         match &self.kind {
             ActionKind::Command | ActionKind::CustomScript(_) | ActionKind::Review(_) => self.tool.report_name(),
@@ -353,7 +352,7 @@ impl Action {
         }
     }
 
-    /// Returns the value of one of the action's limits; none: it has no such limit.
+    /// Returns the value of one of the action's limits; `None` if it has no such limit.
     pub fn limit_value(&self, limit: LimitKind) -> Option<LimitValue> {
         match limit {
             LimitKind::Wall => Some(LimitValue::Time(self.timeout)),
@@ -365,7 +364,7 @@ impl Action {
 }
 
 impl LimitValue {
-    /// Returns the value of a time limit; none for a limit of another kind.
+    /// Returns the value of a time limit; `None` for a limit of another kind.
     pub fn time(self) -> Option<Duration> {
         match self {
             Self::Time(time) => Some(time),
@@ -373,7 +372,7 @@ impl LimitValue {
         }
     }
 
-    /// Returns the value of a size limit in bytes; none for a limit of another kind.
+    /// Returns the value of a size limit in bytes; `None` for a limit of another kind.
     pub fn size(self) -> Option<ByteSize> {
         match self {
             Self::Size(size) => Some(size),

@@ -41,7 +41,7 @@ pub struct ToolPolicy {
     pub source: PolicySource,
     /// Whether every warning counts as an error.
     pub treat_warnings_as_errors: bool,
-    /// Under ERRORS_ONLY and ERRORS_ALWAYS, more warnings than this block (C25); none: no limit.
+    /// Under ERRORS_ONLY and ERRORS_ALWAYS, more warnings than this block (C25); `None` means no limit.
     pub max_warnings: Option<u32>,
     /// Findings of these rules are dropped before counting.
     pub ignored_rules: Vec<String>,

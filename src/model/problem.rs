@@ -31,7 +31,7 @@ pub struct Problem {
     pub gravity: Gravity,
     /// The file's path, as it was given to the reader.
     pub file: String,
-    /// None: the problem concerns the whole file, or something that is missing from it.
+    /// The position; `None` if the problem concerns the whole file, or something that is missing from it.
     pub position: Option<TextPosition>,
     /// The value that is wrong. In a configuration it is the key, with elements counted from 1 (`check[2].timeout`); in a
     /// specification it is a JSON pointer. Empty for the whole document.
@@ -42,7 +42,7 @@ pub struct Problem {
     pub nearest: Option<String>,
     /// What to do about it.
     pub hint: Option<String>,
-    /// The rule that is broken; none: the file is a configuration, whose rules have no names.
+    /// The rule that is broken; `None` if the file is a configuration, whose rules have no names.
     pub rule: Option<BrokenRule>,
 }
 

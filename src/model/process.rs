@@ -12,9 +12,9 @@ use crate::model::{Digest, DurationMs, PortHolder, ReachedIsolation, Timestamp};
 pub struct ActionLimits {
     /// The wall-clock limit.
     pub timeout: Duration,
-    /// The longest allowed time without output, counted from the start or from the last byte; none: no limit.
+    /// The longest allowed time without output, counted from the start or from the last byte; `None` means no limit.
     pub idle: Option<Duration>,
-    /// The most bytes of output, both streams together; none: no limit.
+    /// The most bytes of output, both streams together; `None` means no limit.
     pub output: Option<u64>,
     /// The time limit for stopping the action: after it, every process has been sent SIGKILL.
     pub grace: Duration,
@@ -192,7 +192,7 @@ pub struct Survivor {
     pub pid: i32,
     /// Its argument vector, with invalid UTF-8 replaced.
     pub argv: Vec<String>,
-    /// How long it had been running; none: it could not be read.
+    /// How long it had been running; `None` if it could not be read.
     #[serde(rename = "ageMs", skip_serializing_if = "Option::is_none", default)]
     pub age: Option<DurationMs>,
 }
@@ -207,7 +207,7 @@ pub struct Usage {
     pub peak_memory_kib: u64,
 }
 
-/// Resource limits for all processes of an action together. None of a kind: no limit.
+/// Resource limits for all processes of an action together. `None` means no limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct ResourceLimits {
     /// The limit of memory in bytes.
@@ -216,7 +216,7 @@ pub struct ResourceLimits {
     pub processes: Option<u32>,
 }
 
-/// The resources that all processes of an action used together, as read from its cgroup; none: the cgroup does not tell.
+/// The resources that all processes of an action used together, as read from its cgroup; `None` if the cgroup does not tell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct GroupUsage {
     pub user: Option<DurationMs>,
@@ -242,9 +242,9 @@ pub struct EndedAction {
     pub captured: CapturedOutput,
     /// The processes that were left when the main process had ended.
     pub survivors: Vec<Survivor>,
-    /// The resources it used; none: it was not started.
+    /// The resources it used; `None` if it was not started.
     pub usage: Option<Usage>,
-    /// How it was isolated; none: it was not started.
+    /// How it was isolated; `None` if it was not started.
     pub kept: Option<ReachedIsolation>,
 }
 
@@ -332,7 +332,7 @@ impl StopStage {
 }
 
 impl StopReason {
-    /// Returns why, in words that fit after "because".
+    /// Returns the reason in words that can follow "because".
     pub fn why(self) -> &'static str {
         match self {
             Self::ServiceEnded => "a service it needs has ended",

@@ -11,7 +11,7 @@ use crate::model::Digest;
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ApprovalTerms {
-    /// Globs of the protected files, relative to the project; empty: no file is protected.
+    /// Globs of the protected files, relative to the project; empty if no file is protected.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub protect: Vec<String>,
     /// What happens when a protected file changes.

@@ -1,64 +1,64 @@
-//! When a run whose tree moved is repeated, and when repeating it is given up (S6). Pure.
+//! Decides whether a run is repeated because the tree changed during it (S6). Pure.
 //!
-//! A run whose tree moved gives no verdict, so it is repeated. Where the repetition moves nothing but the same paths and leaves the
-//! content it began with, the checks write these files themselves: another run would show the same, and the tree is unstable. Where
-//! it leaves content that no run has tested, a person may have saved during the run. That content is tested too, but only so many
-//! times, since a file that is written all the time never comes to rest.
+//! Such a run gives no verdict, so it is repeated. If only the same paths change again and the repetition ends with the content that it
+//! began with, then the checks write these files themselves. Another run would show the same, so the tree counts as unstable. If the
+//! repetition ends with content that no run has tested, a person may have saved a file. That content is tested too, but the number of
+//! repetitions is limited, because some files are written all the time.
 
 use std::collections::BTreeSet;
 
 use crate::model::{TreeDigest, TreePath};
 
-/// What a run whose tree moved leaves on disk.
+/// The content on disk after a run during which the tree changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum OnDisk {
-    /// The content it began with, written again: nothing is untested.
+    /// The content that the run began with. Files were written again with the same bytes, so nothing is untested.
     AsTested,
-    /// Content that no run has seen.
+    /// Content that no run has tested.
     Newer,
 }
 
-/// What follows a run whose tree moved.
+/// What happens after a run during which the tree changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum AfterMovedRun {
-    /// It is run again.
+    /// The run is repeated.
     Repeat {
-        /// How many repetitions came before this one: the pause before it may grow with them.
+        /// How many repetitions came before this one. The pause before it may grow with this number.
         made_before: u32,
     },
-    /// Nothing runs by itself before something else changes.
+    /// No run starts by itself until something else changes.
     Unstable,
 }
 
-/// The repetitions in a row of a run whose tree moved.
+/// Counts consecutive repetitions of a run during which the tree changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Repetitions {
     most: u32,
     made: u32,
-    /// What moved in the run that the run under way repeats; none where it repeats none.
+    /// The paths that changed during the repeated run; `None` if the present run is no repetition.
     repeated: Option<BTreeSet<TreePath>>,
 }
 
 impl OnDisk {
-    /// Compares the tree a run began with and the one it left.
+    /// Compares the tree at the beginning of a run with the tree at its end.
     pub fn compare(before: TreeDigest, after: TreeDigest) -> Self {
         if before == after { Self::AsTested } else { Self::Newer }
     }
 }
 
 impl Repetitions {
-    /// For a command that makes one run and ends: its run is repeated once, whatever that leaves on disk.
+    /// The limit for a command that makes one run and ends: it repeats the run once, whatever content is on disk afterwards.
     pub const OF_A_COMMAND: u32 = 1;
-    /// For whoever goes on watching: so many repetitions are made while every run leaves content that none has tested. A person may
-    /// be saving the same file in each of them, and a save is never lost.
+    /// The limit for a program that keeps watching. It is higher, because a person may be saving the same file during each run, and no save
+    /// may be lost.
     pub const OF_A_WATCH: u32 = 5;
 
-    /// Returns the state before any run moved its tree, with a bound on repetitions in a row.
+    /// Returns a counter that allows at most this many repetitions in a row.
     pub fn at_most(most: u32) -> Self {
         Self { most, made: 0, repeated: None }
     }
 
-    /// Says what follows a run whose tree moved, and counts the repetition if there is to be one.
+    /// Decides what happens after a run during which these paths changed, and counts the repetition if there is one.
     pub fn follow_moved_run(&mut self, paths: &BTreeSet<TreePath>, on_disk: OnDisk) -> AfterMovedRun {
         let has_settled = self.are_written_by_run(paths) && on_disk == OnDisk::AsTested;
         if has_settled || self.made >= self.most {
@@ -68,17 +68,17 @@ impl Repetitions {
         AfterMovedRun::Repeat { made_before: self.made - 1 }
     }
 
-    /// Notes that the repetition of a run in which these paths moved begins.
+    /// Records that a run begins as a repetition; `paths` are those that changed during the repeated run.
     pub fn begin(&mut self, paths: BTreeSet<TreePath>) {
         self.repeated = Some(paths);
     }
 
-    /// Returns whether the run under way writes these paths itself: it repeats a run in which all of them moved.
+    /// Returns whether the present run itself writes these paths: it is a repetition, and all of them changed during the repeated run too.
     pub fn are_written_by_run(&self, paths: &BTreeSet<TreePath>) -> bool {
         self.repeated.as_ref().is_some_and(|moved| paths.is_subset(moved))
     }
 
-    /// Forgets what came before: the next run whose tree moves is the first in a row.
+    /// Starts the count anew, so that the next repetition is the first in a row.
     pub fn reset(&mut self) {
         *self = Self::at_most(self.most);
     }
@@ -92,7 +92,7 @@ mod tests {
         names.iter().map(|name| TreePath::try_from(*name).unwrap()).collect()
     }
 
-    /// Has a run move its tree, and begins the repetition if there is one.
+    /// Ends a run during which these paths changed, and begins the repetition if there is one.
     fn moved(repetitions: &mut Repetitions, names: &[&str], on_disk: OnDisk) -> AfterMovedRun {
         let after = repetitions.follow_moved_run(&paths(names), on_disk);
         if after != AfterMovedRun::Unstable {

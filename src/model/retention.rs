@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::model::{ByteSize, Digest, RunId, TaskId};
 
-/// The limits on the runs that a project keeps. None of a kind: no limit.
+/// The limits on the runs that a project keeps. `None` means no limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct RetentionLimits {
     /// The number of runs.

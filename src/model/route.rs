@@ -75,7 +75,7 @@ pub enum RouteKind {
     AttemptLimit,
     /// The setting `routing.collection_error` changed the table's decision (R7).
     CollectionErrorPolicy,
-    /// The category of the outcome overruled the exit code: the code alone looked better (E3, E4).
+    /// The category of the outcome overruled the exit code, which alone suggested a better result (E3, E4).
     Category,
     /// Protected files differ from the approved ones (S7).
     ProtectedFiles,
@@ -89,7 +89,7 @@ pub enum RouteKind {
 pub struct RouteEntry {
     /// The phase in which the decision was made.
     pub phase: Phase,
-    /// The raw exit code; null: there was none.
+    /// The raw exit code; null if there was none.
     pub exit_code: Option<i32>,
     /// Where the exit code came from.
     pub exit_code_source: ExitCodeSource,
@@ -128,7 +128,7 @@ pub struct TddState {
     /// Whether a cycle is started. Limits and pauses apply only inside a cycle.
     pub started: bool,
     pub phase: Phase,
-    /// The last raw exit code; null: there was none.
+    /// The last raw exit code; null if there was none.
     pub exit_code: Option<i32>,
     /// Where the last exit code came from.
     pub exit_code_source: Option<ExitCodeSource>,
@@ -141,9 +141,9 @@ pub struct TddState {
     /// The number of attempts in the current phase.
     pub attempts: u32,
     pub last_attempt: Option<AttemptRecord>,
-    /// Why and since when the task waits for a person; none: it does not wait.
+    /// Why and since when the task waits for a person; `None` if it does not wait.
     pub paused: Option<PauseRecord>,
-    /// The ledger line that this state was read from; none: the task has no line yet.
+    /// The ledger line that this state was read from; `None` if the task has no line yet.
     pub sequence: Option<Sequence>,
 }
 

@@ -22,7 +22,7 @@ pub enum TriggerKind {
     Start,
     /// A file was saved.
     Save,
-    /// The tree moved during the last run (S6).
+    /// The tree changed during the last run (S6).
     Moved,
     /// A command waits for a verdict on the current tree: `proctor wait --fresh`.
     Wait,

@@ -65,10 +65,10 @@ pub enum HealthUrlError {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PortHolder {
-    /// The process id; none: its file descriptors cannot be read.
+    /// The process id; `None` if its file descriptors cannot be read.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub pid: Option<i32>,
-    /// The argument vector, with invalid UTF-8 replaced; empty: not known.
+    /// The argument vector, with invalid UTF-8 replaced; empty if not known.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub argv: Vec<String>,
     /// The user's name, or the number if there is no name.
@@ -76,7 +76,7 @@ pub struct PortHolder {
 }
 
 impl ReadyCheck {
-    /// Returns the port on this machine that the service is expected at; none: not known.
+    /// Returns the port on this machine that the service is expected at; `None` if it is not known.
     pub fn port(&self) -> Option<u16> {
         match self {
             Self::Url(url) => Some(url.port),

@@ -10,9 +10,9 @@ pub struct SpecificationChange {
     pub pointer: String,
     /// The effect of the difference.
     pub effect: ChangeEffect,
-    /// The old value as JSON, cut to [`SpecificationChange::MOST_CHARACTERS`]; null: there was none.
+    /// The old value as JSON, cut to [`SpecificationChange::MOST_CHARACTERS`]; null if there was none.
     pub before: Option<String>,
-    /// The proposed value as JSON, cut to the same length; null: it was removed.
+    /// The proposed value as JSON, cut to the same length; null if it was removed.
     pub after: Option<String>,
 }
 

@@ -24,9 +24,9 @@ pub struct ViolationRecord {
     pub violation: ViolationKind,
     /// The task or the debt item. If the change concerns no single one, it is the name of the block or of the file.
     pub subject: String,
-    /// The text that was found, cut to [`ViolationRecord::MOST_CHARACTERS`]; empty: there was none.
+    /// The text that was found, cut to [`ViolationRecord::MOST_CHARACTERS`]; empty if there was none.
     pub found: String,
-    /// The text that was restored, cut to the same length; empty: the found text was removed.
+    /// The text that was restored, cut to the same length; empty if the found text was removed.
     pub restored: String,
 }
 

@@ -45,25 +45,25 @@ struct Row {
     report_name: &'static str,
     class: ToolClass,
     judged_by: JudgedBy,
-    /// Whether anything else that is known of a command counts for more than that it looks like this tool: another tool in the same
-    /// script, a `tool` or expected exit codes that are set.
+    /// Whether other facts about a command have precedence over its resemblance to this tool: another tool in the same script, the setting
+    /// `tool`, or expected exit codes.
     gives_way: bool,
-    /// What it does with the code, as the description of an action begins.
+    /// What the tool does with the code. The description of an action begins with this text.
     does: &'static str,
-    /// The category and the default strategy (C20); none: no policy applies to the tool.
+    /// The category and the default strategy (C20); `None` if no policy applies to the tool.
     policy: Option<(PolicyCategory, BlockOn)>,
-    /// Of tools that are judged by a policy.
+    /// The facts about its findings; only for tools that are judged by a policy.
     findings: Option<FindingFacts>,
     evidence: EvidenceNames,
-    /// None where it is no package of its own.
+    /// The package that it is installed as; `None` if it is not a package of its own.
     package: Option<InstalledPackage>,
-    /// Programs that lie in the `bin` of the Python whose packages they run with.
+    /// Its programs in the `bin` directory of the Python whose packages they run with.
     beside_python: &'static [&'static str],
-    /// Names of files that can change what it says although no source did (S7); a `*` stands for any characters.
+    /// Patterns for the names of files that can change its results without a change to the source (S7); `*` matches any characters.
     configuration: &'static [&'static str],
-    /// Names of files that it leaves in the project by itself, and what they are.
+    /// The names of files that it creates in the project by itself, each with a description.
     leftovers: &'static [(NameRule, &'static str)],
-    /// Whether a check of it can require coverage.
+    /// Whether a check with this tool can require coverage.
     measures_coverage: bool,
     /// Whether other packages of its environment can bring plugins that it loads by itself.
     loads_plugins: bool,
@@ -274,7 +274,7 @@ impl Tool {
         self.row().report_name
     }
 
-    /// Returns what an action of the tool is called where nobody has named it.
+    /// Returns the name of an action of the tool if the user gave it none.
     pub fn action_name(self) -> &'static str {
         match self.row().judged_by {
             JudgedBy::ExitCode => "command",
@@ -282,12 +282,12 @@ impl Tool {
         }
     }
 
-    /// Returns what judges an action of the tool.
+    /// Returns what an action of the tool is judged by.
     pub fn judged_by(self) -> JudgedBy {
         self.row().judged_by
     }
 
-    /// Returns whether a command that looks like this tool is taken for another as soon as anything speaks for that one.
+    /// Returns whether other facts about a command have precedence over its resemblance to this tool.
     pub fn gives_way(self) -> bool {
         self.row().gives_way
     }
@@ -297,22 +297,22 @@ impl Tool {
         self.row().does
     }
 
-    /// Returns what a validation tool finds; none for other tools.
+    /// Returns what a validation tool finds; `None` for other tools.
     pub fn findings(self) -> Option<&'static FindingFacts> {
         self.row().findings.as_ref()
     }
 
-    /// Returns the names of the files an action of the tool leaves.
+    /// Returns the names of the evidence files of the tool's actions.
     pub fn evidence_names(self) -> EvidenceNames {
         self.row().evidence
     }
 
-    /// Returns the package the tool is installed as; none where it is no package of its own.
+    /// Returns the package that the tool is installed as; `None` if it is not a package of its own.
     pub fn package(self) -> Option<InstalledPackage> {
         self.row().package
     }
 
-    /// Returns the tool's programs that lie in the `bin` of the Python whose packages they run with.
+    /// Returns the tool's programs in the `bin` directory of the Python whose packages they run with.
     pub fn beside_python(self) -> &'static [&'static str] {
         self.row().beside_python
     }
@@ -322,12 +322,12 @@ impl Tool {
         self.row().configuration
     }
 
-    /// Returns the names of files that the tool leaves in a project by itself, and what they are.
+    /// Returns the names of files that the tool creates in a project by itself, each with a description.
     pub const fn leftovers(self) -> &'static [(NameRule, &'static str)] {
         self.row().leftovers
     }
 
-    /// Returns whether a check of the tool can require coverage.
+    /// Returns whether a check with this tool can require coverage.
     pub fn measures_coverage(self) -> bool {
         self.row().measures_coverage
     }
@@ -341,12 +341,12 @@ impl Tool {
         self.row().class
     }
 
-    /// Returns the policy category of the tool; none: no policy applies to it.
+    /// Returns the policy category of the tool; `None` if no policy applies to it.
     pub fn policy_category(self) -> Option<PolicyCategory> {
         self.row().policy.map(|(category, _)| category)
     }
 
-    /// Returns the default strategy for the tool's findings (C20); none: no policy applies to it.
+    /// Returns the default strategy for the tool's findings (C20); `None` if no policy applies to it.
     pub fn default_strategy(self) -> Option<BlockOn> {
         self.row().policy.map(|(_, block_on)| block_on)
     }

@@ -1,4 +1,4 @@
-//! What the row of a tool in `model/tool.rs` is made of.
+//! The types of the facts in a tool's row in `model/tool.rs`.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 pub enum ToolClass {
     /// It runs tests. Its exit code is routed.
     Test,
-    /// It looks for errors in the code and is judged by a policy.
+    /// It searches for errors in the code and is judged by a policy.
     Validation,
     /// As far as proctor knows, it neither runs tests nor validates code.
     Generic,
@@ -25,7 +25,7 @@ pub enum PolicyCategory {
     Compilation,
 }
 
-/// By what a tool's action is judged.
+/// What an action of a tool is judged by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum JudgedBy {
     /// The tool's output or report, together with its exit code.
@@ -47,12 +47,12 @@ pub struct EvidenceNames {
     pub tool_report: Option<&'static str>,
 }
 
-/// Which options a policy of a tool has beside `enabled` and `block_on`.
+/// The options that a tool's policy has in addition to `enabled` and `block_on`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PolicyOptions {
-    /// Those about warnings and about rules by name.
+    /// The options about warnings, and about single rules by name.
     WarningsAndRules,
-    /// None: the tool reports errors only, and its rules have no names.
+    /// No further option, because the tool reports errors only and its rules have no names.
     None,
 }
 
@@ -65,13 +65,13 @@ pub struct FindingFacts {
     pub display: &'static str,
     /// Whether its errors keep the code from being compiled.
     pub blocks_compilation: bool,
-    /// The option that lets the tool mend findings by itself.
+    /// The option with which the tool fixes findings by itself.
     pub fix_option: Option<&'static str>,
     /// The meaning of a failing exit code after a run that found warnings only.
     pub warnings_exit: WarningsExit,
     /// The options that its policy may have.
     pub options: PolicyOptions,
-    /// Whether its rules have numbers beside their names.
+    /// Whether its rules have numbers as well as names.
     pub rules_have_numbers: bool,
 }
 
@@ -80,9 +80,9 @@ pub struct FindingFacts {
 pub enum FindingKind {
     /// Type errors.
     Types,
-    /// Broken rules, of style or against likely mistakes.
+    /// Violations of rules, about style or about likely mistakes.
     Lint,
-    /// Files whose formatting is not the tool's.
+    /// Files that are not formatted as the tool requires.
     Formatting,
     /// Errors that keep code from being built.
     Compilation,

@@ -1,4 +1,4 @@
-//! The messages of the file watcher. They are hints to look again and never facts (architecture, The way of one save).
+//! The messages of the file watcher. They are hints that something may have changed, and never facts (architecture, The way of one save).
 
 use std::fmt;
 
@@ -119,7 +119,7 @@ impl fmt::Display for WatchProblem {
     }
 }
 
-/// What git is in the middle of, as far as its files say.
+/// The unfinished operation of git, as its files show it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum GitOperation {
     /// A command holds the lock on the index.

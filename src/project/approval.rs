@@ -52,7 +52,7 @@ pub struct ApprovalQuestion {
     pub request: Vec<u8>,
     /// Whether only a signature approves.
     pub require_signature: bool,
-    /// The keys whose signatures approve; empty: no key does.
+    /// The keys whose signatures approve. If the list is empty, no signature approves.
     pub signers: Vec<AllowedSigner>,
 }
 
@@ -143,7 +143,7 @@ impl Workspace {
         self.append(&mut ledger, scope, LedgerBody::Approval(Box::new(record)))
     }
 
-    /// Returns what a person would have to approve for a task; none: nothing.
+    /// Returns what a person would have to approve for a task; `None` if nothing has to be approved.
     ///
     /// # Errors
     ///
@@ -222,7 +222,7 @@ fn said_by_rule(plan: &Plan, file: &str, digest: Digest, reason: ApprovalReason,
     format!("{subject} {why} ({}…)", digest.short())
 }
 
-/// Returns why a plan is not approved according to the index; none: it is approved.
+/// Returns why a plan is not approved according to the index; `None` if it is approved.
 pub(crate) fn unapproved_in(
     index: &store::StoreIndex,
     project: &ProjectId,
@@ -237,7 +237,7 @@ pub(crate) fn unapproved_in(
     })
 }
 
-/// Returns the terms that registering a project with a plan approves. None if the plan is not that of the project's own checks,
+/// Returns the terms that registering a project with a plan approves. Returns `None` if the plan is not that of the project's own checks,
 /// or if it weakens their approved plan: a second registration at another place cannot approve a weakening.
 pub(crate) fn terms_of_registration(
     index: &store::StoreIndex,
@@ -255,7 +255,7 @@ pub(crate) fn terms_of_registration(
     Ok(Some(Box::new(plan_terms(plan))))
 }
 
-/// Returns the file that an approval names for a plan; none for a typed command, which needs no approval.
+/// Returns the file that an approval names for a plan; `None` for a typed command, which needs no approval.
 fn file_of(plan: &Plan) -> Option<&str> {
     match plan.origin {
         PlanOrigin::Configured => Some(CONFIGURATION_FILE),

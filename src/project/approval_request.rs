@@ -73,7 +73,7 @@ pub fn approval_faults(project: &ProjectId, file: &Path, lines: &[(u64, LedgerLi
     faults
 }
 
-/// Returns the task and the approval in a line; none: the line approves nothing.
+/// Returns the task and the approval in a line; `None` if the line approves nothing.
 fn approved(line: &LedgerLine) -> Option<(TaskId, CurrentApproval)> {
     let (task, plan_digest, terms, protected) = match line.body.approving()? {
         ApprovingLine::Registered(record) => {
@@ -86,7 +86,7 @@ fn approved(line: &LedgerLine) -> Option<(TaskId, CurrentApproval)> {
     Some((task, CurrentApproval { sequence: line.sequence, plan_digest, terms, protected }))
 }
 
-/// Returns why an approving line does not count; none: it counts, or it approves nothing.
+/// Returns why an approving line does not count; `None` if it counts, or it approves nothing.
 ///
 /// If no signature is required, an approval only records what somebody said, and needs no further proof (S7).
 fn objection(project: &ProjectId, held: &CurrentApproval, body: &LedgerBody) -> Option<String> {

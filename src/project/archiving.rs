@@ -20,7 +20,7 @@ pub struct ArchivingOutcome {
     pub runs: Vec<ArchivedRunSize>,
     /// The runs that are not archived, each with the reason.
     pub stays: Vec<(RunId, String)>,
-    /// The number of runs for which the removal of a dead process was completed.
+    /// The number of runs whose directories a dead process had not finished removing. They are removed now.
     pub finished: usize,
 }
 
@@ -30,7 +30,7 @@ pub struct ArchivedRunSize {
     pub run_id: RunId,
     /// The size of its files in bytes.
     pub before: u64,
-    /// The size of its archive; none: it was only planned.
+    /// The size of its archive; `None` if it was only planned.
     pub after: Option<u64>,
 }
 

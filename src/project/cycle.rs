@@ -13,7 +13,7 @@ use crate::routing;
 pub enum PersonPresence {
     /// The caller has a terminal.
     Person,
-    /// The caller has no terminal, so it is a program.
+    /// The caller has no terminal, so a program makes the request.
     Nobody,
 }
 

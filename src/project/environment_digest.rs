@@ -1,4 +1,4 @@
-//! The parts of a verdict's environment beside the tree: the real paths and bytes of tools, the installed packages, and changed
+//! The parts of a verdict's environment in addition to the tree: the real paths and bytes of tools, the installed packages, and changed
 //! configuration files (E15). It reads files and runs nothing.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -17,7 +17,7 @@ use crate::report::{ConfigurationChangeV2, EnvironmentComponentV2};
 use crate::sandbox::interpreter_of;
 use crate::tree::TreeIndex;
 
-/// The names of files that can change the meaning of a run without a change to the source (S7), beside those of single tools.
+/// The names of files that can change the meaning of a run without a change to the source (S7), in addition to those of single tools.
 const CONFIGURATION: &[&str] = &[
     "proctor.toml",
     "pyproject.toml",
@@ -25,7 +25,7 @@ const CONFIGURATION: &[&str] = &[
     "tox.ini",
     "package.json",
     ".coveragerc",
-    // Python runs these before anything else, in whatever directory it finds them.
+    // Python runs these before anything else, from any directory in which it finds them.
     "sitecustomize.py",
     "usercustomize.py",
 ];
@@ -38,7 +38,7 @@ const LOCKS: &[&str] =
 const VIRTUAL_ENVIRONMENTS: &[&str] = &[".venv", "venv"];
 const NODE_RECORD: &str = "node_modules/.package-lock.json";
 
-/// Code that pytest runs beside the tests, and that can change their results.
+/// Code that pytest runs in addition to the tests and that can change their results.
 const CONFTEST: &str = "conftest.py";
 /// This section in a package's entry points marks a plugin that pytest loads automatically.
 const PYTEST_PLUGIN: &[u8] = b"[pytest11]";
@@ -90,7 +90,7 @@ pub(crate) struct EnvironmentSurvey {
     found: BackgroundJob<Found>,
 }
 
-/// Code that runs inside of pytest beside the tests.
+/// Code that runs inside of pytest in addition to the tests.
 struct Inside {
     conftests: BTreeMap<String, Digest>,
     plugins: BTreeMap<String, Option<Digest>>,
@@ -175,7 +175,7 @@ fn programs(plan: &Plan, root: &Path, path_variable: &OsStr) -> BTreeSet<Program
     found
 }
 
-/// Computes the digest of a program file; none: it cannot be read.
+/// Computes the digest of a program file; `None` if it cannot be read.
 pub(crate) fn file_digest(path: &Path) -> Option<Digest> {
     let mut file = File::open(path).ok()?;
     let mut hasher = Sha256::new();

@@ -59,7 +59,7 @@ pub enum ProjectError {
         #[source]
         source: io::Error,
     },
-    /// The thread that supervises an action beside others could not be started.
+    /// The thread that supervises an action in parallel with others could not be started.
     #[error("failed to supervise `{action}` beside other actions")]
     LaneThread {
         action: String,

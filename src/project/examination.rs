@@ -40,7 +40,7 @@ pub struct ExaminationRequest<'a> {
 /// The result of an examination.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Examination {
-    /// The level at which an action is started; none: no action can be started, and the first of `levels` says why.
+    /// The level at which an action is started; `None` if no action can be started. The first of `levels` then says why.
     pub level: Option<IsolationLevel>,
     /// Every level that may be unavailable, strongest first.
     pub levels: Vec<LevelFound>,
@@ -54,7 +54,7 @@ pub struct Examination {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LevelFound {
     pub level: IsolationLevel,
-    /// Why the level is not available; none: it is available.
+    /// Why the level is not available; `None` if it is available.
     pub obstacle: Option<String>,
 }
 

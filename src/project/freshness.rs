@@ -24,7 +24,7 @@ use crate::report::{EXECUTION_REPORT_FILE, parse};
 use crate::store::{self, IndexedRun};
 use crate::tree::{self, TreeHints};
 
-/// How many of the newest runs are searched for moved trees. Two in a row show that the tree keeps moving.
+/// How many of the newest runs are searched for runs during which the tree changed. Two of them in a row show that the tree keeps changing.
 const MOVED_RUNS: u32 = 2;
 
 /// A project as its files describe it now.
@@ -71,7 +71,7 @@ struct ScannedState<'a> {
     activity: Activity,
     /// The requested tasks, in addition to the configured one and those with a history.
     wanted: Vec<TaskId>,
-    /// The specifications in the tree and the configuration for their plans; none: they were not read.
+    /// The specifications in the tree and the configuration for their plans; `None` if they were not read.
     specifications: Option<(&'a Specifications, &'a Configuration)>,
 }
 
@@ -101,7 +101,7 @@ impl StoreReader {
         stand(&self.store, &mut self.index, &mut Specifications::default(), &question, look)
     }
 
-    /// Returns how the verdicts of a project stand without reading its tree. No verdict is called fresh then.
+    /// Returns the states of a project's verdicts without reading its tree. Therefore no verdict is called fresh.
     ///
     /// # Errors
     ///

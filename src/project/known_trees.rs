@@ -1,7 +1,7 @@
 //! The last known trees of projects, and their saved form for the next start.
 //!
-//! A known tree only makes reading faster. A complete look compares the stamp of every file, so an old, damaged or missing saved
-//! index costs time and never leads to a wrong digest.
+//! A known tree only makes reading faster. A complete reading compares the stamp of every file, so an old, damaged or missing saved index
+//! costs time and never leads to a wrong digest.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ use crate::tree::{TreeHints, TreeIndex};
 /// An index is saved again when a start with the saved one would have to read at least this many files, plus one for every
 /// [`WORTH_SAVING_OF`] files of the tree.
 const WORTH_SAVING: u64 = 16;
-/// See [`WORTH_SAVING`]: the larger the tree, the more files must be outdated.
+/// Of this many files in the tree, one more must be outdated. See [`WORTH_SAVING`].
 const WORTH_SAVING_OF: u64 = 64;
 
 /// The trees that were read, by root.

@@ -24,20 +24,20 @@ use crate::sandbox::home;
 /// The kernel's limits on inotify, and their current use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct InotifyLimits {
-    /// The most watches of this user; none: the kernel does not tell.
+    /// The limit on this user's watches.
     pub watches: KernelLimit,
-    /// The most inotify instances of this user.
+    /// The limit on this user's inotify instances.
     pub instances: KernelLimit,
     /// The most queued events of one instance.
     pub queue: Option<u64>,
 }
 
-/// A limit that the kernel sets this user.
+/// A limit that the kernel sets for this user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct KernelLimit {
-    /// How many there may be; none where the kernel does not tell.
+    /// The limit; `None` if the kernel does not tell.
     pub limit: Option<u64>,
-    /// How many the user's processes have that may be looked into; the service's own may not.
+    /// How much of it the user's processes use. Processes that may not be examined, such as the service, are not counted.
     pub used: u64,
 }
 
@@ -50,7 +50,7 @@ pub struct FileSystemType(pub i64);
 pub struct Space {
     /// The bytes that this user can still write.
     pub bytes: u64,
-    /// The number of files that can still be created; none: the file system has no limit.
+    /// The number of files that can still be created; `None` if the file system has no limit.
     pub files: Option<u64>,
 }
 
@@ -60,7 +60,7 @@ pub struct Machine {
     /// The limit on open files of a process: its current value, and the highest value it can be raised to.
     pub open_files: Option<(u64, u64)>,
     pub inotify: InotifyLimits,
-    /// The file system of the store; none: it cannot be read.
+    /// The file system of the store; `None` if it cannot be read.
     pub store_file_system: Option<FileSystemType>,
     /// The free space for the store.
     pub store_space: Option<Space>,
@@ -81,18 +81,18 @@ pub struct ToolFound {
 /// The current state of a project's directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProjectFound {
-    /// The project's id; none: it is not registered.
+    /// The project's id; `None` if it is not registered.
     pub id: Option<ProjectId>,
     pub root: PathBuf,
-    /// The file system; none: the root does not exist.
+    /// The file system; `None` if the root does not exist.
     pub file_system: Option<FileSystemType>,
-    /// The number of directories in the tree, each of which needs a watch; none: the tree could not be read.
+    /// The number of directories in the tree, each of which needs a watch; `None` if the tree could not be read.
     pub directories: Option<u64>,
     /// How far the newest file's time is ahead of the clock, in milliseconds.
     pub ahead_ms: u64,
     /// How far the start of the newest run lies in the future, in milliseconds. The clock was set back by at least that.
     pub run_ahead_ms: u64,
-    /// The tools of its plan without repetition; none: the configuration is wrong.
+    /// The tools of its plan without repetition; empty if the configuration is wrong.
     pub tools: Vec<ToolFound>,
 }
 
@@ -153,7 +153,7 @@ fn read_inotify_use(proc: &Path) -> (u64, u64) {
     (watches, instances)
 }
 
-/// Reads the file system of a path; none: it cannot be read.
+/// Reads the file system of a path; `None` if it cannot be read.
 fn read_file_system(path: &Path) -> Option<FileSystemType> {
     // The kernel's number has 32 bits. Masking removes the sign bits that come from the wider type.
     Some(FileSystemType(statfs(path).ok()?.filesystem_type().0 & 0xFFFF_FFFF))

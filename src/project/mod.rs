@@ -6,7 +6,7 @@
 //! Where to look: `request` has the input and the result of a run; `registration`, `approval` and `cycle` write the ledger;
 //! `freshness` decides whether the last verdict is still valid; `environment_digest` identifies a run's tools; `archive` reads
 //! sealed runs, `archiving` and `retention` archive and remove old ones; `task_list` updates `tasks.md`; `examination` and
-//! `machine` serve `proctor doctor`; `known_trees` holds the tree index that several looks share.
+//! `machine` serve `proctor doctor`; `known_trees` holds the last known tree index of each project.
 
 mod approval;
 mod approval_request;

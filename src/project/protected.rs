@@ -40,7 +40,7 @@ pub(crate) struct ProtectedFilesScan {
 }
 
 impl Workspace {
-    /// Begins the search for a tree's protected files; none: no files are protected.
+    /// Begins the search for a tree's protected files; `None` if no files are protected.
     pub(crate) fn begin_protected_scan(&self, plan: &Plan, index: &TreeIndex) -> Option<ProtectedFilesScan> {
         let globs = plan.approval.protect.clone();
         let (job, tree) = (globs.clone(), index.clone());
@@ -48,7 +48,7 @@ impl Workspace {
             .then(|| ProtectedFilesScan { now: self.store.background().begin(move || protected_files(&tree, &job)), globs })
     }
 
-    /// Compares the protected files of a tree with the approved ones. None if nothing was approved: a command was typed in a
+    /// Compares the protected files of a tree with the approved ones. Returns `None` if nothing was approved: a command was typed in a
     /// project whose own checks never ran.
     pub(crate) fn protected_files_status(
         &self,
@@ -63,7 +63,7 @@ impl Workspace {
 }
 
 impl ProtectedFilesStatus {
-    /// Returns why a person has to approve the files before the task continues; none: it is not necessary.
+    /// Returns why a person has to approve the files before the task continues; `None` if it is not necessary.
     pub(crate) fn needs_a_person(&self, plan: &Plan) -> Option<String> {
         let is_asked = plan.approval.on_protected_change == OnProtectedChange::HumanReview;
         let count = self.changes.len();

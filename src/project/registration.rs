@@ -85,7 +85,7 @@ impl Workspace {
         }
     }
 
-    /// Finds the project of a directory without registering it; none: it is not registered, or that is doubtful.
+    /// Finds the project of a directory without registering it; `None` if it is not registered, or that is doubtful.
     ///
     /// # Errors
     ///

@@ -46,7 +46,7 @@ fn note(aside: &Path) -> String {
     format!("the index was damaged; it was set aside as {} and rebuilt from the ledgers", aside.display())
 }
 
-/// Reads every ledger as far as possible. Whoever needs the unreadable rest gets the error then.
+/// Reads every ledger as far as possible. Later uses of the unreadable rest get the error.
 fn every_line(store: &Store) -> AllLedgerLines {
     let mut ledgers = AllLedgerLines::new();
     for project in evidence::list_projects(store).unwrap_or_default() {

@@ -46,9 +46,9 @@ pub struct ProjectSettings {
     pub queue: QueueLimits,
     /// The order of execution of the checks.
     pub order: CheckOrder,
-    /// The name of the link to the evidence in the project; none: no link.
+    /// The name of the link to the evidence in the project; `None` means no link.
     pub link: Option<String>,
-    /// The task list to update, relative to the project; none: no task list.
+    /// The task list to update, relative to the project; `None` means no task list.
     pub task_list: Option<String>,
     /// The limits for stored evidence.
     pub limits: RetentionLimits,
@@ -71,7 +71,7 @@ pub struct RunRequest<'a> {
     /// The project.
     pub scope: &'a ProjectScope,
     pub checks: Selection,
-    /// The phase to judge in; none: the task's own.
+    /// The phase to judge in; `None` means the task's own phase.
     pub phase: Option<Phase>,
     /// What started the run.
     pub trigger: Trigger,
@@ -109,8 +109,8 @@ impl<'a> RunRequest<'a> {
         }
     }
 
-    /// Returns whether it is of a command that somebody typed, and not of the project's own checks, though it has their task. A review
-    /// that is asked for has one of its own.
+    /// Returns whether the run is for a command that a person typed. Such a plan has the same task as the project's own checks, but it is
+    /// not one of them. A review that a person asks for has a task of its own.
     pub(crate) fn is_typed(&self) -> bool {
         self.plan.origin == PlanOrigin::CommandLine && self.plan.task == TaskId::default_task()
     }
@@ -121,7 +121,7 @@ impl<'a> RunRequest<'a> {
 pub enum RunOutcome {
     /// A run with a verdict on the tree that is still on disk.
     Judged(Box<SealedReport>),
-    /// The tree moved during the run (S6): sealed without a verdict.
+    /// The tree changed during the run (S6): sealed without a verdict.
     Moved(Box<SealedReport>),
     /// A person stopped the run: sealed without a verdict.
     Interrupted(Box<SealedReport>),
@@ -154,7 +154,7 @@ pub struct SealedReport {
     pub tree_after: TreeDigest,
     /// The names of the checks that did not succeed.
     pub failed: Vec<String>,
-    /// The paths that moved during the run.
+    /// The paths that changed during the run.
     pub moved: Vec<TreePath>,
     /// Whether the task waits for a person now.
     pub paused: bool,

@@ -26,7 +26,7 @@ pub struct PruningOutcome {
     pub bytes: u64,
     /// The number of remaining runs.
     pub left: usize,
-    /// The number of directories for which the removal by a dead process was completed.
+    /// The number of directories that a dead process had not finished removing. They are removed now.
     pub finished: usize,
 }
 

@@ -6,7 +6,7 @@ use crate::process::Isolation;
 use crate::project::error::ProjectError;
 use crate::project::workspace::Workspace;
 
-/// What is prepared for the next run, and kept for the rest of this one.
+/// The things that are prepared before a run and kept until it ends.
 #[derive(Debug, Default)]
 pub(crate) struct RunPreparation {
     scratch: Option<ScratchDirectory>,

@@ -43,8 +43,7 @@ impl SelectedChecks {
     }
 }
 
-/// Selects checks; `changed` holds the differences from the tree of the last verdict on this plan; none: there is no such
-/// verdict.
+/// Selects checks. `changed` holds the differences from the tree of the last verdict on this plan, or `None` if there is no such verdict.
 pub(crate) fn select_checks(checks: &Selection, steps: &[Action], changed: Option<&[TreePath]>) -> SelectedChecks {
     let failed = match checks {
         Selection::All => return SelectedChecks::All,

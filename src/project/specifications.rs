@@ -45,7 +45,7 @@ pub enum TaskError {
     #[error("`{file}` has {}: nothing was run", counted(faults.len()))]
     Wrong {
         file: String,
-        /// The errors with their positions; empty: the file cannot be read.
+        /// The errors with their positions; empty if the file cannot be read.
         faults: Vec<Problem>,
         /// The actions of the task that contain errors, as far as they can be read.
         invalid: Vec<InvalidAction>,
@@ -68,10 +68,10 @@ pub struct Specifications {
 /// A specification file that was read.
 #[derive(Debug)]
 struct Known {
-    /// The digest of the content that was read. None if the file must be read again every time, because the tree has no digest
+    /// The digest of the content that was read. `None` means that the file must be read again every time, because the tree has no digest
     /// for it (a link, or a file that was saved in the meantime).
     content: Option<Digest>,
-    /// The parsed content; none: the file could not be read.
+    /// The parsed content; `None` if the file could not be read.
     reading: Option<SpecificationReading>,
 }
 

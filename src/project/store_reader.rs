@@ -80,7 +80,7 @@ impl StoreReader {
         announce_with(&mut self.index, &self.store, announce);
     }
 
-    /// Finds the project of a directory and updates the index from its ledger; none: the directory is not registered.
+    /// Finds the project of a directory and updates the index from its ledger; `None` if the directory is not registered.
     ///
     /// # Errors
     ///

@@ -26,7 +26,7 @@ use crate::store;
 /// How long an edited file must stay unchanged before it is read.
 const SETTLING: Duration = Duration::from_millis(50);
 
-/// How often a file is read again that somebody else keeps saving. After that it is left for the next check.
+/// How often a file is read again while another program keeps saving it. After that it is left for the next check.
 const MOST_TRIES: usize = 5;
 
 /// The task list with everything that is needed to update it.
@@ -171,7 +171,7 @@ fn with_its_debt(store: &Store, project: &ProjectId, task: &TaskId, report: Exec
     }
 }
 
-/// Reads the debt file of a sealed report; none: the report has none.
+/// Reads the debt file of a sealed report; `None` if the report has none.
 ///
 /// # Errors
 ///

@@ -26,7 +26,7 @@ pub(crate) struct ToolPlace<'a> {
     pub(crate) home: Option<&'a Path>,
 }
 
-/// Reads the version of a tool; none: the tool is not known, or has no record.
+/// Reads the version of a tool; `None` if the tool is not known, or has no record.
 pub(crate) fn read_tool_version(tool: Tool, place: &ToolPlace<'_>) -> Option<String> {
     match tool.package()? {
         InstalledPackage::Python(name) => python_package(name, place),

@@ -256,7 +256,7 @@ impl Workspace {
 
     /// Returns the current digest of a project's tree, and the entries that could not be digested. No run is needed.
     ///
-    /// The next look with hints starts from here, so earlier hints need not be repeated.
+    /// The next reading with hints starts from this state, so earlier hints need not be repeated.
     ///
     /// # Errors
     ///
@@ -342,7 +342,7 @@ impl Workspace {
         }
     }
 
-    /// Returns every path that differs from the tree of the last verdict on the same plan; none: there is no such verdict.
+    /// Returns every path that differs from the tree of the last verdict on the same plan; `None` if there is no such verdict.
     pub(crate) fn changed_since_verdict(
         &self,
         request: &RunRequest<'_>,

@@ -21,9 +21,9 @@ pub struct ActionResult {
     /// The names of the environment variables that its command got.
     pub environment_names: BTreeSet<String>,
     pub notes: Vec<PlanNote>,
-    /// How long it waited for the actions of other runs; none: it did not wait. This time is not part of its own duration.
+    /// How long it waited for the actions of other runs; `None` if it did not wait. This time is not part of its own duration.
     pub waited: Option<DurationMs>,
-    /// For a prerequisite that was carried out: the digest of its inputs and outputs; none: not known.
+    /// For a prerequisite that was carried out: the digest of its inputs and outputs; `None` if it is not known.
     pub met: Option<Digest>,
 }
 
@@ -41,13 +41,13 @@ pub enum ActionDisposition {
 pub struct ExecutedAction {
     /// How the process ended, and what it printed.
     pub ended: EndedAction,
-    /// What was observed beside the output of a process.
+    /// What was observed in addition to the output of a process.
     pub observed: Observation,
     /// The attempts before this one, in order. None of them succeeded.
     pub earlier: Vec<AttemptV2>,
     /// The interpretation of the tool's output. The diagnostics are left out, because the judgement has the ones that count.
     pub interpretation: Interpretation,
-    /// For a service: the time until it was ready; none: it was never ready.
+    /// For a service: the time until it was ready; `None` if it was never ready.
     pub ready_after: Option<DurationMs>,
     pub judgement: ActionJudgement,
 }
@@ -83,7 +83,7 @@ impl ActionResult {
         }
     }
 
-    /// Returns the judgement, from this run or from the reused one; none: the action was skipped.
+    /// Returns the judgement, from this run or from the reused one; `None` if the action was skipped.
     pub fn judgement(&self) -> Option<&ActionJudgement> {
         match &self.disposition {
             ActionDisposition::Executed(executed) => Some(&executed.judgement),
@@ -92,7 +92,7 @@ impl ActionResult {
         }
     }
 
-    /// Returns the execution in this run; none: this run did not carry it out.
+    /// Returns the execution in this run; `None` if this run did not carry it out.
     pub fn executed(&self) -> Option<&ExecutedAction> {
         match &self.disposition {
             ActionDisposition::Executed(executed) => Some(executed),
@@ -105,7 +105,7 @@ impl ActionResult {
         self.judgement().is_some_and(|judgement| judgement.blocking == Blocking::Blocks)
     }
 
-    /// Returns why it was skipped; none: it was carried out or reused.
+    /// Returns why it was skipped; `None` if it was carried out or reused.
     pub fn skipped(&self) -> Option<SkipReason> {
         match &self.disposition {
             ActionDisposition::Skipped(reason) => Some(*reason),
@@ -113,7 +113,7 @@ impl ActionResult {
         }
     }
 
-    /// Returns its status; none: it was skipped.
+    /// Returns its status; `None` if it was skipped.
     pub fn status(&self) -> Option<ResultType> {
         self.judgement().map(|judgement| judgement.classification.category)
     }

@@ -8,7 +8,7 @@ use crate::report::ExecutionReportV2;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AttestedRun {
     pub project: ProjectId,
-    /// The isolation level; none: the run's process died before it could record it.
+    /// The isolation level; `None` if the run's process died before it could record it.
     pub isolation: Option<IsolationLevel>,
     /// The checks that succeeded, for example `STEP.1 pytest`.
     pub passed: Vec<String>,

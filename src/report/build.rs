@@ -20,7 +20,7 @@ use crate::report::{
 pub(super) const REPORT_VERSION: &str = "2.0.0";
 /// The name of the generator, in reports and records.
 pub const GENERATED_BY: &str = concat!("proctor ", env!("CARGO_PKG_VERSION"));
-/// How many moved paths the report lists. The count beside the list includes all of them.
+/// How many changed paths the report lists. The count beside the list includes all of them.
 const LISTED_MOVED_PATHS: usize = 200;
 
 /// Returns the report of a run, with secrets redacted. [`crate::report::with_debt`] adds the section about the debt file, which
@@ -31,7 +31,7 @@ pub fn build(facts: &RunFacts) -> ExecutionReportV2 {
     report
 }
 
-/// Returns a note that texts were redacted, and where the originals are; none if nothing was redacted.
+/// Returns a note that texts were redacted, and where the originals are; `None` if nothing was redacted.
 fn redaction_note(redacted: usize, files: &[EvidenceFile]) -> Option<PlanNote> {
     if redacted == 0 {
         return None;

@@ -198,7 +198,7 @@ fn note_what_is_left_out(action: &Action, what: &str, found: usize, warnings: &m
     }
 }
 
-/// Returns a note about how many findings are only in the log; none if there are none.
+/// Returns a note about how many findings are only in the log; `None` if there are none.
 fn unlisted_note(executed: &ExecutedAction) -> Option<String> {
     let count = |level| executed.interpretation.unlisted.count(level);
     let unlisted = count(FindingLevel::Error) + count(FindingLevel::Warning);

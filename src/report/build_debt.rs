@@ -24,7 +24,7 @@ use crate::report::{
 /// The name and version of the debt file's format.
 pub const DEBT_SCHEMA: &str = "proctor-technical-debt-v1";
 
-/// Returns the debt of a run; none: the run has no verdict (E17), or debt is switched off.
+/// Returns the debt of a run; `None` if the run has no verdict (E17), or debt is switched off.
 ///
 /// `previous` is the debt file of the task's last verdict. Items seen there keep their id. A file of another task is ignored.
 pub fn build_debt(

@@ -122,7 +122,7 @@ fn answered(answer: &HttpAnswer, duration: DurationMs, body_file: Option<&str>) 
     }
 }
 
-/// Returns in wire form why there was no answer; none: there was one.
+/// Returns in wire form why there was no answer; `None` if there was one.
 pub(super) fn fault(outcome: &ExchangeOutcome, took: DurationMs) -> Option<SystemFault> {
     match outcome {
         ExchangeOutcome::Answered(_) => None,

@@ -39,13 +39,13 @@ pub struct RunFacts {
     pub process_id: u32,
     /// How the run ended.
     pub overall_status: OverallStatus,
-    /// The verdict; none: the run has no verdict (E17).
+    /// The verdict; `None` if the run has no verdict (E17).
     pub overall_result: Option<OverallResult>,
     /// The reason of the verdict.
     pub overall_reason: String,
     /// Whether the task may be marked as done.
     pub completion: CompletionFacts,
-    /// The evaluation of the task's own criteria; none: it has none, or the run has no verdict.
+    /// The evaluation of the task's own criteria; `None` if it has none, or the run has no verdict.
     pub criteria: Option<CriteriaEvaluation>,
     /// What started the run.
     pub trigger: Trigger,
@@ -56,11 +56,11 @@ pub struct RunFacts {
     pub environment: EnvironmentV2,
     /// Configuration files that changed since the last sealed run of the task.
     pub configuration_changed: Vec<ConfigurationChangeV2>,
-    /// The comparison of the protected files with the approved ones; none: no files are protected.
+    /// The comparison of the protected files with the approved ones; `None` if no files are protected.
     pub tests_modified: Option<TestsModifiedV2>,
-    /// Where the task goes next; none: the run was not routed.
+    /// Where the task goes next; `None` if the run was not routed.
     pub route: Option<RouteFacts>,
-    /// The task's TDD state; none: the run does not change it.
+    /// The task's TDD state; `None` if the run does not change it.
     pub tdd: Option<TddV2>,
     /// The other files of the run, without manifest, ledger and report.
     pub evidence_files: Vec<EvidenceFile>,
@@ -103,9 +103,9 @@ pub struct RefusalFacts {
 /// An action that was not run because its specification is wrong.
 #[derive(Debug, Clone, PartialEq)]
 pub struct InvalidFacts {
-    /// As far as it could be read.
+    /// The action, as far as it could be read.
     pub outline: ActionOutline,
-    /// What is wrong; places are counted from the action.
+    /// The errors; their positions are relative to the action.
     pub errors: Vec<SpecificationErrorV2>,
     pub judgement: ActionJudgement,
 }
@@ -114,7 +114,7 @@ pub struct InvalidFacts {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CompletionFacts {
     pub status: CompletionStatus,
-    /// The task's status; none: the run has no verdict.
+    /// The task's status; `None` if the run has no verdict.
     pub task_status: Option<TaskStatus>,
     /// Why the status is PARTIAL.
     pub partial_reason: Option<PartialReason>,
@@ -127,7 +127,7 @@ pub struct CompletionFacts {
 pub struct TreeFacts {
     /// The digest when the run began.
     pub before: TreeDigest,
-    /// The comparison after the last process had ended; none: it was not made.
+    /// The comparison after the last process had ended; `None` if no comparison was made.
     pub comparison: Option<TreeComparison>,
     /// Entries that could not be digested.
     pub issues: Vec<TreeIssue>,
@@ -150,7 +150,7 @@ pub struct RouteFacts {
     pub override_of: Option<NextNode>,
 }
 
-/// What `run.json` is made of.
+/// The facts that `run.json` is built from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunStartFacts<'a> {
     pub project_id: ProjectId,
@@ -174,7 +174,7 @@ pub struct RecoveryFacts {
     pub run_id: RunId,
     pub project_id: ProjectId,
     pub task: TaskId,
-    /// The start record; none: it is missing or damaged.
+    /// The start record; `None` if it is missing or damaged.
     pub start: Option<RunStartV1>,
     /// The time when the run was found.
     pub recovered_at: Timestamp,

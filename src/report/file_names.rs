@@ -43,11 +43,11 @@ pub struct ActionFiles {
     /// Which bytes came from which stream, and when.
     pub frames: NamedFile,
     pub record: NamedFile,
-    /// The findings of the tool; none for tools without an interpreter.
+    /// The findings of the tool; `None` for tools without an interpreter.
     pub findings: Option<NamedFile>,
-    /// The report as the tool wrote it; none for tools that write none.
+    /// The report as the tool wrote it; `None` for tools that write none.
     pub tool_report: Option<NamedFile>,
-    /// The coverage report as it was written; none if the check names none.
+    /// The coverage report as it was written; `None` if the check names none.
     pub coverage_report: Option<NamedFile>,
 }
 
@@ -68,7 +68,7 @@ pub enum ObservationFiles {
 }
 
 impl ObservationFiles {
-    /// Returns the names of an attempt's files; none for an action that starts a process.
+    /// Returns the names of an attempt's files; `None` for an action that starts a process.
     pub fn for_attempt(action: &Action, attempt: u32) -> Option<Self> {
         let stem = stem(&action.id, attempt);
         let file = |(rest, kind): (&str, EvidenceKind)| NamedFile { name: format!("{stem}-{rest}"), kind };

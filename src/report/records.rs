@@ -56,7 +56,7 @@ pub fn action_record(facts: ActionRecordFacts<'_>) -> ActionRecordV1 {
     }
 }
 
-/// Returns the record of all tests of an action; none: no test report was read.
+/// Returns the record of all tests of an action; `None` if no test report was read.
 pub fn test_results_record(
     run_id: &RunId,
     action: &Action,

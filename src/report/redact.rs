@@ -137,7 +137,7 @@ fn is_action_id(text: &str) -> bool {
     ActionId::try_from(text).is_ok()
 }
 
-/// Returns the text with a label for each match; none: there is no match.
+/// Returns the text with a label for each match; `None` if there is no match.
 fn replace(looked: &Looked, text: &str) -> Option<String> {
     let label = format!("{LABEL}{}]", looked.shape.name);
     let mut replaced = String::new();

@@ -44,7 +44,7 @@ pub(super) fn compute_action_results(actions: &[ActionResult]) -> ActionResultsV
     results
 }
 
-/// Returns the counts of tests over all actions; none: no test report was read.
+/// Returns the counts of tests over all actions; `None` if no test report was read.
 pub(super) fn compute_test_totals(actions: &[ActionResult]) -> Option<TestTotalsV2> {
     let mut totals: Option<TestTotalsV2> = None;
     for facts in actions {
@@ -83,7 +83,7 @@ fn tests_of(facts: &ActionResult) -> Option<&TestResults> {
     }
 }
 
-/// Returns a share in per cent, rounded half up to one decimal. It is computed with integers; none if `whole` is 0.
+/// Returns a share in per cent, rounded half up to one decimal. It is computed with integers; `None` if `whole` is 0.
 fn compute_rate(part: u64, whole: u64) -> Option<f64> {
     if whole == 0 {
         return None;

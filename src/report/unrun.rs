@@ -1,4 +1,4 @@
-//! The report of a run in which no action was carried out, as far as its reason does not matter.
+//! The parts of a report that are the same for all runs in which no action was carried out.
 
 use crate::model::{CompletionStatus, Timestamp, TreeDigest};
 use crate::report::build::{GENERATED_BY, REPORT_VERSION};
@@ -66,7 +66,7 @@ pub(super) fn unrun_report(
     }
 }
 
-/// Returns a tree that was looked at once, before the run.
+/// Returns the facts about a tree that was read once, before the run.
 pub(super) fn tree_before(before: TreeDigest, issues: Vec<TreeIssueV2>) -> TreeV2 {
     TreeV2 { before, after: None, moved: Vec::new(), moved_count: None, files: None, issues }
 }

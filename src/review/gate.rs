@@ -13,7 +13,7 @@ pub enum ReviewGate {
     Retry(MalformedAttempt),
 }
 
-/// What is remembered of a first output that had no verdict.
+/// The facts that are kept about a first output without a verdict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MalformedAttempt {
     kind: Malformation,
@@ -21,7 +21,7 @@ pub struct MalformedAttempt {
     digest: Digest,
 }
 
-/// What follows from an output.
+/// The consequence of an output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReviewStep {
     /// Ask the reviewer once more, with the same arguments and the same prompt.

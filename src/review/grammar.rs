@@ -49,7 +49,7 @@ fn without_decoration(line: &str) -> &str {
     rest.unwrap_or(line)
 }
 
-/// Returns the value of a line that rejects; none if the line does not reject.
+/// Returns the value of a line that rejects; `None` if the line does not reject.
 ///
 /// Markdown marks, upper and lower case, and `:` instead of `?` make no difference. Only the value's beginning counts: "Not yet" is a No.
 pub(super) fn parse_rejection(line: &str) -> Option<RejectionValue> {

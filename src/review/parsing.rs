@@ -16,7 +16,7 @@ pub struct ReviewerOutput<'o> {
     pub bytes: &'o [u8],
     /// The length of the whole standard output in bytes.
     pub total: u64,
-    /// None: the command ended by itself with exit code 0.
+    /// What went wrong with the command; `None` if it ended by itself with exit code 0.
     pub fault: Option<ReviewerFault>,
 }
 
@@ -107,7 +107,8 @@ fn parse_text(text: &str, split: SplitEmphasis) -> ParsedReview {
     }
 }
 
-/// Returns the severest rejection in a text. Rejections in quotations count as well: a quotation may worsen a verdict, but never improve it.
+/// Returns the severest rejection in a text. Rejections in quotations count as well: a quotation may worsen a verdict, but never improve
+/// it.
 fn find_rejection(text: &str) -> Option<Rejection> {
     let values = text.split('\n').filter_map(parse_rejection).map(|value| match value {
         RejectionValue::WithFixes => Rejection::WithFixes,
@@ -116,7 +117,7 @@ fn find_rejection(text: &str) -> Option<Rejection> {
     values.max()
 }
 
-/// Returns why a text without a rejection is not an approval either. None: it is one.
+/// Returns why a text without a rejection is not an approval either; `None` if it is one.
 fn why_not_approved(text: &str, split: SplitEmphasis) -> Option<Malformation> {
     if is_blank(text) {
         return Some(Malformation::NoOutput);
@@ -134,13 +135,13 @@ fn why_not_approved(text: &str, split: SplitEmphasis) -> Option<Malformation> {
     }
 }
 
-/// Returns the text of a review, with LF line ends and without its byte order mark. None: the bytes are not UTF-8.
+/// Returns the text of a review, with LF line ends and without its byte order mark; `None` if the bytes are not UTF-8.
 fn decode(bytes: &[u8]) -> Option<String> {
     let text = str::from_utf8(bytes).ok()?;
     Some(normalise(text))
 }
 
-/// Returns the text of a review that cannot be one, because its bytes are not UTF-8 or too many. Only rejections are looked for in it.
+/// Returns the text of an output that has no verdict, because its bytes are not UTF-8 or too many. Only rejections are searched for in it.
 fn decode_lossily(bytes: &[u8]) -> String {
     normalise(&String::from_utf8_lossy(&bytes[..bytes.len().min(OUTPUT_CAP)]))
 }

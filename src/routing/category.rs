@@ -12,9 +12,9 @@ use crate::routing::table::{destination, route_by_exit_code};
 
 /// The categories for which a row of [`CORRECTIONS`] holds.
 enum CategoryMatch {
-    /// Only this one.
+    /// The row holds for this category only.
     Is(CategoryCode),
-    /// Every category except this one. Where no category is known, the row does not hold.
+    /// The row holds for every category except this one. If no category is known, the row does not hold.
     IsNot(CategoryCode),
 }
 
@@ -113,8 +113,7 @@ fn route_by_code_and_category(result: &TestResult<'_>, phase: Phase) -> (RouteKi
     }
 }
 
-/// Returns where the setting `routing.collection_error` sends a run whose tests could not be collected; none: the table's row
-/// applies.
+/// Returns where the setting `routing.collection_error` sends a run whose tests could not be collected; `None` if the table's row applies.
 fn route_collection_error(result: &TestResult<'_>, phase: Phase, settings: &RoutingSettings) -> Option<RouteDestination> {
     if result.category != Some(CategoryCode::CollectionError) {
         return None;

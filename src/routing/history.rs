@@ -23,7 +23,7 @@ fn cap(settings: &RoutingSettings) -> usize {
 }
 
 fn push_capped<T>(history: &mut Vec<T>, item: T, cap: usize) {
-    // A stored history may be longer than the cap: somebody may have lowered the limit in the settings since.
+    // A stored history may be longer than the cap, because the limit in the settings may have been lowered since.
     let surplus = (history.len() + 1).saturating_sub(cap);
     history.drain(..surplus.min(history.len()));
     history.push(item);

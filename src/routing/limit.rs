@@ -16,7 +16,7 @@ pub fn check_retry_limit_exceeded(history: &[Option<i32>], max_retries: u32) -> 
         && history[history.len() - needed..].iter().all(|code| code.is_some_and(is_scaffold_error))
 }
 
-/// Returns where the retry limit sends an attempt; none if it is not exceeded. `routed` is the decision by table and policy.
+/// Returns where the retry limit sends an attempt; `None` if the limit is not exceeded. `routed` is the decision by table and policy.
 pub(in crate::routing) fn retry_limit(
     state: &TddState,
     routed: &RouteEntry,
@@ -27,7 +27,7 @@ pub(in crate::routing) fn retry_limit(
     exceeded.then(|| destination(NextNode::HumanReview, format!("Scaffold retry limit ({limit}) exceeded")))
 }
 
-/// Returns where the attempt limit sends an attempt that the table sends back to N2 or N3; none if the limit is not reached.
+/// Returns where the attempt limit sends an attempt that the table sends back to N2 or N3; `None` if the limit is not reached.
 pub(in crate::routing) fn attempt_limit(
     state: &TddState,
     routed: &RouteEntry,

@@ -5,11 +5,11 @@ use crate::model::{CategoryCode, Digest, ExitCodeSource, RunId, Timestamp};
 /// The result of a run's TEST action (R1). A decision depends on this, the task's state and the settings, and on nothing else.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TestResult<'a> {
-    /// The exit code. None: the process ended without one. That is recorded as null, and routed like code 3 (R2).
+    /// The exit code; `None` if the process ended without one. That is recorded as null, and routed like code 3 (R2).
     pub exit_code: Option<i32>,
     /// Where the exit code came from, or why there is none.
     pub exit_code_source: ExitCodeSource,
-    /// The category of the run's outcome. None: it is not known (R7).
+    /// The category of the run's outcome; `None` if it is not known (R7).
     pub category: Option<CategoryCode>,
     /// The modules that could not be imported while pytest collected the tests.
     pub missing_modules: &'a [String],

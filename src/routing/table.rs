@@ -72,7 +72,7 @@ const TABLE: [ExitCodeRow; 6] = [
 ];
 
 impl PytestExitCode {
-    /// Returns the meaning of an exit code; none if the table has no row for it.
+    /// Returns the meaning of an exit code; `None` if the table has no row for it.
     pub fn from_code(exit_code: i32) -> Option<Self> {
         row(exit_code).map(|row| row.meaning)
     }

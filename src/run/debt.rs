@@ -33,7 +33,7 @@ impl Workspace {
         Ok(with_debt(report, &debt, written.map_err(ProjectError::Evidence)?))
     }
 
-    /// Returns the debt file of the task's last verdict; none: there is none.
+    /// Returns the debt file of the task's last verdict; `None` if there is none.
     fn debt_before(&self, request: &RunRequest<'_>) -> Result<Option<TechnicalDebtV1>, String> {
         let (project, task) = (&request.scope.project, &request.plan.task);
         let Some(run) = self.index.last_run(project, task).map_err(|error| error.to_string())? else { return Ok(None) };

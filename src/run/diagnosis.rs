@@ -41,7 +41,7 @@ fn look_at(service: &Service, is_stopped: &dyn Fn() -> bool) -> Option<HealthObs
     let (target, health) = match ready {
         ReadyCheck::Url(url) => (url.as_str().to_owned(), check_url(url, &ready.addresses(), &look)),
         ReadyCheck::Port(port) => (format!("port {port}"), check_port(&ready.addresses(), &look)),
-        // The command would have to be isolated like an action, which is too much for additional detail.
+        // The command would have to be isolated like an action. That is too much work for additional detail.
         ReadyCheck::Command(_) => return None,
     };
     let duration = Some(DurationMs::from(clock::monotonic().since(begun)));

@@ -20,7 +20,7 @@ const NAMED: usize = 5;
 pub(crate) struct EarlierRuns {
     /// The notes for the report.
     pub(crate) notes: Vec<PlanNote>,
-    /// The counts of tests in the last green run and now; none: there was no green run.
+    /// The counts of tests in the last green run and now; `None` if there was no green run.
     pub(crate) tests: Option<TestCountsChangeV2>,
 }
 

@@ -17,7 +17,7 @@ pub(crate) struct StepFlow {
 }
 
 impl StepFlow {
-    /// Returns why a step is skipped; none: it is carried out.
+    /// Returns why a step is skipped; `None` if it is carried out.
     pub(crate) fn skip_reason_for(&self, step: &Action) -> Option<SkipReason> {
         // An unmet dependency is the better explanation, so it is checked before other failures.
         if step.after.iter().any(|needed| self.unsuccessful.contains(needed)) {
@@ -69,7 +69,7 @@ impl RunClock {
         self.waited += waited.map(|waited| Duration::from_millis(waited.0)).unwrap_or_default();
     }
 
-    /// Returns the remaining time and the configured limit; none: the run has no limit.
+    /// Returns the remaining time and the configured limit; `None` if the run has no limit.
     pub(crate) fn left(&self, now: Monotonic) -> Option<(Duration, Duration)> {
         let timeout = self.timeout?;
         let spent = now.since(self.begun).saturating_sub(self.waited);

@@ -16,7 +16,7 @@ use crate::process::clock::{self, Monotonic};
 /// The longest status line.
 const LONGEST_LINE: usize = 1024;
 
-/// The pause between two looks for a stop request.
+/// The pause between two checks for a stop request.
 const SLICE: Duration = Duration::from_millis(50);
 
 /// The result of one health check.

@@ -21,7 +21,7 @@ use crate::model::{ExchangeOutcome, HttpAnswer, HttpBody, HttpRequest, StopReaso
 use crate::process::clock::{self, Monotonic};
 use crate::run::http_client::redirect::{redirected, with_body};
 
-/// The pause between two looks for a stop request.
+/// The pause between two checks for a stop request.
 const SLICE: Duration = Duration::from_millis(20);
 /// The library enforces the time-out itself. This much later, a thread that hangs in a name lookup is abandoned.
 const MARGIN: Duration = Duration::from_millis(500);
@@ -42,7 +42,7 @@ pub(crate) struct RequestBounds<'a> {
 #[derive(Debug)]
 pub(crate) struct SentRequest {
     pub(crate) outcome: ExchangeOutcome,
-    /// The addresses of the host, or the lookup error; none: no lookup was made.
+    /// The addresses of the host, or the lookup error; `None` if no lookup was made.
     pub(crate) resolution: Option<Result<Vec<SocketAddr>, String>>,
 }
 

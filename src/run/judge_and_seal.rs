@@ -39,7 +39,7 @@ pub(crate) struct RunEnd<'a> {
     pub(crate) surveyed: SurveyedEnvironment,
     /// The inputs of checks whose results may be reused, by name.
     pub(crate) inputs: BTreeMap<String, Digest>,
-    /// The protected files; none: no files are protected.
+    /// The protected files; `None` if no files are protected.
     pub(crate) protected: Option<ProtectedFilesStatus>,
 }
 
@@ -189,7 +189,7 @@ fn note_protected_files(run_end: &RunEnd<'_>, verdict: &mut RunVerdict) {
     }
 }
 
-/// Routes the first TEST action that did not pass, otherwise the last one (R1); none if no TEST action was carried out (R2).
+/// Routes the first TEST action that did not pass, otherwise the last one (R1); `None` if no TEST action was carried out (R2).
 fn route(run_end: &RunEnd<'_>, now: Timestamp) -> (Option<RouteEntry>, TddState) {
     let context = run_end.context;
     // When a prerequisite failed during the checks, as a service can, their results say nothing about the code.
@@ -366,7 +366,7 @@ fn inputs(run_end: &RunEnd<'_>, actions: &[ActionResult]) -> BTreeMap<String, Di
     settled.filter_map(known).collect()
 }
 
-/// Returns the checks that somebody selected; empty: all checks of the task.
+/// Returns the checks that were selected by name; an empty list means all checks of the task.
 fn named_checks(context: &RunContext<'_>) -> Vec<String> {
     let request = context.request;
     match &request.checks {
@@ -426,7 +426,7 @@ fn exit(run_end: &RunEnd<'_>, actions: &[ActionResult], decided: &RunJudgement) 
     }
 }
 
-/// Returns why protected files keep the task from continuing; none: they do not.
+/// Returns why protected files keep the task from continuing; `None` if the task may continue.
 fn needs_a_person(run_end: &RunEnd<'_>) -> Option<String> {
     run_end.protected.as_ref()?.needs_a_person(run_end.context.request.plan)
 }

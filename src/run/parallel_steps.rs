@@ -23,7 +23,7 @@ use crate::run::run_plan::{is_stopped, skip_reason, stop_reasons_for};
 use crate::run::schedule::{ScheduleState, StepNeeds, dependency_positions, next};
 use crate::run::steps::{Steps, note};
 
-/// The pause between two looks for a stop request or a free turn.
+/// The pause between two checks for a stop request or a free turn.
 const SLICE: Duration = Duration::from_millis(20);
 
 /// Steps that are carried out side by side.

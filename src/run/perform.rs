@@ -1,8 +1,8 @@
 //! Carries out one action: prepare → supervise → take the report → interpret → classify → write the record.
 //!
 //! Special cases have their own files: `services` for actions that keep running, `reusing` for reused results, `file_or_request` for
-//! actions without a process. `process` takes one process from preparation to judgement, `background_action` runs one beside others, and
-//! `attempts` repeats an action.
+//! actions without a process. `process` takes one process from preparation to judgement, `background_action` runs one in parallel with
+//! others, and `attempts` repeats an action.
 
 mod attempts;
 mod background_action;
@@ -58,7 +58,7 @@ pub(crate) fn ended_not_started(failure: SpawnFailure) -> EndedAction {
     ended_without_process(ActionEnd::NotStarted(failure))
 }
 
-/// Returns the end of what was no process: it printed nothing, and nothing is left of it.
+/// Returns the end of an action that started no process. It has no output and leaves no process behind.
 fn ended_without_process(end: ActionEnd) -> EndedAction {
     let (now, captured) = (clock::now(), CapturedOutput::nothing());
     EndedAction {
@@ -143,8 +143,8 @@ impl<'w, 'c> Performer<'w, 'c> {
         Ok(ActionResult { waited, ..performed })
     }
 
-    /// Takes a turn for an action beside others of this run, if one is free at once. A run that has a turn never waits for
-    /// another one, because runs that wait in the queue come first.
+    /// Takes a turn for an action that runs in parallel with others of this run, if a turn is free at once. A run that has a turn never
+    /// waits for another one, because runs that wait in the queue come first.
     pub(crate) fn try_take_turn(&self) -> Result<Option<QueueTurn>, ProjectError> {
         try_take_turn(&self.workspace.store, self.workspace.ambient(), self.queue)
     }
@@ -156,7 +156,7 @@ impl<'w, 'c> Performer<'w, 'c> {
         Ok(answer)
     }
 
-    /// Starts a launcher for actions that run beside others.
+    /// Starts a launcher for actions that run in parallel with others.
     pub(crate) fn start_background_launcher(&self) -> Result<LauncherHandle, ProjectError> {
         LauncherHandle::execute(self.workspace.executable()).map_err(ProjectError::Launcher)
     }

@@ -20,7 +20,7 @@ pub(crate) enum QueueTurn {
     Stopped,
 }
 
-/// The result, and the waiting time; none: there was no wait.
+/// The result, and the waiting time. The time is `None` if there was no wait.
 #[derive(Debug)]
 pub(crate) struct AwaitedTurn {
     pub(crate) turn: QueueTurn,
@@ -60,7 +60,7 @@ pub(crate) fn take_turn(
     Ok(AwaitedTurn { turn, waited })
 }
 
-/// Takes a turn if one is free at once; none: all are taken, or others are waiting for the free ones.
+/// Takes a turn if one is free at once; `None` if all are taken, or others are waiting for the free ones.
 pub(crate) fn try_take_turn(
     store: &Store,
     ambient: &BTreeMap<OsString, OsString>,

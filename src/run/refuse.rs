@@ -33,7 +33,7 @@ pub struct RefusedRequest<'a> {
 }
 
 impl Workspace {
-    /// Seals the refusal of a run; none if the specification has no errors in the current tree.
+    /// Seals the refusal of a run; `None` if the specification has no errors in the current tree.
     ///
     /// # Errors
     ///

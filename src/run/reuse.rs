@@ -84,7 +84,7 @@ pub(crate) fn may_reuse(setting: Reuse, reuse_context: ReuseContext) -> bool {
         (Reuse::Off, _, _) | (_, RunPurpose::SomethingParticular | RunPurpose::AnAttempt, _) => false,
         // A wait asks for a verdict, however it is obtained.
         (Reuse::Watch, RunPurpose::TheTree, TriggerKind::Start | TriggerKind::Save | TriggerKind::Wait) => true,
-        // A requested run is always carried out. A run that repeats it because the tree moved is treated in the same way.
+        // A requested run is always carried out. The same holds for its repetition after the tree changed during the run.
         (Reuse::Watch, RunPurpose::TheTree, TriggerKind::Request | TriggerKind::Moved) => false,
         (Reuse::Always, RunPurpose::TheTree, _) => true,
     }

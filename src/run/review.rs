@@ -24,7 +24,7 @@ impl Workspace {
     }
 }
 
-/// Returns how often in a row a review had rejected at the end of a run; none: the run did not make the review.
+/// Returns how often in a row a review had rejected at the end of a run; `None` if the run did not make the review.
 fn rejections_of(report: &ExecutionReportV2, review: &str) -> Option<u32> {
     let mut results = report.step_execution.results.iter();
     let entry = results.find(|result| result.name == review)?;
@@ -47,7 +47,7 @@ pub(crate) fn exit(exit: CommandExit, performed: &[ActionResult]) -> CommandExit
     if is_verdict && performed.iter().filter_map(seen).any(needs_a_person) { CommandExit::PersonNeeded } else { exit }
 }
 
-/// Returns why a review has no verdict; none: every review has one.
+/// Returns why a review has no verdict; `None` if every review has one.
 pub(crate) fn missing_review_verdict(performed: &[ActionResult]) -> Option<&str> {
     let undecided = performed.iter().filter_map(seen).find(|seen| seen.verdict == ReviewVerdict::Indeterminate);
     undecided.map(|seen| seen.reason.as_str())

@@ -1,5 +1,5 @@
-//! The order of one run: lock, recovery, tree, start record, prerequisites → steps → cleanup, second look at the tree, verdict,
-//! seal, publication.
+//! The order of one run: lock, recovery, tree, start record, prerequisites → steps → cleanup, second reading of the tree, verdict, seal,
+//! publication.
 
 use crate::project::EnvironmentSurvey;
 use crate::project::Progress;

@@ -29,7 +29,7 @@ pub(crate) fn dependency_positions(order: &[&Action], action: &Action) -> Vec<us
     action.after.iter().filter_map(place).collect()
 }
 
-/// Returns the step that starts next; none: no step may start now. At most `limit` steps run at the same time; 0 means 1.
+/// Returns the step that starts next; `None` if no step may start now. At most `limit` steps run at the same time; 0 means 1.
 ///
 /// It is the first step in the order of execution with finished dependencies and without a shared resource in use. If no step is
 /// running there is always a next one: steps with circular dependencies start in their order.

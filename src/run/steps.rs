@@ -36,7 +36,7 @@ pub(crate) fn perform_steps(mut steps: Steps<'_, '_, '_>) -> Result<Vec<ActionRe
 }
 
 impl Steps<'_, '_, '_> {
-    /// Returns the result of a step that is skipped or reused; none: it has to be carried out.
+    /// Returns the result of a step that is skipped or reused; `None` if it has to be carried out.
     pub(crate) fn skip_or_reuse(&mut self, action: &Action, flow: &StepFlow) -> Option<ActionResult> {
         let reason = if self.performer.is_out_of_time() {
             SkipReason::RunTimedOut

@@ -8,7 +8,7 @@ use crate::model::{
 use crate::report::{ActionDisposition, ActionResult};
 use crate::routing::TestResult;
 
-/// Returns the facts about an action; none: it is no TEST action, or has no result.
+/// Returns the facts about an action; `None` if it is no TEST action, or has no result.
 pub(crate) fn test_result<'a>(
     one: &'a ActionResult,
     (run_id, tree, now): (&RunId, TreeDigest, Timestamp),

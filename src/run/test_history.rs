@@ -78,8 +78,7 @@ struct TestRecords<'r> {
 }
 
 impl Workspace {
-    /// Returns what earlier runs show about an action's tests; none if its result does not depend on them, and then nothing is
-    /// read.
+    /// Returns what earlier runs show about an action's tests; `None` if its result does not depend on them. In that case nothing is read.
     pub(crate) fn test_history(
         &self,
         request: &RunRequest<'_>,
@@ -124,7 +123,7 @@ impl Workspace {
         unread.into_iter().chain(runs.into_iter().filter_map(seen)).take(RUNS_WITH_TESTS)
     }
 
-    /// Returns an action's tests in a run, from all attempts; none: the run has no record of them, or the run with the record was
+    /// Returns an action's tests in a run, from all attempts; `None` if the run has no record of them, or the run with the record was
     /// pruned.
     fn tests_in(&self, request: &RunRequest<'_>, run: &IndexedRun, action: &str) -> Result<Option<Vec<EarlierTest>>, Unread> {
         let report = self.sealed_report(request, run)?;
@@ -137,12 +136,12 @@ impl Workspace {
         }
     }
 
-    /// Returns a run's report; none: it cannot be read.
+    /// Returns a run's report; `None` if it cannot be read.
     pub(crate) fn report_of(&self, request: &RunRequest<'_>, run: &IndexedRun) -> Option<ExecutionReportV2> {
         self.sealed_report(request, run).ok()
     }
 
-    /// Returns the tests of an action in a report, from its last attempt; none: there is no record of them.
+    /// Returns the tests of an action in a report, from its last attempt; `None` if there is no record of them.
     pub(crate) fn tests_of(
         &self,
         request: &RunRequest<'_>,
@@ -180,7 +179,7 @@ impl Workspace {
 }
 
 impl<'r> TestRecords<'r> {
-    /// Finds the records of an action in a report; none: the report does not have the action, or the action has no records.
+    /// Finds the records of an action in a report; `None` if the report does not have the action, or the action has no records.
     fn of(report: &'r ExecutionReportV2, action: &str) -> Option<Self> {
         let entry = report.step_execution.results.iter().find(|entry| entry.name == action)?;
         let reused = report.reused.iter().find(|reused| reused.action_id == entry.action_id);

@@ -163,7 +163,7 @@ mod tests {
             })
     }
 
-    /// Returns the access that a list gives to a path; none: the read-only root.
+    /// Returns the access that a list gives to a path; `None` means the read-only root.
     fn access<'p>(places: &'p [Place], path: &Path) -> Option<&'p Access> {
         places.iter().rev().find(|place| path.starts_with(&place.path)).map(|place| &place.access)
     }

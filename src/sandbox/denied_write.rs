@@ -50,7 +50,7 @@ enum MissingPermission {
     Home,
 }
 
-/// Returns one line for each kind of setting that would allow the denied writes; empty: no write was denied.
+/// Returns one line for each kind of setting that would allow the denied writes; empty if no write was denied.
 pub(crate) fn denied_writes(output: &str, limits: &WriteLimits<'_>) -> Vec<String> {
     let mut seen = BTreeSet::new();
     let mut denied: Vec<(PathBuf, MissingPermission)> = Vec::new();
@@ -66,7 +66,7 @@ pub(crate) fn denied_writes(output: &str, limits: &WriteLimits<'_>) -> Vec<Strin
 }
 
 impl WriteLimits<'_> {
-    /// Returns the change that would allow a write; none: the write was not denied, or no setting can allow it.
+    /// Returns the change that would allow a write; `None` if the write was not denied, or no setting can allow it.
     fn opening_for(&self, path: &Path, line: &str) -> Option<MissingPermission> {
         let around = self.sandbox.places.iter().rev().find(|place| path.starts_with(&place.path));
         match around.map(|place| &place.access) {
@@ -150,7 +150,7 @@ fn message(line: &str, level: IsolationLevel) -> Option<(&str, usize)> {
     let line = &line[..line.floor_char_boundary(LONGEST_LINE)];
     let markers: &[&str] = match level {
         IsolationLevel::Namespace => &[READ_ONLY],
-        // Landlock denies access even where a mount would not be read-only.
+        // Landlock denies access even at places whose mount is not read-only.
         IsolationLevel::Cgroup | IsolationLevel::Landlock => &[READ_ONLY, DENIED],
         IsolationLevel::ProcessGroup => &[],
     };

@@ -12,7 +12,7 @@ pub(crate) struct FailedAction<'a> {
     pub(crate) action: &'a Action,
     pub(crate) ended: &'a EndedAction,
     pub(crate) environment: &'a ChildEnvironment,
-    /// The view of the file system; none: the action was not isolated, or not started.
+    /// The view of the file system; `None` if the action was not isolated, or not started.
     pub(crate) sandbox: Option<&'a Sandbox>,
     pub(crate) project_root: &'a Path,
     pub(crate) home: Option<&'a Path>,

@@ -55,7 +55,7 @@ fn resources(settings: &SandboxSettings) -> ResourceLimits {
     ResourceLimits { memory: settings.memory.map(|size| size.0), processes: settings.processes }
 }
 
-/// Returns the report's facts about the isolation of the started actions; none: no action was started.
+/// Returns the report's facts about the isolation of the started actions; `None` if no action was started.
 pub(crate) fn facts<'a>(kept: impl Iterator<Item = &'a ReachedIsolation>, settings: &SandboxSettings) -> Option<IsolationFacts> {
     let kept: Vec<&ReachedIsolation> = kept.collect();
     // The weakest level counts, because one weakly isolated action affects the whole run.

@@ -1,8 +1,8 @@
 //! An action's view of the file system and of the environment: which places are not simply read-only, and why.
 //!
-//! This folder has the rules (`rules`: tables with one row each) and applies them to an action. `look` finds out what exists and
-//! creates the few directories that tools need; `arrange` is pure and decides which rule applies where. Nothing is mounted or
-//! started here: the list goes to `process/`.
+//! This folder has the rules (`rules`: tables with one row each) and applies them to an action. `find_places` finds out what exists and
+//! creates the few directories that tools need; `arrange` is pure and decides which rule applies where. Nothing is mounted or started here:
+//! the list goes to `process/`.
 
 mod arrange;
 mod denied_write;
@@ -35,7 +35,7 @@ pub(crate) use isolation::home;
 /// The input for computing an action's view of the file system.
 pub(crate) struct SandboxRequest<'a> {
     pub(crate) project_root: &'a Path,
-    /// The home directory of the user who runs proctor; none: there is none, and no rule that needs it applies.
+    /// The home directory of the user who runs proctor; `None` if there is none. Rules that need it then do not apply.
     pub(crate) home: Option<&'a Path>,
     /// The state root, with evidence, ledger and keys.
     pub(crate) store: &'a Path,

@@ -34,7 +34,7 @@ enum Names {
 }
 
 impl PathCache {
-    /// Returns the resolved path and the identity of its file; none: nothing is there.
+    /// Returns the resolved path and the identity of its file; `None` if nothing is there.
     pub(super) fn found(&mut self, path: &Path) -> Option<Found> {
         if let Some(known) = self.found.get(path.as_os_str()) {
             return Some(known.clone());
@@ -44,7 +44,7 @@ impl PathCache {
         Some(found)
     }
 
-    /// Returns the resolved path; none: nothing is there.
+    /// Returns the resolved path; `None` if nothing is there.
     pub(super) fn real(&mut self, path: &Path) -> Option<PathBuf> {
         self.found(path).map(|(path, _identity)| path)
     }

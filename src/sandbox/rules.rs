@@ -33,7 +33,7 @@ pub(super) struct Credential {
 /// A variable that names a place with secrets.
 pub(super) struct CredentialVariable {
     pub(super) name: &'static str,
-    /// The path with the secrets below the named directory; empty: the directory itself.
+    /// The path with the secrets below the named directory. An empty path means the directory itself.
     pub(super) below: &'static str,
     pub(super) hidden_from: HiddenFrom,
 }
@@ -310,8 +310,8 @@ pub(super) const CREDENTIAL_VARIABLES: &[CredentialVariable] = &[
     CredentialVariable { name: "PIP_CONFIG_FILE", below: "", hidden_from: HiddenFrom::Checks },
 ];
 
-/// Caches that stay writable if they exist, because otherwise every run would download again. Directories that hold programs
-/// beside downloads (`~/.deno`, `~/.stack`) are left out, unless a package manager cannot work without them.
+/// Caches that stay writable if they exist, because otherwise every run would download again. Directories that hold programs as well as
+/// downloads (`~/.deno`, `~/.stack`) are left out, unless a package manager cannot work without them.
 pub(super) const CACHES: &[Cache] = &[
     Cache { base: PathBase::Home, path: ".cache", missing: MissingCache::Made },
     Cache { base: PathBase::Home, path: ".npm", missing: MissingCache::MadeForNode },

@@ -63,8 +63,8 @@ pub struct ScriptCommand {
     pub joint: Joint,
 }
 
-/// Returns the commands of a script that is a simple sequence of commands. None if the script has a group, a loop, a condition or
-/// a text after `<<`, or cannot be parsed: the result is never a guess.
+/// Returns the commands of a script that is a simple sequence of commands; `None` if the script has a group, a loop, a condition or a text
+/// after `<<`, or cannot be parsed: the result is never a guess.
 pub fn command_row(script: &str) -> Option<Vec<ScriptCommand>> {
     let mut commands = Vec::new();
     append_row(&parse(script).ok()?, Joint::Then, &mut commands)?;
@@ -119,8 +119,8 @@ pub fn simple_commands(script: &str) -> Vec<Vec<String>> {
     own.filter(|command| !command.is_empty()).collect()
 }
 
-/// Returns the simple commands of a script as word lists, without redirections and without commands inside of `$(…)`; none: a
-/// quote is not closed.
+/// Returns the simple commands of a script as word lists, without redirections and without commands inside of `$(…)`; `None` if a quote is
+/// not closed.
 pub fn commands_outside(script: &str) -> Option<Vec<Vec<String>>> {
     let lexed = lex(script);
     if lexed.is_open {
@@ -166,7 +166,7 @@ pub(super) fn without_launchers(words: &[ScriptWord]) -> &[ScriptWord] {
     own
 }
 
-/// Returns the command that a launcher starts; none: it starts none.
+/// Returns the command that a launcher starts; `None` if it starts none.
 fn launched<'w>(program: &str, words: &'w [ScriptWord]) -> Option<&'w [ScriptWord]> {
     let name = program.rsplit('/').next()?;
     let launcher = LAUNCHERS.iter().find(|launcher| launcher.program == name)?;

@@ -190,7 +190,7 @@ fn leave<'t>(after: &mut ScriptEnds<'t>, state: ShellState, flow: NextStep, mut 
     after.entry((state, flow)).or_insert(trace);
 }
 
-/// Returns whether a value matches one of the patterns; none: unknown.
+/// Returns whether a value matches one of the patterns; `None` if that is unknown.
 fn matching(value: Option<&ShellValue>, patterns: &[ScriptWord]) -> Option<bool> {
     let mut found = Some(false);
     for pattern in patterns {

@@ -59,7 +59,7 @@ const CUTTERS: &[&str] = &["head", "tail"];
 /// The most characters of a part that are shown.
 const SHOWN: usize = 48;
 
-/// Returns the part of a script that hides a failure; none: every failure of a deciding command makes the script fail.
+/// Returns the part of a script that hides a failure; `None` if every failure of a deciding command makes the script fail.
 pub fn hidden_failure(script: &ShellScript<'_>) -> Option<HiddenFailure> {
     match parse(script.text) {
         Ok(tree) => hidden_in(&tree, script),

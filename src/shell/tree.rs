@@ -15,7 +15,7 @@ pub(super) struct ScriptPart {
 /// The operator before a part of a script.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Lead {
-    /// None, because it is the first part.
+    /// There is no operator, because it is the first part.
     Nothing,
     Or,
     And,
@@ -102,7 +102,7 @@ pub(super) struct Simple {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Assignment {
     pub(super) name: String,
-    /// None: the value is unknown, as in `a+=b`, `a[0]=b`, `a=(b c)`.
+    /// The value; `None` if it is unknown, as in `a+=b`, `a[0]=b`, `a=(b c)`.
     pub(super) value: Option<ScriptWord>,
     /// The text as written, without quotes.
     pub(super) text: String,

@@ -24,7 +24,7 @@ pub(super) enum ShellValue {
     Job(Status),
 }
 
-/// What is known at the place of a word.
+/// The facts that are known where a word stands.
 pub(super) struct KnownValues<'k> {
     pub(super) variables: &'k BTreeMap<String, ShellValue>,
     pub(super) status: Status,
@@ -46,7 +46,7 @@ impl Status {
 }
 
 impl ShellValue {
-    /// Returns whether the value is zero as an exit status; none: unknown.
+    /// Returns whether the value is zero as an exit status; `None` if that is unknown.
     pub(super) fn status(&self) -> Option<Status> {
         match self {
             Self::Positive => Some(Status::NonZero),
@@ -116,7 +116,7 @@ impl KnownValues<'_> {
         }
     }
 
-    /// Returns the result of `test` with these words; none: unknown.
+    /// Returns the result of `test` with these words; `None` if it is unknown.
     pub(super) fn test(&self, words: &[ScriptWord]) -> Option<bool> {
         match words {
             [] => Some(false),

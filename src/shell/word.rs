@@ -103,7 +103,7 @@ impl ScriptWord {
 /// The deepest nesting of expansions that is read. A deeper one counts as not closed.
 const MOST_NESTED: usize = 8;
 
-/// Returns the length of a `$((…))` at the beginning of the text; none: there is none.
+/// Returns the length of a `$((…))` at the beginning of the text; `None` if there is none.
 fn end_of_arithmetic(text: &str) -> Option<usize> {
     let inner = text.strip_prefix("$((")?;
     let end = end_of(inner, Enclosure::Round)?;

@@ -2,12 +2,12 @@
 
 use std::borrow::Cow;
 
-/// Splits a text into words as a shell would, without expanding anything; none: a quote is not closed.
+/// Splits a text into words as a shell would, without expanding anything; `None` if a quote is not closed.
 pub fn split_words(text: &str) -> Option<Vec<String>> {
     shlex::split(text)
 }
 
-/// Joins words to a text that a shell splits into the same words; none: a word contains NUL, which no argument can.
+/// Joins words to a text that a shell splits into the same words; `None` if a word contains NUL, which no argument can.
 pub fn join_words<'w>(words: impl IntoIterator<Item = &'w str>) -> Option<String> {
     shlex::try_join(words).ok()
 }

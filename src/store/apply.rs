@@ -294,7 +294,7 @@ fn write_configuration(connection: &Connection, project: &ProjectId, record: &Ru
     Ok(())
 }
 
-/// Of several runs on the same inputs the newest is kept.
+/// If several runs had the same inputs, the newest one is kept.
 fn write_inputs(connection: &Connection, project: &ProjectId, record: &RunRecord, sequence: Sequence) -> rusqlite::Result<()> {
     for (name, digest) in &record.inputs {
         execute(

@@ -32,7 +32,7 @@ const ADD_TIMES: &str = "ALTER TABLE checkpoints ADD COLUMN since INTEGER";
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeptCheckpoint {
     pub slug: String,
-    /// What `workflow/` wrote.
+    /// The text that `workflow/` stored.
     pub text: String,
     /// When the workflow entered this state; `None` if an older proctor wrote it.
     pub since: Option<Timestamp>,

@@ -46,9 +46,9 @@ pub struct IndexReader {
 }
 
 impl IndexReader {
-    /// Opens an index for reading; `judge` must be the function that its writer used. Returns `None` if there is no index, or one
-    /// of an older version, which the next run migrates. All answers are from one moment, whatever is written later: if the index
-    /// is opened before the ledger is read, it is never ahead of the ledger.
+    /// Opens an index for reading; `judge` must be the function that its writer used. Returns `None` if there is no index, or one of an
+    /// older version, which the next run migrates. All answers show the index as it was at one moment. So an index that is opened before
+    /// the ledger is read is never ahead of the ledger.
     ///
     /// # Errors
     /// When it cannot be read, or a newer version wrote it.

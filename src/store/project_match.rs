@@ -22,7 +22,7 @@ pub enum ProjectMatch {
     Known(ProjectId),
     /// It resembles these projects but differs from what was registered: a person must decide. Never empty.
     Mismatch(Vec<ProjectMismatch>),
-    /// No registered project.
+    /// The directory is no registered project.
     Unknown,
 }
 

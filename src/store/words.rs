@@ -17,7 +17,7 @@ pub(super) fn to_json(value: &impl Serialize) -> String {
     serde_json::to_string(value).expect("our own values have a JSON form")
 }
 
-/// Keeps the bits, because SQLite's integers are signed.
+/// Returns the signed integer with the same bits, because SQLite's integers are signed.
 pub(super) fn to_integer(number: u64) -> i64 {
     number.cast_signed()
 }

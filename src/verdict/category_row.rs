@@ -1,4 +1,4 @@
-//! What is known of a category code (its row), and the questions that are asked about it. The rows are in `rows.rs`.
+//! The row of facts about a category code, and the functions that answer questions about it. The rows are in `rows.rs`.
 
 use crate::model::{CategoryCode, DebtCategory, ResultType, Severity};
 use crate::verdict::agent::AgentWord;

@@ -8,7 +8,7 @@ use crate::model::{
 };
 use crate::verdict::wording::counted;
 
-/// How the run as a whole went, as far as the actions' results do not show it.
+/// How the run as a whole ended. The results of single actions do not show this.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RunFlow {
     /// The run went to its end.
@@ -33,7 +33,7 @@ pub struct ActionCounts {
     pub skipped: u32,
     /// The actions whose specification is wrong.
     pub invalid: u32,
-    /// By phase, whatever became of them.
+    /// The number of actions in each phase, including skipped and invalid ones.
     pub by_phase: BTreeMap<ActionPhase, u32>,
 }
 
@@ -42,11 +42,11 @@ pub struct ActionCounts {
 pub struct RunVerdict {
     /// How the run ended.
     pub overall_status: OverallStatus,
-    /// The verdict; none: the run has no verdict (E17).
+    /// The verdict; `None` if the run has no verdict (E17).
     pub overall_result: Option<OverallResult>,
     /// The reason in words for people.
     pub reason: String,
-    /// The task's status; none: the run has no verdict.
+    /// The task's status; `None` if the run has no verdict.
     pub task_status: Option<TaskStatus>,
     pub partial_reason: Option<PartialReason>,
     /// Whether the task may be marked as done.
@@ -59,7 +59,7 @@ pub struct RunVerdict {
     pub blocking_red: u32,
     /// How many of them are tests that could not be collected.
     pub blocking_collection: u32,
-    /// The share of successful steps in tenths of a per cent, rounded half up; none without steps (C63).
+    /// The share of successful steps in tenths of a per cent, rounded half up; `None` if there are no steps (C63).
     pub pass_rate_tenths: Option<u32>,
     pub actions: ActionCounts,
     /// The number of steps that were not carried out.

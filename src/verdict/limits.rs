@@ -45,12 +45,12 @@ pub(in crate::verdict) fn exceeded(action: &Action, limit: LimitKind, of_the_run
     }
 }
 
-/// Returns the suggested fix; none: the category's row has it.
+/// Returns the suggested fix; `None` if the category's row has it.
 pub(in crate::verdict) fn fix(limit: LimitKind) -> Option<&'static str> {
     words_of(limit).map(|words| words.fix)
 }
 
-/// Returns the message for an agent; none: the category's row has it.
+/// Returns the message for an agent; `None` if the category's row has it.
 pub(in crate::verdict) fn message(limit: LimitKind) -> Option<&'static str> {
     words_of(limit).map(|words| words.message)
 }

@@ -1,5 +1,5 @@
-//! A file is created only to see its event. The kernel keeps events in order, so when this event arrives, all earlier ones have
-//! arrived.
+//! Cookie files: a file is created only so that its event arrives. The kernel keeps events in order, so all earlier events have arrived by
+//! then.
 
 use std::fs::{self, OpenOptions};
 use std::io;

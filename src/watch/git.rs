@@ -22,7 +22,7 @@ pub const GIT_MARKS: &[(&str, GitOperation)] = &[
 /// The most bytes read of a `.git` file, which worktrees and submodules have instead of a directory.
 const MAX_POINTER_BYTES: u64 = 8192;
 
-/// Knows where a project's git directory is.
+/// Finds the git directory of a project.
 #[derive(Debug, Clone)]
 pub struct GitFiles {
     /// The project's root, or the directory above it that has a `.git`.

@@ -22,7 +22,7 @@ pub enum WorkflowError {
         slug: String,
         /// The slugs that have a checkpoint.
         known: Vec<String>,
-        /// The trail of a finished workflow with this slug, relative to the project. None: there is no such trail.
+        /// The trail of a finished workflow with this slug, relative to the project; `None` if there is no such trail.
         done: Option<PathBuf>,
     },
     /// Another process has locked the workflow.

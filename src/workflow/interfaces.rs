@@ -80,7 +80,7 @@ pub trait Person {
     /// Shows a line.
     fn show(&mut self, line: &str);
 
-    /// Asks a question and returns the line that was typed. None: nobody is at a terminal, or a signal asks the program to stop.
+    /// Asks a question and returns the line that was typed; `None` if nobody is at a terminal, or a signal asks the program to stop.
     fn ask(&mut self, prompt: &str) -> Option<String>;
 
     /// Checks that the editor can be started.

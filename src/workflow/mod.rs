@@ -6,8 +6,9 @@
 //!
 //! This folder starts no program itself: a [`WorkflowHost`] does that. Answers at a gate come only from a [`Person`], who has the terminal.
 //!
-//! Where to look: `runner` the loop · `perform` one effect · `consult` a model's answer · `repository` the models' copy and the commit ·
-//! `tracker` labels and issues · `checkpoint` what is stored · `waiting` the workflows that are not over.
+//! Where to look: `runner` has the loop, and `perform` performs one effect. `consult` asks a model, `repository` makes the models' copy and
+//! the commit, and `tracker` creates labels and issues. `checkpoint` has what is stored, and `waiting` lists the workflows that are not
+//! over.
 
 mod checkpoint;
 mod consult;

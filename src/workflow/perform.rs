@@ -76,7 +76,7 @@ impl<'a> WorkflowRunner<'a> {
         Ok(if self.lock.is_some() { WorkflowEvent::SlugFree } else { WorkflowEvent::SlugTaken })
     }
 
-    /// Returns the first tool that is missing, as a sentence for people (N1 steps 1 and 2). None: all are there.
+    /// Returns the first tool that is missing, as a sentence for people (N1 steps 1 and 2); `None` if no tool is missing.
     pub(super) fn missing_tools(&mut self) -> Result<Option<String>, WorkflowError> {
         if let Err(EditorFailure(why)) = self.person.find_editor() {
             return Ok(Some(why));

@@ -18,7 +18,7 @@ const BUSY_ATTEMPTS: u32 = 50;
 const BUSY_PAUSE: Duration = Duration::from_millis(100);
 
 impl WorkflowRunner<'_> {
-    /// Returns why the repository cannot be used, as a sentence for people. None: it can be.
+    /// Returns why the repository cannot be used, as a sentence for people; `None` if it can be used.
     pub(super) fn check_repository(&mut self) -> Result<Option<String>, WorkflowError> {
         let end = self.git(&["rev-parse", "--verify", "--quiet", "HEAD^{commit}"])?;
         Ok(match end {
@@ -109,7 +109,7 @@ impl WorkflowRunner<'_> {
     }
 }
 
-/// Returns why a tool failed, as a sentence for people. None: it ended with exit code 0.
+/// Returns why a tool failed, as a sentence for people; `None` if the tool ended with exit code 0.
 pub(super) fn failure_reason(what: &str, end: ToolEnd) -> Option<String> {
     match end {
         ToolEnd::Exited { code: 0, .. } => None,

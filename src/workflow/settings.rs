@@ -14,9 +14,9 @@ pub struct WorkflowSettings {
     pub editor: Vec<String>,
     /// Program and arguments of the tracker's command line, such as `gh`. Each call's own arguments are appended.
     pub tracker: Vec<String>,
-    /// The configured repository for issues. None: the tracker's command line chooses it.
+    /// The configured repository for issues; `None` if the tracker's command line chooses it.
     pub repo: Option<String>,
-    /// The repository that was named on this command's own command line. None: the workflow keeps the one that it began with.
+    /// The repository that was named on this command's own command line; `None` if the workflow keeps the one that it began with.
     pub repo_override: Option<String>,
     /// The directory of the trails, relative to the project.
     pub trail: String,
@@ -71,7 +71,7 @@ impl WorkflowProject {
     }
 
     /// Returns the trail of the newest finished workflow with this slug: the one with the highest issue number. The path is relative to the
-    /// project. None: no finished workflow has this slug.
+    /// project; `None` if no finished workflow has this slug.
     pub(super) fn latest_done_trail(&self, settings: &WorkflowSettings, slug: &Slug) -> Option<PathBuf> {
         let done = Path::new(&settings.trail).join("done");
         let entries = fs::read_dir(self.root.join(&done)).ok()?.flatten();

@@ -31,7 +31,7 @@ struct ListedIssue {
 }
 
 impl WorkflowRunner<'_> {
-    /// Returns why the tracker cannot be used, as a sentence for people. None: it can be.
+    /// Returns why the tracker cannot be used, as a sentence for people; `None` if it can be used.
     pub(super) fn check_tracker(&mut self) -> Result<Option<String>, WorkflowError> {
         let name = self.settings.tracker.join(" ");
         Ok(match self.tracker(None, &["auth", "status"], None)? {
@@ -105,7 +105,7 @@ impl WorkflowRunner<'_> {
         };
         Ok(match find_issue_address(output) {
             Some(issue) => WorkflowEvent::IssueFiled { issue, already_there: false },
-            // The issue may have been created all the same: a retry searches for it by the marker.
+            // The issue may have been created in spite of the failure. A retry searches for it by the marker.
             None => WorkflowEvent::TrackerFailed(format!("`issue create` printed no address of an issue: {}", output.trim())),
         })
     }

@@ -12,9 +12,9 @@ use crate::workflow::settings::checkpoints_file;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WaitingWorkflow {
     pub slug: String,
-    /// When the workflow came to its present node. None: the checkpoint does not say.
+    /// When the workflow came to its present node; `None` if the checkpoint does not say.
     pub since: Option<Timestamp>,
-    /// None: another version of proctor has written the checkpoint, and this one cannot read it.
+    /// The content of the checkpoint; `None` if another version of proctor has written it and this version cannot read it.
     pub state: Option<WorkflowState>,
 }
 

@@ -1,4 +1,4 @@
-//! `proctor export`: copies a run so that somebody else can verify it.
+//! `proctor export`: copies a run so that another person can verify it.
 
 use std::path::Path;
 

@@ -96,7 +96,7 @@ pub(super) fn not_approved(unapproved: &UnapprovedPlan) -> CommandError {
     lines.fold(error, |error, line| error.detail(line)).hint(screen::approve_hint(&unapproved.task, unapproved.way))
 }
 
-/// Returns the error that tasks are incomplete on which this task depends. Like a failed prerequisite, this means that the code
+/// Returns the error that other tasks, on which this task depends, are incomplete. Like a failed prerequisite, this means that the code
 /// needs work (G5).
 fn waits_for_tasks(task: &TaskId, unmet: &[UnmetDependency]) -> CommandError {
     let error = CommandError::new(CommandExit::CodeNeedsWork, screen::waits(task));

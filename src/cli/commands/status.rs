@@ -55,7 +55,7 @@ fn registered_roots(environment: &Environment) -> Result<Vec<PathBuf>, CommandEr
     Ok(projects.into_iter().map(|project| PathBuf::from(project.path)).collect())
 }
 
-/// Asks the service again about a task that its first answer does not have, because the task was never run.
+/// Asks the service again about a task that is missing from its first answer, because the task was never run.
 fn narrow_to_task(environment: &Environment, project: ProjectStatusV1, task: Option<&TaskId>) -> ProjectStatusV1 {
     let (Some(task), Some(id)) = (task, &project.id) else { return project };
     if project.tasks.iter().any(|status| status.task == *task) {

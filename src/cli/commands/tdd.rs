@@ -33,8 +33,8 @@ pub(crate) fn execute(options: &TddOptions, environment: &Environment) -> Result
     let task = request.task();
     let attendance = if terminal::is_input_terminal() { PersonPresence::Person } else { PersonPresence::Nobody };
     if attendance == PersonPresence::Nobody && matches!(request, CycleRequest::Resolve { .. }) {
-        // Only a person may do this, in whatever state the task is. It is checked here, because the service does not know whether
-        // a person is at the terminal.
+        // Only a person may do this, in every state of the task. It is checked here, because the service does not know whether a person is
+        // at the terminal.
         return Err(super::from_run_error(&ProjectError::PersonNeeded { task: task.clone() }));
     }
     let root = setup::project_root(environment, &options.project)?;
@@ -46,7 +46,8 @@ pub(crate) fn execute(options: &TddOptions, environment: &Environment) -> Result
     Ok(CommandExit::Proceed)
 }
 
-/// Has the service make the change, where it watches the project: it is the one that writes then. None: it does not.
+/// Has the service make the change if it watches the project, because then only the service writes the project's ledger. Returns `None` if
+/// the service does not watch the project.
 fn hand_over(environment: &Environment, root: &Path, request: &CycleRequest) -> Result<Option<TddState>, CommandError> {
     let Some(served) = service::serving(environment, root) else { return Ok(None) };
     let path = format!("/v1/projects/{}/phase", served.project.id);

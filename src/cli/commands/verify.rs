@@ -282,7 +282,7 @@ fn lines(total: &Total) -> Vec<String> {
     text
 }
 
-/// The document of `--json`.
+/// The document that `--json` prints.
 #[derive(Debug)]
 struct VerificationV1<'a>(&'a Total);
 
@@ -317,12 +317,12 @@ impl Serialize for VerificationV1<'_> {
     }
 }
 
-/// A fault, or what was begun and not ended.
+/// A fault, or an operation that was begun and not completed.
 #[derive(Debug)]
 struct FaultV1<'a> {
     file: &'a Path,
     detail: &'a str,
-    /// Its kind's word, what is wrong, and what to do next.
+    /// The word for its kind, what is wrong, and what to do next.
     words: [&'static str; 3],
 }
 
@@ -331,7 +331,7 @@ impl Serialize for FaultV1<'_> {
         let Self { file, detail, words: [kind, what, next] } = self;
         let mut fields = serializer.serialize_struct("FaultV1", 5)?;
         fields.serialize_field("kind", kind)?;
-        // Names need not be UTF-8; JSON must be.
+        // File names need not be UTF-8, but JSON must be.
         fields.serialize_field("file", &file.to_string_lossy())?;
         fields.serialize_field("what", what)?;
         fields.serialize_field("detail", detail)?;

@@ -25,7 +25,7 @@ use crate::spec::{self, DiskFiles};
 use crate::tree::TreeHints;
 use crate::watch::{Pace, WatchError};
 
-/// So many keys that were pressed wait for the loop; the thread that reads them waits with the next.
+/// The most pressed keys that wait for the loop. If the queue is full, the thread that reads the keys waits.
 const KEYS: usize = 64;
 
 pub(crate) fn execute(options: &WatchOptions, environment: &Environment) -> Result<CommandExit, CommandError> {

@@ -25,16 +25,16 @@ pub(crate) struct InstallationFacts {
     pub(crate) manager: ManagerFacts,
     /// The directories of the shell's search path that the user's services do not have by themselves.
     pub(crate) missing_on_path: Vec<String>,
-    /// Variables of the shell that cannot stand in a unit file.
+    /// Variables of the shell that a unit file cannot contain.
     pub(crate) left_out: Vec<String>,
-    /// How many projects the service watches, or would.
+    /// How many projects the service watches, or would watch after an installation.
     pub(crate) projects: usize,
 }
 
-/// What is known of the user's service manager.
+/// The facts about the user's service manager.
 #[derive(Debug, Clone)]
 pub(crate) struct ManagerFacts {
-    /// How the units stand; or why the manager cannot be asked.
+    /// The states of the units, or the reason why the service manager cannot be asked.
     pub(crate) units: Result<UnitStates, String>,
     /// Whether `XDG_RUNTIME_DIR` is set; the user's service manager listens there.
     pub(crate) has_runtime_directory: bool,
@@ -162,7 +162,7 @@ pub(crate) fn findings(facts: &InstallationFacts) -> Vec<Finding> {
     RULES.iter().filter_map(|rule| rule(facts)).map(|(problem, advice)| Finding { problem, advice }).collect()
 }
 
-/// Returns the directories of the shell's search path that the other one lacks, in their order.
+/// Returns the directories of the search path `shell` that the search path `other` lacks, in their order.
 pub(crate) fn missing_directories(shell: &str, other: &str) -> Vec<String> {
     shell.split(':').filter(|entry| !other.split(':').any(|known| known == *entry)).map(str::to_owned).collect()
 }

@@ -213,7 +213,7 @@ pub(crate) fn waits_hint(unmet: &[UnmetDependency]) -> String {
     format!("run {} first", first.join(", then "))
 }
 
-/// Returns the lines about a plan that is weaker than the approved one (S7): first that it is, then where.
+/// Returns the lines about a plan that is weaker than the approved one (S7). The first line says that it is weaker, the others say where.
 pub(crate) fn not_approved(unapproved: &UnapprovedPlan) -> Vec<String> {
     let subject = plan_subject(&unapproved.task, &unapproved.file);
     let first = format!("{subject} asks for less than was approved: nothing was run");

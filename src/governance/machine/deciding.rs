@@ -35,7 +35,7 @@ pub(super) fn pending_effect(
     }
 }
 
-/// Returns the gate whose question is asked in a phase. None: the person edits or types feedback.
+/// Returns the gate whose question is asked in a phase; `None` if the person edits or types feedback.
 fn gate(subject: &DecisionSubject, phase: DecisionPhase) -> Option<WorkflowGate> {
     match phase {
         DecisionPhase::Choosing if subject.review.is_some() => Some(WorkflowGate::Verdict),
@@ -70,7 +70,8 @@ impl TransitionBuilder {
         }
     }
 
-    /// N3 step 4 and N5 step 3: from here on the texts count as the person left them, at N5 the draft as well as the review (B2).
+    /// N3 step 4 and N5 step 3: from here on, the texts are used as the person left them in the editor. At N5 these are the draft and the
+    /// review (B2).
     fn apply_edit(
         mut self,
         mut subject: DecisionSubject,

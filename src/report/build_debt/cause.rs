@@ -8,7 +8,7 @@ use crate::report::{ActionOutcomeV2, ActionResultV2, OriginalErrorV1};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct DebtCause {
     pub(super) error: OriginalErrorV1,
-    /// What distinguishes the error beside its message: two commands that exit with 1 have different causes.
+    /// What distinguishes the error in addition to its message: two commands that exit with 1 have different causes.
     subject: String,
 }
 
@@ -44,7 +44,7 @@ impl DebtCause {
             file: failure.test_file.clone(),
             line: failure.line,
         };
-        // Without a file, the test's name takes the place of the location.
+        // If there is no file, the test's name is used instead of the location.
         let subject = if error.file.is_some() { String::new() } else { failure.test_name.clone() };
         Self { error, subject }
     }

@@ -93,8 +93,8 @@ fn work_type(group: &Group<'_>) -> Option<WorkType> {
     }
 }
 
-/// Returns what has to be fixed (C49); none for a tool that failed or ran out of time, because code and environment may both be
-/// the cause.
+/// Returns what has to be fixed (C49); `None` for a tool that failed or ran out of time, because code and environment may both be the
+/// cause.
 fn origin(entry: &ActionResultV2) -> Option<DebtOrigin> {
     match entry.status? {
         ResultType::PrerequisiteFailure => Some(DebtOrigin::Environment),
@@ -118,7 +118,7 @@ fn build_test_failure(group: &Group<'_>) -> Option<DebtTestFailureV1> {
     })
 }
 
-/// Returns whether the server that an action needs answered; none: it was not checked.
+/// Returns whether the server that an action needs answered; `None` if it was not checked.
 fn is_server_running(entry: &ActionResultV2) -> Option<bool> {
     let result = entry.result.as_ref()?;
     let of_look = |look: &HealthCheckV2| match look.result.as_str() {

@@ -21,7 +21,7 @@ pub enum TaskVerdict {
     Sealed {
         /// The report of the run.
         report: Box<ExecutionReportV2>,
-        /// The debt file; none: the run has none.
+        /// The debt file; `None` if the run has none.
         debt: Option<Box<TechnicalDebtV1>>,
     },
     /// The evidence does not match the ledger, so nothing is known.

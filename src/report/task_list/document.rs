@@ -13,7 +13,7 @@ pub(super) enum Block {
 /// An entry of a block: a line with a box and an id, and the lines below it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Entry {
-    /// For example `T117`, `DEBT-T117-001`.
+    /// The id of the task or debt item, for example `T117` or `DEBT-T117-001`.
     pub(super) id: String,
     /// Whether the box is ticked.
     pub(super) ticked: bool,
@@ -43,7 +43,7 @@ impl Block {
         format!("<!-- proctor:end {} -->", self.name())
     }
 
-    /// Returns the positions of both marking lines, counted from 0; none: one of them is missing.
+    /// Returns the positions of both marking lines, counted from 0; `None` if one of them is missing.
     ///
     /// The first line that begins the block is used, and the first line after it that ends it.
     pub(super) fn find(self, lines: &[&str]) -> Option<(usize, usize)> {
@@ -55,7 +55,7 @@ impl Block {
     }
 }
 
-/// Returns the lines of a block without marking lines and line ends; none: a marking line is missing.
+/// Returns the lines of a block without marking lines and line ends; `None` if a marking line is missing.
 pub(super) fn block_lines(text: &str, block: Block) -> Option<Vec<String>> {
     let lines: Vec<&str> = text.split('\n').collect();
     let (first, last) = block.find(&lines)?;

@@ -57,7 +57,7 @@ fn made_up(block: Block, entry: &Entry) -> ViolationKind {
     if entry.ticked { ViolationKind::UnauthorizedCompletion } else { changed(block) }
 }
 
-/// Returns the kind of change to an entry; none: it is unchanged.
+/// Returns the kind of change to an entry; `None` if it is unchanged.
 fn compare(block: Block, found: Option<&Entry>, written: &Entry) -> Option<ViolationKind> {
     match (found, block) {
         (None, Block::Tasks) => Some(ViolationKind::MissingSprintTask),

@@ -1,4 +1,4 @@
-//! Decides which lines of a text belong to a block, even if one of its marking lines is gone.
+//! Decides which lines of a text belong to a block, even if one of its marking lines was removed.
 //!
 //! A block without a marking line has no known end, and a person's text may follow it. So only lines that proctor could have
 //! written are taken: its sentences and headings, the entries it writes now, and entries in which every line has proctor's form.
@@ -35,7 +35,7 @@ pub(super) struct OwnLines {
 
 /// An entry with the lines below it, or a single line outside of an entry.
 struct Unit<'a> {
-    /// The entry's id; none: the line is outside of an entry.
+    /// The entry's id; `None` if the line is outside of an entry.
     id: Option<String>,
     /// The lines without trailing spaces, at least one.
     lines: &'a [&'a str],
@@ -240,7 +240,7 @@ impl Unit<'_> {
         is_right && self.has_no_notes()
     }
 
-    /// Returns the block in which such a unit belongs; none: it may stand in either.
+    /// Returns the block in which such a unit belongs; `None` if it may belong to either block.
     fn block(&self) -> Option<Block> {
         match (&self.id, self.lines[0]) {
             (Some(id), _) if DebtId::try_from(id.as_str()).is_ok() => Some(Block::Debt),

@@ -8,7 +8,7 @@ use crate::report::task_list::pieces::{BlockPiece, OwnLines, torn_pieces, whole_
 pub(super) enum OldBlocks<'a> {
     /// They are unchanged since proctor wrote them, so all of their lines are proctor's.
     Untouched,
-    /// Somebody edited them. Proctor's lines are recognised by these texts.
+    /// Another program or a person edited them. Proctor's lines are recognised by these texts.
     Edited(&'a OwnLines),
 }
 

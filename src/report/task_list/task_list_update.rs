@@ -12,7 +12,7 @@ use crate::report::task_list::rewrite::{OldBlocks, with_block};
 /// The decision about a task list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TaskListUpdate {
-    /// The new content of the file; none: the file needs no change.
+    /// The new content of the file; `None` if the file needs no change.
     pub text: Option<String>,
     /// The digest of the blocks after the change.
     pub digest: Digest,

@@ -48,7 +48,7 @@ pub enum SkipReason {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ActionResultV2 {
-    /// For example `STEP.3`.
+    /// The action's id, for example `STEP.3`.
     pub action_id: ActionId,
     /// The name in the configuration (addition).
     pub name: String,

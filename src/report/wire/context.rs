@@ -26,10 +26,10 @@ pub struct TreeV2 {
     /// The digest after the last process had ended; absent if the tree was not read again.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub after: Option<TreeDigest>,
-    /// The first 200 paths that moved during the run.
+    /// The first 200 paths that changed during the run.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub moved: Vec<String>,
-    /// How many paths moved; absent if the tree was not read again.
+    /// How many paths changed during the run; absent if the tree was not read again.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub moved_count: Option<u64>,
     /// How many files belong to the tree; absent if the tree was not read again.
@@ -135,7 +135,7 @@ pub struct RouteV2 {
     pub kind: RouteKind,
     /// The phase in which it was decided (addition).
     pub phase: Phase,
-    /// The exit code that was routed; null: there was none (addition).
+    /// The exit code that was routed; null if there was none (addition).
     pub exit_code: Option<i32>,
     /// Where the exit code came from (addition).
     pub exit_code_source: ExitCodeSource,

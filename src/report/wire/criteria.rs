@@ -56,7 +56,7 @@ pub struct CompletionV2 {
     pub reason: String,
 }
 
-/// What had to be met: `met + failed = total`, all counted over `details` (C65).
+/// The success conditions: `met + failed = total`, all counted over `details` (C65).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct MetCountsV2<D> {

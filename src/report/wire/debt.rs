@@ -26,7 +26,7 @@ pub struct TechnicalDebtV1 {
     pub generated_by: String,
     /// The items, worst severity first, then blocking ones, then by id.
     pub debt_items: Vec<DebtItemV1>,
-    /// How many items go where.
+    /// The number of items for each destination.
     pub routing_summary: RoutingSummaryV1,
     /// Items of earlier runs that this run did not find, by id. Either they are fixed, or their check was not carried out
     /// (addition).
@@ -56,7 +56,7 @@ pub struct DebtItemV1 {
     pub classification: DebtClassificationV1,
     /// Where the item goes.
     pub routing: DebtRouteV1,
-    /// The failing test; null: the failure is not a test.
+    /// The failing test; null if the failure is not a test.
     pub test_failure: Option<DebtTestFailureV1>,
     /// The evidence files.
     pub evidence: DebtEvidenceV1,
@@ -77,9 +77,9 @@ pub struct DebtClassificationV1 {
     pub severity: Severity,
     /// From 1 for CRITICAL to 4 for LOW.
     pub priority: u8,
-    /// Whether something is missing or wrong (addition, C42); null: neither, as with refactoring and problems of the environment.
+    /// Whether something is missing or wrong (addition, C42); null means neither, as with refactoring and problems of the environment.
     pub work_type: Option<WorkType>,
-    /// Whether the code or the environment has to be fixed (addition, C49); null: unknown.
+    /// Whether the code or the environment has to be fixed (addition, C49); null if unknown.
     pub origin: Option<DebtOrigin>,
     /// Whether it decides the verdict (addition).
     pub blocking: bool,
@@ -89,7 +89,7 @@ pub struct DebtClassificationV1 {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct DebtRouteV1 {
-    /// The sprint, the inventory, or a person's decision.
+    /// The destination: the sprint, the inventory, or a person's decision.
     pub destination: DebtDestination,
     pub reason: String,
     /// The id of the item in the inventory.
@@ -104,17 +104,17 @@ pub struct DebtRouteV1 {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct DebtTestFailureV1 {
-    /// The file; null: the report names none.
+    /// The file; null if the report names none.
     pub test_file: Option<String>,
     /// The full name.
     pub test_name: String,
     /// The first line of the error.
     pub error_message: String,
-    /// The traceback; null: the report has none.
+    /// The traceback; null if the report has none.
     pub error_stack: Option<String>,
-    /// The expected value; null: the tool does not say.
+    /// The expected value; null if the tool does not say.
     pub expected_behavior: Option<String>,
-    /// The actual value; null: the tool does not say.
+    /// The actual value; null if the tool does not say.
     pub actual_behavior: Option<String>,
     /// How many other tests of the same actions fail (addition).
     pub further_failures: u64,
@@ -169,17 +169,17 @@ pub struct ErrorDetailsV1 {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct OriginalErrorV1 {
-    /// The exception, code or rule; null: it has none.
+    /// The exception, code or rule; null if it has none.
     #[serde(rename = "type")]
     pub error_type: Option<String>,
     pub message: String,
-    /// The expected value; null: the tool does not say.
+    /// The expected value; null if the tool does not say.
     pub expected: Option<String>,
-    /// The actual value; null: the tool does not say.
+    /// The actual value; null if the tool does not say.
     pub received: Option<String>,
-    /// The file; null: no file is named.
+    /// The file; null if no file is named.
     pub file: Option<String>,
-    /// The line in the file; null: no line is named.
+    /// The line in the file; null if no line is named.
     pub line: Option<u64>,
 }
 
@@ -188,7 +188,7 @@ pub struct OriginalErrorV1 {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ContextV1 {
     pub prerequisites_met: Option<bool>,
-    /// Whether the server answered; null: no server was checked.
+    /// Whether the server answered; null if no server was checked.
     pub server_running: Option<bool>,
     /// The steps that succeeded before it.
     pub previous_steps_succeeded: Vec<ActionId>,
@@ -200,7 +200,7 @@ pub struct ContextV1 {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct DebtDiagnosticsV1 {
-    /// The request and its answer; null: it was not a request.
+    /// The request and its answer; null if it was not a request.
     pub http_trace: Option<HttpTraceV1>,
     /// The files that were checked, as `path: NOT_FOUND` or `path: FOUND`.
     pub files_checked: Vec<String>,
@@ -212,9 +212,9 @@ pub struct DebtDiagnosticsV1 {
 pub struct HttpTraceV1 {
     /// Method and address.
     pub request: String,
-    /// The status of the answer; null: there was none.
+    /// The status of the answer; null if there was none.
     pub response_status: Option<u16>,
-    /// The beginning and the end of the body; null: it is not stored.
+    /// The beginning and the end of the body; null if it is not stored.
     pub response_body: Option<String>,
 }
 

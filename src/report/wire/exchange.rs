@@ -25,10 +25,10 @@ pub struct FileRecordV1 {
     pub result: FileResultV1,
     /// The meaning of the result.
     pub judgement: JudgementV1,
-    /// When, and how long it took.
+    /// When the check was made, and how long it took.
     #[serde(rename = "execution")]
     pub timing: LookV1,
-    /// Where the record comes from.
+    /// The origin of the record.
     pub authenticity: SeenByV1,
 }
 
@@ -85,10 +85,10 @@ pub struct RequestV1 {
     pub method: String,
     /// The headers, as written in the plan.
     pub headers: BTreeMap<String, String>,
-    /// The first and last of what was sent; null where nothing was.
+    /// The beginning and the end of the body that was sent; null if there was no body.
     #[serde(rename = "body")]
     pub body_excerpt: Option<TextV2>,
-    /// When.
+    /// The time of the request.
     pub timestamp: Timestamp,
 }
 
@@ -123,7 +123,7 @@ pub struct BodyV1 {
     pub file: Option<String>,
     /// The number of bytes that were read.
     pub bytes: u64,
-    /// Whether that is the whole body.
+    /// Whether the whole body was read.
     pub complete: bool,
     /// The SHA-256 of the bytes that were read.
     pub sha256: Digest,
@@ -154,7 +154,7 @@ pub struct JudgementV1 {
     pub reason: String,
 }
 
-/// When a check was made.
+/// The time at which a check was made.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct LookV1 {

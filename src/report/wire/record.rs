@@ -26,7 +26,7 @@ pub struct RunStartV1<D = RunStartDetailsV1> {
     pub details: D,
 }
 
-/// The keys of a start record beside `schema`, `runId` and `task`.
+/// The keys of a start record in addition to `schema`, `runId` and `task`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RunStartDetailsV1 {

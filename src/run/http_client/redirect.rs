@@ -20,7 +20,7 @@ pub(super) fn with_body<B>(request: &Request<Vec<u8>>, body: B) -> Request<B> {
     sent
 }
 
-/// Returns the request that an answer redirects to, or why it cannot be followed; none where it redirects nowhere.
+/// Returns the request that an answer redirects to, or why the redirect cannot be followed; `None` if the answer is no redirect.
 pub(super) fn redirected(
     request: &Request<Vec<u8>>,
     status: StatusCode,
@@ -62,7 +62,7 @@ fn origin(uri: &Uri) -> (Option<&str>, Option<String>, Option<u16>) {
     (uri.scheme_str(), uri.host().map(str::to_ascii_lowercase), Some(uri.port_u16().unwrap_or(usual)))
 }
 
-/// Resolves a reference against an address (RFC 3986, section 5.2); none: the result is not an HTTP address.
+/// Resolves a reference against an address (RFC 3986, section 5.2); `None` if the result is not an HTTP address.
 fn joined(base: &Uri, reference: &str) -> Option<Uri> {
     let reference = reference.split('#').next().unwrap_or_default();
     let (scheme, authority) = (base.scheme_str()?, base.authority()?);

@@ -34,7 +34,7 @@ impl Attempts {
         }
     }
 
-    /// Returns the standard input of the action; none: empty.
+    /// Returns the standard input of the action; `None` means empty.
     pub(super) fn input(&self) -> Result<Option<Vec<u8>>, SpawnFailure> {
         self.review.as_ref().map(ActiveReview::input).transpose()
     }
@@ -77,7 +77,7 @@ impl Performer<'_, '_> {
         }
     }
 
-    /// Records a finished attempt. Returns the action's result and reports it; none: another attempt follows.
+    /// Records a finished attempt. Returns the action's result and reports it; `None` if another attempt follows.
     pub(crate) fn note_attempt(
         &mut self,
         action: &Action,

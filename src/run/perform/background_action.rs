@@ -1,4 +1,4 @@
-//! A lane: a launcher and a thread of its own, for an action that runs beside others.
+//! A lane: a launcher and a thread of its own, for an action that runs in parallel with others.
 //!
 //! Each lane needs its own launcher, because a launcher searches for and kills remaining processes as if its action were the only
 //! one. The thread only supervises; all work before and after happens in the run's own thread.

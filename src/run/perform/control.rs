@@ -19,7 +19,7 @@ pub(super) struct ControlOutcome {
 }
 
 impl Performer<'_, '_> {
-    /// Carries out the control of an action; none: it has none.
+    /// Carries out the control of an action; `None` if it has none.
     pub(super) fn perform_control(
         &mut self,
         action: &Action,

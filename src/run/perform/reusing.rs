@@ -42,7 +42,7 @@ impl Performer<'_, '_> {
         Ok(ReusableInputs { surveyed, of_checks })
     }
 
-    /// Returns the earlier result that is used for a check; none: the check has to be carried out.
+    /// Returns the earlier result that is used for a check; `None` if the check has to be carried out.
     pub(crate) fn earlier_verdict(&self, check: &Action, known: Option<&ReusableInputs>) -> Option<ReusedAction> {
         let known = known?;
         let request = self.context.request;

@@ -25,7 +25,7 @@ pub(super) struct ActiveReview {
     settings: Review,
     /// The input of both attempts, or why it cannot be read.
     prompt: Result<Vec<u8>, SpawnFailure>,
-    /// The gate that decides about attempts; none: the review is decided.
+    /// The gate that decides about attempts; `None` if the review is decided.
     gate: Option<ReviewGate>,
     attempts: Vec<ReviewAttempt>,
 }
@@ -145,7 +145,8 @@ fn decided(decision: &ReviewDecision, action: &Action, survivors: usize) -> (Cat
     (category, verdict, reason)
 }
 
-/// Returns what went wrong beside the text. The outer none: the reviewer was not started, or proctor stopped it.
+/// Returns what went wrong with the reviewer's command, apart from the text of the review. The outer `None` means that the reviewer was not
+/// started or that proctor stopped it.
 fn fault(ended: &EndedAction) -> Option<Option<ReviewerFault>> {
     match &ended.end {
         ActionEnd::Exited { code: 0 } => Some(ended.captured.pipes_left_open.then_some(ReviewerFault::Unknown)),

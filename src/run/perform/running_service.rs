@@ -18,7 +18,7 @@ use crate::run::perform::limits_of;
 use crate::run::run_plan::stop_reasons_for;
 use crate::sandbox::ChildEnvironment;
 
-/// The pause between two looks for a stop request.
+/// The pause between two checks for a stop request.
 pub(super) const SLICE: Duration = Duration::from_millis(20);
 
 /// The time limit of the last health check after the checks. A service that no longer answers gets the same time to end.
@@ -49,7 +49,7 @@ pub(super) struct ServiceLaunch {
     pub(super) service: Service,
     pub(super) names: ActionFiles,
     pub(super) environment: ChildEnvironment,
-    /// The program; none: it was not started.
+    /// The program; `None` if it was not started.
     pub(super) program: Option<PathBuf>,
     pub(super) waited: Option<DurationMs>,
 }

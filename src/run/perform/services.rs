@@ -254,7 +254,7 @@ impl Performer<'_, '_> {
     }
 }
 
-/// Returns the observations of a service that failed; none if it was stopped because the run was stopped.
+/// Returns the observations of a service that failed; `None` if it was stopped because the run was stopped.
 fn observed(service: &Service, life: &ServiceLife, ended: &EndedAction, port: Option<u16>) -> Observation {
     let target = match &service.ready {
         ReadyCheck::Url(url) => url.as_str().to_owned(),

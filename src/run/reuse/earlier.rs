@@ -10,7 +10,7 @@ use crate::run::reuse::{ReuseCriteria, entry_to_reuse, judgement_from_entry};
 use crate::store::IndexedRun;
 
 impl Workspace {
-    /// Returns the newest result of a check with these inputs; none: there is none, or something about it is doubtful.
+    /// Returns the newest result of a check with these inputs; `None` if there is none, or something about it is doubtful.
     pub(crate) fn earlier_verdict(
         &self,
         request: &RunRequest<'_>,

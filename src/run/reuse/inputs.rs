@@ -82,7 +82,7 @@ impl CheckInputs<'_> {
     }
 }
 
-/// Returns the part of a tree that a check with these `paths` depends on; none: it is not known, or `paths` match no file.
+/// Returns the part of a tree that a check with these `paths` depends on; `None` if it is not known, or `paths` match no file.
 pub(crate) fn relevant_tree(index: &TreeIndex, paths: &[String]) -> Option<RelevantTree> {
     if index.issues().iter().any(|issue| issue.kind == TreeIssueKind::Unreadable) {
         return None;

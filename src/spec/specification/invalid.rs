@@ -19,7 +19,7 @@ pub struct InvalidAction {
     pub task: String,
     /// The JSON pointer to the action.
     pub pointer: String,
-    /// As far as it can be read.
+    /// The action's content, as far as it can be read.
     pub outline: ActionOutline,
 }
 

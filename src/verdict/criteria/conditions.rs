@@ -71,7 +71,8 @@ fn why_unknown(action: Option<&SeenAction<'_>>, reference: &Reference) -> String
     }
 }
 
-/// Returns why a text is unknown because its stream was not stored completely; none: it was, or the reference is no text.
+/// Returns why a text is unknown because its stream was not stored completely; `None` if the stream was stored completely, or the reference
+/// is no text.
 fn why_cut(action: &SeenAction<'_>, reference: &Reference) -> Option<String> {
     let stream = match reference.field.as_str() {
         "stdout" => action.stdout?,

@@ -4,7 +4,7 @@
 //! * `stderrEmpty` requires that at least one step was carried out and none of them wrote to standard error;
 //! * `exitCode` is the exit code of the last TEST step, otherwise of the last step.
 //!
-//! What was not seen is not met: a run without steps meets no expectation.
+//! An expectation is met only by what was observed: a run without steps meets no expectation.
 
 use crate::model::{ActionPhase, ExpectedOutput, JudgedExpectation, ToolClass, quoted_text};
 use crate::verdict::criteria::seen::{SeenAction, text_of};

@@ -132,7 +132,7 @@ fn decide_completion(verdict: &mut RunVerdict, evaluation: &CriteriaEvaluation, 
     if against.is_empty() {
         return;
     }
-    // A verdict that is not complete for other reasons names those first. A PASSED verdict has none.
+    // If the task is incomplete for other reasons, those are named first. A PASSED verdict has no other reasons.
     let own = (verdict.completion_status == CompletionStatus::Incomplete).then(|| verdict.completion_reason.clone());
     verdict.completion_reason = capitalised(&own.into_iter().chain(against).collect::<Vec<_>>().join("; "));
     verdict.completion_status = CompletionStatus::Incomplete;
@@ -144,7 +144,7 @@ fn decide_completion(verdict: &mut RunVerdict, evaluation: &CriteriaEvaluation, 
     }
 }
 
-/// Returns why too few steps pass; none: enough steps pass. Without steps the rate is not reached.
+/// Returns why too few steps pass; `None` if enough steps pass. Without steps the rate is not reached.
 fn pass_rate_objection(criteria: &TaskCriteria, actions: &[SeenAction<'_>]) -> Option<String> {
     let steps: Vec<_> = actions.iter().filter(|action| action.phase == ActionPhase::Step).collect();
     let passed = steps.iter().filter(|step| step.passes()).count() as u64;
@@ -169,7 +169,7 @@ fn capitalised(text: &str) -> String {
 }
 
 impl SeenAction<'_> {
-    /// Returns whether a step passes: it was carried out, it does not block, and it is no declared failure.
+    /// Returns whether a step passes: it was carried out, it does not block, and it is not a declared failure.
     fn passes(&self) -> bool {
         self.status.is_some() && self.blocking == Blocking::Allowed && !self.is_expected_failure
     }

@@ -17,7 +17,7 @@ pub struct SeenAction<'a> {
     pub action_type: ActionType,
     pub phase: ActionPhase,
     pub class: ToolClass,
-    /// The result; SUCCESS for an unchanged prerequisite; none: it was not carried out.
+    /// The result; SUCCESS for an unchanged prerequisite; `None` if it was not carried out.
     pub status: Option<ResultType>,
     /// The reason of the result, in words for people.
     pub reason: Option<&'a str>,
@@ -62,7 +62,7 @@ pub struct SeenAnswer {
     pub status: u16,
     /// The headers by lower-case name.
     pub headers: BTreeMap<String, String>,
-    /// The body as JSON, otherwise as text; none: it was not stored completely.
+    /// The body as JSON, otherwise as text; `None` if it was not stored completely.
     pub parsed_body: Option<Value>,
 }
 

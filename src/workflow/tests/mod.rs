@@ -23,7 +23,7 @@ const DRAFT: &str = "# Saved searches\n\n**Labels:** search\n";
 #[derive(Debug, Default)]
 struct World {
     calls: u32,
-    /// The number of the call that fails. None: no call fails.
+    /// The number of the call that fails; `None` if no call fails.
     fails_at: Option<u32>,
     asked: BTreeMap<&'static str, u32>,
     issues: Vec<String>,
