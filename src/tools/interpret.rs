@@ -197,7 +197,7 @@ fn not_started(failure: &SpawnFailure) -> Interpretation {
     }
 }
 
-// Only a success is changed to mention surviving processes. A failure keeps its own reason (E14).
+// Surviving processes change only a result that could count as a success. A failure keeps its own reason (E14).
 fn with_survivors(input: &Input<'_>, interpretation: Interpretation) -> Interpretation {
     let may_succeed = matches!(
         interpretation.category,
