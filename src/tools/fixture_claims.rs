@@ -1,5 +1,5 @@
-//! The expected result of each captured output under `fixtures/tools/`. Most rows were first written by the interpreters and then
-//! compared with the output by a person.
+//! The expected result of each captured output under `fixtures/tools/`. Most rows were first printed by the interpreters and then
+//! checked against the output.
 
 use crate::model::CategoryCode;
 

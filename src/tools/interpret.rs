@@ -90,8 +90,8 @@ fn one_line(reason: &str) -> String {
 fn of_exit(input: &Input<'_>, code: i32) -> Interpretation {
     let readable = |stream: &StreamExcerpt| match input.action.tool.judged_by() {
         JudgedBy::Output => plain_text(stream),
-        // These results do not depend on the output's text, so only a shortened output is converted. Converting megabytes would
-        // need several times their memory.
+        // The exit code or the grammar decides here, so a shortened text is enough. Converting megabytes would need several times
+        // their memory.
         JudgedBy::ExitCode | JudgedBy::Grammar => plain_text(&stream.shortened()),
     };
     let exited = Exited {

@@ -67,7 +67,7 @@ impl Returned {
         self.with_input(interpret)
     }
 
-    /// Passes the result to a function in the form that interpreters take.
+    /// Passes the result as an [`Input`] to a function.
     pub(super) fn with_input(&self, interpret: impl FnOnce(&Input<'_>) -> Interpretation) -> Interpretation {
         interpret(&Input {
             action: &self.action,

@@ -13,8 +13,8 @@ pub(super) struct ToolRow {
     pub(super) tool: Tool,
     /// The names of the tool's programs. Another tool may share a program and differ by arguments.
     pub(super) programs: &'static [&'static str],
-    /// Whether a program of it with these arguments does what the tool is known for. `prettier --write` and `ruff clean` do something
-    /// else, and judging them by findings would call it a success that they printed none.
+    /// Returns whether a program of the tool does the tool's checks with these arguments. `prettier --write` and `ruff clean`, for
+    /// example, check nothing and print no findings. If they were judged by findings, they would always be a success.
     pub(super) checks: fn(&str, &[String]) -> bool,
     /// Whether the tool reads no arguments from the environment. Behind a wrapper that passes no arguments, it then cannot be
     /// asked for its report.

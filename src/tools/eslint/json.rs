@@ -41,8 +41,8 @@ struct Suggestion {
     desc: String,
 }
 
-/// Returns the JSON in the output. If JSON was requested, the whole output counts as JSON when no line looks like it. npm prints
-/// lines of its own before the tool's output, so single lines are searched too.
+/// Returns the JSON in the output. npm prints its own lines before it, so single lines are searched as well. If nothing looks
+/// like ESLint's JSON although JSON was requested, the whole output is returned, so that parsing it gives an error.
 pub(super) fn find(stdout: &str, wanted: bool) -> Option<&str> {
     let is_json = |text: &str| text.starts_with("[{\"filePath\"") || text == "[]";
     let found = std::iter::once(stdout).chain(stdout.lines()).map(str::trim).find(|text| is_json(text));

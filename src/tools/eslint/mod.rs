@@ -2,7 +2,7 @@
 //! (E6).
 //!
 //! Exit code 1 does not always mean errors: ESLint also uses it for too many warnings (C28). Exit code 2 usually means that
-//! ESLint could not do its work. With `--exit-on-fatal-error` it can also mean findings, and make turns every failure into 2.
+//! ESLint could not do its work. With `--exit-on-fatal-error` it can also mean a parse error, and make turns every failure into 2.
 
 mod call;
 mod discover;
