@@ -28,7 +28,7 @@ pub struct IgnorePatternProblem {
     /// The line of the file or the position in the setting, counted from 1.
     pub line: u32,
     pub pattern: String,
-    /// What is wrong with it and what to write instead.
+    /// What is wrong with the pattern, and what to write instead.
     pub problem: String,
 }
 
