@@ -32,7 +32,7 @@ pub fn monotonic() -> Monotonic {
     Monotonic(Instant::now())
 }
 
-/// Returns the microseconds of the monotonic clock, as systemd counts them; 0 where the system does not tell.
+/// Returns the monotonic clock in microseconds, as systemd counts it; 0 if the clock cannot be read.
 pub fn monotonic_microseconds() -> u64 {
     let time = nix::time::clock_gettime(nix::time::ClockId::CLOCK_MONOTONIC);
     let micros = time.map(|time| time.tv_sec() * 1_000_000 + time.tv_nsec() / 1_000).unwrap_or_default();

@@ -56,7 +56,7 @@ impl StopLadder {
         }
     }
 
-    /// Returns the last rung that was taken, or the first rung if none was.
+    /// Returns the last rung that was taken, or the first rung if none was taken.
     pub(super) fn last_taken(&self) -> StopStage {
         self.rungs.get(self.taken.saturating_sub(1)).map_or(StopStage::Sigkill, |rung| rung.stage)
     }
