@@ -23,9 +23,9 @@ const HELP_FROM: usize = 64;
 /// The most threads. More of them would mostly wait for the same disk.
 const MAX_THREADS: usize = 8;
 
-/// The index is saved again only after at least this many paths have changed since it was last saved …
+/// The index is saved again after this many changed paths, because saving a large index for a few changes takes too long …
 const WORTH_SAVING: usize = 256;
-/// … and at least one path for every 64 files of the tree. Saving a large index takes too long for a few changes.
+/// … plus one path for each group of this many files in the tree.
 const WORTH_SAVING_OF: u64 = 64;
 
 /// proctor's copy of one project's tree. The caller must hold the project's lock, and must not call anything here during a run of
