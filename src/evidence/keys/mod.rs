@@ -40,7 +40,7 @@ const RANDOM_SOURCE: &str = "/dev/urandom";
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Endorsement {
     ByThePreviousKey,
-    /// It is lost and cannot sign. From then on verification always reports that the new key is not endorsed.
+    /// The previous key is lost and cannot sign. From then on, verification always reports that the new key is not endorsed.
     PreviousKeyIsLost,
 }
 
