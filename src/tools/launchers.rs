@@ -8,7 +8,7 @@ use crate::tools::table::{ROWS, ToolRow};
 /// A program that starts another program with the rest of its arguments, unchanged.
 struct Launcher {
     program: &'static str,
-    /// The subcommands of which one must follow the program and its options. If the list is empty, no subcommand is needed.
+    /// The subcommands; one of them must follow the program and its options. If the list is empty, no subcommand is needed.
     subcommands: &'static [&'static [&'static str]],
     /// Options that take the next word as their value.
     valued: &'static [&'static str],

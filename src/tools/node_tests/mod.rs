@@ -59,7 +59,7 @@ impl Seen<'_> {
 /// Judges a Jest or Vitest run that ended by itself.
 pub(super) fn interpret(exited: &Exited<'_>, report: &ToolReport) -> Interpretation {
     let seen = Seen { exited, report: state_of(report, exited.place) };
-    // A report proves that the tool ran, whatever a test printed about programs that were not found.
+    // A report proves that the tool ran. Without this condition, a test that prints "command not found" would look like a failed start.
     if seen.tally().is_none() {
         if let Some(failure) = launch_failure::find(exited) {
             return failure;

@@ -30,7 +30,7 @@ pub(super) struct Document {
 pub(super) struct File {
     /// The file's absolute path.
     pub(super) name: String,
-    /// `passed`, `failed`, or Jest's `focused`, `skipped` and the like.
+    /// `passed` or `failed`; Jest also writes `focused`, `skipped` and others.
     pub(super) status: String,
     /// All errors of the file as one text.
     #[serde(default)]

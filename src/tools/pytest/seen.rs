@@ -182,7 +182,7 @@ impl Tally {
         self.tests.len() as u64
     }
 
-    /// Returns whether the report lists tests of which none ran, as with `--setup-plan` and `--setup-only`.
+    /// Returns whether the report lists tests but none of them ran, as with `--setup-plan` and `--setup-only`.
     pub(super) fn is_plan_only(&self) -> bool {
         self.claimed == 0 && self.nameless == 0 && self.total() > 0 && self.counts.failed == 0
     }
