@@ -3,7 +3,7 @@
 //! Output beyond the limit is read and dropped. The pipe therefore never fills up, which would block a command that is being
 //! stopped, and no disk is filled however long the stop takes.
 //!
-//! This module writes only to the files it is given, never decodes text, and holds bounded memory whatever the child prints. The
+//! This module writes only to the files it is given, never decodes text, and uses bounded memory for any amount of output. The
 //! log has the bytes in the order in which they were read; where both streams have bytes at the same moment, standard output
 //! comes first.
 

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use crate::model::Timestamp;
 
-/// A point on `CLOCK_MONOTONIC`, which never jumps and stands still while the machine sleeps.
+/// A point on `CLOCK_MONOTONIC`, which never jumps and does not advance while the machine sleeps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Monotonic(Instant);
 

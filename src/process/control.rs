@@ -30,7 +30,7 @@ const REASONS: [StopReason; 5] =
 #[derive(Debug)]
 pub struct Control {
     own: OwnedFd,
-    /// Kept so that the pipe does not report its end when the last other handle is dropped.
+    /// Kept open so that the reader does not see the end of the pipe after the last other handle is dropped.
     handle: ControlHandle,
     signals: Vec<SignalSource>,
     in_force: AtomicU8,
@@ -50,7 +50,7 @@ struct SignalSource {
     ended: AtomicBool,
 }
 
-/// What ended a wait for a control and another descriptor.
+/// The event that ended a wait for a control and another descriptor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WokenBy {
     /// A stop was requested: [`Control::in_force`] says why.

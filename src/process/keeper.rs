@@ -38,7 +38,7 @@ pub(super) struct KeeperIsolation<'a> {
     pub(super) level: IsolationLevel,
     /// The isolation of the action. For a parked keeper, that of an action that will probably be alike.
     pub(super) isolation: &'a Isolation,
-    /// The action's cgroup, if it has one: all its processes are born in it.
+    /// The action's cgroup, if it has one. All processes of the action start in it.
     pub(super) group: Option<&'a Cgroup>,
 }
 

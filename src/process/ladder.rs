@@ -1,4 +1,4 @@
-//! The stop ladder (E10): which signal is due when. Pure; it sends nothing.
+//! The stop ladder (E10): decides which signal must be sent at which time. Pure; it sends nothing.
 
 use std::time::Duration;
 

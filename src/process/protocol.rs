@@ -37,7 +37,7 @@ pub struct LaunchedChild {
     /// The argument vector; the first entry is the program's name.
     #[serde(with = "os_text::list")]
     pub argv: Vec<OsString>,
-    /// The whole environment: the child inherits no other variable.
+    /// The complete environment of the child. It inherits no other variables.
     #[serde(with = "os_text::pairs")]
     pub environment: Vec<(OsString, OsString)>,
     #[serde(with = "os_text")]
@@ -144,7 +144,7 @@ pub(super) enum LauncherEvent {
     /// No process of the action is alive any more, and how its leader ended is unknown.
     Vanished {
         number: ActionNumber,
-        /// What was observed instead.
+        /// Why the leader's status is unknown.
         why: String,
     },
 }

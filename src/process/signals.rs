@@ -9,7 +9,7 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use crate::model::StopReason;
 use crate::process::{Control, ControlError};
 
-/// The reason to stop that each signal stands for.
+/// The reason for a stop that each signal requests.
 const SIGNALS: [(i32, StopReason); 3] =
     [(SIGINT, StopReason::Interrupted), (SIGTERM, StopReason::Terminated), (SIGHUP, StopReason::Terminated)];
 

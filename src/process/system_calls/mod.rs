@@ -139,8 +139,8 @@ pub(super) fn close_all_but(kept: &[RawFd]) {
     for number in kept.into_iter().map(Some).chain([None]) {
         let last = number.map_or(Some(libc::c_uint::MAX), |number| number.checked_sub(1));
         if let Some(last) = last.filter(|last| *last >= first) {
-            // SAFETY: the call takes three integers. Whoever owns one of these in this copy of the process never uses or drops it: the
-            // caller ends by `end_forked`, which runs no destructor.
+            // SAFETY: the call takes three integers. The owners of these descriptors in this forked process never use or drop them,
+            // because the caller ends by `end_forked`, which runs no destructor.
             let _unsupported = unsafe { libc::syscall(libc::SYS_close_range, first, last, 0) };
         }
         first = number.unwrap_or(libc::c_uint::MAX).saturating_add(1);
