@@ -33,7 +33,7 @@ const fn environment(name: NameRule, reason: &'static str) -> AlwaysOut {
 /// tree would change during every run (S6). If they triggered runs, each run would start the next one.
 pub const ALWAYS_OUT: &[AlwaysOut] = &with_leftovers_of_tools();
 
-/// The rows for tools whose reports proctor cannot read.
+/// The rows for version control, editors, and tools whose reports proctor cannot read.
 const OF_NO_TOOL: [AlwaysOut; 38] = [
     row(Is(".git"), "git's own data; in worktrees and submodules a file"),
     row(Is(".hg"), "Mercurial's own data"),

@@ -23,7 +23,7 @@ pub enum PatternSource {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("pattern `{pattern}` of {origin}, line {line}: {problem}")]
 pub struct IgnorePatternProblem {
-    /// Where it is written.
+    /// The place where the pattern is written.
     pub origin: PatternSource,
     /// The line of the file or the position in the setting, counted from 1.
     pub line: u32,
