@@ -61,7 +61,7 @@ pub enum EvidenceError {
     /// The ledger's length differs from the length after the lock holder's last line, so another program wrote to it.
     #[error("`{}` was changed by a program that does not hold its lock", path.display())]
     LedgerChanged { path: PathBuf },
-    /// An earlier line could not be synced. What is on disk is unknown, so no further line may be appended.
+    /// An earlier line could not be synced. The content on disk is unknown, so no further line may be appended.
     #[error("`{}` takes no more lines because an earlier one could not be written", path.display())]
     LedgerFailed { path: PathBuf },
     /// A run was to be created before the project's unsealed runs were recovered.

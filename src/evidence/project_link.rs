@@ -8,7 +8,7 @@ use crate::evidence::error::failed;
 use crate::evidence::names::check_component;
 use crate::evidence::{EvidenceError, FileOperation};
 
-/// What happened to the project's link.
+/// The result of creating the project's link.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LinkOutcome {
     /// The link was created. The user is told once.

@@ -21,7 +21,7 @@ use std::time::Duration;
 use crate::evidence::lock_file::{LockFile, WaitDecision};
 use crate::evidence::{EvidenceError, Store};
 
-/// No process uses more slots than this, whatever its limit.
+/// The most slots that processes can use. A higher limit has no effect.
 pub const MOST_SLOTS: u32 = 1024;
 
 /// The width of one place in the line, in bytes. The slots take as many bytes at the beginning of the file.
