@@ -28,7 +28,7 @@ const SIGNALS: &[SignalName] = &[
 const FIRST_SIGNAL_CODE: i32 = 129;
 const LAST_SIGNAL_CODE: i32 = 128 + 64;
 
-/// Returns a signal's name, with its usual cause where that helps.
+/// Returns a signal's name, with its usual cause if it has one.
 pub(super) fn describe(signal: i32) -> String {
     SIGNALS.iter().find(|known| known.0 == signal).map_or_else(
         || format!("signal {signal}"),

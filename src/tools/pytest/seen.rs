@@ -187,7 +187,8 @@ impl Tally {
         self.claimed == 0 && self.nameless == 0 && self.total() > 0 && self.counts.failed == 0
     }
 
-    /// Returns whether the run was interrupted: a test was still running, or the report lists more tests than its suites claim as finished (E5).
+    /// Returns whether the run was interrupted: a test was still running, or the report lists more tests than its suites claim as
+    /// finished (E5).
     pub(super) fn is_cut_short(&self) -> bool {
         self.nameless > 0 || self.total() > self.claimed
     }
