@@ -1,4 +1,4 @@
-//! Reading a file that a tool left in a place where the code under test may have put anything instead (E12).
+//! Reads a file that a tool wrote. The tested code may have put a link, a pipe or anything else in its place (E12).
 
 use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, Read};
@@ -24,13 +24,13 @@ pub struct Artifact {
 pub enum ArtifactRefusal {
     #[error("it does not exist")]
     NotThere,
-    /// Its path leaves the base directory or contains a symbolic link.
+    /// The path leaves the base directory or contains a symbolic link.
     #[error("its path leads out of the directory or over a symbolic link")]
     Escapes,
-    /// It is a directory, pipe, socket or device.
+    /// The entry is a directory, pipe, socket or device.
     #[error("it is not a regular file")]
     NotRegular,
-    /// It has several hard links, so it could be changed through another path.
+    /// The file has several hard links, so it could be changed through another path.
     #[error("it has {links} names (hard links), one is allowed")]
     HardLinked { links: u64 },
     #[error("it has more than {cap} bytes")]
@@ -63,7 +63,7 @@ pub fn read_artifact(base: &Path, relative: &Path, cap: u64) -> Result<Artifact,
     read_capped(file, cap)
 }
 
-/// Opens the file at `relative` below `base` under the same conditions as [`read_artifact`], whatever its size.
+/// Opens the file at `relative` below `base` under the same conditions as [`read_artifact`], but without a limit on its size.
 pub(super) fn open_artifact(base: &Path, relative: &Path) -> Result<(File, Metadata), ArtifactRefusal> {
     if !relative.components().all(|component| matches!(component, Component::Normal(_))) || relative.as_os_str().is_empty() {
         return Err(ArtifactRefusal::Escapes);

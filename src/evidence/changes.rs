@@ -3,8 +3,8 @@
 //! Nothing else in this folder changes a file, a link or a directory; `tests/faults.rs` checks that. Each operation asks
 //! [`failure_injection`](crate::evidence::failure_injection) first, so that a test can make any of them fail.
 //!
-//! "Private" files and directories belong to the store: only the user may read them. "Shared" ones lie outside of it, in a
-//! project or where anchors are kept: they get the permissions that the user's mask (`umask`) gives to any new file.
+//! "Private" files and directories belong to the store, and only the user may read them. "Shared" ones are outside the store, in
+//! a project or at an anchor's place. They get the permissions that the user's `umask` gives to any new file.
 
 use std::fs::{DirBuilder, File, OpenOptions, Permissions};
 use std::io::{self, Write};
@@ -61,24 +61,25 @@ pub(super) fn make_private(path: &Path) -> Result<(), EvidenceError> {
     if mode & 0o077 == 0 { Ok(()) } else { set_private_directory_mode(path) }
 }
 
-/// Gives the user every permission of a directory, and nobody else any.
+/// Gives the user all permissions for a directory, and removes those of all other users.
 pub(super) fn set_private_directory_mode(path: &Path) -> Result<(), EvidenceError> {
     change(FileOperation::Protect, path, || std::fs::set_permissions(path, Permissions::from_mode(DIRECTORY_MODE)))
 }
 
-/// Creates a private file for reading and writing. It is an error if it exists. The descriptor closes on exec.
+/// Creates a private file for reading and writing. It is an error if it exists. Programs that are executed later do not inherit
+/// its descriptor.
 pub(super) fn create_file(path: &Path) -> Result<File, EvidenceError> {
     change(FileOperation::Create, path, || OpenOptions::new().read(true).write(true).create_new(true).mode(FILE_MODE).open(path))
 }
 
-/// Creates a shared file. It is an error if anything has its name, also a symbolic link.
+/// Creates a shared file. It is an error if the name is taken, even by a symbolic link.
 pub(super) fn create_shared_file(path: &Path) -> Result<File, EvidenceError> {
     change(FileOperation::Create, path, || {
         OpenOptions::new().write(true).create_new(true).custom_flags(libc::O_NOFOLLOW).open(path)
     })
 }
 
-/// Creates a shared file with this mode, from which the user's mask is taken. It is an error if it exists.
+/// Creates a shared file with this mode, reduced by the user's `umask`. It is an error if it exists.
 pub(super) fn create_shared_file_with_mode(path: &Path, mode: u32) -> Result<File, EvidenceError> {
     change(FileOperation::Create, path, || OpenOptions::new().write(true).create_new(true).mode(mode).open(path))
 }
@@ -254,12 +255,12 @@ pub(super) fn exchange(one: &Path, other: &Path) -> Result<(), Errno> {
     renameat2(AT_FDCWD, one, AT_FDCWD, other, RenameFlags::RENAME_EXCHANGE)
 }
 
-/// Removes a file or link. It is no error if it does not exist.
+/// Removes a file or link. A missing one is not an error.
 pub(super) fn remove_file(path: &Path) -> Result<(), EvidenceError> {
     if_exists(change(FileOperation::Remove, path, || std::fs::remove_file(path))).map(drop)
 }
 
-/// Removes a directory with everything in it. It is no error if it does not exist.
+/// Removes a directory with everything in it. A missing one is not an error.
 pub(super) fn remove_directory(path: &Path) -> Result<(), EvidenceError> {
     if_exists(change(FileOperation::Remove, path, || std::fs::remove_dir_all(path))).map(drop)
 }

@@ -1,6 +1,6 @@
 //! The steps that bring a run safely to disk, in their order.
 
-/// A step on a run's way to the disk. It is reported when it is done.
+/// A step in making a run durable. It is reported when it is done.
 ///
 /// A process may die between any two steps. Before [`DurableStep::LedgerCommitted`] the run becomes INTERRUPTED. After it the run
 /// is valid, and recovery only repeats the later steps: index, link and publication.

@@ -58,10 +58,10 @@ pub enum EvidenceError {
     /// A reader asked to continue at an offset at which no line ends.
     #[error("`{}` has no line that ends at byte {offset}", path.display())]
     LedgerOffset { path: PathBuf, offset: u64 },
-    /// The ledger's length is not the one that its only writer left, so another program wrote to it.
+    /// The ledger's length differs from the length after the lock holder's last line, so another program wrote to it.
     #[error("`{}` was changed by a program that does not hold its lock", path.display())]
     LedgerChanged { path: PathBuf },
-    /// An earlier line could not be synced. What is on disk is unknown, so no further line may be appended.
+    /// An earlier line could not be synced. The content on disk is unknown, so no further line may be appended.
     #[error("`{}` takes no more lines because an earlier one could not be written", path.display())]
     LedgerFailed { path: PathBuf },
     /// A run was to be created before the project's unsealed runs were recovered.
@@ -72,7 +72,7 @@ pub enum EvidenceError {
     RunIsOpen { project: ProjectId },
     #[error("`{}` cannot be used: {problem}", path.display())]
     Key { path: PathBuf, problem: KeyProblem },
-    /// The run is older than the store's first key, so nothing of it is signed.
+    /// The run is older than the store's first key, so it has no signature.
     #[error("run {run_id} is not signed: it is older than the first key of the store")]
     NotSigned { run_id: RunId },
     #[error("no line of the ledger is about run {run_id}")]
@@ -102,7 +102,7 @@ pub enum EvidenceError {
     Foreign { path: PathBuf },
 }
 
-/// What is wrong with one line of a ledger.
+/// Why a line of a ledger is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LineProblem {
     /// The text is not the JSON of a ledger line.
@@ -111,10 +111,10 @@ pub enum LineProblem {
     /// The line was written by another version of proctor.
     #[error("its schema is `{0}`, which this version does not know")]
     UnknownSchema(String),
-    /// Lines are missing or were moved.
+    /// The line's sequence number is not the next one, because lines are missing or were reordered.
     #[error("its sequence is {}, {} is expected", found.0, expected.0)]
     WrongSequence { expected: Sequence, found: Sequence },
-    /// The hash of the line before differs from the one that this line recorded.
+    /// The hash of the previous line differs from the hash that this line recorded.
     #[error("the line before it was changed: its hash is not the one this line names")]
     BrokenChain,
     /// The line is longer than any line that proctor writes; the length is in bytes.

@@ -1,4 +1,4 @@
-//! Exporting a run for somebody else: its files, and everything that is needed to check them.
+//! Exports a run for another person: its files, and everything that is needed to verify them.
 
 use std::path::Path;
 

@@ -1,8 +1,8 @@
-//! Failures that a test injects: a chosen operation fails, or the program dies at it. A release build injects none.
+//! Failures for tests: a chosen operation fails, or the program dies at it. A release build has no such failures.
 //!
-//! [`changes`](crate::evidence::changes) asks here before every operation that changes something on disk. A test build learns
-//! from the command's environment (`cli::environment` reads it) which operation is to fail. It also logs every operation it
-//! passes, so that tests get their list of operations from a real run and not from a list that somebody maintains.
+//! [`changes`](crate::evidence::changes) calls this module before every operation that changes the disk. A test build reads from
+//! the command's environment (`cli::environment`) which operation must fail. It also logs each operation. So tests get the list
+//! of operations from a real run, and no list has to be maintained by hand.
 
 #[cfg(feature = "test-fakes")]
 mod planned;

@@ -17,7 +17,7 @@ const CHUNK: usize = 256 * 1024;
 pub enum ContentRequest<'a> {
     /// Nothing, because the check only needs existence and size.
     MetadataOnly,
-    /// The whole file, to compute its digest. Its bytes are kept too if there are at most `keep` of them.
+    /// Reads the whole file and computes its digest. The content is returned too if it has at most `keep` bytes.
     Whole {
         /// The most bytes that are kept.
         keep: u64,

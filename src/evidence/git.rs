@@ -26,7 +26,7 @@ pub struct GitLocation {
     pub common_directory: PathBuf,
 }
 
-/// What happened to the entry in `.git/info/exclude`.
+/// The result of adding the entry to `.git/info/exclude`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ExcludeOutcome {
     Added,

@@ -11,7 +11,7 @@ use crate::evidence::names::{REPORT_NAME, check_component};
 use crate::evidence::{EvidenceError, FileOperation, Store};
 use crate::model::{EvidenceFile, ProjectId, RunId, TaskId};
 
-/// A run that has a directory. Only the ledger tells whether it is committed.
+/// A run that has a directory. Only the ledger says whether the run was committed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredRun {
     pub task: TaskId,

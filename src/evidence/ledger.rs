@@ -24,8 +24,8 @@ pub struct Ledger {
     torn_line_file: Option<PathBuf>,
     finished_prunings: usize,
     health: LedgerHealth,
-    /// The signing key, once it was needed. It stays valid while the lock is held, because changing the key needs the locks of
-    /// all projects.
+    /// The signing key; `None` until it is needed. It cannot change while the lock is held, because changing the key needs the
+    /// locks of all projects.
     signer: Option<Signer>,
     lock: ProjectLock,
 }
@@ -33,13 +33,14 @@ pub struct Ledger {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum LedgerHealth {
     Sound,
-    /// A write or sync failed. What is on disk is unknown, and a later sync may succeed without having written those bytes.
+    /// A write or sync failed, so the content on disk is unknown. A later successful sync would not prove that those bytes were
+    /// written.
     Failed,
 }
 
 impl Ledger {
-    /// Opens the ledger of the locked project and creates it if it is missing. A torn last line is cut off and kept in a file
-    /// beside the ledger. If the last line prunes runs, what is left of them is removed first, so that a line never follows an
+    /// Opens the ledger of the locked project and creates it if it is missing. An incomplete last line is cut off and kept in a
+    /// file beside the ledger. If the last line prunes runs, their remains are removed first. So no line ever follows an
     /// unfinished pruning.
     pub fn open(lock: &ProjectLock) -> Result<Self, EvidenceError> {
         let path = lock.store().ledger_path(lock.project());
@@ -68,7 +69,7 @@ impl Ledger {
         self.signer = self.signer.take().or(signer);
     }
 
-    /// Returns the signing key, which is made if the store has none.
+    /// Returns the signing key. The first key is made if the store has none.
     pub(super) fn signer(&mut self, now: Timestamp) -> Result<&Signer, EvidenceError> {
         if self.signer.is_none() {
             self.signer = Some(keys::find_or_make_signer(self.lock.store(), now)?);
@@ -76,7 +77,7 @@ impl Ledger {
         Ok(self.signer.as_ref().expect("it was just set"))
     }
 
-    /// Appends a line and waits until it is on disk. That is the commit point of whatever the line records.
+    /// Appends a line and waits until it is on disk. From then on, the result that the line records is committed.
     pub fn append(&mut self, body: LedgerBody, asker: &Asker, now: Timestamp) -> Result<LedgerLine, EvidenceError> {
         if self.health == LedgerHealth::Failed {
             return Err(EvidenceError::LedgerFailed { path: self.path.clone() });
@@ -119,7 +120,7 @@ impl Ledger {
         self.end.length
     }
 
-    /// Returns the file that holds the torn last line, if one was cut off when the ledger was opened.
+    /// Returns the file with the incomplete last line, if one was cut off when the ledger was opened.
     pub fn torn_line_file(&self) -> Option<&Path> {
         self.torn_line_file.as_deref()
     }

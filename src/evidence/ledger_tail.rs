@@ -51,7 +51,7 @@ pub(super) fn parse_line(bytes: &[u8]) -> Result<LedgerLine, LineProblem> {
         Ok(line) if line.schema == LEDGER_SCHEMA => Ok(line),
         Ok(line) => Err(LineProblem::UnknownSchema(line.schema)),
         Err(error) => {
-            // If the line has another schema, that is the error, and not the first field that this version does not know.
+            // If the line has an unknown schema version, the error must name that, and not the first unknown field.
             let schema = serde_json::from_slice::<SchemaOnly>(bytes).map_err(unreadable)?.schema;
             Err(if schema == LEDGER_SCHEMA { unreadable(error) } else { LineProblem::UnknownSchema(schema) })
         }

@@ -51,7 +51,7 @@ struct ProjectLockState {
     prepared: Mutex<PreparedFiles>,
 }
 
-/// What the lock file says about the runs of the last holder.
+/// The runs that the last lock holder may have left, according to the lock file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum LeftBehind {
     /// Every run was sealed.
@@ -164,15 +164,15 @@ impl ProjectLock {
         }
         let open = OpenRunGuard { lock: self.clone() };
         if self.left_behind() != LeftBehind::Nothing {
-            // An earlier run of this process failed before its commit. Recording a new run would overwrite it, and nobody would
-            // recover it.
+            // An earlier run of this process failed before its commit. Recording a new run would overwrite its record, and it
+            // would never be recovered.
             return Err(EvidenceError::NotRecovered { project: self.state.project.clone() });
         }
         self.note(Some(run))?;
         Ok(open)
     }
 
-    /// Records that a sealed run is published, so that recovery need not look for it.
+    /// Records that a sealed run is published, so that recovery does not search for it.
     ///
     /// The run is valid even if this fails, so the error is dropped. The next run is then refused until
     /// [`crate::evidence::recover`] has found this run in the ledger and linked it.

@@ -42,7 +42,7 @@ impl LockFile {
         Ok(Self { file: open_or_create(path)?, path: path.to_owned() })
     }
 
-    /// Opens a lock file to see what is locked, or returns `None` if there is no such file. It cannot be used to lock.
+    /// Opens a lock file only to see which ranges are locked. Returns `None` if the file does not exist.
     pub(super) fn open_to_inspect(path: &Path) -> Result<Option<Self>, EvidenceError> {
         let file = if_exists(open_no_follow(path))?;
         Ok(file.map(|file| Self { file, path: path.to_owned() }))
@@ -53,7 +53,7 @@ impl LockFile {
         &self.file
     }
 
-    /// Locks a range for this holder alone; returns `false` if another holder has locked a part of it.
+    /// Locks a range exclusively. Returns `false` if another holder has locked a part of it.
     pub(super) fn try_lock(&self, range: &Range<i64>) -> Result<bool, EvidenceError> {
         self.set(range, libc::F_WRLCK)
     }

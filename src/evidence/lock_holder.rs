@@ -9,14 +9,14 @@ use crate::model::ProjectId;
 /// The process that holds a project's lock.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LockHolder {
-    /// Its process id, if the lock file says so.
+    /// The holder's process id, if the lock file contains it.
     pub pid: Option<u32>,
     /// The run that it has begun and not yet sealed, if the lock file says so.
     pub run: Option<OpenRun>,
 }
 
 impl Store {
-    /// Returns who holds a project's lock, or `None` if nobody does. The holder may have changed by the time this returns.
+    /// Returns the holder of a project's lock, or `None` if it is free. The holder may change before this function returns.
     pub fn lock_holder(&self, project: &ProjectId) -> Result<Option<LockHolder>, EvidenceError> {
         let Some(file) = LockFile::open_to_inspect(&self.lock_path(project))? else { return Ok(None) };
         if file.locked_by_others(ALL_BYTES)?.is_empty() {
@@ -26,7 +26,7 @@ impl Store {
         Ok(Some(LockHolder { pid: record.as_ref().map(|record| record.pid), run: record.and_then(|record| record.open_run) }))
     }
 
-    /// Returns the run that the lock file names as begun and not finished. Its process may be alive or dead. Takes no lock.
+    /// Returns the run that the lock file records as unfinished. Its process may be alive or dead. This takes no lock.
     pub fn unfinished_run(&self, project: &ProjectId) -> Result<Option<OpenRun>, EvidenceError> {
         let file = if_exists(open_no_follow(&self.lock_path(project)))?;
         Ok(file.and_then(|file| LockRecord::read(&file)).and_then(|record| record.open_run))

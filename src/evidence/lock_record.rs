@@ -1,4 +1,4 @@
-//! The content of a lock file: which process holds the lock, and which run was open when the file was last written.
+//! The content of a lock file: the process that holds the lock, and the run that was open when the file was last written.
 //!
 //! It is a hint that saves recovery a scan of all runs, never the truth. A record that cannot be read or is from another boot
 //! means "scan". A change of its shape needs a new [`LOCK_SCHEMA`]; a reader that does not know the schema scans.

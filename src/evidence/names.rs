@@ -1,4 +1,4 @@
-//! The file names that a run directory may hold, and those that proctor keeps for itself.
+//! The file names that a run directory may contain, and those that only proctor may use.
 
 use std::path::Path;
 
@@ -14,7 +14,7 @@ pub const MANIFEST_NAME: &str = "SHA256SUMS";
 pub const START_RECORD_NAME: &str = "run.json";
 /// The SSH signature of the report, for `ssh-keygen -Y verify`.
 pub const SIGNATURE_NAME: &str = "execution-report.json.sig";
-/// The suffix of a run's file of in-toto statements; the run's id stands before it.
+/// The suffix of a run's file of in-toto statements. The name begins with the run's id.
 pub(super) const STATEMENTS_SUFFIX: &str = ".intoto.jsonl";
 /// The folder of an export that holds the run's files.
 pub(super) const EXPORTED_RUN: &str = "run";
@@ -22,7 +22,7 @@ pub(super) const EXPORTED_RUN: &str = "run";
 pub(super) const EXPORTED_LEDGER: &str = "ledger.jsonl";
 /// The file of an export that proves that this line is in the ledger's log.
 pub(super) const EXPORTED_PROOF: &str = "ledger.tlog-proof";
-/// The suffix of an archive; the run's id stands before it.
+/// The suffix of an archive. The name begins with the run's id.
 pub(super) const ARCHIVE_SUFFIX: &str = ".tar.zst";
 /// The prefix that recovery gives to a file that may be half-written.
 pub(super) const RECOVERED_PREFIX: &str = "recovered-";

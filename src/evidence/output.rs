@@ -56,8 +56,8 @@ impl OutputDirectory {
         Ok(Self { stamp: OutputStamp::read(&path), path })
     }
 
-    /// Creates the directory for the control run of an attempt. It is separate, so that the attempt does not find what its
-    /// control leaves.
+    /// Creates the directory for the control run of an attempt. It is separate, so that the attempt cannot see files of the
+    /// control run.
     pub fn create_for_control(
         lock: &ProjectLock,
         run_id: &RunId,

@@ -14,8 +14,8 @@ const FILES: usize = 3;
 /// The number of prepared directories: the run directory, and the output directories of the run and of its first action.
 const DIRECTORIES: usize = 3;
 
-/// Empty private files and directories that have no final name yet. Those that are not used are removed with the directory in
-/// which they were made.
+/// Empty private files and directories that have no final name yet. Unused ones are removed together with the directory in which
+/// they were made.
 #[derive(Debug, Default)]
 pub(super) struct PreparedFiles {
     files: Vec<(PathBuf, File)>,

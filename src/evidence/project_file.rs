@@ -1,8 +1,9 @@
-//! The only file of a project that proctor changes, the task list. It is replaced only if it still is as it was read.
+//! Replaces the task list, the only file of a project that proctor changes. It is replaced only if it has not changed since it
+//! was read.
 //!
-//! The replacement is written beside the file and exchanged with it in one step (renameat2(2), `RENAME_EXCHANGE`). What comes
-//! out is then compared with what was read, and exchanged back if somebody saved meanwhile. One case is not detected: a program
-//! that opened the file before the exchange and writes after the comparison writes into the old file.
+//! The new text is written to a second file, which is exchanged with the task list in one step (renameat2(2), `RENAME_EXCHANGE`).
+//! The old file is then compared with the text that was read, and exchanged back if another program saved in between. One case is
+//! not detected: a program that opened the file before the exchange and writes to it after the comparison.
 
 use std::io;
 use std::os::unix::fs::PermissionsExt as _;
@@ -31,7 +32,7 @@ pub enum ReplaceOutcome {
 /// Why a file of the project could not be read or replaced.
 #[derive(Debug, thiserror::Error)]
 pub enum ProjectFileError {
-    /// It is not a regular file that may be read, or its directory is reached over a link.
+    /// The task list is not a regular file that may be read, or its path contains a link.
     #[error("`{}` is left alone: {refused}", path.display())]
     Refused { path: PathBuf, refused: ArtifactRefusal },
     #[error("`{}` is left alone: it is not UTF-8", path.display())]
@@ -107,7 +108,7 @@ fn exchange(new_path: &Path, path: &Path, read: &str, new: &str) -> io::Result<R
         Ok(()) => {
             swap()?;
             if !has_text(new_path, new) {
-                // Somebody saved into the new file between the two exchanges. Their text is kept.
+                // Another program saved into the new file between the two exchanges. Its text is kept.
                 rename(new_path, &path.with_extension("saved.md")).map_err(cause)?;
             }
             Ok(ReplaceOutcome::ChangedMeanwhile)

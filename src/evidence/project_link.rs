@@ -8,14 +8,14 @@ use crate::evidence::error::failed;
 use crate::evidence::names::check_component;
 use crate::evidence::{EvidenceError, FileOperation};
 
-/// What happened to the project's link.
+/// The result of creating the project's link.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LinkOutcome {
-    /// It was created. The user is told once.
+    /// The link was created. The user is told once.
     Created,
-    /// It existed already.
+    /// The link existed and has the right target.
     AlreadyRight,
-    /// Another entry has the link's name and was left there. The user is told, with the setting `evidence.link` as a way out.
+    /// Another entry has the link's name and was not changed. The user is told about it and about the setting `evidence.link`.
     Obstructed(LinkObstacle),
     /// The link is turned off: `evidence.link` is empty.
     Off,
@@ -24,7 +24,7 @@ pub enum LinkOutcome {
 /// The entry that has the name of the project's link.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LinkObstacle {
-    /// A link to somewhere else.
+    /// A link to another target.
     LinkTo(PathBuf),
     Directory,
     /// A file or another entry.
@@ -47,7 +47,7 @@ pub fn link_project(project_root: &Path, link_name: &str, target: &Path) -> Resu
     }
 }
 
-/// Returns whether `link` is the link to the project's evidence, and not an entry of the project's own.
+/// Returns whether `link` is proctor's link to the project's evidence.
 pub fn is_our_link(link: &Path, target: &Path) -> bool {
     link.read_link().is_ok_and(|found| found == target)
 }

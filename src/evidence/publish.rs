@@ -1,4 +1,4 @@
-//! Publishing a committed run: the link `latest` and the links beside it that people use.
+//! Publishes a committed run: sets the link `latest` and the links to the run's files, which people use.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -48,7 +48,7 @@ fn link_files(task_directory: &Path, run_directory: &Path) -> Result<(), Evidenc
     Ok(())
 }
 
-/// Returns the target of a link, or `None` if there is no link.
+/// Returns the target of a link, or `None` if the link does not exist.
 fn read_link(path: &Path) -> Result<Option<PathBuf>, EvidenceError> {
     match path.read_link() {
         Err(error) if error.kind() == std::io::ErrorKind::InvalidInput => Ok(None),

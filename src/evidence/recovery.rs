@@ -16,7 +16,7 @@ use crate::model::{Asker, ProjectId, RunId, RunLine, TaskId, Timestamp};
 /// A file that was found in the directory of an unsealed run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InterruptedFile {
-    /// Its present name; bytes that are not UTF-8 are replaced.
+    /// The file's present name. Bytes that are not UTF-8 are replaced.
     pub name: String,
     pub content: SizeAndDigest,
 }
@@ -28,13 +28,13 @@ pub struct InterruptedRun {
     pub task: TaskId,
     /// The id contains the time at which the run began.
     pub run_id: RunId,
-    /// Its `run.json`, which may be cut off.
+    /// The content of `run.json`, which may be incomplete.
     pub start_record: Option<Vec<u8>>,
-    /// Every file of it, sorted by name. Half-written ones have been renamed to `recovered-…`.
+    /// All files of the run, sorted by name. Incomplete files have been renamed to `recovered-…`.
     pub files: Vec<InterruptedFile>,
 }
 
-/// What the ledger says about a run.
+/// The state of a run according to the ledger.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum CommittedState {
     LeadsLatest,
@@ -92,8 +92,8 @@ fn all_runs(lock: &ProjectLock) -> Result<Vec<OpenRun>, EvidenceError> {
     Ok(runs.into_iter().map(|run| OpenRun { task: run.task, run_id: run.run_id }).collect())
 }
 
-/// Reads from the ledger which runs were committed. Reading all of it is acceptable, because this happens after a crash or a
-/// boot only.
+/// Reads from the ledger which runs were committed. This reads the whole ledger, which is acceptable because it happens only
+/// after a crash or a boot.
 fn read_committed(lock: &ProjectLock) -> Result<BTreeMap<RunId, (TaskId, CommittedState)>, EvidenceError> {
     let mut committed = BTreeMap::new();
     for line in read_lines(lock.store(), lock.project(), 0)? {

@@ -181,8 +181,8 @@ impl RunDirectory {
     }
 }
 
-/// Makes a new run directory safe against a power loss. The directories above it may be just as new: those of all runs, of the
-/// task, of the project.
+/// Syncs the directories above the files of a new run, so that it survives a power loss. The directories of the task and the
+/// project may be new too.
 pub(super) fn sync_entries(run_directory: &Path) -> Result<(), EvidenceError> {
     run_directory.ancestors().take(5).try_for_each(sync_directory)
 }

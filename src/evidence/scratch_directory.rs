@@ -1,4 +1,4 @@
-//! A directory that the actions of one run share, mostly as their `/tmp`. It is removed when the run is over.
+//! A directory that the actions of one run share, usually as their `/tmp`. It is removed after the run.
 
 use std::path::{Path, PathBuf};
 
@@ -21,8 +21,8 @@ pub struct ScratchDirectory {
 }
 
 impl ScratchDirectory {
-    /// Creates a new directory and removes those of earlier runs; only the holder of the lock runs anything of the project.
-    /// `number` must differ from all others of this process.
+    /// Creates a new directory and removes those of earlier runs. That is safe, because only the lock holder runs actions of the
+    /// project. `number` must be unique within this process.
     pub fn create(lock: &ProjectLock, number: u64) -> Result<Self, EvidenceError> {
         let all = lock.store().scratch_directory(lock.project());
         create_directories(&all)?;
@@ -41,8 +41,8 @@ impl ScratchDirectory {
         self.path.starts_with(lock.store().scratch_directory(lock.project())) && self.path.is_dir()
     }
 
-    /// Creates the files and directories that the next run will need first. Actions cannot see them, because only
-    /// subdirectories beside them are shared with actions.
+    /// Creates the files and directories that the next run needs first. Actions cannot see them, because they only see
+    /// subdirectories.
     pub fn prepare_files(&mut self) -> Result<(), EvidenceError> {
         self.prepared = PreparedFiles::create(&self.path.join("ready"))?;
         Ok(())
@@ -59,8 +59,8 @@ impl ScratchDirectory {
     }
 }
 
-/// Removes a directory in which a keeper may still be creating directories: one that is kept ready for another run, or is just
-/// being killed. What is left after the last try is no evidence, and the next run removes it.
+/// Removes a directory in which a keeper may still be making directories: a keeper that waits for another run or is being killed.
+/// If all attempts fail, the next run removes the rest, which is not evidence.
 fn remove_patiently(path: &Path) {
     let _left = (0..TRIES).find(|_| remove_tree(path).is_ok());
 }

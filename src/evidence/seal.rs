@@ -45,8 +45,8 @@ pub struct SealedRun {
 pub(super) enum ForeignEntries {
     /// Sealing fails.
     Refuse,
-    /// They stay in place and are left out of the manifest. Recovery does this, because it must not fail again and again for the
-    /// same entry.
+    /// Unexpected entries stay in place and are left out of the manifest. Recovery uses this, because otherwise the same entry
+    /// would make it fail again and again.
     LeaveAlone,
 }
 
@@ -161,9 +161,9 @@ pub(super) fn regular_files(directory: &Path, foreign: ForeignEntries) -> Result
     Ok(names)
 }
 
-/// Returns the digest of every file: the known digest, or that of the file's present content.
+/// Returns the digest of every file. An unknown digest is computed from the file's present content.
 ///
-/// It is an error if a file whose digest is known does not exist any more.
+/// It is an error if a file with a known digest no longer exists.
 fn complete_digests(
     directory: &Path,
     names: Vec<Vec<u8>>,

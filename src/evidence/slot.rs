@@ -1,4 +1,4 @@
-//! The machine-wide queue: every running action holds one of the store's slots; an action that finds none free waits in line.
+//! The machine-wide queue. Every running action holds one of the store's slots; an action waits in line until a slot is free.
 //!
 //! The queue consists of locks on byte ranges of the file `locks/slots`, which stays empty. So a process that dies leaves
 //! nothing to clean up, and no server process is needed.
@@ -21,7 +21,7 @@ use std::time::Duration;
 use crate::evidence::lock_file::{LockFile, WaitDecision};
 use crate::evidence::{EvidenceError, Store};
 
-/// No process uses more slots than this, whatever its limit.
+/// The most slots that processes can use. A higher limit has no effect.
 pub const MOST_SLOTS: u32 = 1024;
 
 /// The width of one place in the line, in bytes. The slots take as many bytes at the beginning of the file.
@@ -55,8 +55,8 @@ pub struct SlotQueueState {
 }
 
 impl Store {
-    /// Takes one of the first `limit` slots that all processes with this store share. After each attempt that found none,
-    /// `waiting` decides whether to try again; the result is `None` if it gives up. A limit of 0 counts as 1.
+    /// Takes one of the first `limit` slots, which all processes with this store share. After each failed attempt, `waiting`
+    /// decides whether to try again. The result is `None` if it decides to give up. A limit of 0 counts as 1.
     pub fn take_slot(
         &self,
         limit: u32,

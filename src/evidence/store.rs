@@ -66,8 +66,8 @@ impl Store {
         self.runs_directory(project, task).join(archive_name(run_id))
     }
 
-    /// Returns the directory in which archives of a project's runs are written. It exists while archiving is under way, or was
-    /// interrupted.
+    /// Returns the directory in which archives of a project's runs are written. It exists only during archiving or after an
+    /// interruption.
     pub(super) fn archiving_directory(&self, project: &ProjectId) -> PathBuf {
         self.root.join("archiving").join(project.as_str())
     }

@@ -29,7 +29,7 @@ pub enum TrailError {
     /// A file or directory of this name exists with other content.
     #[error("`{}` is there already and holds something else", .0.display())]
     Different(PathBuf),
-    /// It is a directory, a pipe or the like.
+    /// The entry is a directory, a pipe or another special file.
     #[error("`{}` is not a regular file", .0.display())]
     NotRegular(PathBuf),
     #[error("`{}` is not UTF-8", .0.display())]
@@ -60,10 +60,12 @@ impl TrailDirectory {
         self.path.symlink_metadata().is_ok()
     }
 
-    /// Writes a file. If it exists with the same bytes, an earlier process wrote it before it died, and nothing is done.
+    /// Writes a file. If it already exists with the same bytes, an earlier process wrote it before it died, and it is left
+    /// unchanged.
     ///
     /// # Errors
-    /// When other content is there, or the file cannot be written.
+    ///
+    /// When the file exists with other content, or cannot be written.
     pub fn write_once(&self, name: &str, text: &str) -> Result<(), TrailError> {
         if self.create_if_missing(name, text)? || self.read(name)? == text {
             Ok(())
@@ -82,8 +84,8 @@ impl TrailDirectory {
         if path.symlink_metadata().is_ok() {
             return Ok(false);
         }
-        // The file gets its name only when it is complete: part of a file, left by a dead process, could not be told from what
-        // a person wrote.
+        // The file gets its name only when it is complete. Otherwise an incomplete file of a dead process could not be
+        // distinguished from a file that a person wrote.
         let unfinished = self.path.join(format!(".{name}.unfinished"));
         if unfinished.symlink_metadata().is_ok() {
             remove_file(&unfinished)?;
@@ -112,7 +114,7 @@ impl TrailDirectory {
     /// # Errors
     /// When it cannot be read, is too long, or is not UTF-8.
     pub fn read_text(path: &Path) -> Result<String, TrailError> {
-        // Opening a pipe would wait until somebody writes to it.
+        // Opening a pipe would block until another process writes to it.
         if !fs::metadata(path).map_err(failed(FileOperation::Open, path))?.is_file() {
             return Err(TrailError::NotRegular(path.to_owned()));
         }

@@ -4,14 +4,14 @@ use crate::ignore::class::IgnoredClass;
 use crate::model::NameRule::{self, Begins, Between, Ends, Is};
 use crate::model::Tool;
 
-/// A built-in rule: entries with such a name never belong to the tree, whatever a rules file says.
+/// A built-in rule: entries with these names never belong to the tree. Rules files cannot change that.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AlwaysOut {
-    /// The names that are excluded, at every level.
+    /// The names that are excluded at every level.
     pub name: NameRule,
-    /// Why, for `proctor why`.
+    /// The reason, which `proctor why` prints.
     pub reason: &'static str,
-    /// What a check sees of it in a snapshot.
+    /// How a check sees such an entry in a snapshot.
     pub class: IgnoredClass,
 }
 
@@ -27,13 +27,13 @@ const fn environment(name: NameRule, reason: &'static str) -> AlwaysOut {
     AlwaysOut { name, reason, class: IgnoredClass::Environment }
 }
 
-/// Names that are excluded at every level, for files and directories; neither rules files nor `watch.include` can put them back.
+/// Names that are excluded at every level, for files and directories. Neither rules files nor `watch.include` can put them back.
 ///
-/// The table lists what tools and editors write by themselves while somebody works or tests run. If the digest contained such
-/// files, every run would find its tree moved (S6); if they triggered runs, runs would start each other for ever.
+/// The table lists files that tools and editors write by themselves during work or tests. If the digest contained such files, the
+/// tree would change during every run (S6). If they triggered runs, each run would start the next one.
 pub const ALWAYS_OUT: &[AlwaysOut] = &with_leftovers_of_tools();
 
-/// The rows of [`ALWAYS_OUT`] that belong to no tool whose reports proctor can read.
+/// The rows for version control, editors, and tools whose reports proctor cannot read.
 const OF_NO_TOOL: [AlwaysOut; 38] = [
     row(Is(".git"), "git's own data; in worktrees and submodules a file"),
     row(Is(".hg"), "Mercurial's own data"),
@@ -75,7 +75,7 @@ const OF_NO_TOOL: [AlwaysOut; 38] = [
     row(Begins(".nfs0"), "a deleted file that is still open on NFS"),
 ];
 
-/// How many names the tools' own rows exclude.
+/// The number of names that the tools' own rows exclude.
 const LEFTOVERS: usize = {
     let (mut count, mut tool) = (0, 0);
     while tool < Tool::ALL.len() {
@@ -107,9 +107,9 @@ const fn with_leftovers_of_tools() -> [AlwaysOut; OF_NO_TOOL.len() + LEFTOVERS] 
     rows
 }
 
-/// Says which rows can match a name that begins, or ends, with a given byte: one bit for each row of [`ALWAYS_OUT`]. This is a
-/// measured optimisation: every entry of a tree is tested and nearly none matches, and comparing each with all rows took a third
-/// of a rescan's own time.
+/// For each first or last byte of a name, the rows of [`ALWAYS_OUT`] that can match: one bit per row. Every entry of a tree is
+/// tested and almost none matches. Without this table, comparing each name with all rows took a third of a rescan's computing
+/// time (measured).
 struct RowsByByte {
     first: [u64; 256],
     last: [u64; 256],

@@ -1,4 +1,4 @@
-//! Says what a check sees of an ignored entry in a snapshot: a table of names, and the rule for everything else. Pure.
+//! Decides how a check sees an ignored entry in a snapshot: a table of names, and a rule for all other names. Pure.
 
 use std::fmt;
 
@@ -7,16 +7,17 @@ use IgnoredClass::{Cache, Environment, Input, Output};
 use crate::ignore::always::find_always_out;
 use crate::model::NameRule::{self, Ends, Is};
 
-/// What a check sees of an entry that does not belong to the tree, because a rule ignores it.
+/// How a check sees an ignored entry, which does not belong to the tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum IgnoredClass {
-    /// What programs are installed in: seen as it is now, and what a check writes there is kept apart and dropped.
+    /// Installed programs and packages. A check sees the present files; its own changes go to a separate layer and are dropped.
     Environment,
-    /// What a tool keeps from run to run: each check has its own, which no other check sees.
+    /// A tool's cache, which is kept between runs. Each check has its own cache, which no other check sees.
     Cache,
-    /// What a build or a run leaves, such as bytecode and reports: absent, so that a clean clone is judged as a worked-in one.
+    /// Outputs of builds and runs, such as bytecode and reports. A check does not see them, so a used project is judged like a
+    /// fresh clone.
     Output,
-    /// Anything else, such as `.env`: copied, and digested apart from the tree.
+    /// Any other ignored file, such as `.env`. It is copied, and its digest is separate from the digest of the tree.
     Input,
 }
 

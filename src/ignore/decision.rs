@@ -18,7 +18,7 @@ pub struct IgnoreDecision {
     pub rule: Option<IgnoreRule>,
 }
 
-/// A rule as it was written, with the place where a person finds it.
+/// A rule as it was written, and its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IgnoreRule {
     /// Where the rule is written.

@@ -12,7 +12,7 @@ use crate::ignore::scope::SurroundingTree;
 /// `watch.include`, compiled.
 #[derive(Debug, Clone)]
 pub(super) struct IncludeList {
-    /// All patterns: what matches is put back.
+    /// All patterns. A path that matches one of them is put back.
     pub(super) patterns: PatternList,
     /// The patterns with a path: only these count inside excluded directories.
     with_path: PatternList,

@@ -14,7 +14,7 @@ use crate::ignore::rules::{DirectoryRules, RulesFile, RulesText};
 use crate::ignore::scope::{RulesScope, SurroundingTree, TreeMembership};
 use crate::model::{Digest, TreePath};
 
-/// The settings and names that decide, beside the rules files, what belongs to the tree.
+/// The settings and names that decide, together with the rules files, what belongs to the tree.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct MatcherSettings {
     /// `watch.ignore`: patterns relative to the project's root.
@@ -25,17 +25,17 @@ pub struct MatcherSettings {
     pub evidence_link: Option<String>,
     /// The path of the task list that proctor writes, relative to the root, if there is one.
     pub task_list: Option<String>,
-    /// What is looked for.
+    /// Which entries the matcher selects.
     pub selects: Selects,
 }
 
-/// What a matcher looks for.
+/// The entries that a matcher selects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Selects {
-    /// What belongs to the tree.
+    /// The entries that belong to the tree.
     #[default]
     Tree,
-    /// What is ignored and is neither installed, nor a cache, nor an output: the files beside the tree that checks may read.
+    /// The ignored entries that checks may read: those that are neither installed packages nor caches nor outputs.
     IgnoredInputs,
 }
 
@@ -58,12 +58,12 @@ pub struct Matcher {
     rules: HashMap<Vec<u8>, Arc<DirectoryRules>>,
 }
 
-/// What decided about a path; turned into an [`IgnoreRule`] only when somebody asks for it.
+/// The reason for a decision about a path. It is converted to an [`IgnoreRule`] only when a caller needs the rule.
 enum DecisionReason<'rules> {
     AlwaysOut(&'static AlwaysOut),
-    /// A path that is out as a whole: the evidence link or the task list.
+    /// The path is always excluded: the evidence link or the task list.
     Path(RuleSource, &'rules str),
-    /// A pattern of a rules file; none: of `watch.ignore`.
+    /// A pattern of a rules file, with the file; without a file, a pattern of `watch.ignore`.
     Pattern(&'rules PatternList, &'rules Glob, Option<(&'rules DirectoryRules, RulesFile)>),
     Include,
 }
@@ -123,7 +123,7 @@ impl Matcher {
         self.rules.get(directory.as_bytes()).and_then(|rules| rules.text(file)).map(|text| text.digest)
     }
 
-    /// Decides about a path, from the top down: the same answer as a walk that prunes.
+    /// Decides about a path, starting at the root. The answer is the same as that of a walk that skips excluded directories.
     pub fn decide(&self, path: &TreePath, is_directory: bool) -> IgnoreDecision {
         if path.is_root() {
             return IgnoreDecision { verdict: IgnoreVerdict::In, rule: None };
@@ -224,7 +224,8 @@ impl Matcher {
         }
     }
 
-    /// Returns whether an entry is an ignored input. What the tree holds is none, but directories of the tree may hold some.
+    /// Returns whether an entry is an ignored input. Files of the tree are not, but directories of the tree may contain ignored
+    /// inputs.
     fn judge_for_inputs(&self, scope: &RulesScope, path: &[u8], is_directory: bool) -> TreeMembership {
         let name_start = path.iter().rposition(|byte| *byte == b'/').map_or(0, |slash| slash + 1);
         let is_input = class_of(&path[name_start..]) == IgnoredClass::Input;
@@ -311,8 +312,8 @@ impl Matcher {
             (Selects::Tree | Selects::IgnoredInputs, false) => SurroundingTree::Leading,
         };
         if membership == TreeMembership::PutBack {
-            // The pattern that excluded the directory may match its contents too (`build/**`), but who puts the directory back wants
-            // the contents.
+            // The pattern that excluded the directory may match its contents too (`build/**`). But a setting that puts a
+            // directory back also means its contents.
             scope.rules.clear();
         }
         if scope.ground == SurroundingTree::Inside {

@@ -23,12 +23,12 @@ pub enum PatternSource {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("pattern `{pattern}` of {origin}, line {line}: {problem}")]
 pub struct IgnorePatternProblem {
-    /// Where it is written.
+    /// The place where the pattern is written.
     pub origin: PatternSource,
     /// The line of the file or the position in the setting, counted from 1.
     pub line: u32,
     pub pattern: String,
-    /// What is wrong with it and what to write instead.
+    /// What is wrong with the pattern, and what to write instead.
     pub problem: String,
 }
 

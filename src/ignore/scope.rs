@@ -1,4 +1,4 @@
-//! What a walk passes down the tree: the membership of an entry, and the rules that apply in a directory.
+//! The facts that a walk passes from a directory to its entries: their membership and the rules that apply.
 
 use std::sync::Arc;
 
@@ -13,9 +13,9 @@ pub enum TreeMembership {
     PutBack,
     /// An excluded directory that a walk must enter, because a pattern of `watch.include` may match something in it.
     Leads,
-    /// A directory that does not belong to what is looked for, but may hold what does: a walk enters it and reads its rules files.
+    /// A directory that is not selected but may contain selected entries. A walk enters it and reads its rules files.
     Passed,
-    /// It does not belong to the tree, and a walk does not enter it.
+    /// The entry is not selected, and a walk does not enter it.
     Out,
 }
 
@@ -32,7 +32,7 @@ pub struct RulesScope {
 pub(super) enum SurroundingTree {
     Inside,
     Leading,
-    /// In an ignored directory, where ignored inputs are looked for: everything is ignored.
+    /// The walk selects ignored inputs and is inside an ignored directory, so every entry is ignored.
     Ignored,
 }
 

@@ -46,10 +46,10 @@ pub(super) struct ActiveAction {
 #[derive(Debug)]
 enum SentState {
     Started,
-    /// The end is known but not yet reported. It is reported when the keeper has ended too, because only then it is certain that
-    /// no process is left.
+    /// The leader's end is known but not yet reported. It is reported only after the keeper has ended, because only then is it
+    /// certain that no process is left.
     EndPending(EndedChild),
-    /// Its end, and that others were still alive.
+    /// The leader's end was reported, but other processes of the action were still alive.
     Ended,
     /// That no process is left.
     Over,
@@ -149,7 +149,7 @@ impl ActiveAction {
         !matches!(self.told, SentState::EndPending { .. } | SentState::Over)
     }
 
-    /// Returns whether the supervisor was told that no process is left.
+    /// Returns whether the supervisor knows that no process of the action is left.
     pub(super) fn is_over(&self) -> bool {
         matches!(self.told, SentState::Over)
     }
@@ -240,7 +240,8 @@ impl ActiveAction {
         self.started.take().into_iter().chain(event).collect()
     }
 
-    /// Kills what is left in the action's cgroup and removes it. Returns what its processes used.
+    /// Kills the remaining processes in the action's cgroup and removes the cgroup. Returns the resources that its processes
+    /// used.
     fn close_group(&mut self) -> Option<GroupUsage> {
         let group = self.group.take()?;
         group.clear();

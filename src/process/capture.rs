@@ -3,7 +3,7 @@
 //! Output beyond the limit is read and dropped. The pipe therefore never fills up, which would block a command that is being
 //! stopped, and no disk is filled however long the stop takes.
 //!
-//! This module writes only to the files it is given, never decodes text, and holds bounded memory whatever the child prints. The
+//! This module writes only to the files it is given, never decodes text, and uses bounded memory for any amount of output. The
 //! log has the bytes in the order in which they were read; where both streams have bytes at the same moment, standard output
 //! comes first.
 
@@ -23,13 +23,13 @@ use crate::process::hashing::{LEAST_ROOM, LogHasher};
 /// waits.
 const PIPE_BYTES: i32 = 1024 * 1024;
 
-/// Reading this many times empties a full pipe that nobody writes to any more.
+/// After this many reads, a full pipe is empty if no process writes to it any more.
 pub(super) const PIPEFUL: usize = PIPE_BYTES as usize / LEAST_ROOM;
 
 /// Finished frames are written once they fill this many bytes.
 const FRAME_BYTES: usize = 64 * 1024;
 
-/// The two files that output is written to; both are open for writing and empty. They are not synced here.
+/// The two files for the output. Both are open for writing and empty. They are not synced here.
 #[derive(Debug)]
 pub struct Sinks {
     /// Receives the exact bytes of both streams, in the order in which they were read.
@@ -95,7 +95,7 @@ pub(super) struct Capture {
     last_output: Option<Timestamp>,
 }
 
-/// Appends bytes and drops what is before the last [`CapturedOutput::LOG_TAIL_CAP`].
+/// Appends bytes, and keeps only the last [`CapturedOutput::LOG_TAIL_CAP`] bytes.
 fn keep_tail(tail: &mut Vec<u8>, bytes: &[u8]) {
     tail.extend_from_slice(&bytes[bytes.len().saturating_sub(CapturedOutput::LOG_TAIL_CAP)..]);
     let surplus = tail.len().saturating_sub(CapturedOutput::LOG_TAIL_CAP);
@@ -145,7 +145,7 @@ impl Capture {
         self.stdout.pipe.is_some() || self.stderr.pipe.is_some()
     }
 
-    /// Returns how many bytes were read, including those that were dropped.
+    /// Returns the number of bytes that were read, including dropped bytes.
     pub(super) fn printed(&self) -> u64 {
         self.printed
     }

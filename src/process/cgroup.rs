@@ -19,8 +19,8 @@ use crate::process::system_calls::has_attribute;
 /// (`systemd.resource-control(5)`, Delegate=).
 const DELEGATED: &[&str] = &["user.delegate", "trusted.delegate"];
 
-/// The leaf cgroup for proctor's own processes. Controllers can only be enabled for the cgroups beside it once the parent has no
-/// processes.
+/// The leaf cgroup for proctor's own processes. The kernel enables controllers for child cgroups only if the parent cgroup has no
+/// processes itself.
 const OWN_LEAF: &str = "supervisor";
 
 /// An action's cgroup is named with this prefix, the launcher's process id and the action's number.
@@ -89,7 +89,7 @@ impl Delegation {
         enabled.split_whitespace().map(str::to_owned).collect()
     }
 
-    /// Makes the cgroup of an action, with those limits whose controllers are enabled.
+    /// Makes the cgroup of an action. A limit is set only if its controller is enabled.
     pub(super) fn make(&self, number: ActionNumber, limits: &ResourceLimits) -> io::Result<Cgroup> {
         let directory = self.base.join(format!("{ACTION_PREFIX}{}-{}", Pid::this(), number.0));
         fs::create_dir(&directory)?;
@@ -98,7 +98,7 @@ impl Delegation {
         Ok(cgroup)
     }
 
-    /// Kills and removes the cgroups of actions whose launcher was killed; nobody else would remove them.
+    /// Kills and removes the cgroups that a killed launcher left. Nothing else would remove them.
     fn remove_leftovers(&self) {
         for entry in fs::read_dir(&self.base).into_iter().flatten().flatten() {
             let name = entry.file_name();
@@ -150,7 +150,8 @@ impl Cgroup {
         set(&self.directory.join("cgroup.procs"), &process.to_string())
     }
 
-    /// Writes the limits. Without the controller there is no such file and no limit; the recorded usage says so.
+    /// Writes the limits. Without the controller, the file does not exist and the limit is not enforced; the recorded usage says
+    /// so.
     fn limit(&self, limits: &ResourceLimits) {
         if let Some(bytes) = limits.memory {
             let _no_controller = set(&self.directory.join("memory.max"), &bytes.to_string());
@@ -191,7 +192,7 @@ impl Cgroup {
         }
     }
 
-    /// Returns what all processes that ran in the cgroup have used.
+    /// Returns the resources that all processes in the cgroup used together.
     pub(super) fn usage(&self) -> GroupUsage {
         let time = |key: &str| {
             let micros = self.read("cpu.stat").and_then(|text| value_of(&text, key));
@@ -219,7 +220,8 @@ impl Cgroup {
     }
 }
 
-/// Returns whether proctor may make cgroups here and only this process, its parent and those neighbours are in it.
+/// Returns whether proctor may make cgroups here, and whether only this process, its parent and the given neighbours are in the
+/// cgroup.
 fn is_held_alone(base: &Path, neighbours: Neighbours) -> bool {
     let is_ours = |member: Pid| {
         member == Pid::this()

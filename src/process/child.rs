@@ -62,8 +62,8 @@ fn command(start: &StartAction, descriptors: Vec<OwnedFd>) -> Command {
     }
     command.env_clear().envs(start.child.environment.iter().map(|(name, value): &(OsString, OsString)| (name, value)));
     command.current_dir(&start.child.directory).process_group(0);
-    // A tool that reads its input sees the end at once, or after the input it was given: there is no terminal and nobody to
-    // answer questions (house style P5). The output streams are never inherited either.
+    // A program that reads its input gets the given bytes and then the end of the file. It must not wait for a terminal, because
+    // no person could answer it (house style P5). It never inherits proctor's output streams either.
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     for (role, descriptor) in start.descriptors.iter().zip(descriptors) {
         match role {

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use crate::model::Timestamp;
 
-/// A point on `CLOCK_MONOTONIC`, which never jumps and stands still while the machine sleeps.
+/// A point on `CLOCK_MONOTONIC`, which never jumps and does not advance while the machine sleeps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Monotonic(Instant);
 
@@ -32,7 +32,7 @@ pub fn monotonic() -> Monotonic {
     Monotonic(Instant::now())
 }
 
-/// Returns the microseconds of the monotonic clock, as systemd counts them; 0 where the system does not tell.
+/// Returns the monotonic clock in microseconds, as systemd counts it; 0 if the clock cannot be read.
 pub fn monotonic_microseconds() -> u64 {
     let time = nix::time::clock_gettime(nix::time::ClockId::CLOCK_MONOTONIC);
     let micros = time.map(|time| time.tv_sec() * 1_000_000 + time.tv_nsec() / 1_000).unwrap_or_default();

@@ -20,8 +20,8 @@ const KNOWN: ABI = ABI::V6;
 /// Paths where every action may write, in addition to those of its sandbox.
 const ALWAYS_WRITABLE: &[&str] = &["/dev", "/proc"];
 
-/// The writable paths of root's actions. Disks and kernel settings are root's files and stay protected, whatever capabilities
-/// root has left.
+/// The paths where root's actions may write. All other files of `/dev` and `/proc` stay protected, because disks and kernel
+/// settings belong to root, who can write to them even without capabilities.
 const ALWAYS_WRITABLE_FOR_ROOT: &[&str] =
     &["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty", "/dev/ptmx", "/dev/pts"];
 
@@ -141,13 +141,13 @@ fn contains_any(directory: &Path, paths: &[PathBuf]) -> bool {
     paths.iter().any(|path| path.starts_with(directory))
 }
 
-/// Returns the fewest paths that together cover a directory except for what is hidden in it.
+/// Returns the smallest set of paths that covers a directory except its hidden parts.
 fn siblings(directory: &Path, hidden: &[PathBuf]) -> Vec<PathBuf> {
     let Ok(entries) = std::fs::read_dir(directory) else {
         return Vec::new();
     };
     let mut named = Vec::new();
-    // A link gets no rule: its target has a rule of its own, or must have none.
+    // A link gets no rule, because the rules apply to its target: the target has its own rule or must not have one.
     let is_link = |entry: &std::fs::DirEntry| entry.file_type().is_ok_and(|kind| kind.is_symlink());
     for path in entries.flatten().filter(|entry| !is_link(entry)).map(|entry| entry.path()) {
         if hidden.contains(&path) {

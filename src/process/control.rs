@@ -21,8 +21,8 @@ const TAKEN_AT_ONCE: usize = 64;
 /// All reasons to stop, for commands that any of them stops.
 pub const ALL_REASONS: &[StopReason] = &REASONS;
 
-/// All reasons, the weakest first: a stronger one replaces a weaker one as the reason of a stop. A reason's index is the byte
-/// that stands for it in the pipe.
+/// All reasons, from the weakest to the strongest. A stronger reason replaces a weaker one. A reason's index is its byte in the
+/// pipe.
 const REASONS: [StopReason; 5] =
     [StopReason::ServiceEnded, StopReason::ChecksOver, StopReason::Superseded, StopReason::Interrupted, StopReason::Terminated];
 
@@ -30,7 +30,7 @@ const REASONS: [StopReason; 5] =
 #[derive(Debug)]
 pub struct Control {
     own: OwnedFd,
-    /// Kept so that the pipe does not report its end when the last other handle is dropped.
+    /// Kept open so that the reader does not see the end of the pipe after the last other handle is dropped.
     handle: ControlHandle,
     signals: Vec<SignalSource>,
     in_force: AtomicU8,
@@ -50,7 +50,7 @@ struct SignalSource {
     ended: AtomicBool,
 }
 
-/// What ended a wait for a control and another descriptor.
+/// The event that ended a wait for a control and another descriptor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WokenBy {
     /// A stop was requested: [`Control::in_force`] says why.
@@ -106,7 +106,7 @@ impl Control {
         reason_at(self.in_force.swap(0, Ordering::SeqCst))
     }
 
-    /// Forgets requests for one reason; a stronger one that was asked for stays in force.
+    /// Forgets the requests for one reason. Requests for a stronger reason stay in force.
     pub fn forget(&self, reason: StopReason) {
         let _noted_as_in_force = self.take_requests();
         let _another_is_in_force = self.in_force.compare_exchange(strength(reason), 0, Ordering::SeqCst, Ordering::SeqCst);
@@ -165,8 +165,8 @@ impl Control {
 }
 
 impl ControlHandle {
-    /// Requests a stop. The first request begins the stop ladder, a second one kills at once, unless it is `Superseded` or
-    /// `ServiceEnded`: those may arrive many times.
+    /// Requests a stop. The first request starts the stop ladder, and a second one kills at once. `Superseded` and `ServiceEnded`
+    /// never kill, because they may be requested many times.
     pub fn stop(&self, reason: StopReason) {
         // A full pipe holds thousands of unread requests; one more would change nothing.
         let _full = write(&self.pipe, &[strength(reason) - 1]);

@@ -5,7 +5,7 @@ use crate::model::StreamExcerpt;
 /// Collects a stream's excerpt while the stream goes on. It holds at most the head's cap and twice the tail's cap.
 #[derive(Debug, Default)]
 pub(super) struct ExcerptBuilder {
-    /// Its tail has up to twice the cap; [`ExcerptBuilder::finish`] cuts it.
+    /// The excerpt so far. Its tail may be twice as long as the cap until [`ExcerptBuilder::finish`] cuts it.
     excerpt: StreamExcerpt,
 }
 

@@ -1,4 +1,5 @@
-//! Runs a program that a person uses at the terminal, an editor. It is neither isolated nor captured nor limited.
+//! Runs an editor or another program that a person uses at the terminal. Its output is not captured, and it has no isolation and
+//! no limits.
 
 use std::io;
 use std::path::Path;
@@ -21,7 +22,7 @@ use crate::process::system_calls::HeldProcess;
 pub fn run_at_terminal(program: &Path, arguments: &[String], directory: &Path, control: &Control) -> io::Result<ExitStatus> {
     let mut child = Command::new(program).args(arguments).current_dir(directory).spawn()?;
     let process = Pid::from_raw(child.id().cast_signed());
-    // Without a pidfd nobody can wait for both the program and the control: then only the program is waited for.
+    // A pidfd is needed to wait for the program and the control at the same time. Without one, only the program is waited for.
     if let Ok(held) = HeldProcess::open(process) {
         let mut end_it: fn(Pid) = terminate_child;
         while control.wait_beside(held.end()) == WokenBy::Request {

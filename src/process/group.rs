@@ -1,5 +1,6 @@
-//! The only module that sends signals: to whole process groups, never our own and never a special id (house style P1); to our own
-//! children; and, where there is neither a pid namespace nor a cgroup, to all descendants of a keeper.
+//! The only module that sends signals. It signals whole process groups, but never proctor's own group and never a special id
+//! (house style P1). It also signals proctor's own children. If there is neither a pid namespace nor a cgroup, it signals all
+//! descendants of a keeper.
 
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
@@ -12,7 +13,7 @@ use crate::process::system_calls::HeldProcess;
 
 /// A process group that may be signalled.
 ///
-/// The group may have ended. Whoever holds this value does not reap the group's leader, so the id cannot be reused (house style
+/// The group may have ended. The owner of this value does not reap the group's leader, so the id cannot be reused (house style
 /// P2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct ProcessGroup(Pid);
@@ -44,7 +45,7 @@ impl ProcessGroup {
         self.0
     }
 
-    /// Sends the signal of a stage to every process of the group. It is no error if no process of the group is left.
+    /// Sends the signal of a stage to every process of the group. An empty group is not an error.
     pub(super) fn signal(self, stage: StopStage) -> Result<(), Errno> {
         let signal = match stage {
             StopStage::Sigint => Signal::SIGINT,
@@ -122,7 +123,7 @@ pub(super) fn terminate_child(child: Pid) {
     let _ended = kill(child, Signal::SIGTERM);
 }
 
-/// Ends this process as a SIGKILL at any moment would, for tests of what is left then.
+/// Ends this process at once, as SIGKILL would. Tests use it to see what a dead process leaves.
 #[cfg(feature = "test-fakes")]
 pub fn kill_self() {
     let _killed = nix::sys::signal::raise(Signal::SIGKILL);

@@ -41,7 +41,7 @@ const KEEPERS_GRACE: Duration = Duration::from_secs(2);
 /// How often a lost launcher's session is searched after that, to find processes that forked meanwhile.
 const SWEEPS: usize = 3;
 
-/// A child that is to be started, and what it reads.
+/// A child to be started, and its input.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LaunchRequest {
     pub child: LaunchedChild,
@@ -62,7 +62,7 @@ pub struct LauncherHandle {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum LauncherState {
     Up,
-    /// It was asked to end and has not been reaped yet.
+    /// The launcher was asked to end and has not been reaped yet.
     Dismissed,
     Lost,
 }
@@ -74,11 +74,11 @@ enum Farewell {
     Missed,
 }
 
-/// What a read from the launcher's socket brought.
+/// The result of reading from the launcher's socket.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum LauncherUpdate {
     Events(Vec<LauncherEvent>),
-    /// The launcher is gone. All its processes were killed; `survivors` names those that were found.
+    /// The launcher has ended. All its processes were killed, and `survivors` names those that were found.
     Lost {
         why: String,
         survivors: Vec<Survivor>,
@@ -254,7 +254,7 @@ impl LauncherHandle {
 /// Starts the launcher by executing it, with a socket as its standard input.
 fn spawn_launcher(executable: &Path, socket: UnixStream) -> io::Result<Pid> {
     let mut command = Command::new(executable);
-    // A child gets exactly the environment that its request names, and the launcher itself needs none.
+    // A child gets exactly the environment that its request names. The launcher itself needs no environment.
     command.arg(LAUNCHER_ARGUMENT).env_clear().stdin(OwnedFd::from(socket)).stdout(Stdio::null());
     let child = command.spawn()?;
     Ok(Pid::from_raw(i32::try_from(child.id()).expect("the kernel's process ids are positive `int`s")))
@@ -273,7 +273,7 @@ fn describe(status: WaitStatus) -> String {
     match status {
         WaitStatus::Exited(_, code) => format!("exit status: {code}"),
         WaitStatus::Signaled(_, signal, _) => format!("signal: {} ({})", signal as i32, signal.as_str()),
-        // Only a tracer or a waiter that asks for them is told of these.
+        // `waitpid` returns these states only if they are requested, which is not the case here.
         WaitStatus::Stopped(..)
         | WaitStatus::PtraceEvent(..)
         | WaitStatus::PtraceSyscall(_)

@@ -38,11 +38,11 @@ pub(super) struct KeeperIsolation<'a> {
     pub(super) level: IsolationLevel,
     /// The isolation of the action. For a parked keeper, that of an action that will probably be alike.
     pub(super) isolation: &'a Isolation,
-    /// The action's cgroup, if it has one: all its processes are born in it.
+    /// The action's cgroup, if it has one. All processes of the action start in it.
     pub(super) group: Option<&'a Cgroup>,
 }
 
-/// What a keeper is given when it is forked.
+/// The settings and descriptors that a keeper gets when it is forked.
 pub(super) struct KeeperSetup<'a> {
     pub(super) isolation: KeeperIsolation<'a>,
     /// The user and group of the launcher, as the launcher's namespace names them.
@@ -66,7 +66,7 @@ enum ActionState {
     /// The leader has ended, other processes have not. The leader stays a zombie, so that its group id is not reused (house style
     /// P2). Inside a namespace that is not needed: the id could only be reused by the same action.
     Lingering(ProcessGroup),
-    /// No process is left and the launcher knows. It will kill this process once nobody waits for the action any more.
+    /// No process is left, and the launcher knows it. The launcher kills this process when the action is released.
     Told,
     /// No process is left, or nothing was started.
     Over,
@@ -102,7 +102,7 @@ fn serve(commission: KeeperSetup<'_>) -> Result<(), ServingError> {
             Err(obstacle) => return Ok(keeper.send_event(&KeeperEvent::Unready(obstacle))?),
         }
     }
-    // If the launcher was killed meanwhile, it cannot be told about the leader; the leader is killed all the same.
+    // If the launcher was killed, it cannot be informed about the leader. The leader is killed nevertheless.
     let started = match start {
         Some((start, descriptors)) => keeper.start(start, descriptors),
         None => keeper.send_event(&KeeperEvent::Ready).map_err(ServingError::Channel),
@@ -276,7 +276,7 @@ impl Keeper {
         Ok(())
     }
 
-    /// Returns which processes are left besides the leader, which has ended.
+    /// Returns the processes that are left after the leader has ended.
     fn others(&self) -> RemainingProcesses {
         // In a namespace only the action itself could reuse the group id, so the leader need not stay a zombie.
         if self.level == IsolationLevel::Namespace && matches!(reap_ended_children(), Ok(Children::None)) {

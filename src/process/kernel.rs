@@ -1,4 +1,4 @@
-//! Reads the kernel settings that decide which isolation levels are possible. It does not judge them.
+//! Reads the kernel settings that determine the possible isolation levels. It does not evaluate them.
 
 use std::fs;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! The stop ladder (E10): which signal is due when. Pure; it sends nothing.
+//! The stop ladder (E10): decides which signal must be sent at which time. Pure; it sends nothing.
 
 use std::time::Duration;
 
@@ -56,7 +56,7 @@ impl StopLadder {
         }
     }
 
-    /// Returns the last rung that was taken, or the first rung if none was.
+    /// Returns the last rung that was taken, or the first rung if none was taken.
     pub(super) fn last_taken(&self) -> StopStage {
         self.rungs.get(self.taken.saturating_sub(1)).map_or(StopStage::Sigkill, |rung| rung.stage)
     }

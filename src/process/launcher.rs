@@ -36,9 +36,9 @@ use crate::process::system_calls::{
     wait_child,
 };
 
-/// Signals that the launcher catches and does nothing about. They are not ignored, because an ignored signal stays ignored after
-/// `execve(2)`, while a caught one gets its default action again: a child must react to SIGINT even if proctor was started with
-/// `nohup` or `&`.
+/// Signals that the launcher catches without doing anything. Ignoring them would be wrong, because an ignored signal stays
+/// ignored after `execve(2)`. A caught signal gets its default action again, so that a child reacts to SIGINT even if proctor was
+/// started with `nohup` or `&`.
 const CAUGHT: [i32; 20] = [
     signal::SIGHUP,
     signal::SIGINT,
@@ -277,8 +277,8 @@ impl Launcher {
         self.kill_keeper(keeper);
     }
 
-    /// Kills a keeper and the processes of its action. Where the kernel does not kill them with the keeper, they become children
-    /// of this process.
+    /// Kills a keeper and the processes of its action. At levels where the kernel does not kill these processes with the keeper,
+    /// they become children of this process, which then kills them.
     fn kill_keeper(&mut self, keeper: &KeeperHandle) {
         kill_child(keeper.process);
         self.released.push(keeper.process);
@@ -374,7 +374,7 @@ impl Launcher {
         }
     }
 
-    /// Receives what a keeper has sent.
+    /// Receives the messages of a keeper.
     fn receive_keeper_events(&mut self, number: ActionNumber) -> Result<(), ServingError> {
         let Some(action) = self.open.get_mut(&number) else {
             return Ok(());
@@ -456,9 +456,9 @@ fn detach_from_supervisor(supervisor: Pid) -> io::Result<()> {
     setsid()?;
     set_dumpable(false)?;
     set_child_subreaper(true)?;
-    // A second way to notice the supervisor's end, beside the socket's. The signal is one that we catch: after SIGKILL we could
-    // not kill the actions any more. It also comes when only the thread that started us ends, so the parent's id is checked
-    // before it is believed.
+    // A second way to notice the supervisor's end, in addition to the socket. SIGTERM is caught; SIGKILL would end the launcher
+    // before it could kill the actions. The signal also arrives if only the thread that started the launcher ends, so the
+    // parent's id is checked before the launcher acts.
     set_pdeathsig(Signal::SIGTERM)?;
     if getppid() != supervisor {
         return Err(io::Error::from(io::ErrorKind::BrokenPipe));

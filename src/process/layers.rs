@@ -1,7 +1,7 @@
-//! Reads directories that overlayfs lays over each other, without mounting them: what a check saw, and what it wrote.
+//! Reads the layers of an overlayfs directory without mounting them: the files that a check saw, and the files that it wrote.
 //!
-//! overlayfs marks in an upper directory what it hides of the lower ones: a character device with the number 0:0 hides one entry (a
-//! whiteout), the attribute `user.overlay.opaque` on a directory hides everything below it. Source:
+//! An upper layer can hide entries of lower layers. A character device with the number 0:0 (a whiteout) hides one entry. The
+//! attribute `user.overlay.opaque` on a directory hides everything in the lower directory. Source:
 //! Documentation/filesystems/overlayfs.rst, with the mount option `userxattr`.
 
 use std::ffi::{CStr, CString};
@@ -22,30 +22,30 @@ use crate::process::system_calls::read_attribute;
 
 const OPAQUE: &CStr = c"user.overlay.opaque";
 
-/// Directories as overlayfs lays them over each other, the topmost first.
+/// The layers of an overlayfs directory, the topmost first.
 #[derive(Debug, Clone, Default)]
 pub struct Layers {
     directories: Vec<PathBuf>,
 }
 
-/// What is at a path of one layer.
+/// The state of a path in one layer.
 enum AtLayer {
-    /// Nothing; a lower layer may have something.
+    /// The layer has no such entry, but a lower layer may have one.
     Nothing,
-    /// Nothing, and whatever lower layers have is hidden.
+    /// The layer hides the entry of every lower layer.
     Hidden,
-    /// An entry of this directory.
+    /// The layer has the entry, in this directory.
     Entry(OwnedFd, CString, FileStat),
 }
 
 impl Layers {
-    /// Lays directories over each other, the topmost first.
+    /// Combines layers, the topmost first.
     pub fn new(directories: Vec<PathBuf>) -> Self {
         Self { directories }
     }
 
-    /// Opens the regular file at a path, with the number of the layer it lies in (0: the topmost); `None` if no regular file is there. No
-    /// link is followed.
+    /// Opens the regular file at a path, and returns it with the number of its layer (0 is the topmost). Returns `None` if there
+    /// is no regular file at the path. Links are not followed.
     ///
     /// # Errors
     /// When a layer cannot be read.
@@ -65,35 +65,36 @@ impl Layers {
     }
 }
 
-/// What a check did to one entry.
+/// An entry that a check changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WrittenEntry {
-    /// Its path below the root of the layer.
+    /// The entry's path below the root of the layer.
     pub path: TreePath,
-    /// What was done.
+    /// The kind of change.
     pub change: WrittenChange,
 }
 
-/// What a check did to an entry.
+/// The kinds of changes that a check can make to an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WrittenChange {
-    /// It wrote a file of so many bytes.
+    /// The check wrote a file.
     WroteFile {
         /// The file's size.
         bytes: u64,
     },
-    /// It made a link, a pipe or a socket.
+    /// The check made a link, a pipe or a socket.
     MadeOther,
-    /// It made a directory anew: nothing of the lower layers is seen below it.
+    /// The check removed a directory and made it again. The contents in lower layers are hidden.
     ReplacedDirectory,
-    /// It removed what was there.
+    /// The check removed the entry.
     Removed,
 }
 
-/// Returns what a check has done, from the layer that took what it wrote, in the order of the paths. A directory that is only there because
-/// something below it was written is not named. `skipped` are the mount points that were made for the check.
+/// Returns the changes of a check, sorted by path. `layer` is the upper layer, into which overlayfs wrote them. A directory that
+/// exists only because of changed entries below it is not listed. `skipped` has the mount points that were made for the check.
 ///
 /// # Errors
+///
 /// When the layer cannot be read.
 pub fn written_entries(layer: &Path, skipped: &[TreePath]) -> io::Result<Vec<WrittenEntry>> {
     let mut written = Vec::new();
@@ -126,7 +127,7 @@ pub fn written_entries(layer: &Path, skipped: &[TreePath]) -> io::Result<Vec<Wri
     Ok(written)
 }
 
-/// Looks for a path in one layer.
+/// Searches one layer for a path.
 fn look(mut directory: OwnedFd, path: &TreePath) -> io::Result<AtLayer> {
     let mut hides_lower = false;
     let mut names = path.as_bytes().split(|byte| *byte == b'/').peekable();
@@ -196,7 +197,7 @@ mod tests {
     use super::*;
     use crate::process::system_calls::set_attribute;
 
-    /// Layers below one directory, which only holds what a test put there.
+    /// Layers in one temporary directory.
     struct Stack {
         root: TempDir,
     }
@@ -228,7 +229,7 @@ mod tests {
             set_attribute(directory.as_fd(), OPAQUE, b"y").expect("an attribute");
         }
 
-        /// Returns the content of the file that is seen at a path, with its layer; empty: none is seen.
+        /// Returns the content of the visible file at a path with its layer's number; empty if no file is visible.
         fn seen(&self, path: &str) -> String {
             let layers = Layers::new(["top", "middle", "base"].map(|name| self.path(name)).into());
             let path = TreePath::try_from(path).expect("a clean path");

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use crate::model::IsolationLevel;
 
-/// What prevents each level. A level that has worked once is never given up: if it fails later, the action itself is the cause,
-/// and an action must not be able to get a weaker level that way.
+/// What prevents each isolation level. A level that has worked once stays available: a later failure is caused by the action
+/// itself, and an action must not be able to weaken its isolation.
 #[derive(Debug, Default)]
 pub(super) struct Levels {
     known: BTreeMap<IsolationLevel, LevelState>,

@@ -1,4 +1,4 @@
-//! Starts commands, captures what they print, stops them, and proves that nothing of them is left.
+//! Starts commands, captures their output, stops them, and ensures that none of their processes is left.
 //!
 //! ```text
 //!   run ──► supervise ──► capture ──► log, frames (files it is given)

@@ -28,7 +28,7 @@ pub(super) struct LiveProcess {
 }
 
 impl LiveProcess {
-    /// Returns a process of which only the id is known.
+    /// Returns a process that is known only by its id.
     pub(super) fn unseen(pid: Pid) -> Self {
         Self { pid, group: pid, session: pid, parent: Pid::this(), started: 0 }
     }
@@ -108,7 +108,7 @@ fn age(started: u64) -> Option<DurationMs> {
     Some(DurationMs(up_ms.saturating_sub(started * 1000 / ticks_per_second)))
 }
 
-/// Reads this process's children, zombies included; `None` where the kernel lacks `CONFIG_PROC_CHILDREN`.
+/// Returns this process's children, including zombies; `None` if the kernel was built without `CONFIG_PROC_CHILDREN`.
 ///
 /// The list is only reliable while no child is reaped, which a single-threaded process can ensure for its own children.
 pub(super) fn read_own_children() -> Option<Vec<Pid>> {

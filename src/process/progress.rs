@@ -31,17 +31,17 @@ pub(super) enum ProgressStep {
     Signal(StopStage),
     /// Wait for an event, at most until this time.
     Wait(Option<Monotonic>),
-    /// Stop supervising: no more events will come.
+    /// Stop supervising, because no more events will come.
     Finish,
 }
 
 #[derive(Debug)]
 enum Leader {
-    /// It was requested, or it runs.
+    /// The action was requested or is running.
     Open,
     NotStarted(SpawnFailure),
     Ended(EndedChild),
-    /// Its launcher is gone.
+    /// The launcher has ended.
     Lost {
         why: String,
     },
@@ -176,7 +176,8 @@ impl<'limits> ActionProgress<'limits> {
         {
             let _recorded = self.stop_for(now, Cause::Limit(limit));
         }
-        // Processes that are left after the leader ended by itself get no grace: nobody reads what they do (E14).
+        // Processes that remain after the leader ended by itself are killed without a grace period, because their work is never
+        // read (E14).
         let leftover = (self.has_ended() && self.killed.is_none()).then_some(StopStage::Sigkill);
         let stage = self.stop.as_mut().map_or(leftover, |stop| stop.ladder.take_due(now));
         if let Some(stage) = stage {
@@ -188,7 +189,8 @@ impl<'limits> ActionProgress<'limits> {
         ProgressStep::Wait(self.next_deadline())
     }
 
-    /// Returns how the action ended. What was recorded first decides: our stop, then what the launcher saw.
+    /// Returns how the action ended. The first recorded cause decides; a stop by proctor takes precedence over the leader's
+    /// status.
     pub(super) fn end(&self) -> ActionEnd {
         let (code, signal) = match &self.leader {
             Leader::Ended(EndedChild { status: LeaderStatus::Exited { code }, .. }) => (Some(*code), None),
@@ -202,8 +204,8 @@ impl<'limits> ActionProgress<'limits> {
             (_, Some((Cause::Request(reason), stage))) => ActionEnd::Stopped { reason, stage },
             (_, Some((Cause::OwnFault, _))) => ActionEnd::Lost { why: "its output could not be kept".to_owned() },
             (Leader::Ended(child), None) => match (self.group.and_then(exceeded_limit), child.status) {
-                // The kernel has enforced the limit: whatever the status is, the command could not do its work as it should
-                // (C15).
+                // The kernel enforced a memory or process limit. The command could not work normally, so its exit status is
+                // ignored (C15).
                 (Some(limit), _) => ActionEnd::TimedOut { limit, stage: StopStage::Sigkill, code, signal },
                 (None, LeaderStatus::Exited { code }) => ActionEnd::Exited { code },
                 (None, LeaderStatus::Signalled { signal }) => ActionEnd::Signalled { signal },
@@ -213,7 +215,7 @@ impl<'limits> ActionProgress<'limits> {
         }
     }
 
-    /// Returns the resources that all processes of the action used; none: the leader's end was not seen.
+    /// Returns the resources that all processes of the action used; `None` if the leader's end was not seen.
     pub(super) fn usage(&self) -> Option<Usage> {
         match &self.leader {
             Leader::Ended(child) => Some(merge_usage(child.usage, self.group)),
@@ -221,7 +223,7 @@ impl<'limits> ActionProgress<'limits> {
         }
     }
 
-    /// Returns how the action was isolated; none: it was not started.
+    /// Returns how the action was isolated; `None` if it was not started.
     pub(super) fn kept(&self) -> Option<ReachedIsolation> {
         let was_killed = self.killed.is_some() || !self.survivors.is_empty();
         let reached = self.reached.clone()?;
@@ -278,7 +280,7 @@ impl<'limits> ActionProgress<'limits> {
     }
 }
 
-/// Returns what all processes of an action used, if its cgroup reported that; otherwise what the leader used.
+/// Returns the resources that all processes of an action used, if it had a cgroup; otherwise those that the leader used.
 fn merge_usage(leader: Usage, group: Option<GroupUsage>) -> Usage {
     let group = group.unwrap_or_default();
     Usage {

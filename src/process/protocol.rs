@@ -20,11 +20,11 @@ pub(super) struct ActionNumber(pub(super) u64);
 /// The purpose of a descriptor that travels with a start request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum DescriptorRole {
-    /// It becomes the child's standard input, which is `/dev/null` otherwise.
+    /// The descriptor becomes the child's standard input. Without it, the input is `/dev/null`.
     Stdin,
-    /// It becomes the child's standard output.
+    /// The descriptor becomes the child's standard output.
     Stdout,
-    /// It becomes the child's standard error.
+    /// The descriptor becomes the child's standard error.
     Stderr,
 }
 
@@ -37,7 +37,7 @@ pub struct LaunchedChild {
     /// The argument vector; the first entry is the program's name.
     #[serde(with = "os_text::list")]
     pub argv: Vec<OsString>,
-    /// The whole environment: the child inherits no other variable.
+    /// The complete environment of the child. It inherits no other variables.
     #[serde(with = "os_text::pairs")]
     pub environment: Vec<(OsString, OsString)>,
     #[serde(with = "os_text")]
@@ -68,18 +68,19 @@ pub(super) struct StartAction {
 /// How a child is to be isolated.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Isolation {
-    /// The level that is tried first; where the system does not offer it, weaker ones are tried.
+    /// The isolation level that is tried first. If the system does not offer it, weaker levels are tried.
     pub strongest: IsolationLevel,
-    /// The weakest acceptable level; if none down to it is offered, the child is not started.
+    /// The weakest acceptable level. If the system offers neither it nor a stronger one, the child is not started.
     pub weakest: IsolationLevel,
     /// The child's view of the file system; `None`: everything, unrestricted.
     pub sandbox: Option<Sandbox>,
-    /// What it sees in the place of the project; `None`: the project itself. Needs the namespace level and a sandbox.
+    /// The snapshot that the child sees in place of the project; `None` shows it the project itself. Needs the namespace level
+    /// and a sandbox.
     pub snapshot: Option<SnapshotMount>,
     /// The one directory of the store that the child sees and may write (`PROCTOR_OUT`).
     #[serde(with = "os_text::option")]
     pub output: Option<PathBuf>,
-    /// Limits on what it uses, enforced where it has a cgroup.
+    /// Limits on the resources that the child uses. They are enforced only if it has a cgroup.
     pub resources: ResourceLimits,
 }
 
@@ -102,16 +103,16 @@ pub(super) enum LeaderStatus {
     Signalled { signal: i32 },
 }
 
-/// What `waitid(2)` says of a child that has ended. In this form the end of an action's leader passes from keeper to launcher to
+/// The status of an ended child, as `waitid(2)` returns it. The keeper sends it to the launcher, and the launcher to the
 /// supervisor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct EndedChild {
     pub(super) status: LeaderStatus,
-    /// What it and the descendants it waited for have used.
+    /// The resources used by the child and by the descendants that it waited for.
     pub(super) usage: Usage,
 }
 
-/// What the launcher has seen.
+/// An event that the launcher reports.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum LauncherEvent {
     /// The child runs.
@@ -128,22 +129,22 @@ pub(super) enum LauncherEvent {
     Ended {
         number: ActionNumber,
         leader: EndedChild,
-        /// The processes of the action that were alive at that time. If there were none, the action is over and no `Emptied`
+        /// The processes of the action that were alive at that time. If the list is empty, the action is over and no `Emptied`
         /// follows.
         survivors: Vec<Survivor>,
-        /// What all processes of the action used, if it had a cgroup and no process is left.
+        /// The resources that all processes of the action used, if it had a cgroup and no process is left.
         group: Option<GroupUsage>,
     },
     /// No process of the action is alive any more.
     Emptied {
         number: ActionNumber,
-        /// What all processes of the action used, if it had a cgroup.
+        /// The resources that all processes of the action used, if it had a cgroup.
         group: Option<GroupUsage>,
     },
     /// No process of the action is alive any more, and how its leader ended is unknown.
     Vanished {
         number: ActionNumber,
-        /// What was observed instead.
+        /// Why the leader's status is unknown.
         why: String,
     },
 }
@@ -205,8 +206,8 @@ pub(super) enum KeeperEvent {
 /// Which processes of an action are alive when its leader has ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum RemainingProcesses {
-    /// Certainly none: the kernel says that the namespace's first process has no child, and all processes in it descend from that
-    /// one. The launcher ends the keeper.
+    /// No process is left. The kernel guarantees it: the namespace's first process has no child, and every process of the
+    /// namespace descends from it. The launcher then ends the keeper.
     Nobody,
     /// None was found. That is certain once the keeper has ended, which it now does.
     NoneFound,
@@ -222,7 +223,7 @@ pub(super) enum Obstacle {
     /// A path of this sandbox cannot be set up.
     #[error("{0}")]
     Place(String),
-    /// A path of the sandbox is no longer the file or directory that it was when the sandbox was described.
+    /// A path of the sandbox was replaced by another file or directory after the sandbox was described.
     #[error("a directory was replaced while a command was made ready for it")]
     Stale,
 }

@@ -9,15 +9,15 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use crate::model::StopReason;
 use crate::process::{Control, ControlError};
 
-/// The reason to stop that each signal stands for.
+/// The reason for a stop that each signal requests.
 const SIGNALS: [(i32, StopReason); 3] =
     [(SIGINT, StopReason::Interrupted), (SIGTERM, StopReason::Terminated), (SIGHUP, StopReason::Terminated)];
 
 /// Installs the signal handlers and returns a control that receives their requests. Call it once per process.
 ///
-/// An ignored SIGHUP stays ignored: a run that was started with `nohup` is meant to outlive the terminal. SIGINT and SIGTERM are
-/// handled in any case: a shell without job control ignores SIGINT in programs that it starts with `&`, but whoever sends the
-/// signal all the same means it.
+/// An ignored SIGHUP stays ignored, because a run that was started with `nohup` must outlive the terminal. SIGINT and SIGTERM are
+/// always handled. A shell without job control ignores SIGINT in programs that it starts with `&`, but a SIGINT that is sent to
+/// such a program still asks it to stop.
 ///
 /// # Errors
 /// When the pipes cannot be made or the handlers cannot be installed.

@@ -1,9 +1,10 @@
-//! Lays a snapshot over the project, in the keeper's own namespaces, when the action is known.
+//! Mounts a snapshot over the project, in the keeper's own namespaces, once the action is known.
 //!
-//! A keeper may be parked before the bytes of the next run are copied, and overlayfs must not see its lower directories change. So this is
-//! done last, while the keeper still may mount, and the file system around it is as the action will see it: what the sandbox put
-//! below the project is taken up before the snapshot is laid there, and put back on top. Every directory is named by a descriptor, since
-//! `mount(2)` takes at most a page of options. Source: Documentation/filesystems/overlayfs.rst.
+//! A keeper may be started before the files of the next run are copied, but the lower directories of an overlayfs mount must not
+//! change. So the snapshot is mounted last, while the keeper may still mount. The rest of the file system is complete by then.
+//! Mounts of the sandbox below the project are therefore detached first, and attached again on top of the snapshot. Directories
+//! are passed as descriptors, because `mount(2)` takes at most one page of options. Source:
+//! Documentation/filesystems/overlayfs.rst.
 
 use std::fs::{self, File};
 use std::io;
@@ -18,8 +19,8 @@ use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use crate::model::{SnapshotMount, WrittenLayer};
 use crate::process::system_calls::{MountAttribute, MountExtent, attach_mount, clone_mount, restrict_copy};
 
-/// Lays a snapshot over the project. `store` is the store's directory, opened before it was covered, with its path; `places` are those of
-/// the sandbox.
+/// Mounts a snapshot over the project. `store` is a descriptor of the store's directory, opened before an empty directory covered
+/// it, with the store's path. `places` are the paths of the sandbox.
 pub(super) fn mount_snapshot<'p>(
     snapshot: &SnapshotMount,
     (store, store_path): (&OwnedFd, &'p Path),
@@ -28,7 +29,7 @@ pub(super) fn mount_snapshot<'p>(
     let root = &snapshot.root;
     let is_below = |path: &&Path| path.starts_with(root) && *path != root;
     let inside: Vec<&Path> = outermost(places.chain([store_path]).filter(is_below));
-    // Opened now: below the snapshot they could not be reached any more.
+    // These are opened first, because the snapshot will cover their paths.
     let environments: Vec<_> = snapshot
         .environments
         .iter()
@@ -53,7 +54,7 @@ pub(super) fn mount_snapshot<'p>(
     Ok(())
 }
 
-/// A directory of the store that can be reached at its path for a moment, although the store is covered.
+/// A directory of the store that is made reachable at its path for a short time, although the store is covered.
 struct OpenedStore {
     path: PathBuf,
 }
@@ -68,10 +69,11 @@ impl OpenedStore {
         Ok(Self { path: directory.to_owned() })
     }
 
-    /// Covers it again; the overlays keep what they need of it.
+    /// Makes the directory unreachable again. Overlays keep their own references to what they need.
     fn detach(self) -> io::Result<()> {
         umount2(&self.path, MntFlags::MNT_DETACH)?;
-        // The directories on the way to it were made in the cover. The output directory's stay: they are not empty.
+        // The parent directories were made inside the cover and are removed. Those of the output directory are not empty and
+        // stay.
         let _not_empty = self.path.ancestors().take_while(|path| fs::remove_dir(path).is_ok()).count();
         Ok(())
     }
@@ -84,7 +86,7 @@ fn lay(at: &Path, lower: &[OwnedFd], written: &WrittenLayer) -> io::Result<()> {
     let named =
         format!("lowerdir={},upperdir={},workdir={},userxattr", lower.join(":"), by_descriptor(&upper), by_descriptor(&work));
     let laid = |options: &str| mount(Some("overlay"), at, Some("overlay"), MsFlags::MS_NODEV | MsFlags::MS_NOSUID, Some(options));
-    // Without `volatile`, the end of the mount syncs the whole disk. Before Linux 5.10 the kernel does not know it.
+    // Without `volatile`, unmounting would sync the whole disk. Kernels before Linux 5.10 do not know the option.
     match laid(&format!("{named},volatile")) {
         Err(Errno::EINVAL) => Ok(laid(&named)?),
         other => Ok(other?),
@@ -110,7 +112,7 @@ fn make_mount_point(path: &Path, is_directory: bool) -> io::Result<()> {
     }
 }
 
-/// Returns the paths that lie in none of the others: a mount is taken up with everything that is mounted below it.
+/// Returns the paths that are not inside another of the paths. Detaching a mount also detaches every mount below it.
 fn outermost<'p>(paths: impl Iterator<Item = &'p Path>) -> Vec<&'p Path> {
     let mut paths: Vec<&Path> = paths.collect();
     paths.sort_unstable();

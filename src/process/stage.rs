@@ -27,13 +27,14 @@ use crate::process::system_calls::{MountAttribute, MountExtent, attach_mount, cl
 /// nodes.
 const DEVICES: &[&str] = &["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty"];
 
-/// Files of a fresh `/proc` with which root could do harm: they belong to root, whatever capabilities root has left (`proc(5)`).
+/// Files of a fresh `/proc` with which root could change the kernel. They belong to root, so dropping capabilities does not
+/// protect them (`proc(5)`).
 const KERNEL_SWITCHES: &[&str] = &["/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus", "/proc/fs", "/proc/acpi"];
 
 /// Where covers are made while the file system is set up; the fresh `/proc` is mounted over it at the end.
 const WORKSHOP: &str = "/proc";
 
-/// What is remembered of the prepared file system until the action is known.
+/// The state of the prepared file system until the action is known.
 #[derive(Debug)]
 pub(super) struct StagedFileSystem {
     /// The store, opened before it was covered.
@@ -49,7 +50,7 @@ struct Copied<'p> {
     kind: Kind,
 }
 
-/// What a mount point must be.
+/// The kind of a mount point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Directory,
@@ -104,7 +105,7 @@ pub(super) fn stage(
     }
     if let Some((_, path)) = &store {
         pin_ancestors(path, sandbox, &mut pinned)?;
-        // The path may lie in a private directory, which is empty at first.
+        // The path may be inside a private directory, which is empty at first, so the mount point may have to be made.
         make_mount_point(path, Kind::Directory).map_err(|error| broken("make a place for", path, &error))?;
         covers.cover(path, Kind::Directory)?;
         if let Some(around) = output.and_then(Path::parent).filter(|around| around.starts_with(path)) {
@@ -122,7 +123,7 @@ pub(super) fn stage(
 }
 
 impl StagedFileSystem {
-    /// Returns whether every path is still the same file or directory: one that was moved away and made anew is not.
+    /// Returns whether every path still is the same file or directory. A path that was removed and made again is a different one.
     pub(super) fn is_current(&self) -> bool {
         let is_named = |place: &&Place| matches!(place.access, Access::Writable | Access::ReadOnly);
         self.places.iter().filter(is_named).all(is_what_it_was)
@@ -196,7 +197,7 @@ fn copy_all(places: &[Place]) -> Result<Vec<Copied<'_>>, Obstacle> {
     Ok(copied.into_iter().map(|(_, copied)| copied).collect())
 }
 
-/// Copies what a sandbox path shows, while it can still be written.
+/// Copies the mount of a sandbox path while it is still writable.
 fn copy(place: &Place) -> Result<Copied<'_>, Obstacle> {
     let refused = |error: &io::Error| broken("copy", &place.path, error);
     let metadata = fs::metadata(&place.path).map_err(|error| refused(&error))?;
@@ -278,8 +279,8 @@ fn attach(one: &Copied<'_>, covers: &mut Covers) -> Result<(), Obstacle> {
     }
 }
 
-/// Makes every directory between a writable path and a protected path in it a mount of its own. A mount point cannot be renamed,
-/// so the protected path cannot be moved away together with a directory that holds it.
+/// Mounts every directory between a writable path and a protected path inside it onto itself. The kernel refuses to rename a
+/// mount point, so the action cannot rename a parent directory to get around the protection.
 fn pin_ancestors(path: &Path, sandbox: &Sandbox, pinned: &mut BTreeSet<PathBuf>) -> Result<(), Obstacle> {
     let is_writable = |place: &&Place| matches!(place.access, Access::Writable | Access::Overlay { .. } | Access::Private { .. });
     let around = sandbox.places.iter().filter(is_writable).filter(|place| path.starts_with(&place.path) && path != place.path);

@@ -40,7 +40,7 @@ pub enum SuperviseError {
     Wait(#[source] io::Error),
 }
 
-/// What the supervisor's poll found ready.
+/// The sources that a poll found ready.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Source {
     Launcher,
@@ -108,7 +108,7 @@ impl Supervision<'_> {
                 let _given_up = self.launcher.abandon(&ChannelError::Closed);
                 return Err(SuperviseError::LauncherGone);
             }
-            // Nothing was sent, or only a part of it: this launcher cannot be used any more.
+            // The request was not sent, or only in part, so this launcher cannot be used any more.
             Err(error @ (ChannelError::TooLong(_) | ChannelError::Malformed(_))) => return Err(SuperviseError::Launcher(error)),
             Err(error @ (ChannelError::Send(_) | ChannelError::Receive(_) | ChannelError::DescriptorsMissing)) => {
                 let _given_up = self.launcher.abandon(&error);
@@ -139,8 +139,8 @@ impl Supervision<'_> {
         }
     }
 
-    /// Waits until a source is ready or the time is up. Output comes before the launcher's events, so that what a command printed
-    /// last is read before its end is noted.
+    /// Waits until a source is ready or the time is up. Output is handled before the launcher's events, so that a command's last
+    /// output is read before its end is recorded.
     fn wait(&self, timeout: Option<Duration>) -> io::Result<Vec<Source>> {
         let output = [Stream::Stdout, Stream::Stderr]
             .into_iter()
@@ -182,8 +182,8 @@ impl Supervision<'_> {
         }
     }
 
-    /// Reads what the pipes hold at this moment, but at most one full pipe of it, so that a process that keeps printing cannot
-    /// hold us here.
+    /// Reads the present content of the pipes, but at most one full pipe. A process that prints without end therefore cannot
+    /// block the supervisor.
     fn read_what_is_there(&mut self) {
         for stream in [Stream::Stdout, Stream::Stderr] {
             for _ in 0..PIPEFUL {

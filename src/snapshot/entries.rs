@@ -1,4 +1,4 @@
-//! Copies, makes and removes single entries of the copy. No path is followed through a link, neither in the project nor in the copy.
+//! Copies, creates and removes single entries of the copy. Symbolic links are never followed, in the project or in the copy.
 
 use std::ffi::CString;
 use std::fs::File;
@@ -20,26 +20,28 @@ use sha2::{Digest as _, Sha256};
 use crate::model::{Digest, EntryKind, Timestamp, TreePath};
 use crate::tree::{open_below, open_root};
 
-/// The size of the buffer that files are copied through.
+/// The size of the buffer for copying files, in bytes.
 const BUFFER_BYTES: usize = 128 * 1024;
 
-/// The bits of a mode that a copy keeps: no set-user-id, no sticky bit.
+/// The mode bits that a copy keeps. Set-user-id, set-group-id and sticky bits are dropped.
 const KEPT_MODE: libc::mode_t = 0o777;
 
-/// The owner keeps the right to change the entries of a directory, else the copy could not follow the project.
+/// The owner always gets full access to a directory of the copy. Otherwise the copy could not be updated later.
 const OWNER: Mode = Mode::S_IRWXU;
 
-/// What the times of copied files are.
+/// Which modification times copied files get.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum CopiedTimes {
-    /// Those of the project's files, but none later than this: the copy is new, and no cache was made on it yet.
+    /// The time of the project's file, but at most this one. That suffices for a new copy, because no tool has a cache for it
+    /// yet.
     AtMost(Timestamp),
-    /// This one. A tool that compares its own outputs with its inputs by time (make, `tsc -b`) has kept outputs of earlier runs, which
-    /// are older. The project's own time may be older than those: a file may be saved while a run is under way.
+    /// Exactly this time. Tools such as make and `tsc -b` compare the times of inputs with those of outputs kept from earlier
+    /// runs, so a changed input must be newer. The project's own time could be older, because the file may have been saved during
+    /// a run.
     Now(Timestamp),
 }
 
-/// Where entries are copied from and to.
+/// The directories from which and to which entries are copied.
 #[derive(Debug)]
 pub(super) struct Copier {
     project: OwnedFd,
@@ -49,12 +51,12 @@ pub(super) struct Copier {
     times: CopiedTimes,
 }
 
-/// What came of copying one entry.
+/// The result of copying one entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Copied {
-    /// The copy holds what the index says.
+    /// The copy has the content that the index says.
     AsDigested,
-    /// The project holds something else by now.
+    /// The project's entry has changed since the index was made.
     Moved,
 }
 
@@ -64,7 +66,7 @@ impl Copier {
         Ok(Self { project, base, incoming, next: AtomicU64::new(0), times })
     }
 
-    /// Copies one entry. Whatever is at its path in the copy is replaced; its directory is there.
+    /// Copies one entry and replaces what is at its path in the copy. Its parent directory must exist.
     pub(super) fn put(&self, path: &TreePath, kind: EntryKind, expected: Option<Digest>) -> io::Result<Copied> {
         match kind {
             EntryKind::Directory => self.put_directory(path),
@@ -73,7 +75,7 @@ impl Copier {
         }
     }
 
-    /// Removes an entry of the copy with everything below it; one that is not there is removed already.
+    /// Removes an entry of the copy with everything below it. A missing entry is not an error.
     pub(super) fn remove(&self, path: &TreePath) -> io::Result<()> {
         let Some((directory, name)) = there(self.parent(&self.base, path))? else { return Ok(()) };
         remove_entry(&directory, &name)
@@ -125,7 +127,8 @@ impl Copier {
 
     fn put_file(&self, path: &TreePath, kind: EntryKind, expected: Option<Digest>) -> io::Result<Copied> {
         let Some((directory, name)) = there(self.parent(&self.project, path))? else { return Ok(Copied::Moved) };
-        // By now the name may be a link or a pipe: a link is not followed, a pipe is not waited for.
+        // The entry may have been replaced by a link or a pipe. The link must not be followed, and opening the pipe must not
+        // block.
         let flags = OFlag::O_RDONLY | OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK | OFlag::O_NOCTTY | OFlag::O_CLOEXEC;
         let mut live = match openat(&directory, name.as_c_str(), flags, Mode::empty()) {
             Err(Errno::ENOENT | Errno::ELOOP | Errno::ENXIO | Errno::EACCES) => return Ok(Copied::Moved),
@@ -174,7 +177,7 @@ impl Copier {
     }
 }
 
-/// Removes everything in a directory but the directory itself.
+/// Removes the contents of a directory and keeps the directory itself.
 pub(super) fn empty_directory(path: &Path) -> io::Result<()> {
     let directory = open_root(path)?;
     names_in(&directory)?.iter().try_for_each(|(name, _)| remove_entry(&directory, name))
@@ -222,7 +225,7 @@ fn names_in(directory: &OwnedFd) -> io::Result<Vec<(CString, Option<Type>)>> {
     Ok(names)
 }
 
-/// Turns "it is not there" into `None`.
+/// Turns a "not found" error into `None`.
 fn there<T>(found: io::Result<T>) -> io::Result<Option<T>> {
     match found {
         Ok(found) => Ok(Some(found)),
@@ -231,7 +234,7 @@ fn there<T>(found: io::Result<T>) -> io::Result<Option<T>> {
     }
 }
 
-/// Returns whether an error says that a path, or a directory on the way to it, is not there or is something else by now.
+/// Returns whether an error means that a path, or a directory on the way to it, was removed or replaced.
 fn is_gone(error: &io::Error) -> bool {
     matches!(error.raw_os_error(), Some(libc::ENOENT | libc::ENOTDIR | libc::ELOOP | libc::EXDEV))
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use nix::libc;
 
-/// Why a project's copy could not be brought up to an index.
+/// Why a project's copy could not be updated to an index.
 #[derive(Debug, thiserror::Error)]
 pub enum SnapshotError {
     /// The project's directory cannot be opened.
@@ -27,7 +27,7 @@ pub enum SnapshotError {
 }
 
 impl SnapshotError {
-    /// Returns whether there is no room left for the copy.
+    /// Returns whether the copy failed because the disk is full.
     pub fn is_disk_full(&self) -> bool {
         let (Self::Project { source, .. } | Self::Copy { source, .. }) = self;
         matches!(source.raw_os_error(), Some(libc::ENOSPC | libc::EDQUOT))

@@ -1,4 +1,4 @@
-//! Remembers which paths of the copy may differ from the saved index, across the end of any process.
+//! Records which paths of the copy may differ from the saved index, so that the next process knows them even after a crash.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions};
@@ -13,27 +13,27 @@ const INDEX: &str = "index";
 const BOOT: &str = "boot";
 const NEW: &str = "index.new";
 
-/// The index saved beside a copy, and the paths that were changed since.
+/// The index that was saved with a copy, and the paths that changed in the copy since then.
 #[derive(Debug)]
 pub(super) struct Journal {
     directory: PathBuf,
     file: File,
-    /// How many paths were noted since the index was saved.
+    /// The number of paths that were recorded since the index was saved.
     pub(super) noted: usize,
 }
 
-/// What is known of a copy that an earlier process left.
+/// The facts about a copy that an earlier process left.
 #[derive(Debug)]
 pub(super) struct LeftCopy {
-    /// What the copy held, but for the doubtful paths.
+    /// The content of the copy, correct except at the doubtful paths.
     pub(super) index: TreeIndex,
-    /// Paths at which the copy may hold anything.
+    /// Paths at which the content of the copy is unknown.
     pub(super) doubtful: BTreeSet<TreePath>,
 }
 
 impl Journal {
-    /// Opens the journal in `directory`, and reads what was left there; `None` if the copy must be made anew: nothing was left, it is
-    /// of another boot, or it is damaged.
+    /// Opens the journal in `directory` and reads what an earlier process wrote there. Returns `None` if the copy must be made
+    /// from scratch: there is no copy, it is from an earlier boot, or its journal is damaged.
     pub(super) fn open(directory: &Path, root: &Path, boot: &str) -> io::Result<(Self, Option<LeftCopy>)> {
         let left = read_left(directory, root, boot);
         let file = OpenOptions::new().append(true).create(true).open(directory.join(JOURNAL))?;
@@ -41,7 +41,7 @@ impl Journal {
         Ok((Self { directory: directory.to_owned(), file, noted }, left))
     }
 
-    /// Begins anew: from here on nothing is known of the copy until an index is saved.
+    /// Starts an empty journal. Until an index is saved, the content of the copy counts as unknown.
     pub(super) fn begin(&mut self, boot: &str) -> io::Result<()> {
         remove_if_there(&self.directory.join(INDEX))?;
         self.file.set_len(0)?;
@@ -50,7 +50,7 @@ impl Journal {
         file.write_all(boot.as_bytes())
     }
 
-    /// Notes paths that are about to change in the copy.
+    /// Records paths before they are changed in the copy.
     pub(super) fn note<'p>(&mut self, paths: impl Iterator<Item = &'p TreePath>) -> io::Result<()> {
         let mut bytes = Vec::new();
         for path in paths {
@@ -61,13 +61,14 @@ impl Journal {
         self.file.write_all(&bytes)
     }
 
-    /// Saves what the copy holds now, and forgets the noted paths.
+    /// Saves the index of the copy's present content, and clears the recorded paths.
     pub(super) fn save(&mut self, index: &TreeIndex) -> io::Result<()> {
         let new = self.directory.join(NEW);
         remove_if_there(&new)?;
         File::create_new(&new)?.write_all(&index.to_bytes())?;
         nix::fcntl::renameat(nix::fcntl::AT_FDCWD, &new, nix::fcntl::AT_FDCWD, &self.directory.join(INDEX))?;
-        // Ended between the two, the journal names paths that are right in the index: they are copied once more.
+        // If the process dies between these two steps, the journal lists paths that are already correct. They are then copied
+        // again, which is harmless.
         self.file.set_len(0)?;
         self.noted = 0;
         Ok(())
@@ -80,7 +81,7 @@ fn read_left(directory: &Path, root: &Path, boot: &str) -> Option<LeftCopy> {
     }
     let index = TreeIndex::from_bytes(root, &fs::read(directory.join(INDEX)).ok()?)?;
     let journal = fs::read(directory.join(JOURNAL)).ok()?;
-    // A last path that was cut short stands for a change that was never begun.
+    // A truncated last path is ignored, because its change had not begun.
     let paths: Result<BTreeSet<TreePath>, _> = whole_paths(&journal).split(|byte| *byte == 0).map(TreePath::try_from).collect();
     let doubtful = paths.ok()?.into_iter().filter(|path| !path.is_root()).collect();
     Some(LeftCopy { index, doubtful })

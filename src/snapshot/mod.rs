@@ -1,12 +1,12 @@
-//! Keeps proctor's own copy of what was digested, so that what is tested is exactly what the digest names.
+//! Keeps a copy of each project's tree, so that checks run on exactly the files that the digest names.
 //!
-//! A check that runs in the live project can meet bytes that were saved after the look that made the digest. So each project has a copy
-//! of its tree ([`ProjectCopy`]). Before a run the copy is brought up to an index of the tree; every file that is copied is hashed on its
-//! way, and a file whose bytes are not those of the index is never taken. The copy is the lowest layer of what a check sees; nothing
-//! writes to it but this module, and only while no run of the project is under way.
+//! If checks ran in the project itself, they could read files that were saved after the digest was computed. So each project has
+//! a copy of its tree ([`ProjectCopy`]), which is updated to an index of the tree before a run. Every file is hashed while it is
+//! copied, and it is rejected if its digest differs from the index. The copy is the lowest layer of the file system that a check
+//! sees. Only this module writes to it, and never during a run of the project.
 //!
-//! Owns the files below a project's snapshot directory. May not decide what belongs to a tree (`ignore/` does), mount anything
-//! (`process/` does), or know where an index came from.
+//! Owns the files in a project's snapshot directory. It must not decide which files belong to a tree (`ignore/` does), mount
+//! anything (`process/` does), or know where an index came from.
 //!
 //! # Files
 //!
@@ -18,9 +18,9 @@
 //! boot        the kernel's id of the boot in which all this was written
 //! ```
 //!
-//! A path is in the journal before the copy is touched at that path. A process that dies at any point therefore leaves a journal that
-//! names every path where copy and saved index may differ; these are copied anew. Nothing is synced to the disk: the page cache outlives
-//! every process, and after a new boot the whole copy is made anew.
+//! A path is written to the journal before the copy is changed at that path. So after a crash, the journal contains every path at
+//! which the copy and the saved index may differ, and these paths are copied again. Nothing is synced to the disk, because the
+//! page cache survives the end of a process. After a reboot the whole copy is made again.
 
 mod entries;
 mod error;

@@ -1,4 +1,4 @@
-//! Says from an index why a tree cannot have a copy. Pure.
+//! Decides from an index whether a tree can be copied, and why not. Pure.
 
 use std::fmt;
 
@@ -8,20 +8,20 @@ use crate::tree::TreeIndex;
 /// Why checks run in the project itself instead of on a copy of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum InPlaceReason {
-    /// The tree holds more bytes than a copy may have.
+    /// The tree is larger than the limit for copies.
     TooLarge {
-        /// What the tree holds.
+        /// The size of the tree.
         bytes: ByteSize,
-        /// What a copy may hold (`max_snapshot_bytes`).
+        /// The limit (`max_snapshot_bytes`).
         bound: ByteSize,
     },
-    /// An entry cannot be read, so nobody knows what to copy.
+    /// An entry cannot be read, so it cannot be copied.
     Unreadable(TreePath),
-    /// A socket, pipe or device: a copy of it is another one.
+    /// A socket, pipe or device. A copy of it would not be connected to the same program or device.
     Special(TreePath),
 }
 
-/// Returns why a tree cannot have a copy of at most `bound` bytes; `None` if it can.
+/// Returns why a tree cannot have a copy of at most `bound` bytes; `None` if it can have one.
 pub fn obstacle(index: &TreeIndex, bound: ByteSize) -> Option<InPlaceReason> {
     let first = index.issues().into_iter().next();
     let issue = first.map(|issue| match issue.kind {

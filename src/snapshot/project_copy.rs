@@ -17,36 +17,36 @@ use crate::tree::{ContentChange, TreeIndex, content_changes};
 const BASE: &str = "base";
 const INCOMING: &str = "incoming";
 
-/// From so many files on, a copy is made with several threads.
+/// The number of files from which several threads copy.
 const HELP_FROM: usize = 64;
 
-/// More threads would mostly wait for the same disk.
+/// The most threads. More of them would mostly wait for the same disk.
 const MAX_THREADS: usize = 8;
 
-/// The saved index is renewed when so many paths have changed since …
+/// The index is saved again after this many changed paths, because saving a large index for a few changes takes too long …
 const WORTH_SAVING: usize = 256;
-/// … and one of so many files.
+/// … plus one path for each group of this many files in the tree.
 const WORTH_SAVING_OF: u64 = 64;
 
-/// proctor's copy of one project's tree. Its holder also holds the project's lock, and calls nothing here while a run of the project is
-/// under way.
+/// proctor's copy of one project's tree. The caller must hold the project's lock, and must not call anything here during a run of
+/// the project.
 #[derive(Debug)]
 pub struct ProjectCopy {
     directory: PathBuf,
     journal: Journal,
-    /// What the copy holds, but for the doubtful paths; `None` while nothing is known.
+    /// The content of the copy, correct except at the doubtful paths; `None` if the content is unknown.
     index: Option<TreeIndex>,
-    /// Paths at which the copy may hold anything.
+    /// Paths at which the content of the copy is unknown.
     doubtful: BTreeSet<TreePath>,
     boot: String,
 }
 
-/// What came of bringing a copy up to an index.
+/// The result of updating a copy to an index.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CopyOutcome {
-    /// The copy holds exactly what the index says.
+    /// The copy has exactly the content of the index.
     Current,
-    /// At these paths the project holds something else than the index says. Look at them again, and try with the new index.
+    /// At these paths, the project has changed since the index was made. Read them again, and retry with a new index.
     Moved(BTreeSet<TreePath>),
 }
 
@@ -68,12 +68,14 @@ impl ProjectCopy {
         self.directory.join(BASE)
     }
 
-    /// Makes the copy hold what `index` says. Files are read from the project, and only taken with the bytes that the index digested.
+    /// Updates the copy to the content of `index`. Files are copied from the project; a file is accepted only if its digest is
+    /// the one in the index.
     ///
-    /// `now` is the time that changed files get in the copy; it is later than the end of the last run.
+    /// `now` is the modification time of changed files in the copy. It must be later than the end of the last run.
     ///
     /// # Errors
-    /// When the project cannot be read or the copy cannot be written. Where the copy may be wrong is remembered.
+    ///
+    /// When the project cannot be read or the copy cannot be written. The paths at which the copy may be wrong are recorded.
     pub fn bring_up_to(&mut self, index: &TreeIndex, now: Timestamp) -> Result<CopyOutcome, SnapshotError> {
         let is_new = self.index.is_none();
         if is_new {
@@ -81,7 +83,8 @@ impl ProjectCopy {
         }
         let steps = self.steps_to(index);
         if steps.is_empty() {
-            // The stamps may differ: the next comparison is cheaper when the indexes share their directories.
+            // The content is equal, but the stamps may differ. With the new index, the next comparison is faster, because it
+            // shares directories with later indexes.
             self.index = Some(index.clone());
             return Ok(CopyOutcome::Current);
         }
@@ -91,7 +94,7 @@ impl ProjectCopy {
         }
         let times = if is_new { CopiedTimes::AtMost(now) } else { CopiedTimes::Now(now) };
         let outcome = self.follow(index.root(), &steps, times);
-        // Until it is known to be right, nothing of what was to change is trusted.
+        // Every path that is about to change counts as doubtful until its new content is verified.
         self.doubtful.extend(steps.paths().cloned());
         let moved = outcome?;
         self.doubtful.clone_from(&moved);
@@ -102,7 +105,7 @@ impl ProjectCopy {
         Ok(if moved.is_empty() { CopyOutcome::Current } else { CopyOutcome::Moved(moved) })
     }
 
-    /// Removes the copy, to give its room back. The next one is made anew.
+    /// Removes the copy to free disk space. The next run makes a new one.
     ///
     /// # Errors
     /// When it cannot be removed.
@@ -126,7 +129,7 @@ impl ProjectCopy {
         emptied.map_err(|source| SnapshotError::Copy { path: self.directory.clone(), source })
     }
 
-    /// Returns what makes the copy hold what `index` says. At a doubtful path everything is removed and copied anew.
+    /// Returns the steps that update the copy to `index`. At a doubtful path everything is removed and copied again.
     fn steps_to(&self, index: &TreeIndex) -> CopySteps {
         let mut steps = CopySteps::default();
         for change in content_changes(self.index.as_ref(), index) {
@@ -142,7 +145,7 @@ impl ProjectCopy {
         steps
     }
 
-    /// Carries steps out; returns the paths at which the project holds something else by now.
+    /// Performs the steps. Returns the paths at which the project has changed since the index was made.
     fn follow(&self, root: &Path, steps: &CopySteps, times: CopiedTimes) -> Result<BTreeSet<TreePath>, SnapshotError> {
         let base = self.base();
         let at = |path: &TreePath, source| SnapshotError::Copy { path: base.join(path.as_path()), source };
@@ -150,17 +153,17 @@ impl ProjectCopy {
             return Err(SnapshotError::Project { path: root.to_owned(), source });
         }
         let incoming = self.directory.join(INCOMING);
-        // A process that ended while it wrote has left what it wrote.
+        // Removes partly written files of an earlier process that died.
         let emptied = empty_directory(&incoming).and_then(|()| Copier::open(root, &base, &incoming, times));
         let copier = emptied.map_err(|source| at(&TreePath::root(), source))?;
         for path in &steps.removed {
             copier.remove(path).map_err(|source| at(path, source))?;
         }
         let (mut moved, mut files) = (BTreeSet::new(), Vec::new());
-        // In the order of the paths a directory comes before its contents.
+        // The paths are sorted, so a directory comes before its contents.
         for (path, (kind, digest)) in &steps.put {
             if is_below_any(path, &moved) {
-                // Its directory could not be made, so it cannot be put either, and is named with it.
+                // Its parent directory could not be made because the project changed, so this path is reported as changed too.
                 moved.insert(path.clone());
             } else if *kind != EntryKind::Directory {
                 files.push((path, *kind, *digest));
@@ -173,7 +176,7 @@ impl ProjectCopy {
     }
 }
 
-/// What is to be done to a copy: first everything is removed, then directories are made, then files are copied.
+/// The steps to update a copy. Everything in `removed` goes first, then directories are made, then files are copied.
 #[derive(Debug, Default)]
 struct CopySteps {
     removed: BTreeSet<TreePath>,
@@ -192,7 +195,7 @@ impl CopySteps {
 
 type File<'c> = (&'c TreePath, EntryKind, Option<Digest>);
 
-/// Copies files and links; returns those that are something else by now.
+/// Copies files and links. Returns the paths of those that have changed in the project since the index was made.
 fn put_files<'c>(copier: &Copier, files: &[File<'c>]) -> Result<Vec<TreePath>, (&'c TreePath, io::Error)> {
     let put = |(path, kind, digest): &File<'c>| match copier.put(path, *kind, *digest) {
         Ok(Copied::AsDigested) => Ok(None),

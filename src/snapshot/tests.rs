@@ -1,4 +1,4 @@
-//! Copies real trees: what the copy holds, and that it holds nothing else whatever happened before.
+//! Copies real trees. Tests that the copy has the content of the index and nothing else, whatever happened before.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
@@ -153,7 +153,7 @@ fn a_changed_file_is_younger_than_everything_an_earlier_run_has_written() {
     copy.bring_up_to(&scene.look(), run_ended).expect("a copy");
     let stamp = modified("a.py").duration_since(UNIX_EPOCH).expect("after 1970").as_millis();
     assert_eq!(stamp, run_ended.as_millis().unsigned_abs().into());
-    // Equal bytes are no change, whatever the stamp says.
+    // Equal content is no change, even if the stamps differ.
     scene.write("b.py", "one");
     copy.bring_up_to(&scene.look(), now()).expect("a copy");
     assert_eq!(modified("b.py"), past);
@@ -177,7 +177,7 @@ fn what_an_earlier_process_began_is_put_right() {
     scene.write("a.py", "two");
     fs::remove_dir_all(scene.path("d")).expect("removed");
     scene.write("new/c.py", "one");
-    // A process noted what it was about to do, did a part of it, and ended.
+    // An earlier process recorded its next changes, made some of them, and died.
     fs::write(scene.kept.path().join("journal"), b"a.py\0d\0new\0new/c.py\0new/cut-sh").expect("a journal");
     fs::create_dir(scene.base().join("new")).expect("a directory");
     fs::write(scene.base().join("new/c.py"), "half").expect("a file");
@@ -248,7 +248,7 @@ fn a_discarded_copy_leaves_nothing_and_is_made_anew() {
     assert_eq!(contents(&scene.base()), contents(scene.root.path()));
 }
 
-/// What is ignored and may be read by checks is a tree of its own, with a copy of its own.
+/// Ignored files that checks may read form a tree of their own, which has its own copy.
 #[test]
 fn ignored_inputs_are_a_tree_of_their_own() {
     let scene = Scene::new(&[
@@ -275,7 +275,7 @@ fn ignored_inputs_are_a_tree_of_their_own() {
     let files = contents(&scene.base()).into_iter().filter(|(_, text)| text != "directory");
     let names: Vec<String> = files.map(|(path, _)| path.display().to_string()).collect();
     assert_eq!(names, [".env", "data/deep/x.csv", "pkg.egg-info/PKG-INFO", "src/_version.py", "src/fast.so"]);
-    // Named paths are looked at like everything is.
+    // An update of named paths finds the same as a full scan.
     scene.write(".env", "SECRET=2");
     scene.write("src/b.py", "b");
     scene.write("data/new.csv", "3");
@@ -293,7 +293,7 @@ enum Step {
     Rename(String, String),
     Link(String, String),
     Execute(String),
-    /// The copy follows a look from before the last step.
+    /// Update the copy to an index from before the last step.
     FollowAnOldLook,
     Follow,
     /// Another process goes on.
@@ -319,7 +319,7 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// Does a step to the project; one that cannot be done changes nothing.
+/// Applies a step to the project. A step that is impossible changes nothing.
 fn act(scene: &Scene, step: &Step) {
     let _cannot_be_done = match step {
         Step::Write(name, text) => {

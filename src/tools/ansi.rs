@@ -1,4 +1,4 @@
-//! Takes terminal control sequences out of a tool's text. Views are stripped; logs keep every byte (E12).
+//! Removes terminal control sequences from a tool's output. People are shown the cleaned text; the logs keep every byte (E12).
 
 use crate::model::StreamExcerpt;
 
@@ -35,7 +35,8 @@ fn skip_sequence(characters: &mut std::iter::Peekable<std::str::Chars<'_>>) {
     match characters.peek() {
         Some('[') => {
             characters.next();
-            // ECMA-48: a CSI sequence ends with a byte of 0x40-0x7e; a line end means that it was cut.
+            // ECMA-48: a CSI sequence ends with a byte from 0x40 to 0x7e. If the line ends before such a byte, the sequence was
+            // cut off.
             while let Some(next) = characters.peek() {
                 let ends = matches!(next, '\u{40}'..='\u{7e}');
                 if *next == '\n' {

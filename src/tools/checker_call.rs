@@ -15,18 +15,18 @@ use crate::tools::project_files::ProjectFiles;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct CheckerCall(pub(super) Vec<String>);
 
-/// The most scripts that are followed when scripts run each other.
+/// The most scripts that are followed, because scripts can call each other in a circle.
 const MOST_SCRIPTS: u32 = 16;
 
-/// Further words that may come before a program in a call of it, beside those for `package.json`. `hatch run` is left out,
-/// because its argument may be the name of a script in another file.
+/// Words that may come before a program's name, in addition to the launchers of `package.json`. `hatch run` is missing on
+/// purpose: its argument may be the name of a script that another file defines.
 const MORE_LAUNCHERS: &[&str] =
     &["command", "coverage", "nice", "node", "nohup", "poetry", "python", "timeout", "tool", "uv", "uvx"];
 
-/// Options of launchers whose value is the next word.
+/// Launcher options that take the next word as their value.
 const VALUED: &[&str] = &["--extra", "--group", "--package", "--python", "--with", "-W", "-X", "-p"];
 
-/// Options of launchers by which the program runs in another directory or in several.
+/// Launcher options that run the program in another directory or in several directories.
 const MOVING: &[&str] = &[
     "--chdir",
     "--cwd",
@@ -48,7 +48,7 @@ const MOVING: &[&str] = &[
 /// Words that may come before another command, which then runs in the same directory.
 const PREFIXES: &[&str] = &["builtin", "command", "cross-env", "env", "exec", "nice", "nohup", "time"];
 
-/// Shell commands after which the working directory may be another one.
+/// Shell commands that may change the working directory.
 const GOING: &[&str] = &[".", "cd", "chdir", "eval", "popd", "pushd", "source"];
 
 /// Programs that run scripts without naming them as arguments.
@@ -60,8 +60,8 @@ const IDLE: &[&str] = &["echo", "mkdir", "pip", "pip3", "printf", "rm"];
 /// Subcommands of script runners that run no script.
 const INSTALLING: &[&str] = &["add", "ci", "i", "install"];
 
-/// Returns the only call of a program that a command makes in its own directory. Returns `None` if there is no call, more than
-/// one, or if that is unclear.
+/// Returns the arguments of the only call of a program in the command's own directory. Returns `None` if the command does not
+/// call the program, calls it more than once, or cannot be understood.
 pub(crate) fn find_arguments(
     command: &CommandLine,
     files: &dyn ProjectFiles,
@@ -118,14 +118,14 @@ impl Followed {
     }
 }
 
-/// Whether a command calls a given program.
+/// Whether a command calls the program that is searched for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Role {
     /// The command calls the program with these arguments.
     Calls(Vec<String>),
     /// The command does not call the program.
     Other,
-    /// It cannot be told.
+    /// The command may or may not call the program.
     Unclear,
 }
 
@@ -147,7 +147,7 @@ fn role_of(words: &[String], program: &str) -> Role {
     }
 }
 
-/// Judges a command that does not clearly call the program but may mention it: `xargs tsc`, `sh run 'tsc -b'`.
+/// Judges a command that mentions the program in an unusual place, for example `xargs tsc` or `sh run 'tsc -b'`.
 fn of_mention(words: &[String], program: &str, is_idle: bool) -> Role {
     let names_it = |word: &String| word.split(|part: char| !part.is_alphanumeric() && part != '_').any(|part| part == program);
     let runs_more = |word: &String| word.contains("$(") || word.contains('`');
@@ -155,15 +155,14 @@ fn of_mention(words: &[String], program: &str, is_idle: bool) -> Role {
     if is_unclear { Role::Unclear } else { Role::Other }
 }
 
-/// Returns a command without leading assignments of variables and without words that only start another command.
+/// Returns a command without its leading variable assignments and without words such as `exec` that only start another command.
 fn without_prefix(words: &[String]) -> &[String] {
     let is_prefix = |word: &String| is_assignment(word) || PREFIXES.contains(&name_of(word));
     let start = words.iter().position(|word| !is_prefix(word)).unwrap_or(words.len());
     &words[start..]
 }
 
-/// Returns whether these words do nothing but start the program that follows them, without changing the directory or selecting
-/// another version.
+/// Returns whether all words only start the program that follows them: they change neither its directory nor its version.
 fn launches(words: &[String]) -> bool {
     words.iter().enumerate().all(|(at, word)| {
         let name = name_of(word);
@@ -171,7 +170,7 @@ fn launches(words: &[String]) -> bool {
         let is_time = word.bytes().all(|byte| byte.is_ascii_digit() || b".smh".contains(&byte)) && !word.is_empty();
         let is_python = name.strip_prefix("python").is_some_and(|version| version.starts_with('3'));
         let is_launcher = LAUNCHERS.contains(&name) || MORE_LAUNCHERS.contains(&name) || is_python;
-        // A word with a version, such as `typescript@5`, selects another program than the project's.
+        // `typescript@5` selects a version that may differ from the project's.
         let is_known = is_launcher || is_assignment(word) || is_time || (is_value && !word.contains('@'));
         is_known || (word.starts_with('-') && !is_moving(word))
     })
@@ -182,7 +181,7 @@ fn is_moving(word: &str) -> bool {
     MOVING.iter().any(is_option) || word.starts_with("-C")
 }
 
-/// Returns whether a word may expand to arbitrary words: a variable or a command substitution.
+/// Returns whether the shell may expand a word to any other words: it contains a variable or a command substitution.
 fn is_open(word: &str) -> bool {
     let is_variable = word.starts_with('$') && (word.ends_with('}') || !word.contains('/'));
     is_variable || word.contains("$(") || word.contains('`')
@@ -193,7 +192,8 @@ fn name_of(word: &str) -> &str {
 }
 
 impl CheckerCall {
-    /// Returns the value of an option in any letter case. If the option is repeated, the last one counts.
+    /// Returns the value of an option. The letter case of its name does not matter. If the option is repeated, the last value
+    /// counts.
     pub(super) fn value(&self, names: &[&str]) -> Option<&str> {
         let joined = |word: &str| names.iter().find_map(|name| word.strip_prefix(name)?.strip_prefix('=').map(str::len));
         let mut found = None;
@@ -207,8 +207,8 @@ impl CheckerCall {
         found
     }
 
-    /// Returns the value of a flag: true if it stands alone, or the `true` or `false` after it. If the flag is repeated, the last
-    /// one counts.
+    /// Returns the value of a flag: `true` if it stands alone, otherwise the word `true` or `false` after it. If the flag is
+    /// repeated, the last one counts.
     pub(super) fn flag(&self, name: &str) -> Option<bool> {
         let position = self.0.iter().rposition(|word| word.eq_ignore_ascii_case(name))?;
         Some(self.0.get(position + 1).is_none_or(|value| value != "false"))

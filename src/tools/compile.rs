@@ -1,7 +1,7 @@
-//! Compilers and builds (E18): the exit code decides, and the messages they printed are shown.
+//! Compilers and builds (E18): the exit code decides the result, and the compiler's messages are shown as findings.
 //!
-//! A build runs many programs, and one of them may print an error that does not make the build fail. So if the exit code is 0,
-//! only warnings are read from the output. If the build fails without naming a place, its last line is its only finding.
+//! A build runs many programs, and a program may print an error without making the build fail. So after exit code 0 only warnings
+//! are read from the output. If a failed build prints no message with a file and line, its last line becomes its only finding.
 
 use crate::model::{CategoryCode, Diagnostic, FindingLevel, Interpretation};
 use crate::tools::gathered::{Gathered, lines};
@@ -11,11 +11,12 @@ use crate::tools::places::Place;
 use crate::tools::subcommands::subcommand;
 use crate::tools::{launch_failure, tsc};
 
-/// How gcc, clang, javac and rustc begin a message, and its level. A note belongs to what was said before.
+/// The words with which gcc, clang, javac and rustc begin a message, and the level of each. A note continues the message before
+/// it.
 const LEVELS: &[(&str, FindingLevel)] =
     &[("error: ", FindingLevel::Error), ("fatal error: ", FindingLevel::Error), ("warning: ", FindingLevel::Warning)];
 
-/// What a build says when there is nothing to build or it does not know what to build.
+/// Messages that a build prints when it has nothing to build or does not know the requested target.
 const REFUSALS: &[&str] = &[
     "No rule to make target",
     "No targets specified and no makefile found",
@@ -25,12 +26,12 @@ const REFUSALS: &[&str] = &[
     "error: no such command",
 ];
 
-/// Compilers and programs that build.
+/// The names of compilers and build tools.
 pub(super) const PROGRAMS: &[&str] =
     &["make", "gmake", "cargo", "go", "javac", "rustc", "gcc", "g++", "cc", "c++", "clang", "clang++"];
 
-/// Returns whether a command only builds. `cargo run`, for example, does more: judged by its findings it would be a success
-/// whenever it prints none.
+/// Returns whether a command only builds. `cargo run`, for example, also runs the program. Its result must not be judged as that
+/// of a compilation, because a program that prints no errors would then count as a success.
 pub(super) fn builds(program: &str, arguments: &[String]) -> bool {
     match program {
         "cargo" => matches!(subcommand(arguments), Some("build" | "b" | "check" | "c")),
@@ -40,8 +41,8 @@ pub(super) fn builds(program: &str, arguments: &[String]) -> bool {
     }
 }
 
-// What a goal of make does cannot be seen, so only goals with these names are taken for a build. Without a goal, make builds the
-// first one of its file.
+// A makefile's targets can do anything, so only targets with these names count as a build. `make` without a target builds the
+// first target of its file.
 fn is_build(arguments: &[String]) -> bool {
     const VALUED: &[&str] = &["-C", "--directory", "-f", "--file", "--makefile", "-I", "-j", "--jobs", "-l", "-o", "-W"];
     let mut words = arguments.iter().map(String::as_str);
@@ -114,7 +115,7 @@ fn read(exited: &Exited<'_>) -> Gathered {
     diagnostics
 }
 
-// `main.c:3:5: error: …`, `Main.java:3: warning: …`, and Go's `./main.go:5:2: …`, which names no level.
+// Reads `main.c:3:5: error: …`, `Main.java:3: warning: …`, and Go's `./main.go:5:2: …`, which has no level.
 fn on_one_line(line: &str, place: Place<'_>, failed: bool) -> Option<Diagnostic> {
     let at = located(line)?;
     let level = LEVELS.iter().find_map(|(word, level)| Some((*level, at.rest.strip_prefix(word)?)));
@@ -132,13 +133,13 @@ fn on_one_line(line: &str, place: Place<'_>, failed: bool) -> Option<Diagnostic>
     })
 }
 
-// gcc and clang name the option that made the warning: `unused variable 'x' [-Wunused-variable]`.
+// gcc and clang end a warning with the option that enables it: `unused variable 'x' [-Wunused-variable]`.
 fn flag(message: &str) -> (&str, Option<String>) {
     let found = message.strip_suffix(']').and_then(|text| text.rsplit_once(" [-W"));
     found.map_or((message, None), |(message, flag)| (message, Some(format!("-W{flag}"))))
 }
 
-// `error[E0308]: mismatched types`, `warning: unused variable: x`; the place is on the line below.
+// Reads `error[E0308]: mismatched types` and `warning: unused variable: x`. rustc prints the place on the next line.
 fn rust_head(line: &str) -> Option<(FindingLevel, Option<&str>, &str)> {
     let (head, message) = line.split_once(": ")?;
     let (word, code) = match head.strip_suffix(']').and_then(|head| head.split_once('[')) {
@@ -158,7 +159,7 @@ fn refusal<'a>(exited: &'a Exited<'_>) -> Option<&'a str> {
     Some(line.trim_end_matches("  Stop."))
 }
 
-// The last lines of make and of gcc's linker only say that something failed.
+// Skips the last lines of make and of gcc's linker, because they only say that something failed.
 fn last_words(exited: &Exited<'_>) -> String {
     let last = |text: &str| {
         let mut lines = text

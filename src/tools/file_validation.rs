@@ -1,24 +1,24 @@
-//! Judges a FILE_VALIDATION: what was seen of a file against what it must be (C16). A file that is not there satisfies nothing.
+//! Judges a FILE_VALIDATION: compares a file with what the check requires of it (C16). A missing file meets no requirement.
 
 use regex::bytes::RegexBuilder;
 
 use crate::model::{CategoryCode, FileCheck, FileObservation, FileState, FileValidation, FoundFile, Interpretation};
 use crate::tools::json_schema::{SchemaProblem, check_schema};
 
-/// A compiled regular expression takes no more memory.
+/// The most memory for a compiled regular expression, in bytes.
 const REGEX_CAP: usize = 1024 * 1024;
-/// Texts that are quoted are cut after so many characters.
+/// The most characters of a quoted text; the rest is cut off.
 const QUOTED: usize = 80;
 
-/// Says what a file is not, and whose fault that is.
+/// Why a validation failed, and whether the file or the check is at fault.
 enum Fault {
-    /// It is not what it must be.
+    /// The file does not meet a requirement.
     File(String),
-    /// What is asked of it cannot be asked of any file.
+    /// The requirement itself is invalid, so no file can meet it.
     Question(String),
 }
 
-/// Judges a file. Total: a file that was not seen whole is no success.
+/// Judges a file. Every input has a result. A file that could not be read completely is never a success.
 pub fn interpret_file(validation: &FileValidation, seen: &FileObservation) -> Interpretation {
     let path = &seen.path;
     let (category, reason) = match &seen.look {
@@ -98,7 +98,8 @@ fn unmatched(content: &[u8], regex: &str) -> Option<Fault> {
     }
 }
 
-/// Returns whether some bytes have a match, in time linear in their number; or why the expression is none.
+/// Returns whether the content matches a regular expression, in time linear in its length. The error says why the expression is
+/// invalid.
 pub(super) fn is_match(content: &[u8], regex: &str) -> Result<bool, String> {
     let compiled = RegexBuilder::new(regex).size_limit(REGEX_CAP).build();
     compiled.map(|compiled| compiled.is_match(content)).map_err(|error| {
@@ -108,9 +109,10 @@ pub(super) fn is_match(content: &[u8], regex: &str) -> Result<bool, String> {
     })
 }
 
-/// Returns whether some bytes have others in them.
+/// Returns whether the content contains `part`.
 pub(super) fn contains(content: &[u8], part: &[u8]) -> bool {
-    // The automaton of a literal text finds it in linear time; a window at every place does not.
+    // The regular expression of a literal text finds it in linear time. The naive search is slower and serves only if compiling
+    // fails.
     is_match(content, &literal(part)).unwrap_or_else(|_| content.windows(part.len().max(1)).any(|window| window == part))
 }
 
@@ -118,7 +120,7 @@ fn literal(part: &[u8]) -> String {
     format!("(?-u){}", part.iter().map(|byte| format!("\\x{byte:02x}")).collect::<String>())
 }
 
-/// Returns a text as it is quoted: one line, and no more of it than fits.
+/// Returns a text shortened to one line of at most [`QUOTED`] characters.
 pub(super) fn quoted(text: &str) -> String {
     let line = text.replace('\n', "\\n");
     if line.chars().count() <= QUOTED { line } else { line.chars().take(QUOTED).chain("…".chars()).collect() }

@@ -1,11 +1,12 @@
-//! What each captured output under `fixtures/tools/` amounts to. Most claims were taken from what the readers said and then held
-//! against the output.
+//! The expected result of each captured output under `fixtures/tools/`. Most rows were first printed by the interpreters and then
+//! checked against the output.
 
 use crate::model::CategoryCode;
 
-/// What a fixture is expected to amount to: its path, its category, three counts, and a part of its reason.
+/// The expected result of a fixture: its path, its category, three counts, and a part of its reason.
 ///
-/// The counts are passed, failed and skipped tests, or errors, warnings and files of diagnostics.
+/// The counts are passed, failed and skipped tests for a test runner. For other tools they are errors, warnings and files with
+/// findings.
 pub(super) struct Claim(pub(super) &'static str, pub(super) CategoryCode, pub(super) [u64; 3], pub(super) &'static str);
 
 #[rustfmt::skip]

@@ -1,5 +1,5 @@
-//! Real outputs of real tools, captured, and what they amount to. A fixture nobody claims fails the tests, and so does a claim
-//! without its fixture.
+//! Compares the results of real tools' captured outputs with the expected ones. A fixture without an expected result fails the
+//! tests, and so does an expected result without a fixture.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -71,7 +71,7 @@ fn interpret(path: &str) -> Interpretation {
     returned.interpret()
 }
 
-/// Returns the tool, the exit code and the interpretation of a captured output, for those who judge it.
+/// Returns the tool, the exit code and the result of a captured output, for tests in other modules.
 pub(crate) fn captured(path: &str) -> (Tool, i32, Interpretation) {
     let fixture = read(path);
     (fixture.tool, fixture.code, interpret(path))

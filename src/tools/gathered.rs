@@ -1,26 +1,27 @@
-//! Gathers a tool's diagnostics. All are counted, but only as many are kept as a person may read; the log has the rest.
+//! Gathers a tool's diagnostics. All are counted, but only a limited number is kept, because nobody reads more. The log has the
+//! rest.
 
 use std::collections::{BTreeMap, HashSet};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use crate::model::{Diagnostic, FindingLevel, UnlistedFindings};
 
-/// The most diagnostics that are kept of each level. The limit is per level, so that warnings never take the place of errors.
+/// The most diagnostics that are kept of each level. Each level has its own limit, so that many warnings never displace errors.
 const LISTED: usize = 2000;
-/// The most text that is kept, in bytes. It is bounded because it is copied into the report and the evidence.
+/// The most text that is kept of all diagnostics together, in bytes. The text is copied into the report and the evidence.
 const LISTED_TEXT: usize = 1024 * 1024;
-/// The most bytes that are read of a line. A place, level or rule stands before this.
+/// The most bytes that are read of one line. The place, the level and the rule stand in its first part.
 const LONGEST_LINE: usize = 64 * 1024;
 
-/// The most findings that a reason names.
+/// The most findings that a sentence names.
 const NAMED: usize = 3;
 
-/// The diagnostics that were read so far.
+/// The diagnostics that have been read.
 #[derive(Debug, Default)]
 pub(super) struct Gathered {
     /// The diagnostics that are kept, in order.
     pub(super) listed: Vec<Diagnostic>,
-    /// The counts of the others.
+    /// The counts of the diagnostics that are not kept.
     pub(super) unlisted: UnlistedFindings,
     text: usize,
     listed_of: BTreeMap<FindingLevel, usize>,
@@ -29,7 +30,7 @@ pub(super) struct Gathered {
     last: Last,
 }
 
-/// Whether the last diagnostic is kept.
+/// Whether the last diagnostic was kept.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 enum Last {
     #[default]
@@ -38,7 +39,7 @@ enum Last {
 }
 
 impl Gathered {
-    /// Adds a diagnostic: keeps it, or only counts it if a limit is reached.
+    /// Adds a diagnostic. If a limit is reached, the diagnostic is only counted.
     pub(super) fn push(&mut self, diagnostic: Diagnostic) {
         let file = diagnostic.file.as_deref().map(hash);
         let words = [&diagnostic.file, &diagnostic.source, &diagnostic.rule_id, &diagnostic.code];
@@ -57,8 +58,8 @@ impl Gathered {
         }
     }
 
-    /// Returns the last diagnostic, so that a line of `bytes` bytes which continues it can be appended; `None` if it is not kept,
-    /// or the limit of text is reached.
+    /// Returns the last diagnostic, so that a continuation line of `bytes` bytes can be appended to it. Returns `None` if it was
+    /// not kept or if the line would exceed the limit of text.
     pub(super) fn go_on(&mut self, bytes: usize) -> Option<&mut Diagnostic> {
         self.text += bytes;
         match self.last {
@@ -67,22 +68,22 @@ impl Gathered {
         }
     }
 
-    /// Returns whether nothing was found.
+    /// Returns whether there are no diagnostics.
     pub(super) fn is_empty(&self) -> bool {
         self.listed.is_empty() && self.unlisted.by_rule.is_empty()
     }
 
-    /// Returns how many diagnostics of a level there are, kept or not.
+    /// Returns the number of diagnostics of a level, kept or not.
     pub(super) fn count(&self, level: FindingLevel) -> u64 {
         self.listed_of.get(&level).map_or(0, |count| *count as u64) + self.unlisted.count(level)
     }
 
-    /// Returns how many files the diagnostics are in.
+    /// Returns the number of files with diagnostics.
     pub(super) fn files(&self) -> u64 {
         self.listed_files.union(&self.other_files).count() as u64
     }
 
-    /// Returns the first findings in words, errors before warnings, for the end of a sentence; empty where there is none.
+    /// Returns the first findings in words, errors before warnings, as the end of a sentence. Empty without findings.
     pub(super) fn named(&self) -> String {
         let of_level = |level| self.listed.iter().filter(move |found: &&Diagnostic| found.severity == level);
         let both = of_level(FindingLevel::Error).chain(of_level(FindingLevel::Warning));
@@ -95,14 +96,14 @@ impl Gathered {
         if texts.is_empty() { String::new() } else { format!(": {}{more}", texts.join("; ")) }
     }
 
-    /// Returns the diagnostics that are kept, and the counts of the others.
+    /// Returns the kept diagnostics and the counts of the others.
     pub(super) fn finish(mut self) -> (Vec<Diagnostic>, UnlistedFindings) {
         self.unlisted.files = self.other_files.difference(&self.listed_files).count() as u64;
         (self.listed, self.unlisted)
     }
 }
 
-// `a.js:1 Unexpected var (no-var)`; what has no file is its message alone.
+// Writes a finding as `a.js:1 Unexpected var (no-var)`. A finding without a file is written as its message alone.
 fn in_words(found: &Diagnostic) -> String {
     let line = found.line.map_or_else(String::new, |line| format!(":{line}"));
     let place = found.file.as_ref().map_or_else(String::new, |file| format!("{file}{line} "));
@@ -115,7 +116,7 @@ pub(super) fn lines(text: &str) -> impl Iterator<Item = &str> {
     text.lines().map(|line| &line[..line.floor_char_boundary(LONGEST_LINE)])
 }
 
-// Only hashes of file names are remembered, because the names may take as much room as the whole output. Two names with the same
+// Stores hashes instead of file names, because the names may take as much memory as the whole output. Two names with the same
 // hash count as one file.
 fn hash(text: &str) -> u64 {
     let mut hasher = DefaultHasher::new();

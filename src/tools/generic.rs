@@ -1,10 +1,10 @@
-//! Judges a plain command by its exit code alone. Its output is kept and never read for a judgement.
+//! Judges a plain command by its exit code alone. Its output is stored and has no influence on the result.
 
 use crate::model::{CategoryCode, Interpretation};
 use crate::tools::interpret::Exited;
 use crate::tools::{launch_failure, signals};
 
-/// Judges a plain command: an expected exit code is a success, any other is not.
+/// Judges a plain command: an expected exit code is a success, any other code a failure.
 pub(super) fn interpret(exited: &Exited<'_>) -> Interpretation {
     let code = exited.code;
     if exited.action.expected_exit_codes.contains(&code) {

@@ -1,4 +1,4 @@
-//! Judges an HTTP_REQUEST: answered as it must be, answered otherwise, or not at all (C09, C16, C42).
+//! Judges an HTTP_REQUEST. Either the answer is as required, or it differs, or no answer came (C09, C16, C42).
 
 use serde_json::Value;
 
@@ -8,10 +8,10 @@ use crate::model::{
 use crate::tools::file_validation::{contains, is_match, quoted, sentence};
 use crate::tools::json_schema::{SchemaProblem, check_schema};
 
-/// Not found: the one status that says that an endpoint is missing.
+/// HTTP status 404, the only status that says that an endpoint does not exist.
 const NOT_FOUND: u16 = 404;
 
-/// Judges a request that is over. Total: what was not answered as it must be is no success.
+/// Judges a completed request. Every input has a result. Only an answer that meets all requirements is a success.
 pub fn interpret_exchange(request: &HttpRequest, exchange: &Exchange) -> Interpretation {
     let shown = request.shown();
     match &exchange.outcome {
@@ -71,7 +71,7 @@ fn expected(request: &HttpRequest) -> String {
     }
 }
 
-/// Says what an answer is not, and whose fault that is.
+/// Why an answer does not meet a requirement, and whether the answer or the check is at fault.
 enum Wrong {
     Answer(String),
     Question(String),
@@ -101,7 +101,7 @@ fn wrong_body(request: &HttpRequest, answer: &HttpAnswer) -> Option<Wrong> {
     }
 }
 
-/// Returns what may have led to a missing answer: only what was seen, the error itself first where nothing else was.
+/// Returns the likely causes of a missing answer: the results of the diagnosis, or the error message if there is no such result.
 fn causes(fault: &SystemFault, diagnosis: Option<&Diagnosis>) -> Vec<String> {
     let mut causes = diagnosis.map(observed_causes).unwrap_or_default();
     if causes.is_empty() {

@@ -1,5 +1,6 @@
-//! Judges what came back of an action. How the process ended comes first: a stop we asked for, a limit, a failed start or a signal
-//! decide before any exit code, output or report is looked at, because what a stopped tool leaves behind proves nothing.
+//! Judges the result of an action. How the process ended is decided first: proctor stopped it, it reached a limit, it failed to
+//! start, or a signal ended it. In these cases exit code, output and report are ignored, because the leftovers of a stopped tool
+//! prove nothing.
 
 use std::path::Path;
 
@@ -12,38 +13,38 @@ use crate::tools::places::Place;
 use crate::tools::table::row_of;
 use crate::tools::{service, signals};
 
-/// The longest reason, in characters: far more than any sentence of ours without what it quotes.
+/// The longest reason, in characters. proctor's own sentences are far shorter; only quoted text can reach this length.
 const LONGEST_REASON: usize = 2000;
 
-/// Everything that is known of an action that is over.
+/// Everything that is known about an action after its end.
 #[derive(Debug, Clone, Copy)]
 pub struct Input<'a> {
-    /// What was carried out.
+    /// The action that was run.
     pub action: &'a Action,
     /// How its process ended.
     pub end: &'a ActionEnd,
-    /// What it printed on standard output.
+    /// The beginning and end of standard output.
     pub stdout: &'a StreamExcerpt,
-    /// What it printed on standard error.
+    /// The beginning and end of standard error.
     pub stderr: &'a StreamExcerpt,
     /// The report that [`prepare`](crate::tools::prepare) asked for.
     pub report: &'a ToolReport,
-    /// The coverage report that the check names.
+    /// The coverage report, if the check requires one.
     pub coverage: &'a ToolReport,
-    /// How the report was asked for: [`ReportRequest::channel`](crate::tools::ReportRequest::channel).
+    /// The way in which the report was requested: [`ReportRequest::channel`](crate::tools::ReportRequest::channel).
     pub report_channel: Option<&'static str>,
     /// The project's root, absolute, as the tool saw it.
     pub project_root: &'a Path,
-    /// How many processes were still alive when the leader had ended.
+    /// The number of child processes that were still alive when the main process had ended.
     pub survivors: usize,
 }
 
-/// A process that ended by itself, with its text made readable once.
+/// A process that ended by itself, with its output converted to text.
 #[derive(Debug, Clone)]
 pub(super) struct Exited<'a> {
     /// The exit status.
     pub(super) code: i32,
-    /// What was carried out.
+    /// The action that was run.
     pub(super) action: &'a Action,
     /// Standard output as text, without control sequences.
     pub(super) stdout: String,
@@ -53,11 +54,11 @@ pub(super) struct Exited<'a> {
     pub(super) stdout_is_complete: bool,
     /// Whether all of standard error is in `stderr`.
     pub(super) stderr_is_complete: bool,
-    /// What the tool's relative paths are relative to.
+    /// The directories to which the tool's relative paths refer.
     pub(super) place: Place<'a>,
 }
 
-/// Judges an action that is over. Every input has an interpretation, and only what was proved is a success (E3).
+/// Judges an action after its end. Every input has a result, and only what was proved is a success (E3).
 pub fn interpret(input: &Input<'_>) -> Interpretation {
     let mut interpretation = match input.end {
         ActionEnd::Exited { code } => of_exit(input, *code),
@@ -75,8 +76,8 @@ pub fn interpret(input: &Input<'_>) -> Interpretation {
     Interpretation { reason: one_line(&interpretation.reason), ..interpretation }
 }
 
-/// Makes a reason one line of a bounded length. What it quotes comes from the tool, which can put anything there: line ends that
-/// would tear a record, control sequences that a terminal obeys, megabytes of a name.
+/// Makes a reason a single line of limited length. A reason quotes a tool's text, which may contain line ends, terminal control
+/// characters and megabytes of data.
 fn one_line(reason: &str) -> String {
     let line =
         |text: &str| text.chars().map(|character| if character.is_control() { ' ' } else { character }).collect::<String>();
@@ -89,7 +90,8 @@ fn one_line(reason: &str) -> String {
 fn of_exit(input: &Input<'_>, code: i32) -> Interpretation {
     let readable = |stream: &StreamExcerpt| match input.action.tool.judged_by() {
         JudgedBy::Output => plain_text(stream),
-        // Its bytes are read elsewhere, or not at all; making megabytes readable would take several times their memory for nothing.
+        // The exit code or the grammar decides here, so a shortened text is enough. Converting megabytes would need several times
+        // their memory.
         JudgedBy::ExitCode | JudgedBy::Grammar => plain_text(&stream.shortened()),
     };
     let exited = Exited {
@@ -104,7 +106,7 @@ fn of_exit(input: &Input<'_>, code: i32) -> Interpretation {
     (row_of(input.action.tool).interpret)(&exited, input)
 }
 
-/// Returns the interpretation of an exit code by which a wrapper passes a signal on.
+/// Returns the result for an exit code by which a wrapper reports that a signal ended the tool.
 pub(super) fn signal_through_wrapper(code: i32, signal: i32) -> Interpretation {
     let name = signals::describe(signal);
     Interpretation::plain(
@@ -125,12 +127,12 @@ fn signalled(signal: i32) -> Interpretation {
 
 fn timed_out(input: &Input<'_>, limit: LimitKind, stage: StopStage) -> Interpretation {
     let reason = limit_reason(input.action, limit, stage.signal_name());
-    // What was tested before the stop helps to find out why, and proves nothing.
+    // Tests that ran before the stop help to find its cause, but they prove nothing. So they are only a warning.
     let before = (row_of(input.action.tool).before_the_stop)(input.report);
     Interpretation { warnings: before.into_iter().collect(), ..Interpretation::plain(CategoryCode::TimedOut, reason) }
 }
 
-/// Says which limit was hit, what it is set to, and which setting that is.
+/// Says which limit was reached, its value, and the setting that changes it.
 fn limit_reason(action: &Action, limit: LimitKind, signal: &str) -> String {
     match (limit, action.limit_value(limit)) {
         (LimitKind::Idle, Some(LimitValue::Time(time))) => format!(
@@ -195,7 +197,7 @@ fn not_started(failure: &SpawnFailure) -> Interpretation {
     }
 }
 
-// Only what may end as a success is changed: a failure keeps its own reason (E14).
+// Surviving processes change only a result that could count as a success. A failure keeps its own reason (E14).
 fn with_survivors(input: &Input<'_>, interpretation: Interpretation) -> Interpretation {
     let may_succeed = matches!(
         interpretation.category,

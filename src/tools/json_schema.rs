@@ -1,30 +1,31 @@
-//! Whether bytes are a JSON document that satisfies a JSON Schema, within bounds: nothing is fetched, and patterns take linear time.
+//! Checks whether bytes are a JSON document that satisfies a JSON Schema. Nothing is downloaded, and patterns match in linear
+//! time.
 
 use jsonschema::PatternOptions;
 use serde_json::Value;
 
-/// A document of more bytes is not looked into: made into values it takes about ten times as much memory.
+/// The largest document that is checked, in bytes. Parsed values take about ten times as much memory.
 const DOCUMENT_CAP: usize = 8 * 1024 * 1024;
-/// The most violations that are named.
+/// The most violations that an error names.
 const NAMED: usize = 5;
-/// A violation is said in so many characters: some quote the whole document.
+/// The most characters of one violation, because some violations quote the whole document.
 const WIDTH: usize = 240;
-/// A compiled pattern of a schema takes no more memory.
+/// The most memory for a compiled pattern of a schema, in bytes.
 const PATTERN_CAP: usize = 1024 * 1024;
 
-/// Says why a document does not satisfy a schema.
+/// Why a document does not satisfy a schema.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(super) enum SchemaProblem {
-    /// The schema itself is wrong: no document can be judged by it.
+    /// The schema itself is invalid, so no document can be checked with it.
     #[error("the schema is none: {0}")]
     Schema(String),
-    /// It is too large.
+    /// The document is too large.
     #[error("it has more than {DOCUMENT_CAP} bytes, more than is checked against a schema")]
     TooLarge,
-    /// It is no JSON.
+    /// The document is not JSON.
     #[error("it is not JSON: {0}")]
     NotJson(String),
-    /// It is JSON and not what the schema asks for.
+    /// The document is JSON but does not satisfy the schema.
     #[error("it does not satisfy the schema: {0}")]
     Violated(String),
 }
@@ -36,7 +37,7 @@ pub(super) fn check_schema(schema: &Value, document: &[u8]) -> Result<(), Schema
     }
     let validator = jsonschema::options()
         .with_pattern_options(PatternOptions::regex().size_limit(PATTERN_CAP))
-        // A schema refers to nothing that is not in it.
+        // References to other documents are not followed, so nothing is downloaded.
         .offline()
         .build(schema)
         .map_err(|error| SchemaProblem::Schema(bounded(&error.to_string())))?;

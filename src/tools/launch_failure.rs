@@ -1,18 +1,18 @@
-//! Finds out from a wrapper's words that the tool was never started: `npx`, `poetry run`, `python -m` and shells say so with exit
-//! codes that mean something else to the tool (C13).
+//! Detects from a wrapper's messages that the tool was never started. `npx`, `poetry run`, `python -m` and shells then use exit
+//! codes that mean something else for the tool itself (C13).
 
 use crate::model::{CategoryCode, InstalledPackage, Interpretation, Tool};
 use crate::tools::interpret::{Exited, signal_through_wrapper};
 use crate::tools::signals;
 
-/// Which exit codes a row is for.
+/// The exit codes to which a row applies.
 #[derive(Clone, Copy)]
 enum Codes {
     AnyFailure,
     Only(i32),
 }
 
-/// Which tools a row is for.
+/// The tools to which a row applies.
 #[derive(Clone, Copy)]
 enum For {
     Python,
@@ -20,12 +20,11 @@ enum For {
     All,
 }
 
-/// What a line of standard error or output says when a wrapper did not find the tool. In words and advice `%` stands for the tool's
-/// word.
+/// A message by which a wrapper says that it did not find the tool. In `words` and `advice`, `%` stands for the tool's name.
 struct Row {
     codes: Codes,
     tools: For,
-    /// All of these are in one line; empty: the exit code is enough.
+    /// The texts that must all occur in one line. If the list is empty, the exit code alone decides.
     words: &'static [&'static str],
     category: CategoryCode,
     advice: &'static str,
@@ -75,23 +74,23 @@ const ROWS: &[Row] = &[
     },
 ];
 
-/// Returns the interpretation of an exit that is not the tool's own: it was never started, or a wrapper passes a signal on. A tool that
-/// reported something was started.
+/// Returns the result of an exit that is not the tool's own: the tool was never started, or a wrapper reports a signal. A tool
+/// that reported something was certainly started.
 pub(super) fn find_or_signal(exited: &Exited<'_>, has_reported_nothing: bool) -> Option<Interpretation> {
     let failure = if has_reported_nothing { find(exited) } else { None };
     failure.or_else(|| signals::of_exit_code(exited.code).map(|signal| signal_through_wrapper(exited.code, signal)))
 }
 
-/// Returns the interpretation of a failure to start the tool, where a wrapper's words show one.
+/// Returns the result of a failed start if the wrapper's messages show one.
 ///
-/// It never turns into a success what was not: only failures are looked at, and only failures come out.
+/// This never turns a failure into a success: exit code 0 is ignored, and every row's category is a failure.
 pub(super) fn find(exited: &Exited<'_>) -> Option<Interpretation> {
     if exited.code == 0 {
         return None;
     }
     ROWS.iter().filter(|row| row.applies(exited)).find_map(|row| {
         let seen = if row.words.is_empty() {
-            // npm tells of its own new versions last.
+            // npm prints notices about its own new versions last.
             let is_word = |line: &&str| !line.trim().is_empty() && !line.starts_with("npm notice");
             exited.stderr.lines().rfind(is_word).unwrap_or_default()
         } else {

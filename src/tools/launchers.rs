@@ -1,4 +1,4 @@
-//! Finds the tool in an argument vector: which program it is, behind which launchers, and where its own arguments begin (E2).
+//! Finds the tool in a command's words: the tool's program, the launchers before it, and the position of its own arguments (E2).
 
 use crate::model::{InstalledPackage, Tool};
 use crate::shell::{is_assignment, simple_commands};
@@ -8,7 +8,7 @@ use crate::tools::table::{ROWS, ToolRow};
 /// A program that starts another program with the rest of its arguments, unchanged.
 struct Launcher {
     program: &'static str,
-    /// One of these must follow (after options); empty: nothing must.
+    /// The subcommands; one of them must follow the program and its options. If the list is empty, no subcommand is needed.
     subcommands: &'static [&'static [&'static str]],
     /// Options that take the next word as their value.
     valued: &'static [&'static str],
@@ -16,7 +16,7 @@ struct Launcher {
     module: &'static [&'static str],
     /// Options whose value is a shell script.
     shell: &'static [&'static str],
-    /// Words that stand before the program: `timeout 10 …`.
+    /// The number of words between the launcher and the program, for example 1 in `timeout 10 …`.
     operands: usize,
 }
 
@@ -73,7 +73,7 @@ const LAUNCHERS: &[Launcher] = &[
     launcher("time", &[]),
 ];
 
-/// Programs that run something a command line does not show.
+/// Programs that run scripts from a project's files. The command line does not show what a script runs.
 const SCRIPT_RUNNERS: &[&str] = &[
     "npm", "pnpm", "yarn", "bun", "make", "gmake", "just", "task", "tox", "nox", "invoke", "inv", "doit", "ninja", "hatch",
     "pdm", "poe", "rush", "nx", "turbo",
@@ -87,22 +87,22 @@ const PYTHON_VALUED: &[&str] = &["-W", "-X", "--check-hash-based-pycs"];
 /// Options of `node` that take the next word as their value.
 const NODE_VALUED: &[&str] = &["-r", "--require", "--import", "--loader", "--experimental-loader", "--env-file"];
 
-/// What an argument vector runs.
+/// The tool that a command runs, and the tool's arguments.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Located {
-    /// What it is taken for.
+    /// The recognised tool and how the command reaches it.
     pub(super) recognition: Recognition,
-    /// Where the tool's own arguments begin in the vector; meaningful for [`CommandForm::Direct`].
+    /// The index of the tool's first own argument in the command. Valid only for [`CommandForm::Direct`].
     pub(super) arguments_from: usize,
-    /// The tool's own arguments, where they are visible.
+    /// The tool's own arguments; empty if the command line does not show them.
     pub(super) arguments: Vec<String>,
 }
 
-/// Finds the tool that an argument vector runs.
+/// Finds the tool that a command runs.
 pub(super) fn locate(argv: &[String]) -> Located {
     let mut at = 0;
     let mut through_script_runner = false;
-    // Every turn either returns or moves `at` forward, so the loop ends with the vector.
+    // Every iteration returns or increases `at`, so the loop ends at the last word.
     while let Some(word) = argv.get(at) {
         let name = program_name(word);
         if let Some(row) = row_of_call(name, &argv[at + 1..]) {
@@ -131,14 +131,14 @@ pub(super) fn locate(argv: &[String]) -> Located {
     }
 }
 
-/// Finds the one tool that a script runs.
+/// Finds the only tool that a shell script runs.
 pub(super) fn locate_in_script(script: &str) -> Located {
     let mut candidates: Vec<Located> = simple_commands(script)
         .iter()
         .map(|command| locate(command))
         .filter(|found| found.recognition.tool != Tool::default())
         .collect();
-    // What is built before something else is checked is a means to that.
+    // A script may build something before it tests it. The build is then only a preparation, and the other tool decides.
     if candidates.iter().any(|found| !found.recognition.tool.gives_way()) {
         candidates.retain(|found| !found.recognition.tool.gives_way());
     }
@@ -208,7 +208,8 @@ fn step_python(argv: &[String], start: usize) -> Step {
             at += 2;
             continue;
         }
-        // Single letters may be joined: `-Im pytest`, `-mpytest`. What follows `c` or `m` in such a word belongs to it.
+        // Single letters may be joined: `-Im pytest`, `-mpytest`. Everything after `c` or `m` in such a word is that option's
+        // value.
         let Some(letters) = word.strip_prefix('-').filter(|letters| !letters.starts_with('-') && !letters.is_empty()) else {
             if word.starts_with("--") {
                 at += 1;
@@ -279,7 +280,7 @@ fn wrapped(note: Option<String>) -> Located {
     of_no_tool(CommandForm::Wrapped, note)
 }
 
-/// A program that is called directly and is none of the known tools.
+/// Returns the result for a program that is called directly and is not a known tool.
 fn no_tool() -> Located {
     of_no_tool(CommandForm::Direct, None)
 }
@@ -289,13 +290,14 @@ fn of_no_tool(form: CommandForm, note: Option<String>) -> Located {
     Located { recognition, arguments_from: 0, arguments: Vec::new() }
 }
 
-/// Returns the row of the tool that a program with these arguments is. Several tools may share a program, each with its subcommands.
+/// Returns the row of the tool that a program with these arguments runs. Several tools may share a program and differ by
+/// subcommand.
 fn row_of_call(program: &str, arguments: &[String]) -> Option<&'static ToolRow> {
     ROWS.iter().find(|row| row.programs.contains(&program) && (row.checks)(program, arguments))
 }
 
-/// Returns the words that a script runner needs before arguments so that it passes them to its script: `--` for npm unless it is
-/// there already, nothing for the others. `None` if the command runs no script.
+/// Returns the words that must come before additional arguments so that a script runner passes them to its script. npm needs `--`
+/// unless the command already has it; the other runners need nothing. Returns `None` if the command does not run a script.
 pub(super) fn hand_on(argv: &[String]) -> Option<&'static [&'static str]> {
     let name = program_name(argv.first()?);
     let mut words = argv[1..].iter().map(String::as_str).filter(|word| !word.starts_with('-') || *word == "--");
@@ -312,7 +314,7 @@ pub(super) fn hand_on(argv: &[String]) -> Option<&'static [&'static str]> {
     }
 }
 
-/// Returns whether arguments written behind a script reach its tool, which must be the last command of it.
+/// Returns whether arguments after a script reach the tool. They do if the tool is the last command of the script.
 pub(super) fn ends_with(script: &str, tool: Tool) -> bool {
     let last = simple_commands(script).last().map(|command| locate(command));
     let is_open = !script.trim_end().ends_with([')', '}', ';', '&', '|', '`', '#']);
@@ -325,7 +327,7 @@ fn is_python(name: &str) -> bool {
     })
 }
 
-// `node_modules/.bin/tsc` and `eslint@9` are the same programs as `tsc` and `eslint`.
+// Removes directories and versions: `node_modules/.bin/tsc` is `tsc`, and `eslint@9` is `eslint`.
 fn program_name(word: &str) -> &str {
     let name = word.rsplit('/').next().unwrap_or(word);
     match name.split_once('@') {

@@ -5,25 +5,25 @@ use crate::tools::places::Place;
 /// A line that begins with a place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Located<'t> {
-    /// The file, as it is printed.
+    /// The file, as the tool printed it.
     pub(super) file: &'t str,
-    /// Line, from 1; 0 where the tool means the whole file.
+    /// The line, from 1; 0 means the whole file.
     pub(super) printed_line: u64,
-    /// Column, where one is printed; from 0 or from 1, as the tool counts.
+    /// The column, if the tool prints one. It starts at 0 or at 1, depending on the tool.
     pub(super) column: Option<u64>,
-    /// Last line and column, where they are printed.
+    /// The last line and column, if the tool prints them.
     pub(super) end: Option<(u64, u64)>,
-    /// What follows.
+    /// The text after the place.
     pub(super) rest: &'t str,
 }
 
 impl Located<'_> {
-    /// Returns the file relative to the project.
+    /// Returns the file's path relative to the project.
     pub(super) fn file_in(&self, place: Place<'_>) -> String {
         place.within_project(self.file)
     }
 
-    /// Returns the line, where it is one.
+    /// Returns the line; `None` if the place is a whole file.
     pub(super) fn line(&self) -> Option<u64> {
         (self.printed_line > 0).then_some(self.printed_line)
     }
@@ -31,7 +31,7 @@ impl Located<'_> {
 
 /// Reads `file:line: rest`, `file:line:column: rest` and `file:line:column:line:column: rest`.
 pub(super) fn located(text: &str) -> Option<Located<'_>> {
-    // A name may hold colons, so the first one that a number and another colon follow ends it.
+    // A file name may contain colons. It ends at the first colon that is followed by a number and another colon.
     text.match_indices(':').find_map(|(at, _)| {
         let file = text[..at].trim_start();
         let (numbers, rest) = numbers(&text[at + 1..])?;
@@ -41,7 +41,7 @@ pub(super) fn located(text: &str) -> Option<Located<'_>> {
     })
 }
 
-/// Reads `--> file:line:column`, as rustc and Ruff print it below the message.
+/// Reads `--> file:line:column`, which rustc and Ruff print on the line after the message.
 pub(super) fn arrow(text: &str) -> Option<Located<'_>> {
     let rest = text.trim_start().strip_prefix("--> ")?;
     let (rest, column) = rest.trim_end().rsplit_once(':')?;
@@ -50,7 +50,7 @@ pub(super) fn arrow(text: &str) -> Option<Located<'_>> {
     (!file.is_empty()).then_some(found)
 }
 
-// One to four numbers, each with a colon behind it.
+// Reads one to four numbers, each followed by a colon.
 fn numbers(text: &str) -> Option<(Vec<u64>, &str)> {
     let mut found = Vec::new();
     let mut rest = text;
@@ -64,7 +64,7 @@ fn numbers(text: &str) -> Option<(Vec<u64>, &str)> {
 }
 
 fn number(text: &str) -> Option<u64> {
-    // `parse` takes a sign, which no place has.
+    // `parse` accepts a leading `+`, but a line or column never has one.
     text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok()).flatten()
 }
 

@@ -1,12 +1,14 @@
-//! Recognises the tools whose reports proctor can read, prepares their commands, and interprets what came back.
+//! Recognises the tools whose reports proctor can read, prepares their commands, and judges their results.
 //!
-//! Owns everything that is known about test runners, linters, type checkers, compilers and plain commands: how a command is recognised
-//! (E2), how a project's files speak for a tool, what is added to a command so that it leaves a report (E5, E6), which signals stop it
-//! (E10), and what exit status, output and report amount to (E3, E4). All of it is pure: nothing here spawns a process or opens a file;
-//! `run/` does both and hands over bytes, and a project's files are looked at through [`ProjectFiles`].
+//! This folder contains everything that proctor knows about test runners, linters, type checkers, compilers and plain commands:
+//! how a command is recognised (E2), which project files show that a tool is used, what is added to a command so that it writes a
+//! report (E5, E6), which signals stop it (E10), and what exit code, output and report mean together (E3, E4). All of it is pure:
+//! nothing here starts a process or opens a file. The folder `run/` does both and passes the bytes; a project's files are read
+//! through [`ProjectFiles`].
 //!
-//! Each tool has two rows: its facts in `model/tool.rs`, and in `table.rs` what is done with it. What reads its output, asks for its
-//! report and finds it in a project lies in its folder; tools that are read alike share one. No other file names a tool.
+//! Each tool has two rows: one in `model/tool.rs` with its facts, and one in `table.rs` with its functions. A tool's folder
+//! contains the code that reads its output, requests its report and discovers it in a project. Tools with similar output share a
+//! folder. No other file names a tool.
 
 mod ansi;
 mod checker_call;

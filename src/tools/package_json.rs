@@ -1,11 +1,11 @@
-//! Reads `package.json`: its scripts, and which of them a command runs.
+//! Reads `package.json`: its scripts, and which script a command runs.
 
 use std::collections::BTreeMap;
 
 use crate::tools::jsonc::parse_jsonc;
 use crate::tools::project_files::{ProjectFiles, within};
 
-/// Programs that run a script of `package.json` by `run NAME`.
+/// Programs that run a script of `package.json` with `run NAME`.
 pub(super) const RUNNERS: &[&str] = &["npm", "pnpm", "yarn", "bun"];
 
 /// Subcommands of these programs that are followed by a script's name.
@@ -28,7 +28,7 @@ pub(super) fn package_has(files: &dyn ProjectFiles, directory: &str, key: &str) 
     package.and_then(|text| parse_jsonc(&text)).is_some_and(|package| package.get(key).is_some())
 }
 
-/// Returns the name of the script that a command runs: `npm run lint`, `pnpm lint`, `npm test`.
+/// Returns the name of the script that a command runs, for example of `npm run lint`, `pnpm lint` or `npm test`.
 pub(crate) fn script_name(argv: &[String]) -> Option<&str> {
     let mut words = argv.iter().map(String::as_str);
     let program = words.next()?.rsplit('/').next()?;
@@ -54,7 +54,7 @@ pub(super) fn handed_on(argv: &[String]) -> Vec<String> {
     kept.chain(after).cloned().collect()
 }
 
-/// Words that may come before a program in a call of it.
+/// Words that may come before a program's name in a script.
 pub(super) const LAUNCHERS: &[&str] =
     &["npx", "yarn", "pnpm", "npm", "bunx", "bun", "exec", "run", "dlx", "x", "cross-env", "env", "dotenv", "time"];
 

@@ -1,8 +1,8 @@
-//! Writes the paths that tools print relative to the project, where they lie in it.
+//! Converts the paths that tools print into paths relative to the project.
 
 use std::path::{Component, Path, PathBuf};
 
-/// Where a tool ran: what its relative paths are relative to.
+/// The directories to which a tool's relative paths refer.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Place<'a> {
     /// The project's root, absolute.
@@ -12,20 +12,21 @@ pub(super) struct Place<'a> {
 }
 
 impl Place<'_> {
-    /// Returns `path` relative to the project, or absolute where it lies outside.
+    /// Returns `path` relative to the project. A path outside the project becomes absolute.
     pub(super) fn within_project(&self, path: &str) -> String {
         let absolute = normalise(&self.root.join(self.directory).join(path));
         let root = normalise(self.root);
         absolute.strip_prefix(&root).unwrap_or(&absolute).to_string_lossy().into_owned()
     }
 
-    /// Returns whether a path as [`Place::within_project`] writes it is the project's own and not an installed package's.
+    /// Returns whether a path belongs to the project itself and not to an installed package. The path comes from
+    /// [`Place::within_project`].
     pub(super) fn is_own(path: &str) -> bool {
         !path.starts_with('/') && !path.split('/').any(|part| part == "site-packages" || part == "node_modules")
     }
 }
 
-// Lexical on purpose: this module reads no files, and a tool's path is a name to show, never one to open.
+// Only the text of the path is changed, because this module reads no files. The result is shown to people and never opened.
 fn normalise(path: &Path) -> PathBuf {
     let mut clean = PathBuf::new();
     for component in path.components() {

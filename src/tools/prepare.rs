@@ -1,5 +1,5 @@
-//! Makes the command that is really executed, so that the tool leaves a report it is judged by (E5, E6), and says how it is
-//! stopped (E10). No plugin is injected and nothing is added that changes a tool's result.
+//! Makes the command that is really run: it adds arguments so that the tool writes the report by which it is judged (E5, E6). It
+//! also says how the tool is stopped (E10). It never adds a plugin or anything else that changes a tool's result.
 
 use std::path::{Path, PathBuf};
 
@@ -7,7 +7,7 @@ use crate::model::{Action, StopStage, Tool};
 use crate::tools::launchers::{Located, locate};
 use crate::tools::table::row_of;
 
-/// How the report of an action comes to be.
+/// How the report of an action is requested.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ReportRequest {
     /// No report is requested: the tool's output is read instead.
@@ -33,24 +33,24 @@ pub enum ReportRequest {
     },
 }
 
-/// What is executed for an action.
+/// The command, variables and reports of a prepared action.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Preparation {
     /// Program and arguments.
     pub argv: Vec<String>,
     /// Variables on top of the action's environment.
     pub environment: Vec<(String, String)>,
-    /// The report to be read afterwards.
+    /// The report that is read after the run.
     pub report: ReportRequest,
-    /// The coverage report to be read afterwards, relative to the project.
+    /// The coverage report that is read after the run, relative to the project.
     pub coverage: Option<PathBuf>,
 }
 
-/// What is needed to add the request for a report to a command.
+/// The facts that are needed to add the request for a report to a command.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ReportTask<'a> {
     pub(super) action: &'a Action,
-    /// Where the tool stands in the action's command.
+    /// The position of the tool in the action's command.
     pub(super) located: &'a Located,
     /// The directory for a report that proctor requests.
     pub(super) output_directory: &'a Path,
@@ -72,13 +72,13 @@ pub fn prepare(action: &Action, output_directory: &Path, link: Option<&Path>) ->
     preparation
 }
 
-/// Returns the signals that stop a tool, in order, before SIGKILL (E10).
+/// Returns the signals that stop a tool, in order. SIGKILL follows after them (E10).
 pub fn stop_ladder(tool: Tool) -> Vec<StopStage> {
     row_of(tool).stops.to_vec()
 }
 
 impl ReportRequest {
-    /// Returns how evidence names the way the report was asked for.
+    /// Returns the name of the way in which the report was requested, as the evidence writes it.
     pub fn channel(&self) -> Option<&'static str> {
         match self {
             Self::None => None,
@@ -88,7 +88,7 @@ impl ReportRequest {
         }
     }
 
-    /// Returns where the report will be.
+    /// Returns the path of the requested report.
     pub fn path(&self) -> Option<&Path> {
         match self {
             Self::None => None,
@@ -102,13 +102,13 @@ fn colour(action: &Action) -> Vec<(String, String)> {
     wanted.map(|(name, value)| (name.to_owned(), value.to_owned())).into_iter().collect()
 }
 
-// After `--` everything is a path, so options go before it.
+// Words after `--` are paths, so the options are inserted before it.
 pub(super) fn insert_options(argv: &mut Vec<String>, arguments_from: usize, options: impl IntoIterator<Item = String>) {
     let end = argv.iter().skip(arguments_from).position(|word| word == "--").map_or(argv.len(), |offset| arguments_from + offset);
     argv.splice(end..end, options);
 }
 
-/// Returns the value of the last of the options that is given, as `--name value`, `--name=value` or `-nvalue`.
+/// Returns the value of the last of these options in the arguments. The forms are `--name value`, `--name=value` and `-nvalue`.
 pub(super) fn option_value<'a>(arguments: &'a [String], names: &[&str]) -> Option<&'a str> {
     let mut found = None;
     let mut words = arguments.iter().map(String::as_str).take_while(|word| *word != "--").peekable();

@@ -1,4 +1,4 @@
-//! Read-only access to a project's files, as far as making a plan needs it.
+//! Read-only access to a project's files, for making a plan.
 
 /// A project's files. Paths are relative to its root and use `/`; the empty path is the root.
 pub trait ProjectFiles {

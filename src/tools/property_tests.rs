@@ -1,4 +1,4 @@
-//! What holds for every input: no interpreter panics, and success is never reached without its proof.
+//! Properties that hold for every input: no interpreter panics, and no run is a success without proof.
 
 use proptest::prelude::{Just, Strategy, any, prop_assert, prop_oneof, proptest};
 use proptest::sample::select;
@@ -6,7 +6,7 @@ use proptest::sample::select;
 use crate::model::{CategoryCode, Tool, ToolClass, ToolReport};
 use crate::tools::samples::{Returned, stream};
 
-/// Pieces of real outputs: put together at random they come nearer to the readers' branches than random bytes do.
+/// Parts of real outputs. Random combinations of them reach more branches of the readers than random bytes.
 const PIECES: &[&str] = &[
     "<testsuites>",
     "<testsuite tests=\"1\">",
@@ -103,7 +103,7 @@ proptest! {
             let counts = interpretation.test_results.expect("a report was read").counts;
             prop_assert!(counts.passed > 0 && counts.failed == 0);
         }
-        // A compilation is judged by how it ended, so what was not read of its output could only add warnings.
+        // The exit code decides about a compilation. Output that was not read could only add warnings.
         prop_assert!(category != CategoryCode::Clean || (code == 0 && (!cut || tool == Tool::Compile)));
         prop_assert!(category != CategoryCode::Findings || tool.class() == ToolClass::Validation);
         prop_assert!(category != CategoryCode::ExpectedExit || (tool == Tool::Generic && code == 0));

@@ -1,4 +1,4 @@
-//! Says which tool a command runs, before it is run (E2).
+//! Recognises the tool that a command runs, without running the command (E2).
 
 use crate::model::{Tool, ToolClass};
 use crate::tools::launchers::{ends_with, locate, locate_in_script};
@@ -7,43 +7,46 @@ use crate::tools::table::row_of;
 /// How a command reaches its tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum CommandForm {
-    /// Arguments appended to the vector reach the tool: its own program, `python -m`, `uv run`, `npx` and the like.
+    /// Arguments that are appended to the command reach the tool. It is called directly or by `python -m`, `uv run`, `npx` and
+    /// similar launchers.
     Direct,
-    /// Something stands between that need not pass arguments on: a shell, `npm run`, make, tox.
+    /// Another program stands between and may not pass arguments on: a shell, `npm run`, make, tox.
     Wrapped,
 }
 
-/// What a command is taken for.
+/// The recognised tool, and how the command reaches it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Recognition {
-    /// The tool; that of plain commands where none or several are named.
+    /// The tool; [`Tool::Generic`] if the command runs no known tool, or several.
     pub tool: Tool,
     /// The tool's class.
     pub class: ToolClass,
     /// How the command reaches it.
     pub form: CommandForm,
-    /// What a person should know: several candidates, or a runner whose script is not visible.
+    /// A remark for people, for example that the command runs several tools, or that the script it runs is not visible.
     pub note: Option<String>,
 }
 
 /// Recognises the tool that an argument vector runs.
 ///
-/// A shell's script (`bash -o pipefail -c SCRIPT`) is looked into; what `npm run`, make or tox would run is not known here: hand
-/// the script's text to [`recognise_script`].
+/// The script in `bash -o pipefail -c SCRIPT` is read. The commands that `npm run`, make or tox would run are not known here. If
+/// you know their text, pass it to [`recognise_script`].
 pub fn recognise(argv: &[String]) -> Recognition {
     let found = locate(argv).recognition;
     let hides_its_report = found.form == CommandForm::Wrapped && is_asked_by_argument(found.tool);
     if hides_its_report { without_report(found) } else { found }
 }
 
-/// Recognises the one tool that a script's text runs, for example a script of `package.json`. Several tools are none.
+/// Recognises the tool that a script runs, for example a script of `package.json`. A script that runs several tools counts as a
+/// plain command.
 pub fn recognise_script(script_text: &str) -> Recognition {
     let found = Recognition { form: CommandForm::Wrapped, ..locate_in_script(script_text).recognition };
     let hides_its_report = is_asked_by_argument(found.tool) && !ends_with(script_text, found.tool);
     if hides_its_report { without_report(found) } else { found }
 }
 
-// Where no argument can be added, there is no report to judge by (E3).
+// Returns whether only an argument can make the tool write its report. Where no argument can be added, such a tool cannot be
+// judged (E3).
 fn is_asked_by_argument(tool: Tool) -> bool {
     row_of(tool).is_asked_by_argument_only
 }

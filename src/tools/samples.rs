@@ -1,4 +1,4 @@
-//! Values for this folder's tests.
+//! Test data for this folder.
 
 use std::path::Path;
 use std::time::Duration;
@@ -21,7 +21,7 @@ pub(super) fn stream(bytes: impl AsRef<[u8]>) -> StreamExcerpt {
     StreamExcerpt { total: bytes.len() as u64, head: bytes.to_vec(), tail: Vec::new() }
 }
 
-/// What came back of an action, with everything that a test does not name left empty.
+/// The result of an action. Everything that a test does not set is empty.
 #[derive(Debug, Clone)]
 pub(super) struct Returned {
     pub(super) action: Action,
@@ -62,12 +62,12 @@ impl Returned {
         self
     }
 
-    /// Interprets the result.
+    /// Judges the result.
     pub(super) fn interpret(&self) -> Interpretation {
         self.with_input(interpret)
     }
 
-    /// Passes the result to a function in the form that interpreters take.
+    /// Passes the result as an [`Input`] to a function.
     pub(super) fn with_input(&self, interpret: impl FnOnce(&Input<'_>) -> Interpretation) -> Interpretation {
         interpret(&Input {
             action: &self.action,

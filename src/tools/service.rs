@@ -1,5 +1,5 @@
-//! Judges a service: a prerequisite that continues while the checks run. Its exit code does not decide, but whether it was ready
-//! in time and continued until it was stopped.
+//! Judges a service: a prerequisite that keeps running while the checks run. The result depends on whether it became ready in
+//! time and ran until it was stopped. Its exit code does not matter.
 
 use crate::model::{
     ActionEnd, CategoryCode, CommandLine, EndedAction, Interpretation, PortHolder, Service, StopReason, StopStage, StreamExcerpt,
@@ -8,36 +8,36 @@ use crate::tools::ansi::plain_text;
 use crate::tools::interpret::{Input, interpret};
 use crate::tools::signals;
 
-/// The most characters that a reason quotes of a log line.
+/// The most characters of a log line that a reason quotes.
 const QUOTED: usize = 200;
 
-/// How far a service came.
+/// The last stage that a service reached.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ServiceLife {
     /// It became ready. After that it was stopped, or ended by itself.
     Ready,
     /// It was not ready within its time limit. The text says what the last readiness check found.
     NotReady(String),
-    /// It ended, or could not be started, before it was ready.
+    /// The service ended, or could not be started, before it was ready.
     EndedBefore,
     /// It was stopped before it was ready, because the run was stopped.
     Stopped(StopReason),
 }
 
-/// Everything that is known of a service that is over.
+/// Everything that is known about a service after its end.
 #[derive(Debug, Clone, Copy)]
 pub struct ServiceInput<'a> {
     /// The facts that are known of any action, service or not.
     pub action: Input<'a>,
     /// The settings that make the action a service.
     pub service: &'a Service,
-    /// How far it came.
+    /// The last stage that the service reached.
     pub life: &'a ServiceLife,
-    /// Who listens on its port after its end, and which port that is.
+    /// The service's port and the processes that still listen on it after the service's end.
     pub held: Option<(u16, &'a [PortHolder])>,
 }
 
-/// Judges a service that is over. Every input has an interpretation, and only what was proved is a success (E3).
+/// Judges a service after its end. Every input has a result, and only what was proved is a success (E3).
 pub fn interpret_service(input: &ServiceInput<'_>) -> Interpretation {
     match input.action.end {
         ActionEnd::Exited { code } => ended(input, &format!("exit status {code}")),
@@ -91,7 +91,7 @@ fn stopped(input: &ServiceInput<'_>, stage: StopStage) -> Interpretation {
     }
 }
 
-/// Returns why a service is not ready according to the command that checks its readiness; `None` if it is ready.
+/// Returns why the command that checks the service's readiness failed; `None` if the service is ready.
 pub fn health_of_command(command: &CommandLine, ended: &EndedAction) -> Option<String> {
     let how = match &ended.end {
         ActionEnd::Exited { code: 0 } => return None,
@@ -107,7 +107,7 @@ pub fn health_of_command(command: &CommandLine, ended: &EndedAction) -> Option<S
     Some(format!("`{}` {how}{said}", command.display))
 }
 
-/// Returns the sentence about who listens on a port.
+/// Returns the sentence that says which processes listen on a port.
 pub(super) fn held(port: u16, holders: &[PortHolder]) -> String {
     let named = match holders {
         [] => "another process, which could not be found".to_owned(),
@@ -116,7 +116,7 @@ pub(super) fn held(port: u16, holders: &[PortHolder]) -> String {
     format!("Port {port} is held by {named}")
 }
 
-/// Returns the port that a log says is in use already; none where it says no such thing, or names no port.
+/// Returns the port that the output says is already in use; `None` if it does not say so or names no port.
 pub fn port_in_use(stdout: &StreamExcerpt, stderr: &StreamExcerpt) -> Option<u16> {
     let lines = [plain_text(&stderr.shortened()), plain_text(&stdout.shortened())];
     let telling = lines.iter().flat_map(|text| text.lines()).filter(|line| {
@@ -126,7 +126,7 @@ pub fn port_in_use(stdout: &StreamExcerpt, stderr: &StreamExcerpt) -> Option<u16
     telling.filter_map(port_of_line).next()
 }
 
-/// Returns the number behind the last colon, or behind the word `port`, that has one.
+/// Returns the number after the last colon, or after the word `port`, if there is one.
 fn port_of_line(line: &str) -> Option<u16> {
     let number = |text: &str| {
         let text = text.trim_start();

@@ -1,6 +1,6 @@
-//! Names signals, for sentences people read. The numbers are those of x86_64 and aarch64 (signal(7)).
+//! Names signals in sentences for people. The numbers are those of x86_64 and aarch64 (signal(7)).
 
-/// A signal's number, name, and what usually sends it, where that helps.
+/// A signal's number, its name, and what usually sends it (empty if that does not help).
 struct SignalName(i32, &'static str, &'static str);
 
 const SIGNALS: &[SignalName] = &[
@@ -24,11 +24,11 @@ const SIGNALS: &[SignalName] = &[
     SignalName(31, "SIGSYS", "a forbidden system call"),
 ];
 
-/// The exit codes by which shells and other wrappers pass a signal on: 128 and its number.
+/// The lowest exit code by which a shell or another wrapper reports a signal: 128 plus the signal's number.
 const FIRST_SIGNAL_CODE: i32 = 129;
 const LAST_SIGNAL_CODE: i32 = 128 + 64;
 
-/// Returns a signal's name, with its usual cause where that helps.
+/// Returns a signal's name, with its usual cause if it has one.
 pub(super) fn describe(signal: i32) -> String {
     SIGNALS.iter().find(|known| known.0 == signal).map_or_else(
         || format!("signal {signal}"),
@@ -36,7 +36,7 @@ pub(super) fn describe(signal: i32) -> String {
     )
 }
 
-/// Returns the signal that an exit code of a wrapper stands for.
+/// Returns the signal that a wrapper reports by an exit code; `None` if the code does not stand for a signal.
 pub(super) fn of_exit_code(code: i32) -> Option<i32> {
     (FIRST_SIGNAL_CODE..=LAST_SIGNAL_CODE).contains(&code).then(|| code - 128)
 }

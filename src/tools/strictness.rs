@@ -1,4 +1,4 @@
-//! The strictness of a type checker (C24), as far as it can be read without running the type checker.
+//! The strictness of a type checker (C24), read from its configuration without running it.
 
 use crate::model::Tool;
 use crate::tools::checker_call::CheckerCall;
@@ -16,16 +16,16 @@ pub(crate) struct Strictness {
 /// The strictness of one call of a type checker, or why it is unknown.
 pub(crate) type StrictnessRead = Result<Strictness, String>;
 
-/// Reads the strictness of a type checker.
+/// How the strictness of a type checker is read.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct StrictnessReader {
     /// Returns the strictness of a call in a directory.
     pub(crate) read: fn(&dyn ProjectFiles, &str, &CheckerCall) -> StrictnessRead,
-    /// The option by which it forbids what has no type.
+    /// The option that forbids code without types.
     pub(crate) typed_option: &'static str,
 }
 
-/// Returns the reader of a tool; `None` if the tool is no type checker.
+/// Returns the reader of a tool; `None` if the tool is not a type checker.
 pub(crate) fn strictness_reader(tool: Tool) -> Option<&'static StrictnessReader> {
     row_of(tool).strictness.as_ref()
 }

@@ -1,5 +1,5 @@
-//! One row per tool: how its command is known, how it is found in a project, how it is asked for a report, and who reads what came back.
-//! Every other file asks here and names no tool.
+//! One row per tool: how its commands are recognised, how it is discovered in a project, how it is asked for a report, and which
+//! function judges its result. Every other file uses these rows and names no tool.
 
 use crate::model::{CategoryCode, Interpretation, StopStage, Tool, ToolReport};
 use crate::tools::discover::Finder;
@@ -8,32 +8,33 @@ use crate::tools::prepare::{Preparation, ReportTask};
 use crate::tools::strictness::StrictnessReader;
 use crate::tools::{compile, eslint, generic, linter, node_tests, pytest, tsc};
 
-/// What a tool does, and what is done with it.
+/// The functions and facts for one tool.
 pub(super) struct ToolRow {
     pub(super) tool: Tool,
-    /// The names of its own programs. Other tools may have the same ones with other arguments.
+    /// The names of the tool's programs. Another tool may share a program and differ by arguments.
     pub(super) programs: &'static [&'static str],
-    /// Whether a program of it with these arguments does what the tool is known for. `prettier --write` and `ruff clean` do something
-    /// else, and judging them by findings would call it a success that they printed none.
+    /// Returns whether a program of the tool does the tool's checks with these arguments. `prettier --write` and `ruff clean`, for
+    /// example, check nothing and print no findings. If they were judged by findings, they would always be a success.
     pub(super) checks: fn(&str, &[String]) -> bool,
-    /// Whether it reads no arguments from the environment: behind a wrapper that adds none it cannot be asked for its report.
+    /// Whether the tool reads no arguments from the environment. Behind a wrapper that passes no arguments, it then cannot be
+    /// asked for its report.
     pub(super) is_asked_by_argument_only: bool,
-    /// The variable that keeps colour out of its output. Only one per tool: node prints a warning where it sees two.
+    /// The variable that disables colours in the output. A tool has only one, because node prints a warning if two are set.
     pub(super) no_colour: Option<(&'static str, &'static str)>,
-    /// Adds to a command what asks for the report.
+    /// Adds the request for the report to a command.
     pub(super) ask: fn(&ReportTask<'_>, &mut Preparation),
-    /// The signals that stop it, in order, before SIGKILL.
+    /// The signals that stop the tool, in order. SIGKILL follows after them.
     pub(super) stops: &'static [StopStage],
     /// Judges a run that ended by itself.
     pub(super) interpret: fn(&Exited<'_>, &Input<'_>) -> Interpretation,
-    /// Says what a report holds that was written while the tool was being stopped; most write theirs at the end, or none.
+    /// Describes the report that the tool wrote while it was being stopped. Most tools write their report only at the end.
     pub(super) before_the_stop: fn(&ToolReport) -> Option<String>,
-    /// Looks for checks of it in a project; none where nothing in a project speaks for it.
+    /// Searches a project for checks of the tool; `None` if the tool cannot be discovered.
     pub(super) find: Option<Finder>,
-    /// Returns the limit on warnings that a command of it has, or its call in a script (C30).
+    /// Returns the limit on warnings in a command that runs the tool, or in a script's call of it (C30).
     pub(super) limit_of_command: fn(&[String]) -> Option<u32>,
     pub(super) limit_of_script: fn(&str) -> Option<u32>,
-    /// Of a type checker.
+    /// Reads the strictness; only type checkers have it.
     pub(super) strictness: Option<StrictnessReader>,
 }
 
@@ -59,8 +60,8 @@ const fn row(tool: Tool, programs: &'static [&'static str], interpret: fn(&Exite
 pub(super) static ROWS: [ToolRow; Tool::ALL.len()] = [
     ToolRow {
         ask: pytest::ask,
-        // It still writes its report after SIGINT. It needs no word about colour: without a terminal it prints none, and a variable
-        // would reach the code under test.
+        // pytest still writes its report after SIGINT. It needs no variable against colours: without a terminal it prints none,
+        // and a variable would also reach the tested code.
         stops: &[StopStage::Sigint, StopStage::Sigterm],
         before_the_stop: pytest::before_the_stop,
         find: Some(pytest::find),
@@ -113,12 +114,12 @@ pub(super) static ROWS: [ToolRow; Tool::ALL.len()] = [
         ..row(Tool::Prettier, &["prettier", "prettier.cjs"], |exited, _| linter::interpret(exited))
     },
     ToolRow { checks: compile::builds, ..row(Tool::Compile, compile::PROGRAMS, |exited, _| compile::interpret(exited)) },
-    // Who carries a review out reads it by the grammar; nobody has yet.
+    // The review itself is read elsewhere, by the grammar. This function runs only if that did not happen.
     row(Tool::Review, &[], |_, _| Interpretation::plain(CategoryCode::NoVerdict, "The review was not read")),
     row(Tool::Generic, &[], |exited, _| generic::interpret(exited)),
 ];
 
-/// [`row_of`] indexes by the tool's place in its enum.
+/// [`row_of`] uses the tool's position in its enum as the index, so the order must be the same.
 const _: () = {
     let mut place = 0;
     while place < ROWS.len() {

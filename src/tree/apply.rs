@@ -1,5 +1,5 @@
-//! Updates an index for some paths only: the named paths are read again, the directories above them get new digests, everything
-//! else is shared with the old index.
+//! Updates an index for some paths. Only these paths are read again, and the directories above them get new digests. The rest is
+//! shared with the old index.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -20,7 +20,7 @@ use crate::tree::walk::walk;
 type Changes = BTreeMap<Vec<u8>, EntryRead>;
 
 impl TreeIndex {
-    /// Reads only the named paths again, and everything below those that are directories.
+    /// Reads only the given paths again; a given directory is read with everything below it.
     ///
     /// The result equals that of a rescan if nothing else has changed and the matcher has the same settings as before. If a rules
     /// file is named, its whole directory is read again.
@@ -93,7 +93,8 @@ impl Renewal<'_> {
         let stat = match stat_entry(directory, &name) {
             Ok(stat) => stat,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Some(EntryRead::Nothing),
-            // The directory may be listed but not searched: only the list says what its entries are.
+            // The directory may be readable but not searchable. Its list of names then is the only source for the kinds of its
+            // entries.
             Err(_) => return None,
         };
         let is_directory = is_directory(&stat);

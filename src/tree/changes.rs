@@ -12,8 +12,8 @@ use crate::tree::node::{Directory, Node};
 pub enum ContentChange {
     /// The entry at this path goes, with everything below it.
     Removed(TreePath),
-    /// The entry at this path is new, or has other content. Its directory comes before it. A directory is named only where there was
-    /// none, and is empty at first.
+    /// The entry at this path is new or has new content. It comes after its parent directory. A directory is listed only if there
+    /// was none before, and it is empty until its entries follow.
     Put(TreePath, EntryKind, Option<Digest>),
 }
 
@@ -31,7 +31,7 @@ fn compare_directories(
     path: &TreePath,
     changes: &mut Vec<ContentChange>,
 ) {
-    // Equal digests are equal contents, whatever the stamps say.
+    // Equal digests mean equal content, even if the stamps differ.
     if before.is_some_and(|before| Arc::ptr_eq(before, after) || (before.digest.is_some() && before.digest == after.digest)) {
         return;
     }
@@ -51,7 +51,7 @@ fn compare_directories(
 }
 
 fn compare_nodes(before: Option<&Node>, after: Option<&Node>, parent: &TreePath, changes: &mut Vec<ContentChange>) {
-    // A directory in which nothing belongs to the tree is no entry of it.
+    // A directory without any entry of the tree does not belong to the tree itself.
     let (old, new) = (before.and_then(Node::entry), after.and_then(Node::entry));
     let Some(name) = after.or(before).map(|node| &node.name) else { return };
     let is_directory = |entry: Option<(EntryKind, Option<Digest>)>| entry.is_some_and(|(kind, _)| kind == EntryKind::Directory);

@@ -1,4 +1,4 @@
-//! Compares two indexes of a tree and names the paths that moved between them (S6).
+//! Compares two indexes of a tree and returns the paths that changed between them (S6).
 
 use std::cmp::Ordering;
 use std::sync::Arc;

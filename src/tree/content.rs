@@ -69,7 +69,7 @@ pub(super) fn file_kind(stat: &FileStat) -> LeafKind {
     LeafKind::File { is_executable: stat.st_mode & 0o100 != 0 }
 }
 
-/// Returns the bits of a mode that say what an entry is, such as `S_IFREG`.
+/// Returns the bits of a mode that give the type of an entry, such as `S_IFREG`.
 pub(super) fn format(stat: &FileStat) -> libc::mode_t {
     stat.st_mode & libc::S_IFMT
 }

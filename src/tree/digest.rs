@@ -17,7 +17,7 @@ pub struct DigestedEntry<'name> {
 }
 
 impl DigestedEntry<'_> {
-    /// Returns the letter that stands for the entry in the hashed text (docs/reference/tree-digest.md).
+    /// Returns the letter of the entry's kind in the hashed text (docs/reference/tree-digest.md).
     fn letter(&self) -> u8 {
         match (self.digest, self.kind) {
             // Whatever it is; zeros take the place of its digest.

@@ -32,7 +32,7 @@ impl TreeIndex {
         TreeDigest(self.top.digest.unwrap_or_else(|| compute_directory_digest(std::iter::empty())))
     }
 
-    /// Returns how many files and links belong to the tree, including those that could not be read.
+    /// Returns the number of files and links in the tree, including unreadable ones.
     pub fn files(&self) -> u64 {
         self.top.files
     }
@@ -42,7 +42,7 @@ impl TreeIndex {
         self.top.bytes
     }
 
-    /// Returns what is not represented in the digest as it should be; directories come before their contents.
+    /// Returns the entries that the digest cannot represent correctly. A directory comes before its contents.
     pub fn issues(&self) -> Vec<TreeIssue> {
         let mut issues = Vec::new();
         collect_issues(&self.top, &TreePath::root(), &mut issues);
@@ -85,7 +85,7 @@ impl TreeIndex {
 }
 
 impl TreeIndex {
-    /// Returns the entry at a path, where it is, and every entry below it; directories come before their contents.
+    /// Returns the entry at a path, if there is one, and every entry below it. A directory comes before its contents.
     pub fn below(&self, path: &TreePath) -> impl Iterator<Item = TreeEntry> {
         let directory = path
             .as_bytes()

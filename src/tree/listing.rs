@@ -37,7 +37,7 @@ pub(crate) fn open_root(root: &Path) -> io::Result<OwnedFd> {
 /// Opens a directory of the tree by its path from the root.
 ///
 /// This needs one descriptor however deep the directory lies. No component of the path may be a link; plain `open` could not
-/// guarantee that while somebody renames directories.
+/// guarantee that while another program renames directories.
 pub(crate) fn open_below(root: BorrowedFd<'_>, path: &[u8]) -> io::Result<OwnedFd> {
     if path.is_empty() {
         return Ok(openat(root, c".", FLAGS, Mode::empty())?);

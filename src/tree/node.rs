@@ -13,13 +13,13 @@ use crate::tree::stamp::{EntryStamp, Trust};
 #[derive(Debug)]
 pub(super) struct Directory {
     pub(super) nodes: Box<[Node]>,
-    /// The compiled rules files of the directory; `None` if it has none that count, and after an index was loaded from disk.
+    /// The compiled rules files of the directory. `None` if it has none that apply, or if the index was loaded from disk.
     pub(super) rules: Option<Arc<KnownRules>>,
     /// The entries that are reported as issues and have no node, sorted by name.
     pub(super) aside: Box<[IssueEntry]>,
     /// `None` if nothing in the directory belongs to the tree, so that it is left out of the digest.
     pub(super) digest: Option<Digest>,
-    /// How many files and links from here down belong to the tree, including those that could not be read.
+    /// The number of files and links in this directory and below it, including unreadable ones.
     pub(super) files: u64,
     /// How many bytes the files from here down hold that belong to the tree.
     pub(super) bytes: u64,

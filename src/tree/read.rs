@@ -19,7 +19,7 @@ use crate::tree::stamp::{EntryStamp, Trust};
 /// stack.
 const MAX_DEPTH: usize = 256;
 
-/// What stays the same while a tree is read.
+/// The parts that stay the same while a tree is read.
 pub(super) struct TreeReader<'look> {
     pub(super) root: &'look OwnedFd,
     pub(super) matcher: &'look Matcher,
@@ -28,9 +28,9 @@ pub(super) struct TreeReader<'look> {
 
 /// A directory that is to be read.
 pub(super) struct DirectoryToRead {
-    /// Its path from the root.
+    /// The directory's path from the root.
     pub(super) path: Vec<u8>,
-    /// The rules that apply in the directory above; for the root, those that apply without rules files.
+    /// The rules of the parent directory. For the root, these are the rules without any rules files.
     pub(super) above: RulesScope,
     pub(super) membership: TreeMembership,
     /// This directory in the previous index.
@@ -64,7 +64,7 @@ pub(super) enum EntryRead {
     AsKnown,
     /// The entry is reported as an issue and is not part of the digest.
     Issue(TreeIssueKind),
-    /// The entry was removed, or replaced by something else while it was read. The next update will read it again.
+    /// The entry was removed or replaced while it was read. The next update will read it again.
     Nothing,
 }
 
@@ -215,7 +215,7 @@ impl TreeReader<'_> {
     }
 }
 
-/// Returns the content of a directory that was read; `None` if it is gone or was replaced by something else meanwhile.
+/// Returns the content of a directory that was read; `None` if it was removed or replaced during the reading.
 pub(super) fn to_content(outcome: io::Result<Arc<Directory>>) -> Option<Content> {
     match outcome {
         Ok(directory) => Some(Content::Directory(directory)),
@@ -226,7 +226,7 @@ pub(super) fn to_content(outcome: io::Result<Arc<Directory>>) -> Option<Content>
     }
 }
 
-/// Returns whether a directory lies deeper than [`MAX_DEPTH`].
+/// Returns whether a directory is deeper than [`MAX_DEPTH`].
 pub(super) fn is_too_deep(path: &[u8]) -> bool {
     path.iter().filter(|byte| **byte == b'/').count() >= MAX_DEPTH
 }
@@ -238,7 +238,7 @@ pub(super) fn push_name(path: &mut Vec<u8>, name: &[u8]) {
     path.extend_from_slice(name);
 }
 
-/// Returns the issue of an entry that could not be read; an entry that has vanished is simply not there.
+/// Returns the issue for an entry that could not be read. An entry that has vanished is not an issue.
 fn give_up(error: &io::Error, kind: EntryKind, stamp: Option<EntryStamp>) -> EntryRead {
     if error.kind() == io::ErrorKind::NotFound {
         EntryRead::Nothing

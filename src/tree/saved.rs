@@ -52,8 +52,8 @@ impl TreeIndex {
         bytes
     }
 
-    /// Returns for how many files and links of this index the other one has no settled stamp. They would have to be read if
-    /// proctor started from the other index.
+    /// Returns the number of files and links in this index for which the other index has no settled stamp. proctor would have to
+    /// read these files if it started with the other index.
     pub fn count_outdated(&self, other: &Self) -> u64 {
         count_unlike(&self.top, Some(&other.top))
     }
@@ -138,7 +138,7 @@ struct Reader<'bytes> {
     rest: &'bytes [u8],
 }
 
-/// A directory of which some entries have not been read yet.
+/// A directory whose entries have not all been read.
 struct Unfinished {
     name: Box<[u8]>,
     nodes: Vec<Node>,

@@ -13,7 +13,7 @@ use crate::tree::read::TreeReader;
 use crate::tree::walk::walk;
 
 impl TreeIndex {
-    /// Reads a whole tree, every file of it.
+    /// Reads a whole tree, including the content of every file.
     ///
     /// Only the settings of the matcher are used: the rules files are read on the way. `now` must be the time of the call; a
     /// later one would make racy stamps look settled.

@@ -13,8 +13,8 @@ const TICK: i128 = 20 * NANOS_PER_MILLI;
 /// The same lag for file systems that store times in whole seconds (ext4 with small inodes) or in steps of two seconds (FAT).
 const COARSE_TICK: i128 = 2 * NANOS_PER_SECOND as i128;
 
-/// What `stat` says about a file's identity and content. Times are nanoseconds since the epoch, modulo 2^64, to keep stamps
-/// small: there is one for every file, and only equality and the years around now matter.
+/// The fields of `stat` that identify a file and its content. Times are nanoseconds since the epoch, modulo 2^64. That keeps
+/// stamps small, because every file has one, and times are only compared with each other and with the present time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct EntryStamp {
     pub(super) device: u64,

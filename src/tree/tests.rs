@@ -1,4 +1,4 @@
-//! Reads real trees: what an index contains, and that an update finds the same with less reading.
+//! Reads real trees. Tests the content of an index, and that an update gives the same result as a full scan.
 
 use std::ffi::OsStr;
 use std::fs::{self, File, Permissions};

@@ -55,7 +55,7 @@ struct Queue {
 type Helper<'scope> = thread::ScopedJoinHandle<'scope, Vec<(usize, Numbered)>>;
 
 impl<'crew> Crew<'crew, '_> {
-    /// Reads one directory after another until none is left. Calls `meet` with the number of waiting directories.
+    /// Reads waiting directories until none is left. Calls `meet` with the number of waiting directories.
     fn work(&self, mut meet: impl FnMut(usize)) -> Vec<(usize, Numbered)> {
         let (mut found, mut buffer) = (Vec::new(), Vec::new());
         while let Some((number, place)) = self.next() {
@@ -82,7 +82,7 @@ impl<'crew> Crew<'crew, '_> {
         }
     }
 
-    /// Queues the directories below the one that was read, and returns how many are waiting.
+    /// Queues the subdirectories of a directory that was read. Returns the number of waiting directories.
     fn hand_in(&self, outcome: io::Result<DirectoryRead>) -> (Numbered, usize) {
         let mut queue = self.queue();
         let outcome = outcome.map(|mut found| {

@@ -1,4 +1,4 @@
-//! An anchor in a file: on another disk, in a synchronised directory, or to be sent to somebody.
+//! An anchor in a file, for example on another disk, in a synchronised directory, or in a file to be sent to another person.
 
 use std::fs::File;
 use std::io::Read as _;
@@ -21,7 +21,7 @@ pub enum AnchorFileError {
     Evidence(#[from] EvidenceError),
 }
 
-/// Reads the anchor in a file, or returns `None` if there is no such file.
+/// Reads the anchor in a file. Returns `None` if the file does not exist.
 pub fn read_anchor(path: &Path) -> Result<Option<Anchor>, EvidenceError> {
     let Some(file) = if_exists(File::open(path).map_err(failed(FileOperation::Open, path)))? else { return Ok(None) };
     let mut bytes = Vec::new();
@@ -29,7 +29,7 @@ pub fn read_anchor(path: &Path) -> Result<Option<Anchor>, EvidenceError> {
     Ok(Some(Anchor { place: path.to_owned(), found: SignedCheckpoint::parse(&bytes) }))
 }
 
-/// Writes a log's head to a file. It replaces an earlier head of the same log, and nothing else.
+/// Writes a log's head to a file. It may replace an earlier head of the same log, but no other file.
 pub fn write_anchor(path: &Path, log: &LedgerLog, head: &SignedCheckpoint) -> Result<(), AnchorFileError> {
     if let Some(anchor) = read_anchor(path)? {
         anchor.replaceable_by(log).map_err(|source| AnchorFileError::Refused { path: path.to_owned(), source })?;

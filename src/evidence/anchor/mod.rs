@@ -19,7 +19,7 @@ pub use git::{AnchoredNote, GitAnchorError, notes_reference, read_git_anchors, w
 
 use crate::evidence::{LedgerLog, LogCheckpoint, LogCheckpointError, SignedCheckpoint};
 
-/// What was found in a place where a checkpoint is kept.
+/// The checkpoint that was found at an anchor's place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Anchor {
     /// The place, as it is shown to people: a path, or a git reference with a commit.
@@ -28,7 +28,7 @@ pub struct Anchor {
     pub found: Result<SignedCheckpoint, LogCheckpointError>,
 }
 
-/// Why a checkpoint does not replace what is there.
+/// Why a checkpoint may not replace the present one.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AnchorRefusal {
     #[error("what is there is no checkpoint of proctor's")]

@@ -1,4 +1,4 @@
-//! Finishing interrupted archiving: what a ledger line already names is completed, everything else is undone.
+//! Finishes interrupted archiving. Archives that a ledger line names are completed, and all other unfinished work is undone.
 
 use std::collections::BTreeMap;
 use std::path::Path;

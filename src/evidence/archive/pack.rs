@@ -18,8 +18,8 @@ use crate::evidence::retention::KeptRun;
 use crate::evidence::{EvidenceError, FileOperation, Ledger, ProjectLock};
 use crate::model::{ArchiveRecord, Asker, Digest, LedgerBody, LedgerLine, PackedRun, RunId, Timestamp};
 
-/// The most runs that one ledger line names. Directories are removed only after the line is written, so at most this many exist
-/// beside their archives at a time.
+/// The most runs that one ledger line names. Directories are removed only after the line is written, so at most this many runs
+/// exist twice at the same time, as a directory and as an archive.
 const MOST_OF_A_LINE: usize = 32;
 const SEALED_MODE: u32 = 0o400;
 
@@ -36,7 +36,7 @@ pub struct ArchiveOutcome {
 /// Why a run was not archived.
 #[derive(Debug, thiserror::Error)]
 pub enum ArchiveRefusal {
-    /// Its directory contains an entry that is not a file an archive can hold.
+    /// The run's directory contains an entry that cannot be put into an archive, for example a directory.
     #[error("`{0}` in its directory is no file that proctor put there")]
     Foreign(String),
     #[error("its files are not those that were sealed ({0})")]
@@ -46,9 +46,10 @@ pub enum ArchiveRefusal {
     Taken,
 }
 
-/// Archives runs that have a directory. If this fails, the next command that archives, prunes or runs finishes or undoes it.
+/// Replaces run directories with archives. If the process dies, the next command that archives, prunes or runs finishes or undoes
+/// the work.
 ///
-/// A run whose files are not those that were sealed is not archived, because an archive would only hide that.
+/// A run whose files differ from the sealed ones is not archived, because the archive would hide the difference.
 pub fn archive_runs(
     lock: &ProjectLock,
     ledger: &mut Ledger,

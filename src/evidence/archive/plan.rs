@@ -7,7 +7,7 @@ use crate::model::{RunId, TaskId, Timestamp};
 
 const DAY_MS: i64 = 24 * 60 * 60 * 1000;
 
-/// Which runs somebody wants to have archived.
+/// The runs that a caller wants to have archived.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ArchiveRequest {
     Runs(BTreeSet<RunId>),

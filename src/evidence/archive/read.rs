@@ -1,4 +1,4 @@
-//! Reading an archive of unknown origin as a stream. Nothing of it is written to disk, and nothing in it is trusted.
+//! Reads an archive of unknown origin as a stream. Its content is neither trusted nor written to the disk.
 
 use std::collections::BTreeSet;
 use std::io::{self, BufReader, Read};
@@ -46,12 +46,12 @@ pub(in crate::evidence) struct ArchiveMember {
 /// Why a file is not an archive as proctor writes it.
 #[derive(Debug, thiserror::Error)]
 pub enum ArchiveProblem {
-    /// It cannot be read, decompressed, or parsed as tar.
+    /// The archive cannot be read, decompressed, or parsed as tar.
     #[error("it cannot be read as a tar archive in one zstd frame ({0})")]
     Unreadable(io::Error),
     #[error("`{name}` in it is no regular file")]
     NotAFile {
-        /// Its path; bytes that are not UTF-8 are replaced.
+        /// The entry's path. Bytes that are not UTF-8 are replaced.
         name: String,
     },
     /// A path that is not directly in the run's directory.
@@ -73,7 +73,7 @@ pub enum ArchiveProblem {
     Trailing,
     #[error("it holds no file")]
     Empty,
-    /// Its manifest is not the sealed one, or its files differ from the manifest.
+    /// The archive's manifest is not the sealed one, or its files differ from the manifest.
     #[error("it does not hold what the manifest of the run says")]
     NotTheManifest,
 }

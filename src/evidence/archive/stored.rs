@@ -10,7 +10,7 @@ use crate::evidence::names::{ARCHIVE_SUFFIX, run_from_archive_name};
 use crate::evidence::{EvidenceError, FileOperation, Store, list_tasks};
 use crate::model::{ProjectId, RunId, TaskId};
 
-/// An archive among the runs of a task. Only the ledger tells whether it belongs there.
+/// An archive in the directory of a task's runs. Only the ledger says whether it belongs there.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::evidence) struct StoredArchive {
     pub(in crate::evidence) task: TaskId,

@@ -1,4 +1,4 @@
-//! The archive format: what is written is read back, and anything else is refused with its reason.
+//! The archive format: a written archive can be read back, and any other content is refused with its reason.
 
 use std::io::Write;
 use std::path::Path;
@@ -83,7 +83,7 @@ fn what_is_packed_is_read_back_and_the_same_files_make_the_same_bytes() {
 fn tar_of_this_machine_unpacks_it_with_its_modes_and_times() {
     let directory = tempfile::tempdir().unwrap();
     let archive = directory.path().join("a.tar.zst");
-    // Not every machine has zstd beside tar, so the archive is decompressed here.
+    // Some machines have tar but no zstd program, so the archive is decompressed here.
     let plain = zstd::decode_all(pack(&vec![(top("SHA256SUMS"), b"sums".to_vec())]).as_slice()).unwrap();
     std::io::Write::write_all(&mut create_file(&archive).unwrap(), &plain).unwrap();
     #[expect(clippy::disallowed_methods, reason = "the format is for this program")]

@@ -69,7 +69,7 @@ impl<'a> ArchiveWriter<'a> {
     }
 }
 
-/// Writes what a reader yields to a plain file, outside of any archive.
+/// Copies the bytes of a reader to an ordinary file.
 pub(in crate::evidence) fn copy_into(file: &mut File, path: &Path, content: &mut dyn Read) -> Result<(), EvidenceError> {
     io::copy(content, &mut CheckedWriter { path, file }).map(drop).map_err(failed(FileOperation::Write, path))
 }

@@ -26,7 +26,7 @@ const RUN_PREFIX: &str = "exec-";
 
 static PLANNED: OnceLock<FailureInjection> = OnceLock::new();
 
-/// What happens at the operation that a test chose.
+/// The failure at the operation that a test chose.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum InjectedFailure {
     /// The operation fails with this error. If it is a write, the first half of the bytes is written.

@@ -4,7 +4,7 @@
 //! exists from the moment its record does. The record appears by one rename, after everything else is on disk. Until then the
 //! private half has a temporary name, which is changed right after that, or by the next process that needs the key. The key
 //! with the highest number is in use. Its record names the line of every ledger after which the key took over, and is signed by
-//! the previous key, so that a key that somebody smuggled in is detected.
+//! the previous key, so that a key that another program added is detected.
 
 mod record;
 mod ring;
@@ -40,7 +40,7 @@ const RANDOM_SOURCE: &str = "/dev/urandom";
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Endorsement {
     ByThePreviousKey,
-    /// It is lost and cannot sign. From then on verification always reports that the new key is not endorsed.
+    /// The previous key is lost and cannot sign. From then on, verification always reports that the new key is not endorsed.
     PreviousKeyIsLost,
 }
 

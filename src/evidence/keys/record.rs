@@ -12,7 +12,7 @@ use crate::model::{Digest, ProjectId, Sequence, Timestamp};
 const SCHEMA: &str = "proctor-key-v1";
 const PAYLOAD: &str = "application/vnd.proctor.key+json";
 
-/// What is wrong with a key file.
+/// Why a key file is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum KeyProblem {
     #[error(transparent)]

@@ -1,4 +1,4 @@
-//! Retention limits: which runs are removed, and removing them so that it cannot be mistaken for tampering.
+//! Retention limits: decides which runs are removed, and removes them so that the removal cannot be mistaken for tampering.
 //!
 //! # What it owns
 //!

@@ -39,9 +39,9 @@ pub enum RunForm {
 /// The meaning of a run for its task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RunSignificance {
-    /// It is a verdict on the task, and may be `latest`.
+    /// The run is a verdict on the task, and may be `latest`.
     Verdict,
-    /// Its specification has errors, so nothing was tested. It may be `latest`, but says nothing about the code (C78).
+    /// The run's specification has errors, so nothing was tested. The run may be `latest`, but says nothing about the code (C78).
     Refused,
     /// Nothing: the run covered only some of the checks, was interrupted, or files changed during it.
     Nothing,
@@ -52,7 +52,7 @@ pub enum RunSignificance {
 pub enum KeptRunResult {
     Passed,
     Failed,
-    /// It ended without a verdict.
+    /// The run ended without a verdict.
     Unjudged,
 }
 
@@ -67,8 +67,8 @@ pub fn plan_prune(runs: &[KeptRun], limits: &RetentionLimits, now: Timestamp) ->
     free.sort_by_key(|run| (run.result == KeptRunResult::Failed, run.sequence));
     let mut remaining = RemainingRuns::new(runs);
     let mut removed = Vec::new();
-    // A run whose results were reused may be removed after the last run that reused them. Those are younger, so several rounds
-    // are needed.
+    // A run whose results were reused may be removed only after all runs that reused them. Each removal may allow another one, so
+    // several rounds are needed.
     loop {
         let before = removed.len();
         free.retain(|run| {

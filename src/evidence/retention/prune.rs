@@ -1,8 +1,8 @@
-//! Removing runs. The ledger line that names them is on disk before anything of them is removed, and all of it is gone before
-//! the next line.
+//! Removes runs. The ledger line that names them is on disk before the first file is removed, and all files are removed before
+//! the next line is written.
 //!
-//! The manifest of each run is removed last. So verification can tell what a dead process left from what somebody put there: it
-//! compares the remaining files with the manifest, and the manifest with the ledger line.
+//! The manifest of each run is removed last. So verification can distinguish the remains of an interrupted removal from files
+//! that another program added: it compares the files with the manifest, and the manifest with the ledger line.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -26,7 +26,7 @@ pub struct PruneOutcome {
     pub runs: Vec<PrunedRun>,
 }
 
-/// Removes runs. If this fails, opening the ledger the next time removes the rest of what its last line names.
+/// Removes runs. If this fails, the removal is finished when the ledger is opened the next time.
 pub fn prune_runs(
     lock: &ProjectLock,
     ledger: &mut Ledger,
@@ -44,12 +44,12 @@ pub fn prune_runs(
     Ok(pruning)
 }
 
-/// Removes what is left of the runs that the ledger's last line prunes, if it does; returns how many runs were still there.
+/// Finishes the removal if the ledger's last line prunes runs. Returns the number of runs that still existed.
 pub(in crate::evidence) fn finish_last_pruning(lock: &ProjectLock, last: &LedgerLine) -> Result<usize, EvidenceError> {
     if let LedgerBody::Pruned(record) = &last.body { remove_named(lock, &record.runs) } else { Ok(0) }
 }
 
-/// Removes runs that exist although an earlier line of the ledger pruned them. Somebody put them there again.
+/// Removes runs that exist although an earlier ledger line pruned them, because another program restored them.
 pub fn remove_pruned_leftovers(lock: &ProjectLock, leftovers: &[StoredRun]) -> Result<(), EvidenceError> {
     leftovers.iter().try_for_each(|run| remove(lock, &run.directory).map(drop))
 }

@@ -22,7 +22,7 @@ pub enum Sizes {
 pub struct RetentionSurvey {
     /// The sealed runs that are on disk and not pruned, in ledger order.
     pub kept: Vec<KeptRun>,
-    /// The runs that the ledger calls pruned, but of which a directory or an archive exists.
+    /// The runs that the ledger calls pruned although a directory or an archive still exists.
     pub pruned_leftovers: Vec<StoredRun>,
 }
 

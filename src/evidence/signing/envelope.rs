@@ -32,8 +32,8 @@ pub(in crate::evidence) struct SignedEnvelope {
     pub(in crate::evidence) payload: Vec<u8>,
 }
 
-/// Returns the bytes to sign for a body. They contain its type and both lengths, so that a body cannot be taken for one of
-/// another type.
+/// Returns the bytes that are signed for a body. They contain its type and both lengths, so that a signature for one type is not
+/// valid for a body of another type.
 pub(in crate::evidence) fn encode_pre_authentication(payload_type: &str, body: &[u8]) -> Vec<u8> {
     let head = format!("DSSEv1 {} {payload_type} {} ", payload_type.len(), body.len());
     [head.as_bytes(), body].concat()

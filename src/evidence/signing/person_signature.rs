@@ -20,7 +20,7 @@ const SECURITY_KEY: &str = "sk-ssh-ed25519@openssh.com";
 /// The flag that says that the person touched the security key.
 const TOUCHED: u8 = 1;
 
-/// Returns which of the signers signed these bytes, or `None` if none of them did, or the text is not an approval signature.
+/// Returns the signer whose key signed these bytes. Returns `None` if no signer did, or if the text is not an approval signature.
 pub fn approving_signer<'k>(message: &[u8], signature: &str, signers: &'k [AllowedSigner]) -> Option<&'k AllowedSigner> {
     let decoded = decode(signature)?;
     let signature = PersonSignature::parse(&decoded)?;
@@ -32,7 +32,7 @@ struct PersonSignature<'s> {
     hash: &'s [u8],
     kind: &'s [u8],
     bytes: &'s [u8],
-    /// What a security key adds: a byte of flags and a counter. Empty for a key in a file.
+    /// The data that a security key adds: a byte of flags and a counter. Empty for a key in a file.
     added: &'s [u8],
 }
 

@@ -1,8 +1,8 @@
 //! The in-toto statements about a run: a test-result v0.1, exactly as it is defined, and a SLSA provenance v1, which contains
 //! the whole verdict and every file of the run.
 //!
-//! The test result has no key beyond its definition, because strict readers refuse others. It cannot express "timed out" or
-//! "moved": such runs are FAILED there, and the provenance says what they were.
+//! The test result has only the keys of its definition, because strict readers refuse others. It has no values for "timed out" or
+//! "moved", so such runs are FAILED in it. The provenance contains the exact status.
 
 use std::collections::BTreeMap;
 
@@ -104,7 +104,7 @@ impl Statement {
         (value["_type"] == STATEMENT_TYPE).then_some(Self { value })
     }
 
-    /// Returns whether its subject is the report with this digest, and nothing else.
+    /// Returns whether the report with this digest is the only subject of the statement.
     pub(in crate::evidence) fn is_about(&self, report: Digest) -> bool {
         self.value["subject"] == json!([resource(REPORT_NAME, report)])
     }

@@ -20,7 +20,7 @@ pub enum LogDirectoryError {
         /// The file that differs.
         path: PathBuf,
     },
-    /// The file that should contain the checkpoint contains something else.
+    /// The file at the checkpoint's path does not contain a checkpoint.
     #[error("`{}` is no checkpoint", path.display())]
     NotACheckpoint { path: PathBuf, source: LogCheckpointError },
     #[error(transparent)]

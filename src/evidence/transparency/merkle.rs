@@ -4,7 +4,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::model::Digest;
 
-/// Prefixes of what is hashed, for an entry and for a pair of hashes, so that neither can be taken for the other (RFC 6962,
+/// Prefixes of the hashed bytes, one for an entry and one for a pair of hashes, so that the two cannot be confused (RFC 6962,
 /// section 2.1).
 const LEAF: [u8; 1] = [0];
 const NODE: [u8; 1] = [1];
@@ -65,8 +65,8 @@ impl MerkleTree {
         }
     }
 
-    /// Returns the sibling hashes from an entry up to the root of the first `size` entries, or `None` if there is no such
-    /// entry.
+    /// Returns the sibling hashes from an entry up to the root of the first `size` entries. Returns `None` if the entry does not
+    /// exist.
     pub(super) fn prove_inclusion(&self, index: u64, size: u64) -> Option<Vec<Digest>> {
         if index >= size || size > self.size() {
             return None;

@@ -1,5 +1,5 @@
 //! The ledger as a transparency log (C2SP: signed-note, tlog-checkpoint, tlog-tiles, tlog-proof; RFC 6962). The log's head is
-//! small enough to be kept elsewhere, and whoever keeps it can detect that the whole store was rewritten.
+//! small enough to be kept elsewhere, and a person who keeps it can detect that the whole store was rewritten.
 //!
 //! # What it owns
 //!

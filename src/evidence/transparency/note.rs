@@ -56,7 +56,7 @@ impl Note {
         format!("{}\n{lines}", self.text)
     }
 
-    /// Returns whether this key signed it under this name. Other signatures may stand beside it: witnesses add theirs.
+    /// Returns whether this key signed the note under this name. Witnesses may have added other signatures.
     pub(super) fn is_signed_by(&self, name: &str, key: &PublicKey) -> bool {
         let expected = key_hash(name, key);
         let by_this_key = self.signatures.iter().filter(|signature| signature.name == name && signature.key_hash == expected);

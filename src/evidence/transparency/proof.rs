@@ -1,5 +1,5 @@
-//! Proofs for somebody who does not have the ledger: that a line is in a log (C2SP tlog-proof), and that one head of a log
-//! extends an earlier one (as tlog-witness sends it).
+//! Proofs for people who do not have the ledger: that a line is in a log (C2SP tlog-proof), and that a log's head extends an
+//! earlier head (as in tlog-witness).
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -82,7 +82,7 @@ impl ConsistencyProof {
         Ok(Self { old, hashes, checkpoint })
     }
 
-    /// Returns the text form, which is what a witness is sent (tlog-witness, `add-checkpoint`).
+    /// Returns the text form, which can be sent to a witness (tlog-witness, `add-checkpoint`).
     pub fn to_text(&self) -> String {
         format!("{}{}\n{}\n{}", Self::START, self.old, lines(&self.hashes), self.checkpoint.to_text())
     }

@@ -1,4 +1,4 @@
-//! Judges the remains of a run that the ledger calls pruned: either a dead process did not remove them, or somebody put them
+//! Judges the remains of a run that the ledger calls pruned. Either the removal was interrupted, or another program put the files
 //! there.
 
 use std::path::Path;
@@ -18,8 +18,8 @@ pub(super) enum PrunedRemainder {
     Fault(EvidenceFault),
 }
 
-/// Judges the remains of a run. `last` is the entry about this run in the ledger's last line, if that line prunes it. Before any
-/// later line is written, the whole run is removed.
+/// Judges the remains of a run. `last` is the run's entry in the ledger's last line, if that line prunes it. Only then may
+/// remains exist, because the removal is finished before a later line is written.
 ///
 /// If somebody puts back a sealed run unchanged while the pruning line is still the last one, it passes as unfinished work. That
 /// is harmless: its verdict is in the ledger as before, and the next process that writes evidence removes it.
@@ -40,8 +40,8 @@ fn is_private(found: &InspectedDirectory, base: &Path, owner: u32) -> bool {
     found.access.is_some_and(|access| check_access(base, access, DIRECTORY_MODE, owner).is_empty())
 }
 
-/// Returns whether every file is one that was sealed with the run. The manifest is removed last, so a directory without it must
-/// be empty.
+/// Returns whether every file was sealed with the run. The manifest is removed last, so a directory without a manifest must be
+/// empty.
 fn has_only_sealed_files(found: &InspectedDirectory, owner: u32, run: &PrunedRun) -> bool {
     if found.entries.is_empty() {
         return true;

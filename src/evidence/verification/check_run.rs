@@ -16,7 +16,7 @@ use crate::model::{Digest, ProjectId, RunRecord};
 pub(super) const SEALED_MODE: u32 = 0o400;
 pub(super) const DIRECTORY_MODE: u32 = 0o700;
 
-/// What is known about a run besides its directory.
+/// The facts about a run that do not come from its directory.
 pub(super) struct CheckedRun<'a> {
     /// The directory's path, as it is shown in faults.
     pub(super) base: &'a Path,

@@ -10,8 +10,8 @@ use crate::evidence::verification::{EvidenceFault, FaultKind};
 use crate::model::Digest;
 use crate::report::{ExecutionReportV2, attested};
 
-/// Checks the signatures of a run. A run that is older than the first key has none to check; a signature that somebody added is
-/// an unlisted file.
+/// Checks the signatures of a run. A run that is older than the first key has no signature. A signature that was added to it
+/// later is an unlisted file.
 pub(super) fn check_signatures(
     found: &InspectedDirectory,
     manifest: &BTreeMap<Vec<u8>, Digest>,

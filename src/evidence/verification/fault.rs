@@ -5,7 +5,7 @@ use std::path::PathBuf;
 /// A statement about a file of evidence: the kind of fault, or another kind of statement.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct EvidenceFault<K = FaultKind> {
-    /// The file, relative to what was verified.
+    /// The file's path, relative to the verified directory.
     pub file: PathBuf,
     pub kind: K,
     /// The value that was found, and the value that was expected.
@@ -29,12 +29,12 @@ macro_rules! fault_kinds {
                 match self { $(Self::$name => $word,)* }
             }
 
-            /// Returns what is wrong, in words that follow the file's name.
+            /// Returns a description of the fault that follows the file's name in a sentence.
             pub fn what(self) -> &'static str {
                 match self { $(Self::$name => $what,)* }
             }
 
-            /// Returns what a person should do next.
+            /// Returns the next step for a person.
             pub fn next(self) -> &'static str {
                 match self { $(Self::$name => $next,)* }
             }

@@ -48,13 +48,13 @@ pub(super) struct InspectedFile {
     pub(super) access: OwnerAndMode,
     /// How many hard links it has.
     pub(super) hard_links: u64,
-    /// Size zero where it was not to be read.
+    /// The size and digest; the size is zero if the content was not read.
     pub(super) hashed: SizeAndDigest,
     /// The content, if the inspection was asked to keep it.
     pub(super) content: Option<Vec<u8>>,
 }
 
-/// What a file holds, and its content where that is kept.
+/// The size and digest of a file, and its content if it is kept.
 pub(super) type HashedContent = (SizeAndDigest, Option<Vec<u8>>);
 
 /// Inspects a directory and hashes all of its files. The content of files for which `is_read` returns true is kept.
@@ -82,7 +82,7 @@ pub(super) fn inspect_entries(directory: &Path) -> Vec<(String, InspectedEntry)>
     names
 }
 
-/// Returns whether verification needs the content of a run's file of this name, and not only its digest.
+/// Returns whether verification needs the content of a run's file in addition to its digest.
 pub(super) fn needs_content(name: &str) -> bool {
     [REPORT_NAME, MANIFEST_NAME, SIGNATURE_NAME, START_RECORD_NAME, DEBT_FILE].contains(&name)
         || name.ends_with(STATEMENTS_SUFFIX)

@@ -9,7 +9,7 @@ use crate::evidence::verification::inspect::{
 };
 use crate::model::RunId;
 
-/// The longest file in an archive whose content is kept, in bytes (256 MiB). It is held in memory.
+/// The largest file in an archive whose content is kept in memory, in bytes (256 MiB).
 const MOST_KEPT: u64 = 1 << 28;
 /// Files in an archive have no meaningful mode and owner.
 const NO_ACCESS: OwnerAndMode = OwnerAndMode { mode: 0, owner: 0 };

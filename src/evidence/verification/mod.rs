@@ -2,10 +2,10 @@
 //!
 //! # What it owns
 //!
-//! `inspect` and `inspect_archive` gather facts from the disk. `check_*` judge them (pure: facts in, [`EvidenceFault`]s out).
-//! The kinds of faults are the rows of one table, [`FaultKind`]. What a dead proctor process may have left is
-//! [`UnfinishedWork`] and not a fault. `verify_store` puts all of this together for a store, `verify_archive` for an archived
-//! run in it, `verify_copy` for a run that was copied elsewhere.
+//! `inspect` and `inspect_archive` gather facts from the disk. `check_*` judge them (pure: facts in, [`EvidenceFault`]s out). The
+//! kinds of faults are the rows of one table, [`FaultKind`]. Remains of a dead proctor process are [`UnfinishedWork`] and not a
+//! fault. `verify_store` combines all of this for a store, `verify_archive` for an archived run in it, and `verify_copy` for a
+//! run that was copied elsewhere.
 //!
 //! # What it may not do
 //!

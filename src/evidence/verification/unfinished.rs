@@ -1,15 +1,15 @@
-//! Unfinished work that a dead proctor process may have left. It is no fault, because the next process that writes evidence
-//! finishes or removes it.
+//! Unfinished work of a dead proctor process. It is not a fault, because the next process that writes evidence finishes or
+//! removes it.
 
 use crate::evidence::verification::EvidenceFault;
 
-/// Work that a process began and did not finish before it died. It is reported, but it is not a fault.
+/// Work that a process began and did not finish. It is reported, but it is not a fault.
 pub type UnfinishedWork = EvidenceFault<UnfinishedKind>;
 
 /// The kinds of work that a process may leave unfinished when it dies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum UnfinishedKind {
-    /// A run: the lock file names it, but nobody holds the lock.
+    /// The lock file names this run, but the lock is free.
     Run,
     /// Removing a pruned run: the ledger's last line prunes it, and every remaining file is as it was sealed.
     Pruning,

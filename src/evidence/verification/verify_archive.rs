@@ -55,8 +55,8 @@ fn compare(base: &Path, file: &InspectedFile, packed: &PackedRun) -> Option<Evid
     (!is_unchanged).then(|| EvidenceFault::new(FaultKind::ArchiveChanged, base, detail()))
 }
 
-/// Checks the files in an archive. This is done even if the archive is not the one that the ledger names, to show how much of
-/// the run is still valid.
+/// Checks the files in an archive. This is done even if the ledger names another archive, to show which files of the run are
+/// still valid.
 fn check_archive_content(path: &Path, packed: &PackedRun, context: &CheckedRun<'_>, verification: &mut RunVerification) {
     let mut report_fault =
         |detail: String| verification.faults.push(EvidenceFault::new(FaultKind::ArchiveUnreadable, context.base, detail));

@@ -24,16 +24,16 @@ struct CopiedRun {
     export: Option<ExportedFiles>,
 }
 
-/// The files of an export that are beside the run.
+/// The files of an export that do not belong to the run itself.
 struct ExportedFiles {
     ledger: Option<Vec<u8>>,
     proof: Option<Vec<u8>>,
 }
 
-/// Verifies a directory or an archive with nothing but a public key. Modes, owners and hard links belong to the copy and are
-/// not checked.
+/// Verifies a directory or an archive with only a public key. Modes, owners and hard links are not checked, because copying
+/// changes them.
 ///
-/// If anchors are given, the copy must contain a proof that the run is in the log that was anchored.
+/// If anchors are given, the copy must contain a proof that the run is in the anchored log.
 pub fn verify_copy(path: &Path, key: &PublicKey, anchors: &[Anchor]) -> Result<VerificationResult, EvidenceError> {
     let mut result = VerificationResult::default();
     let copied = if path.is_dir() {
@@ -104,7 +104,7 @@ impl CopiedRun {
     }
 }
 
-/// Reads and checks the ledger line in an export. It binds the run's manifest to the ledger.
+/// Reads and checks the ledger line in an export. The line contains the digest of the run's manifest.
 fn read_exported_line(
     files: &ExportedFiles,
     key: &PublicKey,

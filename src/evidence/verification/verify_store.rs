@@ -25,7 +25,7 @@ const LEDGER_MODE: u32 = 0o600;
 const DIRECTORY_MODE: u32 = 0o700;
 const GONE: &str = "its directory should be gone";
 
-/// Which runs of a project are verified. Its ledger is always verified as a whole, because a part of it proves nothing.
+/// The runs of a project that are verified. The ledger is always verified as a whole, because a part of it proves nothing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum VerificationScope {
     Everything,
@@ -81,7 +81,7 @@ pub fn verify_keys(store: &Store) -> Result<(KeyRing, Vec<EvidenceFault>), Evide
     }
 }
 
-/// Verifies a project. It takes no lock: a run that is under way meanwhile is left out.
+/// Verifies a project without taking a lock. A run that is in progress is skipped.
 pub fn verify_project(
     store: &Store,
     project: &ProjectId,
@@ -149,7 +149,8 @@ pub fn verify_project(
         result.faults.extend(check_other_entries(store, project, &ledger, &directories, &open, owner));
     }
     drop_faults_of_removed_runs(store, project, read.lines.last().map_or(0, |(offset, _)| *offset), &mut result.faults)?;
-    // While a run was pruned during the verification, anything of it may have been seen. Only what still exists is reported.
+    // If a run was pruned during the verification, files may have been missing that are gone by intention. Only faults of files
+    // that still exist are reported.
     result.faults.retain(|fault| fault.kind != FaultKind::RunPruned || store.root().join(&fault.file).exists());
     if !is_busy {
         result.separate_unfinished(store, project, &ledger);
@@ -263,7 +264,7 @@ impl<'a> RunsInLedger<'a> {
         kept.filter_map(|(run_id, packed)| Some((*packed, *self.runs.get(run_id)?))).collect()
     }
 
-    /// Returns the fault if the archive of a run should not exist, or not among the runs of this task. Its content is checked
+    /// Returns the fault if a run's archive should not exist, or should not be in this task's directory. Its content is checked
     /// elsewhere.
     fn misplaced_archive(&self, task: &TaskId, run_id: &RunId) -> Option<(FaultKind, &'static str)> {
         match self.archived.get(run_id) {
@@ -383,8 +384,8 @@ fn read_ledger(
             faults.extend(check_file(&shown, &file, LEDGER_MODE, Some(owner(store))));
             let mut read = check_ledger(file.content.as_deref().unwrap_or_default(), &shown, project, keys, threads, faults);
             if is_bare && read.all_hashes.is_empty() {
-                // The process died while it registered the project. The next registration makes another id, so nobody will ever
-                // finish this ledger.
+                // The process died while it registered the project. The next registration makes another id, so no process will
+                // ever finish this ledger.
                 read.cut_short = None;
             }
             read

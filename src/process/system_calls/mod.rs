@@ -29,10 +29,10 @@ pub(super) use namespaces::{
 };
 pub(super) use privileges::{HeldProcess, drop_bounding_set, drop_capabilities};
 
-/// Whether a child that has ended stays a zombie after it was looked at.
+/// Whether an ended child stays a zombie after its status was read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Reaping {
-    /// It stays a zombie: its process id and group id cannot be reused (house style P2).
+    /// The child stays a zombie, so its process id and group id cannot be reused (house style P2).
     Keep,
     Reap,
 }
@@ -139,8 +139,8 @@ pub(super) fn close_all_but(kept: &[RawFd]) {
     for number in kept.into_iter().map(Some).chain([None]) {
         let last = number.map_or(Some(libc::c_uint::MAX), |number| number.checked_sub(1));
         if let Some(last) = last.filter(|last| *last >= first) {
-            // SAFETY: the call takes three integers. Whoever owns one of these in this copy of the process never uses or drops it: the
-            // caller ends by `end_forked`, which runs no destructor.
+            // SAFETY: the call takes three integers. The owners of these descriptors in this forked process never use or drop them,
+            // because the caller ends by `end_forked`, which runs no destructor.
             let _unsupported = unsafe { libc::syscall(libc::SYS_close_range, first, last, 0) };
         }
         first = number.unwrap_or(libc::c_uint::MAX).saturating_add(1);
@@ -202,7 +202,7 @@ pub(super) fn wait_child(child: Pid, reaping: Reaping) -> io::Result<Option<Ende
     Ok(Some(EndedChild { status, usage: to_usage(&usage) }))
 }
 
-/// Whether children are left after those that had ended were reaped.
+/// Whether children are left after all ended ones were reaped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Children {
     /// There are no children of any kind. The kernel checks all of them at once, which a reader of `/proc` cannot do.

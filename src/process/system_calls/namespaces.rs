@@ -93,7 +93,7 @@ pub(in crate::process) fn attach_mount(mount: &OwnedFd, path: &Path) -> io::Resu
     if outcome == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// Restricts the mount at a path, and detaches it from what is mounted elsewhere later (private propagation).
+/// Restricts the mount at a path. Later mounts elsewhere no longer appear in it (private propagation).
 pub(in crate::process) fn restrict_mount(path: &Path, attribute: MountAttribute, extent: MountExtent) -> io::Result<()> {
     restrict(libc::AT_FDCWD, &to_c_string(path)?, 0, attribute, extent)
 }

@@ -20,7 +20,8 @@ pub(in crate::process) fn drop_bounding_set() -> io::Result<()> {
             match error.raw_os_error() {
                 // The kernel has no capability of this or a higher number.
                 Some(libc::EINVAL) => break,
-                // A process that may not drop capabilities has none to drop: `execve(2)` gives an ordinary user's process none.
+                // Without the permission to drop capabilities, the process has none that matter: `execve(2)` gives none to an
+                // ordinary user's process.
                 Some(libc::EPERM) => break,
                 Some(_) | None => return Err(error),
             }
@@ -38,7 +39,7 @@ pub(in crate::process) fn drop_capabilities() -> io::Result<()> {
     if outcome == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// A process held by a pidfd, so that a reused id cannot be confused with it.
+/// A process that is identified by a pidfd, so that a reused process id cannot be mistaken for it.
 #[derive(Debug)]
 pub(in crate::process) struct HeldProcess(OwnedFd);
 

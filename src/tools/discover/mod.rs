@@ -37,7 +37,7 @@ pub(crate) struct FoundPolicy {
     pub(crate) place: String,
 }
 
-/// The discovered checks with the reasons.
+/// The discovered checks, with notes about how they were found.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct FoundChecks {
     /// The checks, in the order in which they run.
@@ -46,14 +46,15 @@ pub(crate) struct FoundChecks {
     pub(crate) notes: Vec<PlanNote>,
 }
 
-/// Directories below the root that are not searched, because they do not hold the project's own code.
+/// Directories that are not searched, because they hold installed packages, build output or other files that are not the
+/// project's code.
 const NO_PACKAGES: &[&str] =
     &["node_modules", "venv", "env", "dist", "build", "target", "evidence", "coverage", "vendor", "site-packages"];
 
 /// The most directories below the root that are searched.
 const MOST_PACKAGES: usize = 256;
 
-/// Looks for the checks of one tool in one directory.
+/// Searches one directory for the checks of one tool.
 pub(super) type Finder = fn(&dyn ProjectFiles, &str, &mut FoundChecks) -> Looked;
 
 /// Whether a directory has signs of a tool.
@@ -61,7 +62,7 @@ pub(super) type Finder = fn(&dyn ProjectFiles, &str, &mut FoundChecks) -> Looked
 pub(super) enum Looked {
     /// The directory has no sign of the tool, so other directories are searched.
     Silent,
-    /// The directory has signs of the tool, even if no check could be made.
+    /// The directory has signs of the tool. That holds even if no check can be made of them.
     Spoke,
 }
 
@@ -92,7 +93,7 @@ impl FoundChecks {
 }
 
 impl FoundPolicy {
-    /// Returns the policy that a limit on warnings implies; `None` without a limit.
+    /// Returns the policy that a limit on warnings implies; `None` if there is no limit.
     pub(crate) fn from_limit(max_warnings: Option<u32>, place: &str) -> Option<Self> {
         let place = place.to_owned();
         max_warnings.map(|limit| match limit {
@@ -102,12 +103,12 @@ impl FoundPolicy {
     }
 }
 
-/// Returns what a command that runs a tool says itself about blocking; `place` is where it is written.
+/// Returns the policy that a command's own options imply. `place` says where the command is written.
 pub(crate) fn policy_of_command(tool: Tool, argv: &[String], place: &str) -> Option<FoundPolicy> {
     FoundPolicy::from_limit((row_of(tool).limit_of_command)(argv), place)
 }
 
-/// Returns what a script that runs a tool says about blocking; `place` is where it is written.
+/// Returns the policy that a script implies. `place` says where the script is written.
 pub(crate) fn policy_of_script(tool: Tool, script: &str, place: &str) -> Option<FoundPolicy> {
     FoundPolicy::from_limit((row_of(tool).limit_of_script)(script), place)
 }
@@ -131,13 +132,12 @@ fn packages(files: &dyn ProjectFiles) -> Vec<String> {
     names.filter(|name| files.is_directory(name)).take(MOST_PACKAGES).collect()
 }
 
-/// Returns the first of a package and the root that contains `path`.
+/// Returns the directory that contains `path`: the package if it does, otherwise the root; `None` if neither does.
 pub(super) fn nearest_with(files: &dyn ProjectFiles, package: &str, path: &str) -> Option<String> {
     [package, ""].into_iter().find(|directory| files.exists(&within(directory, path))).map(str::to_owned)
 }
 
-/// Returns the path for calling a program from the directory `from`; the program is at `path` in the directory `holder`. The
-/// result begins with `./` or `../`.
+/// Returns how the directory `from` calls the program at `path` in the directory `holder`. The result begins with `./` or `../`.
 pub(super) fn program(holder: &str, path: &str, from: &str) -> String {
     match (holder == from, holder.is_empty()) {
         (true, _) => format!("./{path}"),

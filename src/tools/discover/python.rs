@@ -1,4 +1,4 @@
-//! What finding Python's tools has in common.
+//! Shared by the discovery of all Python tools: virtual environments and sections of configuration files.
 
 use toml::de::DeTable;
 

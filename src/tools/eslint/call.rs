@@ -9,7 +9,7 @@ use crate::tools::project_files::{ProjectFiles, within};
 pub(super) struct EslintCall {
     /// Where the script is: `package.json scripts.lint`.
     pub(super) place: String,
-    /// The options that decide which findings there are.
+    /// The options that influence which findings eslint reports.
     pub(super) options: Vec<String>,
     /// The files, directories and globs that eslint checks.
     pub(super) paths: Vec<String>,
@@ -34,8 +34,8 @@ const fn option(name: &'static str, takes_value: bool, fate: Fate) -> EslintOpti
     EslintOption { name, takes_value, fate }
 }
 
-/// The options that take a value or decide which findings there are. Every other option, such as `--fix`, is dropped; the word after it
-/// is kept, because such an option has no value.
+/// The options that take a value or influence which findings eslint reports. Every other option, such as `--fix`, is dropped. The
+/// word after a dropped option is kept as a path, because an unlisted option takes no value.
 const OPTIONS: &[EslintOption] = &[
     option("--ext", true, Fate::Kept),
     option("--config", true, Fate::Kept),
@@ -85,7 +85,8 @@ pub(super) fn eslint_call(files: &dyn ProjectFiles, directory: &str) -> Option<E
 fn eslint_arguments(script: &str) -> Option<Vec<String>> {
     commands_outside(script)?.iter().find_map(|command| {
         let start = command.iter().position(|word| word.rsplit('/').next() == Some("eslint"))?;
-        // `yarn add eslint` is not a call of eslint. Before a call there may only be variables, launchers and their options.
+        // `yarn add eslint` installs eslint and does not call it. So only variables, launchers and their options may come before
+        // the name.
         let launches =
             command[..start].iter().all(|word| word.contains('=') || word.starts_with('-') || LAUNCHERS.contains(&word.as_str()));
         launches.then(|| command[start + 1..].to_vec())

@@ -1,5 +1,5 @@
-//! Discovers eslint: there must be a configuration for it, and the program must be installed in the project. The command is taken
-//! from the project's own scripts.
+//! Discovers eslint. The project must have an eslint configuration and an installed eslint program. The command is taken from the
+//! project's own scripts.
 
 use crate::model::Tool;
 use crate::tools::discover::{FoundCheck, FoundChecks, FoundPolicy, Looked, named, nearest_with, program, words};

@@ -8,7 +8,7 @@ use crate::tools::eslint::Output;
 use crate::tools::gathered::Gathered;
 use crate::tools::places::Place;
 
-/// ESLint's number for a warning; 2 is an error, and so is whatever else it may come to print.
+/// The number that ESLint's JSON uses for a warning. An error is 2, and any unknown number counts as an error too.
 const WARNING: u64 = 1;
 
 #[derive(Deserialize)]
@@ -41,14 +41,15 @@ struct Suggestion {
     desc: String,
 }
 
-/// Returns the JSON in the output: all of it where it was asked for, else the line that is one (npm prints its own lines before).
+/// Returns the JSON in the output. npm prints its own lines before it, so single lines are searched as well. If nothing looks
+/// like ESLint's JSON although JSON was requested, the whole output is returned, so that parsing it gives an error.
 pub(super) fn find(stdout: &str, wanted: bool) -> Option<&str> {
     let is_json = |text: &str| text.starts_with("[{\"filePath\"") || text == "[]";
     let found = std::iter::once(stdout).chain(stdout.lines()).map(str::trim).find(|text| is_json(text));
     found.or_else(|| wanted.then(|| stdout.trim()))
 }
 
-/// Reads the JSON.
+/// Reads the findings from ESLint's JSON.
 pub(super) fn parse(text: &str, place: Place<'_>) -> Result<Output, serde_json::Error> {
     let files: Vec<File> = serde_json::from_str(text)?;
     let suppressed = files.iter().map(|file| file.suppressed_messages.len() as u64).sum();

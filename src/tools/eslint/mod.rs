@@ -1,7 +1,8 @@
-//! ESLint: judges what it found together with its exit status. Its printed form and its JSON are read alike (E6).
+//! ESLint: judges its findings together with its exit code. Its text output and its JSON output are judged by the same rules
+//! (E6).
 //!
-//! Exit code 1 does not mean errors: too many warnings give it too (C28). Exit code 2 means that ESLint did not do its work, but
-//! for `--exit-on-fatal-error`, and behind make.
+//! Exit code 1 does not always mean errors: ESLint also uses it for too many warnings (C28). Exit code 2 usually means that
+//! ESLint could not do its work. With `--exit-on-fatal-error` it can also mean a parse error, and make turns every failure into 2.
 
 mod call;
 mod discover;
@@ -26,15 +27,15 @@ const READABLE_FORMATS: &[&str] = &["stylish", "json"];
 
 const TOO_MANY_WARNINGS: &str = "ESLint found too many warnings";
 
-/// What ESLint prints when a rule fails inside itself. Everything else that gives exit code 2 is the command line or configuration:
-/// a broken configuration file prints a stack too.
+/// What ESLint prints when a rule crashes. Any other output with exit code 2 means a wrong command line or configuration, because
+/// a broken configuration file prints a stack trace too.
 const CRASH_WORDS: &[&str] = &["Occurred while linting", "JavaScript heap out of memory"];
 
-/// What was read of the output.
+/// The findings and counts that were read from the output.
 #[derive(Debug, Default)]
 struct Output {
     diagnostics: Gathered,
-    /// Counts as the printed form's last line gives them.
+    /// The counts in the last line of ESLint's text output.
     stated: Option<DiagnosticSummary>,
     /// Findings that comments in the code suppress.
     suppressed: u64,
@@ -59,7 +60,8 @@ pub(super) fn interpret(exited: &Exited<'_>) -> Interpretation {
         return interpretation;
     }
     let counted = output.counted();
-    // What ESLint states wins over what was read, so that a message of an unforeseen form is never lost from the counts.
+    // ESLint's own counts replace the counted ones where they differ. So a message in an unknown format is never missing from the
+    // counts.
     let stated = output.stated.filter(|stated| (stated.errors, stated.warnings) != (counted.errors, counted.warnings));
     let counts = stated.unwrap_or(counted);
     let (category, reason) = decide(exited, &output, counts);
@@ -147,7 +149,7 @@ fn is_crash(exited: &Exited<'_>) -> bool {
     CRASH_WORDS.iter().any(|words| exited.stderr.contains(words))
 }
 
-// After the greeting and the version the first line says what is wrong.
+// Returns the line that names the problem: the first line after ESLint's greeting and version.
 fn words(exited: &Exited<'_>) -> String {
     let is_news = |line: &&str| !line.is_empty() && !line.starts_with("Oops!") && !line.starts_with("ESLint: ");
     exited

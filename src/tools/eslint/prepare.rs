@@ -1,4 +1,4 @@
-//! Asking ESLint for its findings as JSON.
+//! Makes ESLint print its findings as JSON.
 
 use crate::model::{Action, Tool};
 use crate::tools::eslint::FORMAT_OPTIONS;
@@ -6,7 +6,8 @@ use crate::tools::launchers::{Located, locate};
 use crate::tools::prepare::{Preparation, ReportTask, insert_options, option_value};
 use crate::tools::recognise::CommandForm;
 
-/// Returns whether [`ask`] asks an ESLint command for JSON: only one of ours that names no format of its own (E6).
+/// Returns whether [`ask`] adds the option for JSON. It does so only for commands that proctor made itself and that choose no
+/// format (E6).
 pub(super) fn asks_for_json(action: &Action) -> bool {
     is_asked(action, &locate(&action.command.argv))
 }
@@ -17,7 +18,7 @@ fn is_asked(action: &Action, located: &Located) -> bool {
     is_ours && option_value(&located.arguments, FORMAT_OPTIONS).is_none()
 }
 
-/// Asks ESLint for JSON on its standard output.
+/// Adds the option that makes ESLint print JSON on standard output.
 pub(in crate::tools) fn ask(task: &ReportTask<'_>, preparation: &mut Preparation) {
     let ReportTask { action, located, .. } = *task;
     if is_asked(action, located) {

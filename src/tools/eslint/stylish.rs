@@ -1,4 +1,4 @@
-//! Reads ESLint's default form for people, `stylish`.
+//! Reads `stylish`, ESLint's default output for people.
 
 use crate::model::{Diagnostic, DiagnosticSummary, FindingLevel};
 use crate::tools::eslint::Output;
@@ -7,7 +7,7 @@ use crate::tools::places::Place;
 
 const LEVELS: &[(&str, FindingLevel)] = &[("error", FindingLevel::Error), ("warning", FindingLevel::Warning)];
 
-/// Reads the output, without control sequences.
+/// Reads text from which control sequences were removed.
 pub(super) fn parse(text: &str, place: Place<'_>) -> Output {
     let mut output = Output::default();
     let mut file = None;
@@ -26,7 +26,7 @@ pub(super) fn parse(text: &str, place: Place<'_>) -> Output {
     output
 }
 
-// `  2:1  error    Unexpected var, use let or const instead  no-var`; columns are at least two spaces apart.
+// Reads `  2:1  error    Unexpected var, use let or const instead  no-var`. At least two spaces separate the columns.
 fn finding(line: &str) -> Option<Diagnostic> {
     let (place, rest) = line.trim().split_once("  ")?;
     let (line, column) = place.split_once(':')?;
@@ -34,7 +34,7 @@ fn finding(line: &str) -> Option<Diagnostic> {
     let (level, rest) = rest.trim_start().split_once("  ")?;
     let (_, severity) = LEVELS.iter().find(|(word, _)| *word == level)?;
     let rest = rest.trim();
-    // A parse error has no rule, and its message may hold two spaces.
+    // A parse error has no rule, and its message may contain two spaces.
     let (message, rule_id) = match rest.rsplit_once("  ").filter(|(_, rule)| is_rule(rule)) {
         Some((message, rule)) => (message.trim_end(), Some(rule.to_owned())),
         None => (rest, None),
@@ -53,7 +53,7 @@ fn is_rule(text: &str) -> bool {
     !text.is_empty() && text.chars().all(|character| character.is_ascii_alphanumeric() || "@/-_.".contains(character))
 }
 
-// `✖ 5 problems (4 errors, 1 warning)`
+// Reads the last line, `✖ 5 problems (4 errors, 1 warning)`.
 fn stated(line: &str) -> Option<DiagnosticSummary> {
     let (_, counts) = line.trim().strip_prefix("✖ ")?.strip_suffix(')')?.split_once(" (")?;
     let (errors, warnings) = counts.split_once(", ")?;

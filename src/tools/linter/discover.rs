@@ -1,4 +1,4 @@
-//! Discovers mypy and Ruff: there must be a configuration for the tool, and the program must be in the project's environment.
+//! Discovers mypy and Ruff. The project must have a configuration for the tool, and its environment must contain the program.
 
 use crate::model::Tool;
 use crate::tools::discover::{
@@ -9,9 +9,9 @@ use crate::tools::project_files::{ProjectFiles, within};
 /// A tool that checks the whole package in which it is called.
 struct Checker {
     tool: Tool,
-    /// Files that are a configuration of the tool whatever their content.
+    /// Files that always count as a configuration of the tool.
     configurations: &'static [&'static str],
-    /// Files that are a configuration of the tool if they have this section.
+    /// Files that count as a configuration of the tool if they contain the section.
     sections: &'static [(&'static str, &'static str)],
     /// Returns the arguments for a package.
     arguments: fn(&dyn ProjectFiles, &str) -> &'static [&'static str],

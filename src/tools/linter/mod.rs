@@ -1,7 +1,9 @@
-//! mypy, Ruff, Flake8, Pylint and Prettier: judges what each found together with its exit status, by one row per tool.
+//! mypy, Ruff, Flake8, Pylint and Prettier: judges each tool's findings together with its exit code. One row per tool has the
+//! differences.
 //!
-//! `printed` reads the lines they print for people, `json` their machine forms, `prettier` its list of files. What is the same for
-//! all stands here: findings decide together with the exit code, and a code without findings is a refusal, a crash or a contradiction.
+//! `printed` reads the text output for people, `json` the JSON output, and `prettier` Prettier's list of files. This file has the
+//! common rules: findings and exit code must agree. A failure code without findings means a wrong command line, a crash or a
+//! contradiction.
 
 mod discover;
 mod json;
@@ -23,15 +25,15 @@ pub(super) use prettier::prettier_checks;
 use rows::{Linter, ZeroMeans, linter_of};
 pub(super) use ruff::{ask_ruff, ruff_checks};
 
-/// What was read of the output.
+/// The findings and the count that were read from the output.
 #[derive(Debug, Default)]
 struct Output {
     diagnostics: Gathered,
-    /// How many errors the tool's own last line counts.
+    /// The number of errors that the last line of the tool's output states.
     stated: Option<u64>,
 }
 
-/// Judges a linter's run that ended by itself.
+/// Judges a linter run that ended by itself.
 pub(super) fn interpret(exited: &Exited<'_>) -> Interpretation {
     let linter = linter_of(exited.action.tool);
     let arguments = locate(&exited.action.command.argv).arguments;
@@ -44,7 +46,7 @@ pub(super) fn interpret(exited: &Exited<'_>) -> Interpretation {
     }
     let errors = output.diagnostics.count(FindingLevel::Error);
     let warnings = output.diagnostics.count(FindingLevel::Warning);
-    // What the tool states wins over what was read, so that a message of an unforeseen form is never lost from the counts.
+    // The tool's own count is used if it is higher. So a message in an unknown format is never missing from the counts.
     let total_files = output.diagnostics.files();
     let stated = output.stated.filter(|stated| *stated > errors + warnings);
     let stated = stated.map(|errors| DiagnosticSummary { errors, warnings, fixable: None, total_files });
@@ -142,7 +144,8 @@ fn decide(linter: &Linter, exited: &Exited<'_>, output: &Output, arguments: &[St
     }
 }
 
-/// Returns the line that says what is wrong: a traceback's last, else the first that speaks of an error, else the first of all.
+/// Returns the line that names the problem: the last line of a traceback, otherwise the first line with an error, otherwise the
+/// first line.
 fn words(exited: &Exited<'_>) -> String {
     let lines = || exited.stderr.lines().chain(exited.stdout.lines()).map(str::trim).filter(|line| !line.is_empty());
     let traceback = || exited.stderr.contains("Traceback (most recent call last)").then(|| last_line(&exited.stderr)).flatten();

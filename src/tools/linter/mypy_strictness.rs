@@ -6,11 +6,11 @@ use crate::tools::checker_call::CheckerCall;
 use crate::tools::project_files::{ProjectFiles, within};
 use crate::tools::strictness::{Strictness, StrictnessRead};
 
-/// The configuration files in the order in which mypy searches for them, each with the section that it reads.
+/// The configuration files in mypy's search order, each with the section that mypy reads.
 const CONFIGURATIONS: &[(&str, &str)] =
     &[("mypy.ini", "mypy"), (".mypy.ini", "mypy"), ("pyproject.toml", "tool.mypy"), ("setup.cfg", "mypy")];
 
-/// The option that decides whether functions without types are allowed, which is mypy's form of an implicit `Any`.
+/// The option that forbids functions without types. mypy treats such functions as if their types were `Any`.
 pub(in crate::tools) const UNTYPED: &str = "disallow_untyped_defs";
 
 /// Returns the strictness of a call of mypy in a directory.
@@ -39,7 +39,7 @@ fn read(files: &dyn ProjectFiles, path: &str) -> Option<String> {
     files.read(path).and_then(|bytes| String::from_utf8(bytes).ok())
 }
 
-/// Returns whether mypy would use a file. A file that other tools use, too, must have mypy's section.
+/// Returns whether mypy would use a file. Files that other tools share must have mypy's section.
 fn has(files: &dyn ProjectFiles, path: &str, section: &str) -> bool {
     let is_its_own = path.ends_with("mypy.ini");
     read(files, path).is_some_and(|text| is_its_own || section_of(&text, section).is_some())

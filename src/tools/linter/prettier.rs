@@ -1,7 +1,8 @@
-//! Prettier's checks: names of files that are not formatted, and files it cannot parse.
+//! Reads the output of Prettier's checks: the names of unformatted files and the files that it cannot parse.
 //!
-//! It calls the first a warning and fails on them, so they are errors here: a policy that blocks on errors blocks where Prettier
-//! itself would. It prints that all is well although a pattern matched no file, and some refusals end with exit code 0 or 1.
+//! Prettier calls an unformatted file a warning, but fails because of it. So such files count as errors here, and a policy that
+//! blocks on errors agrees with Prettier's exit code. Prettier may print that all files are formatted although a pattern matched
+//! no file, and it may refuse an option with exit code 0 or 1. So such messages are searched for as well.
 
 use crate::model::Diagnostic;
 use crate::tools::gathered::{Gathered, lines};
@@ -13,15 +14,15 @@ use crate::tools::subcommands::has_any;
 const WARNING: &str = "[warn] ";
 const ERROR: &str = "[error] ";
 
-/// Returns whether a command of Prettier's compares and changes nothing.
+/// Returns whether a Prettier command only checks files and does not change them.
 pub(in crate::tools) fn prettier_checks(_: &str, arguments: &[String]) -> bool {
     has_any(arguments, &["--check", "-c", "--list-different", "-l"]) && !has_any(arguments, &["--write", "-w"])
 }
 
-/// What Prettier says as a warning and is no file's name.
+/// The beginnings of Prettier's warnings that are not followed by a file name.
 const NO_NAMES: &[&str] = &["Code style issues", "Ignored unknown option", "Run Prettier"];
 
-/// Options with which the names stand alone on standard output.
+/// Options that make Prettier print only file names on standard output.
 const LISTING: &[&str] = &["-l", "--list-different"];
 
 /// Reads the output.
@@ -40,7 +41,7 @@ pub(super) fn read(exited: &Exited<'_>, arguments: &[String]) -> Output {
     Output { diagnostics, stated: None }
 }
 
-/// Returns what Prettier says of a configuration, a path or an option it could not use.
+/// Returns Prettier's message about a configuration, a path or an option that it could not use.
 pub(super) fn refusal(exited: &Exited<'_>) -> Option<String> {
     let line = lines(&exited.stderr).find_map(|line| line.strip_prefix(ERROR)).filter(|line| !line.trim().is_empty())?;
     Some(line.trim().trim_end_matches('.').to_owned())
@@ -60,7 +61,7 @@ fn not_formatted(name: &str, place: Place<'_>) -> Diagnostic {
     }
 }
 
-// `bad.js: SyntaxError: Unexpected token (1:7)`; the lines below it show the source.
+// Reads `bad.js: SyntaxError: Unexpected token (1:7)`. The lines after it show the source.
 fn not_parsed(text: &str, place: Place<'_>) -> Option<Diagnostic> {
     let (name, rest) = text.split_once(": ")?;
     let (error, at) = rest.strip_suffix(')')?.rsplit_once(" (")?;

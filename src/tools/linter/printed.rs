@@ -1,4 +1,5 @@
-//! Reads what mypy, Ruff, Flake8 and Pylint print for people: one place and one message on a line, and Ruff's newer form of several.
+//! Reads the text output of mypy, Ruff, Flake8 and Pylint. Each line has one place and one message; newer versions of Ruff use
+//! several lines for each.
 
 use crate::model::{Diagnostic, FindingLevel, RelatedInformation};
 use crate::tools::gathered::{Gathered, lines};
@@ -7,7 +8,7 @@ use crate::tools::linter::Output;
 use crate::tools::located::{Located, arrow, located};
 use crate::tools::places::Place;
 
-/// Reads mypy: `a.py:6:12: error: message  [code]`; what follows as a note belongs to it.
+/// Reads mypy's lines, for example `a.py:6:12: error: message  [code]`. A note after an error is added to that error.
 pub(super) fn mypy(exited: &Exited<'_>, _: &[String]) -> Output {
     let mut diagnostics = Gathered::default();
     for line in lines(&exited.stdout) {
@@ -26,7 +27,7 @@ pub(super) fn mypy(exited: &Exited<'_>, _: &[String]) -> Output {
     Output { diagnostics, stated: stated(&exited.stdout) }
 }
 
-/// Reads Flake8: `./a.py:1:1: F401 message`, and its form `pylint`.
+/// Reads Flake8's lines, for example `./a.py:1:1: F401 message`, and its format `pylint`.
 pub(super) fn flake8(exited: &Exited<'_>, _: &[String]) -> Output {
     let mut diagnostics = Gathered::default();
     for line in lines(&exited.stdout) {
@@ -41,7 +42,7 @@ pub(super) fn flake8(exited: &Exited<'_>, _: &[String]) -> Output {
     Output { diagnostics, stated: None }
 }
 
-/// Reads Pylint: `a.py:4:11: E0602: message (symbol)`, and its form `parseable`.
+/// Reads Pylint's lines, for example `a.py:4:11: E0602: message (symbol)`, and its format `parseable`.
 pub(super) fn pylint(exited: &Exited<'_>, _: &[String]) -> Output {
     let mut diagnostics = Gathered::default();
     for line in lines(&exited.stdout) {
@@ -49,7 +50,7 @@ pub(super) fn pylint(exited: &Exited<'_>, _: &[String]) -> Output {
         if let Some((code, symbol, message)) = pylint_message(at.rest) {
             let found = at_place(&at, at.file_in(exited.place));
             diagnostics.push(Diagnostic {
-                // Pylint counts columns from 0.
+                // Pylint's columns start at 0, but a report's columns start at 1.
                 column: at.column.map(|column| column.saturating_add(1)),
                 code: Some(code.to_owned()),
                 rule_id: symbol.map(str::to_owned),
@@ -62,7 +63,7 @@ pub(super) fn pylint(exited: &Exited<'_>, _: &[String]) -> Output {
     Output { diagnostics, stated: None }
 }
 
-/// Returns the level of a Pylint message by its number: `F0001` and `E0602` are errors.
+/// Returns the level of a Pylint message. Codes that begin with `F` or `E`, for example `F0001` and `E0602`, are errors.
 pub(super) fn pylint_level(code: &str) -> FindingLevel {
     if code.starts_with(['F', 'E']) { FindingLevel::Error } else { FindingLevel::Warning }
 }
@@ -80,7 +81,8 @@ fn pylint_message(rest: &str) -> Option<(&str, Option<&str>, &str)> {
     is_code(code).then_some((code, symbol, message))
 }
 
-/// Reads Ruff: `a.py:1:8: F401 [*] message`, the message with `--> a.py:1:8` below it, and what its formatter says.
+/// Reads Ruff's lines, for example `a.py:1:8: F401 [*] message`, its messages with `--> a.py:1:8` on the next line, and its
+/// formatter's messages.
 pub(super) fn ruff(exited: &Exited<'_>, _: &[String]) -> Output {
     let mut diagnostics = Gathered::default();
     let mut head = None;
@@ -102,7 +104,7 @@ pub(super) fn ruff(exited: &Exited<'_>, _: &[String]) -> Output {
     Output { diagnostics, stated: stated(&exited.stdout) }
 }
 
-// Older versions name a file that the formatter cannot parse on standard error alone.
+// Older versions report a file that the formatter cannot parse only on standard error.
 fn unparsed<'a>(exited: &'a Exited<'_>) -> impl Iterator<Item = Diagnostic> + 'a {
     let places = lines(&exited.stderr).filter_map(|line| located(line.strip_prefix("error: Failed to parse ")?));
     places.map(|at| Diagnostic { message: at.rest.to_owned(), ..at_place(&at, at.file_in(exited.place)) })
@@ -145,27 +147,27 @@ fn at_place(at: &Located<'_>, file: String) -> Diagnostic {
     }
 }
 
-// `message  [code]`: two spaces, so that a message which ends in brackets keeps them.
+// Splits `message  [code]`. The two spaces are required, so that a message that itself ends in brackets is not split.
 fn bracketed(message: &str) -> (&str, Option<String>) {
     let found = message.strip_suffix(']').and_then(|text| text.rsplit_once("  ["));
     found.map_or((message, None), |(message, code)| (message, Some(code.to_owned())))
 }
 
-// `Found 4 errors in 1 file (checked 1 source file)`, `Found 4 errors.` With `--fix` the line counts what is gone too.
+// Reads `Found 4 errors in 1 file (checked 1 source file)` and `Found 4 errors.` With `--fix`, the number includes fixed errors.
 fn stated(text: &str) -> Option<u64> {
     let line = lines(text).filter(|line| !line.contains("fixed")).filter_map(|line| line.strip_prefix("Found ")).last()?;
     let (count, rest) = line.split_once(' ')?;
     rest.starts_with("error").then(|| count.parse().ok()).flatten()
 }
 
-// `F401`, `E0602`, `PLR0913`: letters, then digits.
+// A code such as `F401`, `E0602` or `PLR0913` consists of letters and then digits.
 fn is_code(word: &str) -> bool {
     let digits = word.trim_start_matches(|character: char| character.is_ascii_uppercase());
     let letters = word.len() - digits.len();
     (1..=8).contains(&letters) && (1..=6).contains(&digits.len()) && digits.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-// `invalid-syntax`, `unformatted`, `SyntaxError`.
+// A name such as `invalid-syntax`, `unformatted` or `SyntaxError`.
 fn is_name(word: &str) -> bool {
     word.len() > 4 && word.chars().all(|character| character.is_ascii_alphabetic() || character == '-')
 }

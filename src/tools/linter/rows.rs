@@ -1,54 +1,59 @@
-//! One row per linter: how its command says what it prints, what its exit codes stand for, and which words are no findings.
+//! One row per linter: its options for the output format, the meaning of its exit codes, and its error messages that are not
+//! findings.
 
 use crate::model::{Diagnostic, Tool};
 use crate::tools::gathered::Gathered;
 use crate::tools::interpret::Exited;
 use crate::tools::linter::{Output, json, prettier, printed};
 
-/// What exit code 0 together with findings means.
+/// The meaning of exit code 0 when the output contains findings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ZeroMeans {
-    /// That something hides the tool's own exit code.
+    /// Code 0 means no findings. With findings it is a contradiction: something hides the tool's own exit code.
     NothingFound,
-    /// That the tool's own threshold (`fail-under`) is met: it may find a lot, and the policy decides.
+    /// Code 0 means that the tool's own threshold (`fail-under`) is met. There may be many findings, and the policy decides about
+    /// them.
     NothingGrave,
 }
 
-/// Which exit codes stand for findings.
+/// The exit codes that mean findings.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum FindingCodes {
-    /// These.
+    /// Exactly these codes.
     Only(&'static [i32]),
-    /// Any sum of these bits, of which some stand for errors and the others for warnings.
+    /// Any sum of the bits in `all`. The bits in `errors` mean errors, the other bits warnings.
     Bits { all: i32, errors: i32 },
 }
 
-/// What is known of a linter.
+/// The facts about one linter.
 #[derive(Debug)]
 pub(super) struct Linter {
     pub(super) tool: Tool,
-    /// As people write it.
+    /// The tool's name in sentences.
     pub(super) name: &'static str,
-    /// Options that choose what it prints, and the values that are read. The first one is its default.
+    /// Options that choose the output format. The next field lists the formats that can be read.
     pub(super) format_options: &'static [&'static str],
     pub(super) readable_formats: &'static [&'static str],
-    /// Options that send the findings elsewhere.
+    /// Options that write the findings to a file instead of standard output.
     pub(super) file_options: &'static [&'static str],
-    /// Reads what it prints for people.
+    /// Reads the text output for people.
     pub(super) read: fn(&Exited<'_>, &[String]) -> Output,
-    /// Reads its JSON; none where the output is not that.
+    /// Reads the JSON output; the function returns `None` if the output is not such JSON.
     pub(super) read_json: Option<fn(&Exited<'_>) -> Option<Gathered>>,
     pub(super) finding_codes: FindingCodes,
-    /// Codes of a run that did not do its work, unless findings show that it did: a file that does not parse gives them too.
+    /// Exit codes for a wrong command line or configuration. Some tools also use them for a file that does not parse, so findings
+    /// in the output take precedence.
     pub(super) usage_codes: &'static [i32],
     pub(super) zero: ZeroMeans,
-    /// The rule by which it names a path that is not there: a fault of the command, not of the code (C11).
+    /// The rule by which the tool reports a path that does not exist. Such a finding is a fault of the command, not of the code
+    /// (C11).
     pub(super) path_rule: Option<&'static str>,
-    /// What it prints when it fails inside itself.
+    /// What the tool prints when it crashes.
     pub(super) crash_words: &'static [&'static str],
-    /// Returns what it says of a configuration or a path it could not use, whatever its exit code says.
+    /// Returns the tool's message about a configuration or a path that it could not use. It is searched for after every exit
+    /// code.
     pub(super) refusal: fn(&Exited<'_>) -> Option<String>,
-    /// Returns what changes nothing and must be seen.
+    /// Returns a message that does not change the result, but that people should see.
     pub(super) remark: fn(&Exited<'_>) -> Option<String>,
 }
 
@@ -111,7 +116,7 @@ const ROWS: [Linter; 5] = [
         file_options: &["--output"],
         read: printed::pylint,
         read_json: Some(json::pylint),
-        // 1 fatal, 2 error, 4 warning, 8 refactor, 16 convention.
+        // Pylint's bits: 1 fatal, 2 error, 4 warning, 8 refactor, 16 convention.
         finding_codes: FindingCodes::Bits { all: 31, errors: 3 },
         usage_codes: &[32],
         zero: ZeroMeans::NothingGrave,
@@ -138,16 +143,16 @@ const ROWS: [Linter; 5] = [
     },
 ];
 
-/// Words of errors that are the command's or the configuration's, although Flake8 ends with a traceback and exit code 1.
+/// Flake8 reports these errors with a traceback and exit code 1, but their cause is the command line or the configuration.
 const FLAKE8_REFUSALS: &[&str] = &[" supplied to ", "exceptions.FailedToLoadPlugin", "ExecutionError: The specified config file"];
 
-/// Returns the row of a tool.
+/// Returns the row of a linter.
 pub(super) fn linter_of(tool: Tool) -> &'static Linter {
     ROWS.iter().find(|row| row.tool == tool).expect("the interpreter hands over what has a row here")
 }
 
 impl Linter {
-    /// Returns whether an exit code says that something was found.
+    /// Returns whether an exit code means that there are findings.
     pub(super) fn is_finding_code(&self, code: i32) -> bool {
         match self.finding_codes {
             FindingCodes::Only(codes) => codes.contains(&code),
@@ -155,14 +160,14 @@ impl Linter {
         }
     }
 
-    /// Returns whether nothing was found but paths that are not there.
+    /// Returns whether every finding is about a path that does not exist.
     pub(super) fn found_only_paths(&self, found: &[Diagnostic]) -> bool {
         let Some(rule) = self.path_rule else { return false };
         let names = |found: &Diagnostic| [&found.code, &found.rule_id].into_iter().flatten().any(|name| name == rule);
         !found.is_empty() && found.iter().all(names)
     }
 
-    /// Returns whether an exit code says by itself that there are errors.
+    /// Returns whether an exit code alone proves that there are errors.
     pub(super) fn says_errors(&self, code: i32) -> bool {
         match self.finding_codes {
             FindingCodes::Only(_) => false,
@@ -170,13 +175,13 @@ impl Linter {
         }
     }
 
-    /// Returns whether findings are to be believed with an exit code.
+    /// Returns whether findings and an exit code can occur together.
     pub(super) fn may_find(&self, code: i32) -> bool {
         self.is_finding_code(code) || self.usage_codes.contains(&code)
     }
 }
 
-// mypy ignores what it does not understand in its configuration, and says so.
+// mypy ignores unknown settings in its configuration and prints a line about them.
 fn mypy_remark(exited: &Exited<'_>) -> Option<String> {
     let line = exited.stderr.lines().map(str::trim).find(|line| line.contains(": [mypy"))?;
     Some(format!("mypy left a part of its configuration out: {line}"))

@@ -1,4 +1,4 @@
-//! Ruff: which of its commands check something, and asking its linter for JSON.
+//! Ruff: recognises the commands that check something, and makes Ruff's linter print JSON.
 
 use crate::model::{Action, Tool};
 use crate::tools::launchers::{Located, locate};
@@ -8,7 +8,7 @@ use crate::tools::subcommands::{has_any, subcommand};
 
 const FORMAT_OPTIONS: &[&str] = &["--output-format", "--format"];
 
-/// Returns whether a command of Ruff's lints, or compares the format and changes nothing.
+/// Returns whether a Ruff command lints, or checks the format without changing files.
 pub(in crate::tools) fn ruff_checks(_: &str, arguments: &[String]) -> bool {
     match subcommand(arguments) {
         Some("check") => true,
@@ -17,7 +17,8 @@ pub(in crate::tools) fn ruff_checks(_: &str, arguments: &[String]) -> bool {
     }
 }
 
-/// Returns whether [`ask_ruff`] asks a Ruff command for JSON: only one of ours that names no format of its own (E6).
+/// Returns whether [`ask_ruff`] adds the option for JSON. It does so only for commands that proctor made itself and that choose
+/// no format (E6).
 pub(super) fn asks_for_json(action: &Action) -> bool {
     is_asked(action, &locate(&action.command.argv))
 }
@@ -25,12 +26,12 @@ pub(super) fn asks_for_json(action: &Action) -> bool {
 fn is_asked(action: &Action, located: &Located) -> bool {
     let is_ours =
         action.command_is_ours && located.recognition.tool == Tool::Ruff && located.recognition.form == CommandForm::Direct;
-    // Only the linter has a format; the formatter's check has none in older versions.
+    // Only the linter can print JSON; the formatter's check has no such option in older versions.
     let is_linter = located.arguments.iter().find(|argument| !argument.starts_with('-')).is_some_and(|word| word == "check");
     is_ours && is_linter && option_value(&located.arguments, FORMAT_OPTIONS).is_none()
 }
 
-/// Asks Ruff's linter for JSON on its standard output.
+/// Adds the option that makes Ruff's linter print JSON on standard output.
 pub(in crate::tools) fn ask_ruff(task: &ReportTask<'_>, preparation: &mut Preparation) {
     let ReportTask { action, located, .. } = *task;
     if is_asked(action, located) {

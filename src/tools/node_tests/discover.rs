@@ -1,5 +1,5 @@
-//! Discovers Jest and Vitest: there must be a configuration or a script for the tool, and the program must be installed in the
-//! project. The command is taken from the project's own script.
+//! Discovers Jest and Vitest. The project must have a configuration or a script for the tool, and the program must be installed.
+//! The command is taken from the project's own script.
 
 use crate::model::Tool;
 use crate::tools::discover::{FoundCheck, FoundChecks, Looked, named, nearest_with, program, words};
@@ -16,10 +16,10 @@ const VITEST_CONFIGURATIONS: &[&str] =
 /// The key of `package.json` that holds a Jest configuration.
 const JEST_KEY: &str = "jest";
 
-/// Words by which a script keeps running and watches for changes. Such a script cannot be a check.
+/// Words with which a script keeps running and watches for changes. Such a script never ends, so it cannot be a check.
 const WATCHES: &[&str] = &["--watch", "--watchAll", "vitest watch", "vitest dev"];
 
-/// Characters that have a meaning for a shell. A script with one of them is run by npm, which uses a shell.
+/// Characters with a meaning for the shell. A script that contains one is run by npm, which uses a shell.
 const SHELL_CHARACTERS: &[char] = &['&', '|', ';', '<', '>', '$', '`', '*', '?', '(', ')', '{', '}', '"', '\'', '\\', '='];
 
 /// Looks for Jest in one directory of the project.
@@ -60,7 +60,8 @@ fn find(tool: Tool, configurations: &[&str], files: &dyn ProjectFiles, package: 
     Looked::Spoke
 }
 
-/// Returns the script that runs a tool once. The script named `test` comes first, then scripts with `test` in their names.
+/// Returns the name and the text of the script that runs a tool once. The script `test` is tried first, then scripts with `test`
+/// in their names.
 fn script_of(tool: Tool, files: &dyn ProjectFiles, package: &str) -> Option<(String, String)> {
     let mut scripts: Vec<_> = scripts(files, package).into_iter().collect();
     scripts.sort_by_key(|(name, _)| (name != "test", !name.contains("test")));

@@ -1,13 +1,13 @@
-//! Turns what a report says of failures into something people can act on: name, file, line, first line, whole text.
+//! Turns the failures in a report into a form for people: name, file, line, first line of the message, whole text.
 
 use crate::model::{TestCase, TestFailure};
 use crate::tools::node_tests::tally::{BrokenFile, Test};
 use crate::tools::places::Place;
 
-/// How Jest heads the message of a file that could not be loaded, or whose hook threw.
+/// The first line of Jest's message about a file that could not be loaded, or whose hook threw an error.
 const SUITE_HEADING: &str = "Test suite failed to run";
 
-/// Words around the name of a module that is not there.
+/// The words before the name of a missing module, and the character after it.
 const MISSING_MODULE: &[(&str, char)] = &[
     ("Cannot find module '", '\''),
     ("Cannot find package '", '\''),
@@ -15,17 +15,17 @@ const MISSING_MODULE: &[(&str, char)] = &[
     ("Failed to resolve import \"", '"'),
 ];
 
-/// Returns a failed test's file, name and the first line of what went wrong.
+/// Returns a failed test's file, its name and the first line of its message.
 pub(super) fn headline(test: &Test) -> String {
     format!("{}: {}: {}", test.file, full_name(test), error_of(test))
 }
 
-/// Returns a broken file's name and the line that says what is wrong with it.
+/// Returns the name of a test file that failed as a whole, and the line that names the problem.
 pub(super) fn file_headline(file: &BrokenFile) -> String {
     format!("{}: {}", file.file, telling_line(&file.message))
 }
 
-/// Returns a failed test as the report shows it.
+/// Converts a failed test for the report.
 pub(super) fn of_test(test: &Test, place: Place<'_>) -> TestFailure {
     let stack = test.messages.join("\n\n");
     let message = test.messages.first().map(String::as_str).unwrap_or_default();
@@ -40,7 +40,7 @@ pub(super) fn of_test(test: &Test, place: Place<'_>) -> TestFailure {
     }
 }
 
-/// Returns a broken file as the report shows it.
+/// Converts a test file that failed as a whole for the report.
 pub(super) fn of_file(file: &BrokenFile, place: Place<'_>) -> TestFailure {
     TestFailure {
         test_name: file.file.clone(),
@@ -52,7 +52,7 @@ pub(super) fn of_file(file: &BrokenFile, place: Place<'_>) -> TestFailure {
     }
 }
 
-/// Returns a test for the test-results evidence.
+/// Converts a test for the test results in the evidence.
 pub(super) fn case(test: &Test) -> TestCase {
     TestCase {
         title: test.title.clone(),
@@ -66,7 +66,7 @@ pub(super) fn case(test: &Test) -> TestCase {
     }
 }
 
-/// Returns the module that a file which could not be loaded misses (R7).
+/// Returns the name of the module that is missing, if that is why a file could not be loaded (R7).
 pub(super) fn missing_module(message: &str) -> Option<String> {
     MISSING_MODULE.iter().find_map(|(before, after)| {
         let (_, rest) = message.split_once(before)?;
@@ -90,7 +90,7 @@ fn error_of(test: &Test) -> String {
     }
 }
 
-// A value of several lines, or two of them, cannot be read without guessing.
+// Values of several lines, and two values with one label, are ignored, because reading them would be a guess.
 fn only_value(message: &str, label: &str) -> Option<String> {
     let mut values = message.lines().filter_map(|line| line.trim_start().strip_prefix(label));
     match (values.next(), values.next()) {
@@ -104,7 +104,7 @@ fn telling_line(message: &str) -> &str {
     lines().find(|line| line.starts_with("SyntaxError: ")).or_else(|| lines().next()).unwrap_or("it says nothing")
 }
 
-// `at Object.toBe (/project/a.test.js:4:17)`, `at /project/a.test.js:5:17`, `at file:///project/a.test.js:5:17`.
+// Reads `at Object.toBe (/project/a.test.js:4:17)`, `at /project/a.test.js:5:17` and `at file:///project/a.test.js:5:17`.
 fn line_in(stack: &str, file: &str, place: Place<'_>) -> Option<u64> {
     stack.lines().find_map(|line| {
         let text = line.trim().trim_end_matches(')');

@@ -1,8 +1,9 @@
-//! Jest and Vitest: reads the JSON report that both write in one shape, and judges it together with the exit status (E3).
+//! Jest and Vitest: reads the JSON report, which has the same structure for both, and judges it together with the exit code (E3).
 //!
-//! `report` reads the file, `tally` counts it, `rules` decides by one ordered list, `failures` makes the result readable. Exit code
-//! 1 is all that either tool ever says: failing tests, no tests at all, a file that does not parse and a refused option share it,
-//! so only the report tells them apart. Printed text names a cause where there is no report, and never a success.
+//! `report` reads the file, `tally` counts its tests, `rules` decides by an ordered list of rules, and `failures` makes the
+//! result readable. Both tools use exit code 1 for every failure: failing tests, no tests, a file that does not parse, a wrong
+//! option. So only the report distinguishes them. If there is no report, the printed text may name the cause, but it never proves
+//! a success.
 
 mod discover;
 mod failures;
@@ -23,14 +24,14 @@ pub(super) use discover::{find_jest, find_vitest};
 pub(super) use prepare::{ask, vitest_tests};
 use tally::Tally;
 
-/// What became of the report.
+/// The state of the report after the run.
 #[derive(Debug, Clone, PartialEq)]
 enum ReportState {
-    /// There is none.
+    /// The file does not exist.
     Missing,
     /// The file exists, but was not accepted as this run's report.
     Refused(String),
-    /// It is larger than what is read.
+    /// The file is larger than the limit for reading.
     TooLarge,
     /// The file was accepted, but its content cannot be parsed.
     Unreadable(String),
@@ -58,7 +59,7 @@ impl Seen<'_> {
 /// Judges a Jest or Vitest run that ended by itself.
 pub(super) fn interpret(exited: &Exited<'_>, report: &ToolReport) -> Interpretation {
     let seen = Seen { exited, report: state_of(report, exited.place) };
-    // A report proves that the tool ran, whatever a test printed about programs that were not found.
+    // A report proves that the tool ran. Without this condition, a test that prints "command not found" would look like a failed start.
     if seen.tally().is_none() {
         if let Some(failure) = launch_failure::find(exited) {
             return failure;

@@ -1,4 +1,4 @@
-//! Asking Jest and Vitest for their reports.
+//! Makes Jest and Vitest write their JSON reports.
 
 use std::path::PathBuf;
 
@@ -8,19 +8,19 @@ use crate::tools::prepare::{Preparation, ReportRequest, ReportTask, insert_optio
 use crate::tools::recognise::CommandForm;
 use crate::tools::subcommands::subcommand;
 
-/// The name of the report in the directory of the action's output.
+/// The report's file name in the output directory of the action.
 const JSON_NAME: &str = "report.json";
 
-/// Where Jest and Vitest are told to write a report by the command itself.
+/// Options by which a command itself chooses the file for the report.
 const OUTPUT_FILE_OPTIONS: &[&str] = &["--outputFile", "--outputFile.json"];
 
-/// Returns whether a command of Vitest's runs tests.
+/// Returns whether a Vitest command runs tests.
 pub(in crate::tools) fn vitest_tests(_: &str, arguments: &[String]) -> bool {
     !matches!(subcommand(arguments), Some("bench" | "init" | "list"))
 }
 
-/// Asks Jest or Vitest for a JSON report beside what they print. Neither changes what is tested or how the run ends: tried with
-/// Jest 27, 29 and 30 and Vitest 1 to 4.
+/// Requests a JSON report in addition to the printed output. The options change neither the tested code nor the exit code. That
+/// was tried with Jest 27, 29 and 30 and with Vitest 1 to 4.
 pub(in crate::tools) fn ask(task: &ReportTask<'_>, preparation: &mut Preparation) {
     let ReportTask { action, located, output_directory, .. } = *task;
     let path = output_directory.join(JSON_NAME);
@@ -40,12 +40,12 @@ pub(in crate::tools) fn ask(task: &ReportTask<'_>, preparation: &mut Preparation
     } else if let Some(separator) = hand_on(&preparation.argv) {
         preparation.argv.extend(separator.iter().map(|word| (*word).to_owned()).chain(options));
     } else {
-        // Nothing can be added that would reach the tool, so the report will be missing, and the interpreter says what to do.
+        // No option can reach the tool, so the report will be missing. The interpreter then tells people what to do.
         preparation.report = ReportRequest::Ours { path, channel: "argument" };
     }
 }
 
-// Reporters that are named replace the default, so it is named too where the command names none.
+// Naming a reporter disables Vitest's default reporter. So the default is named too, unless the command chooses reporters itself.
 fn vitest_reporters(arguments: &[String]) -> Vec<String> {
     let names_json = |at: usize, word: &str| {
         word == "--reporter=json" || (word == "--reporter" && arguments.get(at + 1).is_some_and(|next| next == "json"))

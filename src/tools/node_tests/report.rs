@@ -1,24 +1,26 @@
-//! Reads the JSON that Jest (`--json`) and Vitest (`--reporter=json`) write. Owns the shape only; what is not used is not read.
+//! Reads the JSON that Jest (`--json`) and Vitest (`--reporter=json`) write. Only the fields that are used are declared.
 
 use serde::Deserialize;
 
-/// Larger reports are not read (64 MiB).
+/// The largest report that is read (64 MiB).
 pub(super) const MAX_BYTES: usize = 64 * 1024 * 1024;
 
-/// A report as it stands in the file.
+/// The JSON document of a report.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Document {
-    /// How many tests the tool counts. Never a count to be used, only to be compared with (E5).
+    /// The number of tests according to the tool. It is only compared with the listed tests and never shown (E5).
     pub(super) num_total_tests: u64,
-    /// How many failed, likewise. The other counts are left alone: Vitest 1 counts skipped tests as passed.
+    /// The number of failed tests according to the tool, only for comparison too. Its other counts are not read, because Vitest 1
+    /// counts skipped tests as passed.
     pub(super) num_failed_tests: u64,
-    /// Whether the tool calls it a success. Says yes where an error outside of tests failed the run (Vitest), so it proves nothing.
+    /// Whether the tool considers the run a success. Vitest writes `true` even if an error outside the tests failed the run, so
+    /// it proves nothing.
     pub(super) success: bool,
-    /// Whether the run was cut short (Jest).
+    /// Whether the run was interrupted; only Jest writes this.
     #[serde(default)]
     pub(super) was_interrupted: bool,
-    /// One for each file of tests.
+    /// The test files.
     pub(super) test_results: Vec<File>,
 }
 
@@ -26,14 +28,14 @@ pub(super) struct Document {
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct File {
-    /// Its path, absolute.
+    /// The file's absolute path.
     pub(super) name: String,
-    /// `passed`, `failed`, or Jest's `focused`, `skipped` and the like.
+    /// `passed` or `failed`; Jest also writes `focused`, `skipped` and others.
     pub(super) status: String,
-    /// Everything that went wrong in it.
+    /// All errors of the file as one text.
     #[serde(default)]
     pub(super) message: Option<String>,
-    /// Its tests. Empty where it could not be loaded.
+    /// The file's tests. Empty if the file could not be loaded.
     pub(super) assertion_results: Vec<Assertion>,
 }
 
@@ -41,31 +43,31 @@ pub(super) struct File {
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Assertion {
-    /// The `describe` blocks around it.
+    /// The titles of the enclosing `describe` blocks.
     pub(super) ancestor_titles: Vec<String>,
-    /// Its own title.
+    /// The test's own title.
     pub(super) title: String,
     /// `passed`, `failed`, `pending`, `skipped`, `todo`, `disabled`.
     pub(super) status: String,
-    /// How long it took, in milliseconds.
+    /// The test's duration in milliseconds.
     #[serde(default)]
     pub(super) duration: Option<f64>,
-    /// What it said when it failed.
+    /// The messages of the failure.
     #[serde(default)]
     pub(super) failure_messages: Option<Vec<String>>,
-    /// Where it stands, where the tool was asked for that.
+    /// The test's place, if the tool was asked to include it.
     #[serde(default)]
     pub(super) location: Option<Location>,
 }
 
-/// A place in the file of the test.
+/// A place in the test's file.
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
 pub(super) struct Location {
-    /// From 1.
+    /// The line, starting at 1.
     pub(super) line: u64,
 }
 
-/// Reads a report. One that ends early is no JSON, so what is read is whole.
+/// Reads a report. A truncated report is not valid JSON, so a report that can be read is complete.
 pub(super) fn read(bytes: &[u8]) -> Result<Document, serde_json::Error> {
     serde_json::from_slice(bytes)
 }

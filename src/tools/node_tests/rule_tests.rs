@@ -1,4 +1,4 @@
-//! What is not in the captured outputs: reports that contradict themselves, and what stands between.
+//! Tests for reports that no captured output contains, for example reports that contradict themselves.
 
 use crate::model::{CategoryCode, Interpretation, Tool, ToolReport};
 use crate::tools::samples::Returned;

@@ -1,13 +1,13 @@
-//! What a Jest or Vitest run amounts to (E3): one ordered list of rules, of which the first that fits decides.
+//! Judges a Jest or Vitest run by one ordered list of rules (E3). The first rule that applies decides.
 //!
-//! The order carries meaning: runs without a readable report come first, then what contradicts itself, then failures, and success
-//! is the last row: nothing reaches it that any row above has a doubt about.
+//! The order matters: runs without a readable report come first, then contradictions, then failures. Success is the last rule, so
+//! a run is a success only if no other rule applies.
 
 use crate::model::{CategoryCode, Tool};
 use crate::tools::node_tests::tally::Tally;
 use crate::tools::node_tests::{ReportState, Seen, failures, words};
 
-/// How many failures a reason names.
+/// The most failures that a reason names.
 const NAMED_FAILURES: usize = 3;
 
 struct Rule {
@@ -140,7 +140,7 @@ const RULES: &[Rule] = &[
     },
 ];
 
-/// Judges a run. Where no rule fits it is no success, so that a gap in the list could never be one.
+/// Judges a run. A run to which no rule applies is not a success, so a gap in the list can never hide a failure.
 pub(super) fn decide(seen: &Seen<'_>) -> (CategoryCode, String) {
     match RULES.iter().find(|rule| (rule.fits)(seen)) {
         Some(rule) => (rule.category, (rule.reason)(seen)),

@@ -1,4 +1,4 @@
-//! Counts a report: tests by how they ended, and files that went wrong as a whole.
+//! Counts a report's tests by outcome, and the test files that failed as a whole.
 
 use crate::model::{TestCounts, TestOutcome};
 use crate::tools::ansi::strip;
@@ -7,7 +7,7 @@ use crate::tools::places::Place;
 
 const FAILED: &str = "failed";
 
-/// How a test's status is called, and what it means. What is not listed did not pass.
+/// The outcome for each test status. A status that is not listed counts as not passed.
 const OUTCOMES: &[(&str, TestOutcome)] = &[
     ("passed", TestOutcome::Passed),
     (FAILED, TestOutcome::Failed),
@@ -17,23 +17,23 @@ const OUTCOMES: &[(&str, TestOutcome)] = &[
     ("disabled", TestOutcome::Skipped),
 ];
 
-/// Jest's word for a file of which only some tests were asked for.
+/// Jest's status of a file in which only selected tests ran.
 const FOCUSED: &str = "focused";
 
-/// What a report says.
+/// The tests and counts of a report.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(super) struct Tally {
     /// The tests, in order of appearance.
     pub(super) tests: Vec<Test>,
-    /// Files that failed although none of their tests did: they could not be loaded, or a hook threw.
+    /// The files that failed although none of their tests failed: the file could not be loaded, or a hook threw an error.
     pub(super) broken: Vec<BrokenFile>,
-    /// Counts over tests; a broken file is one failure, as pytest counts a module that cannot be collected.
+    /// The counts of tests. A broken file counts as one failure, just as pytest counts a module that cannot be collected.
     pub(super) counts: TestCounts,
-    /// Whether the report's own numbers of tests and of failures are those of its list.
+    /// Whether the report's own counts of tests and of failures match its list of tests.
     pub(super) agrees: bool,
-    /// Whether the tool calls it a success.
+    /// Whether the tool considers the run a success.
     pub(super) success: bool,
-    /// Whether it says that the run was cut short.
+    /// Whether the report says that the run was interrupted.
     pub(super) interrupted: bool,
     focused: bool,
 }
@@ -43,33 +43,33 @@ pub(super) struct Tally {
 pub(super) struct Test {
     /// The file, relative to the project.
     pub(super) file: String,
-    /// The `describe` blocks around it.
+    /// The titles of the enclosing `describe` blocks.
     pub(super) ancestors: Vec<String>,
-    /// Its own title.
+    /// The test's own title.
     pub(super) title: String,
-    /// How it ended.
+    /// The outcome of the test.
     pub(super) outcome: TestOutcome,
-    /// In milliseconds.
+    /// The duration in milliseconds.
     pub(super) duration: Option<u64>,
-    /// What it said when it failed, without control sequences.
+    /// The messages of the failure, without control sequences.
     pub(super) messages: Vec<String>,
-    /// The line it stands on, where the report says so.
+    /// The line of the test, if the report contains it.
     pub(super) line: Option<u64>,
 }
 
 /// A test file that failed as a whole.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct BrokenFile {
-    /// Relative to the project.
+    /// The file's path relative to the project.
     pub(super) file: String,
-    /// What went wrong, without control sequences.
+    /// The error message, without control sequences.
     pub(super) message: String,
     /// Whether any of its tests is listed. If so, the file was loaded, and a hook threw an error.
     pub(super) was_loaded: bool,
 }
 
 impl Tally {
-    /// Counts a report.
+    /// Counts the tests of a report.
     pub(super) fn of(document: Document, place: Place<'_>) -> Self {
         let mut tally = Self { success: document.success, interrupted: document.was_interrupted, ..Self::default() };
         for file in document.test_results {
@@ -111,7 +111,7 @@ impl Tally {
         self.tests.extend(tests);
     }
 
-    /// Returns how many tests the report lists.
+    /// Returns the number of tests in the report.
     pub(super) fn total(&self) -> u64 {
         self.tests.len() as u64
     }
@@ -126,7 +126,7 @@ impl Tally {
         !self.broken.is_empty() && self.failed().next().is_none() && self.broken.iter().all(|file| !file.was_loaded)
     }
 
-    /// Returns whether the report says that some tests were left out by `.only`; Vitest does not say.
+    /// Returns whether the report says that `.only` excluded some tests. Vitest's report never says so.
     pub(super) fn is_narrowed(&self) -> bool {
         self.focused && self.counts.skipped > 0
     }

@@ -1,12 +1,13 @@
-//! What Jest and Vitest print where they write no report, or one that does not say why. Names causes; proves no success.
+//! Searches the printed text of Jest and Vitest for the cause of a failure that the report does not explain. It never proves a
+//! success.
 
 use crate::model::Coverage;
 use crate::tools::interpret::Exited;
 
-/// Neither tool found a file of tests.
+/// Messages that say that there is no test file.
 const NO_TESTS: &[&str] = &["No tests found, exiting with code", "No test files found, exiting with code"];
 
-/// The command line or the configuration was refused. The line after such a heading says what is wrong.
+/// Headings of messages about a wrong command line or configuration. The line after the heading names the problem.
 const REFUSED: &[&str] = &[
     "Unrecognized CLI Parameter",
     "Validation Error:",
@@ -18,21 +19,21 @@ const REFUSED: &[&str] = &[
     "CLIENT ERROR",
 ];
 
-/// A configuration file that Node.js cannot load prints its name on the first line.
+/// The first line names a configuration file if Node.js cannot load it.
 const CONFIGURATION_FILES: &[&str] = &["jest.config.", "vitest.config.", "vite.config."];
 
-/// Errors that no test of the report shows.
+/// Headings of errors that belong to no test in the report.
 const UNHANDLED: &[&str] = &["Unhandled Rejection", "Unhandled Error", "Uncaught Exception"];
 
-/// A test ended the process that runs it.
+/// Message that says that a test called `process.exit`.
 const EXIT_CALLED: &str = "process.exit called with";
 
-/// Returns whether no file of tests was found.
+/// Returns whether the tool found no test file.
 pub(super) fn says_no_tests(exited: &Exited<'_>) -> bool {
     lines(exited).any(|line| NO_TESTS.iter().any(|words| line.contains(words)))
 }
 
-/// Returns what is said of a refused command line or configuration.
+/// Returns the message about a wrong command line or configuration.
 pub(super) fn refusal<'a>(exited: &'a Exited<'_>) -> Option<&'a str> {
     let mut rest = lines(exited).skip_while(|line| !REFUSED.iter().any(|words| line.contains(words)));
     if let Some(heading) = rest.next() {
@@ -44,19 +45,19 @@ pub(super) fn refusal<'a>(exited: &'a Exited<'_>) -> Option<&'a str> {
     names_configuration.then(error).flatten()
 }
 
-/// Returns what is said of an error that no test shows.
+/// Returns the message of an error that belongs to no test.
 pub(super) fn unhandled<'a>(exited: &'a Exited<'_>) -> Option<&'a str> {
     let mut rest = lines(exited).skip_while(|line| !UNHANDLED.iter().any(|words| line.contains(words)));
     rest.next()?;
     rest.find(|line| line.contains("Error: "))
 }
 
-/// Returns whether a test is said to have ended the process.
+/// Returns whether a test ended the process.
 pub(super) fn says_exit_called(exited: &Exited<'_>) -> bool {
     lines(exited).any(|line| line.contains(EXIT_CALLED))
 }
 
-/// Returns the line that says that coverage is below a threshold.
+/// Returns the line that says that the coverage is below a threshold.
 pub(super) fn coverage_below<'a>(exited: &'a Exited<'_>) -> Option<&'a str> {
     lines(exited).find(|line| {
         let newer = line.contains("Coverage for ") && line.contains(" does not meet ");
@@ -64,7 +65,8 @@ pub(super) fn coverage_below<'a>(exited: &'a Exited<'_>) -> Option<&'a str> {
     })
 }
 
-/// Returns the two numbers of such a line. The newer form names what was reached first, Jest's older one what is required.
+/// Returns the two percentages of such a line. Newer versions print the measured one first, older versions of Jest the required
+/// one.
 pub(super) fn coverage_of(line: &str) -> Option<Coverage> {
     let mut numbers = line.split(['(', ')', ' ']).filter_map(|word| word.strip_suffix('%')?.parse::<f64>().ok());
     let (first, second) = (numbers.next()?, numbers.next()?);

@@ -1,22 +1,24 @@
-//! How many tests pytest says that it collected, to be held against its report (T-09, T-20): a run that a hook ends early, or a hook that
-//! drops tests without a word, leaves a report with fewer of them. A count for nothing else (E5).
+//! Reads how many tests pytest says that it collected. This number is compared with the report (T-09, T-20), because a run that a
+//! hook ended early, or a hook that drops tests silently, leaves a report with fewer tests. The number is used for nothing else
+//! (E5).
 //!
-//! Only the line of the run itself is read: a test may print what another pytest says. So the very first line must be the header and the
-//! very last one the summary between rules; where they are not (`-q`, a wrapper, something printed before or after, xdist's own words)
-//! nothing is told, and nothing is compared.
+//! Only the line of the judged run itself counts, because a test may print the output of another pytest. So the first line must
+//! be pytest's header, and the last line must be a summary between rules. With `-q`, behind a wrapper, with xdist, or with text
+//! before or after, these lines differ. Then no number is returned and nothing is compared.
 
-/// The header's words.
+/// The text of pytest's header line.
 const HEADER: &str = "test session starts";
 
-/// Returns how many tests were to be run, where pytest says so.
+/// Returns the number of tests that pytest was going to run; `None` if its output does not say so reliably.
 pub(super) fn selected(stdout: &str) -> Option<u64> {
     let mut lines = stdout.lines().map(str::trim).skip_while(|line| line.is_empty());
     let is_header = |line: &str| line.starts_with('=') && line.trim_matches(['=', ' ']) == HEADER;
     lines.next().filter(|line| is_header(line))?;
-    // A quiet run whose test prints all that another one says ends without a rule; one that was ended by `pytest.exit` with this other.
+    // The last line must be a rule of `=` or `!`; `!` is the rule after `pytest.exit`. A quiet run ends without a rule, even if
+    // one of its tests prints a header.
     let is_ruled = |line: &&str| ['=', '!'].iter().any(|rule| line.starts_with(*rule) && line.ends_with(*rule));
     stdout.trim_end().lines().next_back().filter(is_ruled)?;
-    // Whatever a test prints comes behind it. With `-v` it begins with what a terminal would be shown meanwhile.
+    // pytest prints this line before any test prints. With `-v`, the line begins with the progress text `collecting ...`.
     lines.find_map(|line| count(line.strip_prefix("collecting ... ").unwrap_or(line)))
 }
 

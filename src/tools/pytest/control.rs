@@ -1,11 +1,10 @@
-//! The control: before the real run, the command is run with nothing but tests that must fail, put into the places of its real
-//! tests.
+//! The control: a run before the real one. It runs the same command with tests that must fail, in place of the real tests.
 //!
-//! If one of these tests is reported as anything but failed, the runner's word about the real tests proves nothing either. The
-//! control is a run of its own, so that nothing is added to the run that is judged (E5). It uses a plugin that proctor writes
-//! into a directory of its own. The plugin puts one test that must fail into the first module of each collected directory, so
-//! that whatever `conftest.py` files and plugins do to the real tests is done to this one too. A runner that recognises the
-//! control and behaves well only for it is not detected.
+//! If pytest does not report one of these tests as failed, its results for the real tests prove nothing either. The control is a
+//! separate run, so that nothing is added to the run that is judged (E5). It uses a plugin that proctor writes into a directory
+//! of its own. The plugin adds one failing test to the first module of each collected directory. So `conftest.py` files and
+//! plugins treat this test as they treat the real ones. A test runner that recognises the control and behaves correctly only for
+//! it is not detected.
 
 use std::path::{Path, PathBuf};
 
@@ -15,7 +14,7 @@ use crate::tools::prepare::insert_options;
 use crate::tools::pytest::junit::{self, Document, Element, MarkKind};
 use crate::tools::recognise::CommandForm;
 
-/// The text of the plugin. `{nonce}` in it is replaced by the nonce, so that nobody can know the names of its tests before.
+/// The text of the plugin. `{nonce}` is replaced by the nonce, so that the names of the tests cannot be known in advance.
 const PLUGIN: &str = include_str!("control.py");
 
 /// The file name of pytest's report of the control.
@@ -24,20 +23,20 @@ const JUNIT_NAME: &str = "control-junit.xml";
 /// pytest's exit code for a run in which tests failed.
 const TESTS_FAILED: i32 = 1;
 
-/// How a control is carried out.
+/// The command and files of a control.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ControlPreparation {
     /// Program and arguments.
     pub argv: Vec<String>,
     /// Variables on top of the action's environment.
     pub environment: Vec<(String, String)>,
-    /// The name of the plugin's file in the directory that was given, and its text.
+    /// The file name and the text of the plugin. The file must be written into the directory that was passed.
     pub plugin: (String, String),
-    /// Where the report will be.
+    /// The path of the report.
     pub report_file: PathBuf,
 }
 
-/// Returns whether a command can have a control: arguments that are added to it reach pytest.
+/// Returns whether a command can have a control. It can if arguments that are added to it reach pytest.
 pub fn may_have_control(tool: Tool, argv: &[String]) -> bool {
     let located = locate(argv);
     tool == Tool::Pytest && is_direct(&located)
@@ -76,7 +75,7 @@ pub fn prepare_control(action: &Action, directory: &Path, link: Option<&Path>, n
     })
 }
 
-/// Returns whether the control's tests failed as they must.
+/// Returns whether all tests of the control failed as required.
 pub fn interpret_control(end: &ActionEnd, report: &ToolReport, nonce: &str) -> ControlObservation {
     let ActionEnd::Exited { code } = end else {
         return not_held("the control did not end by itself, so nothing is known of the runner; see its log".to_owned());

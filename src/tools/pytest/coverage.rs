@@ -1,24 +1,24 @@
-//! Reads coverage: from the coverage.py JSON report that a check names, or from pytest-cov's own line, which is the one reading of
-//! standard output that is permitted (E4).
+//! Reads coverage. The source is the coverage.py JSON report that a check names, or the line that pytest-cov prints. That line is
+//! one of the few parts of standard output that may influence a result (E4).
 
 use serde::Deserialize;
 
 use crate::model::{Coverage, CoverageTarget, ToolReport};
 
-/// pytest-cov's line, for example `FAIL Required test coverage of 90% not reached. Total coverage: 66.67%`.
+/// The beginning of pytest-cov's line, for example `FAIL Required test coverage of 90% not reached. Total coverage: 66.67%`.
 const LINE_START: &str = "FAIL Required test coverage of ";
 const LINE_MIDDLE: &str = "% not reached. Total coverage: ";
 
-/// What the coverage report of a check says.
+/// The state of the coverage report that a check requires.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum MeasuredCoverage {
     /// The check requires no coverage.
     NotRequired,
-    /// It does, and the report is not there.
+    /// Coverage is required, but the report does not exist.
     Missing,
-    /// It does, and the report cannot be read.
+    /// Coverage is required, but the report cannot be read.
     Unreadable(String),
-    /// It was read.
+    /// The coverage was read from the report.
     Measured(Coverage),
 }
 
@@ -33,12 +33,12 @@ struct Totals {
 }
 
 impl MeasuredCoverage {
-    /// Returns the coverage where it is below what is required.
+    /// Returns the coverage if it is below the required value.
     pub(super) fn shortfall(&self) -> Option<Coverage> {
         self.value().filter(|coverage| coverage.percent < coverage.required)
     }
 
-    /// Returns the coverage where it was measured.
+    /// Returns the coverage if the report was read.
     pub(super) fn value(&self) -> Option<Coverage> {
         match self {
             Self::Measured(coverage) => Some(*coverage),
@@ -64,7 +64,7 @@ pub(super) fn measured(target: Option<&CoverageTarget>, report: &ToolReport) -> 
     }
 }
 
-/// Finds pytest-cov's line about coverage that is below its own target.
+/// Finds the line in which pytest-cov says that the coverage is below its own target.
 pub(super) fn below_target_line(stdout: &str) -> Option<Coverage> {
     stdout.lines().rev().find_map(|line| {
         let (required, total) = line.trim().strip_prefix(LINE_START)?.split_once(LINE_MIDDLE)?;

@@ -1,5 +1,5 @@
-//! Discovers pytest: there must be a configuration for it or files that it would collect. The command uses the project's own
-//! interpreter.
+//! Discovers pytest. The project must have a configuration for pytest or files that look like tests. The command uses the
+//! project's own interpreter.
 
 use crate::model::Tool;
 use crate::tools::discover::{
@@ -7,16 +7,16 @@ use crate::tools::discover::{
 };
 use crate::tools::project_files::{ProjectFiles, within};
 
-/// The names of files that are a pytest configuration whatever their content.
+/// Files that always count as a pytest configuration.
 const CONFIGURATIONS: &[&str] = &["pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml"];
 
-/// Files that are a pytest configuration if they have this section.
+/// Files that count as a pytest configuration if they contain the section.
 const SECTIONS: &[(&str, &str)] = &[("setup.cfg", "[tool:pytest]"), ("tox.ini", "[pytest]")];
 
 /// Directories of tests. They are searched two levels deep.
 const TEST_DIRECTORIES: &[&str] = &["tests", "test"];
 
-/// Files that show that a directory below the root is a separate Python package.
+/// Files that show that a directory is a separate Python package.
 const PACKAGE_MARKS: &[&str] = &["pyproject.toml", "setup.py", "setup.cfg", "requirements.txt"];
 
 struct Manager {

@@ -1,25 +1,25 @@
-//! Turns the marks of a report into failures people can act on: name, file, line, the first line of what went wrong, the whole text.
+//! Turns the failures in a report into a form for people: name, file, line, first line of the message, whole text.
 
 use crate::model::{TestCase, TestFailure, TestOutcome};
 use crate::tools::places::Place;
 use crate::tools::pytest::junit::{Element, Mark, MarkKind};
 use crate::tools::pytest::seen::Test;
 
-/// What pytest writes instead of a message where the text says more.
+/// Messages that say nothing useful. The failure's text says more.
 const EMPTY_MESSAGES: &[&str] = &["", "collection failure", "internal error"];
 
-/// How the message begins where a test asks for a fixture that is not there; what is missing stands in the text.
+/// The beginning of the message about a missing fixture. The name of the fixture stands in the failure's text.
 const MISSING_FIXTURE: &str = "failed on setup with \"file ";
 
 const MISSING_MODULE: &str = "ModuleNotFoundError: No module named '";
 
-/// Returns a failed test's name and the first line of what went wrong.
+/// Returns a failed test's name and the first line of its message.
 pub(super) fn headline(test: &Test) -> String {
     let error = marks(test).next().map(error_line).unwrap_or_default();
     format!("{}: {error}", full_name(test.element()))
 }
 
-/// Returns a failed test as the report shows it.
+/// Converts a failed test for the report.
 pub(super) fn failure(test: &Test, place: Place<'_>) -> TestFailure {
     let element = test.element();
     let stack =
@@ -37,7 +37,7 @@ pub(super) fn failure(test: &Test, place: Place<'_>) -> TestFailure {
     }
 }
 
-/// Returns a test for the test-results evidence.
+/// Converts a test for the test results in the evidence.
 pub(super) fn case(test: &Test) -> TestCase {
     let element = test.element();
     TestCase {
@@ -56,9 +56,9 @@ pub(super) fn case(test: &Test) -> TestCase {
     }
 }
 
-/// Returns the modules that a collection error names as missing, and whether it names nothing else (R7).
+/// Returns the modules that a collection error names as missing, and whether it contains no other error (R7).
 ///
-/// Every exception of the text counts: of `try: import a; except ImportError: import b` both are missing.
+/// Every exception in the text counts. With `try: import a; except ImportError: import b`, both modules are missing.
 pub(super) fn missing_modules(test: &Test) -> (Vec<String>, bool) {
     let exceptions: Vec<&str> = marks(test).flat_map(|mark| exception_lines(mark.text.lines())).collect();
     let names: Vec<String> = exceptions.iter().filter_map(|line| missing_module(line)).collect();
@@ -94,7 +94,8 @@ fn error_line(mark: &Mark) -> String {
     exception_lines(mark.text.lines()).last().or_else(fallback).unwrap_or(message).to_owned()
 }
 
-/// Returns the exceptions of a traceback: pytest writes `E   Name: message`; deeper indents are source lines and continuations.
+/// Returns the exceptions in a traceback, which pytest writes as `E   Name: message`. Deeper indented lines are source code or
+/// continuations.
 pub(super) fn exception_lines<'a>(lines: impl Iterator<Item = &'a str>) -> impl Iterator<Item = &'a str> {
     lines.filter_map(|line| line.strip_prefix("E   ")).filter(|rest| !rest.starts_with(' ') && !rest.is_empty())
 }
@@ -107,7 +108,8 @@ fn location(element: &Element, stack: &str, place: Place<'_>) -> (Option<String>
         .filter(|(path, _)| Place::is_own(path))
         .collect();
     let named = element.file.as_deref().map(|file| place.within_project(file));
-    // The test's own file is the one its class begins with; a fixture's place is where it failed and not where the test is.
+    // The test's own file is the one that matches the beginning of its class name. The place of a failed fixture may be in
+    // another file.
     let own = named.or_else(|| seen.iter().map(|(path, _)| path).find(|path| is_of_class(path, &element.class)).cloned());
     match own {
         Some(file) => {
@@ -120,13 +122,14 @@ fn location(element: &Element, stack: &str, place: Place<'_>) -> (Option<String>
 
 fn is_of_class(path: &str, class: &str) -> bool {
     let Some(module) = path.strip_suffix(".py").map(|stem| stem.replace('/', ".")) else { return false };
-    // Classes are relative to pytest's root, paths to the project's: either may have a prefix that the other lacks.
+    // Class names are relative to pytest's root, and paths are relative to the project's root. So either one may have an
+    // additional prefix.
     let fits = |class: &str| module == class || module.ends_with(&format!(".{class}"));
     !class.is_empty()
         && class.char_indices().filter(|(_, dot)| *dot == '.').map(|(end, _)| &class[..end]).chain([class]).any(fits)
 }
 
-// `tests/test_a.py:4: AssertionError`, `tests/test_a.py:4: in test_x`, and `/project/test_a.py:6` of a missing fixture.
+// Reads `tests/test_a.py:4: AssertionError`, `tests/test_a.py:4: in test_x`, and `/project/test_a.py:6` for a missing fixture.
 fn traceback_place(line: &str) -> Option<(&str, u64)> {
     let (start, rest) = line.split_once(".py:")?;
     if start.is_empty() || start.starts_with([' ', '>', '<']) {
@@ -138,7 +141,7 @@ fn traceback_place(line: &str) -> Option<(&str, u64)> {
     Some((&line[..start.len() + ".py".len()], number.parse().ok()?))
 }
 
-// `E     File "/project/test_a.py", line 1`: the file that is broken, which need not be the test's.
+// Reads `E     File "/project/test_a.py", line 1`: the file with the syntax error, which may be another file than the test's.
 fn syntax_error_place(line: &str) -> Option<(&str, u64)> {
     let (path, number) = line.strip_prefix("E     File \"")?.split_once("\", line ")?;
     Some((path, number.trim().parse().ok()?))

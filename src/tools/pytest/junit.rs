@@ -1,97 +1,100 @@
-//! Reads the JUnit XML that pytest writes: tolerant of attributes and elements it does not know, strict about the document itself.
+//! Reads the JUnit XML that pytest writes. Unknown attributes and elements are accepted, but the document itself must be valid.
 //!
-//! Owns the shape only. What the counts mean with an exit code is `rules.rs`'s. A document type, an entity of its own, a document
-//! that ends early or nests too deep is refused: a report that cannot be read completely proves nothing.
+//! This file only reads the structure; `rules.rs` decides what counts and exit code mean together. A document is refused if it
+//! has a document type or its own entities, ends early or is nested too deeply. A report that cannot be read completely proves
+//! nothing.
 
 use quick_xml::events::{BytesStart, Event};
 use quick_xml::{Reader, XmlVersion};
 
-/// Larger reports are not read (64 MiB): pytest's own defaults stay far below, `junit_logging = all` need not.
+/// The largest report that is read (64 MiB). Reports with pytest's default settings are far smaller; `junit_logging = all` may
+/// exceed it.
 pub(super) const MAX_BYTES: usize = 64 * 1024 * 1024;
 
-/// pytest nests five deep: suites, suite, case, properties, property.
+/// The deepest nesting that is accepted. pytest uses five levels: suites, suite, case, properties, property.
 const MAX_DEPTH: usize = 16;
 
-/// Elements of pytest's reports have up to eight attributes; checking for doubles costs the square of their number.
+/// The most attributes of an element. pytest uses up to eight; finding duplicates takes time proportional to the square of their
+/// number.
 const MAX_ATTRIBUTES: usize = 64;
 
-/// A report as it stands in the file.
+/// The content of a report.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Document {
-    /// What the suites' `tests` attributes say together. Never a count to be used, only to be compared with (E5).
+    /// The sum of the suites' `tests` attributes. It is only compared with the elements and never shown (E5).
     pub(super) claimed: u64,
     /// The `<testcase>` elements that have a name, in order.
     pub(super) elements: Vec<Element>,
-    /// How many `<testcase>` elements have none: tests that were running when the run was cut short.
+    /// The number of `<testcase>` elements without a name: tests that were running when the run was interrupted.
     pub(super) nameless: u64,
 }
 
-/// One `<testcase>` element. A test can have several: a failure and a failed tear-down, or one for each rerun.
+/// A `<testcase>` element. A test may have several, for example for a failure and a failed tear-down, or for each rerun.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Element {
     /// `classname`: module and class; empty for collection errors.
     pub(super) class: String,
-    /// `name`.
+    /// The `name` attribute.
     pub(super) name: String,
-    /// `file`, in reports of the xunit1 family.
+    /// The `file` attribute, which only the xunit1 format has.
     pub(super) file: Option<String>,
-    /// `time`, in milliseconds.
+    /// The `time` attribute, converted to milliseconds.
     pub(super) duration: Option<u64>,
-    /// What did not simply pass.
+    /// The element's marks. A test that simply passed has none.
     pub(super) marks: Vec<Mark>,
 }
 
-/// What pytest calls the skip of a test that failed and was expected to.
+/// The `type` of a `<skipped>` element for a test that failed and was expected to fail.
 const EXPECTED_FAILURE: &str = "pytest.xfail";
 
 /// A `<failure>`, `<error>` or `<skipped>` element.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Mark {
-    /// Which of them.
+    /// The kind of the element.
     pub(super) kind: MarkKind,
-    /// Its `message`.
+    /// The `message` attribute.
     pub(super) message: String,
-    /// Its text, never cut.
+    /// The complete text of the element.
     pub(super) text: String,
-    /// Whether it is of a test that failed and was expected to.
+    /// Whether the test failed and was expected to fail.
     pub(super) is_expected: bool,
 }
 
 /// The kinds of mark.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum MarkKind {
-    /// The test itself failed.
+    /// The test function failed.
     Failure,
-    /// Set-up, tear-down or collection raised.
+    /// Set-up, tear-down or collection raised an exception.
     Error,
-    /// Skipped, or failed as expected.
+    /// The test was skipped, or it failed as expected.
     Skipped,
 }
 
-/// Says why a report cannot be read.
+/// Why a report cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(super) enum JunitError {
-    /// It is larger than [`MAX_BYTES`].
+    /// The report is larger than [`MAX_BYTES`].
     #[error("it is larger than {} MiB", MAX_BYTES / (1024 * 1024))]
     TooLarge,
-    /// It is not UTF-8.
+    /// The report is not UTF-8.
     #[error("it is not UTF-8")]
     NotUtf8,
-    /// It is not XML, or not all of it.
+    /// The report is not XML, or it is incomplete.
     #[error("it is not complete XML: {0}")]
     Malformed(String),
-    /// It has a document type or entities of its own, which pytest never writes.
+    /// The report has a document type or entities of its own, which pytest never writes.
     #[error("it has a document type or entities of its own")]
     Entities,
-    /// It nests deeper, or an element has more attributes, than any report of pytest.
+    /// The report is nested more deeply, or an element has more attributes, than in any report of pytest.
     #[error("it is not shaped like a report of pytest")]
     TooDeep,
-    /// It is XML and not a JUnit report.
+    /// The report is XML, but not a JUnit report.
     #[error("it is not a JUnit report: {0}")]
     NotJunit(&'static str),
 }
 
-/// Reads a report.
+/// Reads a report. The error says why it cannot be read.
 pub(super) fn read(bytes: &[u8]) -> Result<Document, JunitError> {
     if bytes.len() > MAX_BYTES {
         return Err(JunitError::TooLarge);
@@ -124,7 +127,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<Document, JunitError> {
     }
 }
 
-/// What an open element is to us.
+/// The kinds of open elements that the reader distinguishes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Open {
     Suites,

@@ -1,8 +1,8 @@
-//! pytest: reads its JUnit report and judges it together with the exit status (E3, E4, E5).
+//! pytest: reads its JUnit report and judges it together with the exit code (E3, E4, E5).
 //!
-//! `junit` reads the file, `seen` collects facts, `rules` decides by one ordered list, `failures` makes the result readable.
-//! Standard output is never counted. It is read for two judgements: pytest-cov's line (`coverage`), and how many tests pytest says that
-//! it collected (`collected`), of which none may be missing in the report.
+//! `junit` reads the file, `seen` collects facts, `rules` decides by an ordered list of rules, and `failures` makes the result
+//! readable. Tests are never counted from standard output. Two lines of it may make a result worse: pytest-cov's line about low
+//! coverage (`coverage`), and the number of collected tests (`collected`), all of which must be in the report.
 
 mod collected;
 mod control;
@@ -36,7 +36,8 @@ pub(super) fn interpret(
     channel: Option<&'static str>,
 ) -> Interpretation {
     let seen = Seen::collect(exited, report, coverage, channel);
-    // A report proves that pytest ran, whatever a test printed about programs that were not found.
+    // A report proves that pytest ran. Without this condition, a test that prints "command not found" would be mistaken for a
+    // failed start.
     if seen.tally().is_none()
         && let Some(failure) = launch_failure::find(exited)
     {
@@ -52,7 +53,7 @@ pub(super) fn interpret(
     interpretation
 }
 
-/// Says what a report holds that pytest wrote while it was being stopped.
+/// Describes the tests in a report that pytest wrote while it was being stopped.
 pub(super) fn before_the_stop(report: &ToolReport) -> Option<String> {
     let ToolReport::Fresh(bytes) = report else { return None };
     let counts = Tally::of(junit::read(bytes).ok()?).counts;

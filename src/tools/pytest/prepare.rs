@@ -1,4 +1,4 @@
-//! Asking pytest for its report.
+//! Makes pytest write its JUnit report.
 
 use std::path::PathBuf;
 
@@ -7,20 +7,20 @@ use crate::shell::quote_word;
 use crate::tools::prepare::{Preparation, ReportRequest, ReportTask, insert_options, option_value};
 use crate::tools::recognise::CommandForm;
 
-/// The name of the report in the directory of the action's output.
+/// The report's file name in the output directory of the action.
 const JUNIT_NAME: &str = "junit.xml";
 
-/// pytest reads more arguments from this variable, before those of its command line.
+/// pytest reads additional arguments from this variable. They come before those of the command line.
 const PYTEST_ARGUMENTS: &str = "PYTEST_ADDOPTS";
 
-/// Both spellings of pytest's option.
+/// Both spellings of the option for the report.
 const JUNIT_OPTIONS: &[&str] = &["--junitxml", "--junit-xml"];
 
-/// Asks pytest for a JUnit report: by an argument where that reaches it, else through the environment.
+/// Requests a JUnit report by an argument. If no argument can reach pytest, the environment variable is used.
 pub(in crate::tools) fn ask(task: &ReportTask<'_>, preparation: &mut Preparation) {
     let ReportTask { action, located, output_directory, link } = *task;
     let path = output_directory.join(JUNIT_NAME);
-    // pytest follows links, and each run is a directory it would look through.
+    // pytest follows links. It would search every stored run for tests if it were not told to ignore the link to the evidence.
     let ignore = link.map(|link| format!("--ignore={}", link.to_string_lossy()));
     let is_direct = located.recognition.tool == Tool::Pytest && located.recognition.form == CommandForm::Direct;
     let own = if located.recognition.tool == Tool::Pytest { option_value(&located.arguments, JUNIT_OPTIONS) } else { None };
@@ -38,7 +38,7 @@ pub(in crate::tools) fn ask(task: &ReportTask<'_>, preparation: &mut Preparation
         preparation.report = ReportRequest::Ours { path, channel: "argument" };
         return;
     }
-    // pytest splits the variable like a shell does, so the options are quoted for one.
+    // pytest splits the variable by the rules of a shell, so the options are quoted.
     let quoted = options.map(|option| quote_word(&option)).collect::<Vec<_>>().join(" ");
     let value = match action.environment.get(PYTEST_ARGUMENTS).filter(|value| !value.trim().is_empty()) {
         Some(before) => format!("{before} {quoted}"),

@@ -1,4 +1,4 @@
-//! One case for every rule, so that a rule that cannot fit any more is noticed.
+//! One case for each rule, so that a rule that can no longer apply makes a test fail.
 
 use std::collections::BTreeSet;
 
@@ -97,7 +97,7 @@ fn cases() -> Vec<(&'static str, Returned, CategoryCode)> {
         ("fewer tests reported than collected", exit(6, &[PASSED]).saying(THREE, ""), CategoryCode::ReportIncomplete),
         ("passed", exit(0, &[PASSED, SKIPPED, OTHER]).saying(THREE, ""), CategoryCode::TestsPassed),
         ("passed", inherited(exit(0, &[PASSED])).saying(THREE, ""), CategoryCode::TestsPassed),
-        // A test that is named twice on the command line is one test and claimed twice.
+        // A test that is named twice on the command line is claimed twice, but it is one test.
         ("passed", report(3, &[PASSED, SKIPPED]).saying(THREE, ""), CategoryCode::TestsPassed),
         ("tests failed", exit(1, &[FAILED]).saying(THREE, ""), CategoryCode::TestsFailed),
         ("coverage below target", exit(1, &[PASSED]).saying(COVERAGE_LINE, ""), CategoryCode::CoverageBelowTarget),

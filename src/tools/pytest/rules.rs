@@ -1,7 +1,7 @@
-//! What a pytest run amounts to (E3, E4): one ordered list of rules, of which the first that fits decides.
+//! Judges a pytest run by one ordered list of rules (E3, E4). The first rule that applies decides.
 //!
-//! The order carries meaning. Exit codes pytest cannot have come first, then runs without a readable report, then what the report
-//! says, and success is the last row: nothing reaches it that any row above has a doubt about.
+//! The order matters. Exit codes that pytest never uses come first, then runs without a readable report, then the content of the
+//! report. Success is the last rule, so a run is a success only if no other rule applies.
 
 use crate::model::CategoryCode;
 use crate::tools::pytest::coverage::MeasuredCoverage;
@@ -10,30 +10,30 @@ use crate::tools::pytest::junit::JunitError;
 use crate::tools::pytest::seen::{ReportState, Seen, Tally, Test};
 use crate::tools::signals;
 
-/// pytest's documented exit codes; 6 exists from 9.1 on.
+/// pytest's documented exit codes. Code 6 exists since version 9.1.
 const KNOWN_CODES: std::ops::RangeInclusive<i32> = 0..=6;
 
-/// How many findings a reason names before it only counts them.
+/// The most findings that a reason names; the others are only counted.
 const NAMED_FINDINGS: usize = 3;
 
-/// A rule: what it is for, when it fits, what then holds, and the sentence for people.
+/// A rule: its name, its condition, the category that follows, and the reason as a sentence.
 pub(super) struct Rule {
-    /// A name for tests and readers.
+    /// The rule's name in tests.
     #[cfg_attr(not(test), expect(dead_code, reason = "it says what a row is for; the tests name rows by it"))]
     pub(super) name: &'static str,
     fits: fn(&Seen) -> bool,
-    /// The category.
+    /// The category if the rule applies.
     pub(super) category: CategoryCode,
     reason: fn(&Seen) -> String,
 }
 
-/// Returns the first rule that fits, and the reason in its words.
+/// Returns the first rule that applies, and its reason.
 pub(super) fn decide(seen: &Seen) -> (&'static Rule, String) {
     let rule = RULES.iter().find(|rule| (rule.fits)(seen)).unwrap_or(&PASSED_NOT_PROVED);
     (rule, (rule.reason)(seen))
 }
 
-/// All rules, in order.
+/// All rules. The first one that applies decides.
 pub(super) const RULES: &[Rule] = &[
     Rule {
         name: "a wrapper passed a signal on",
@@ -312,7 +312,7 @@ pub(super) const RULES: &[Rule] = &[
     },
 ];
 
-/// What holds where no rule fits, so that a gap in the list could never be a success.
+/// The result if no rule applies. It is not a success, so a gap in the list can never hide a failure.
 const PASSED_NOT_PROVED: Rule = Rule {
     name: "no rule fits",
     fits: |_| true,

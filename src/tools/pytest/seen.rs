@@ -1,4 +1,4 @@
-//! Collects what was seen of a pytest run into the facts that the rules look at. Nothing is judged here.
+//! Collects the facts about a pytest run for the rules. Nothing is judged here.
 
 use crate::model::{Coverage, TestCounts, TestOutcome, ToolReport};
 use crate::tools::interpret::Exited;
@@ -7,19 +7,19 @@ use crate::tools::pytest::coverage::{MeasuredCoverage, below_target_line, measur
 use crate::tools::pytest::failures::exception_lines;
 use crate::tools::pytest::junit::{self, Document, Element, JunitError, MarkKind};
 
-/// How pytest marks an item that could not be collected.
+/// The message of a module that could not be collected.
 const COLLECTION_FAILURE: &str = "collection failure";
 
-/// How pytest reports an error of its own as a test.
+/// The class and the name under which pytest reports an internal error as a test.
 const INTERNAL_ERROR: (&str, &str) = ("pytest", "internal");
 
-/// What pytest prints when a `conftest.py` cannot be imported; there is no report then.
+/// What pytest prints if a `conftest.py` cannot be imported. It then writes no report.
 const CONFTEST_LINE: &str = "ImportError while loading conftest";
 
-/// What became of the report.
+/// The state of the report after the run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum ReportState {
-    /// There is none.
+    /// The file does not exist.
     Missing,
     /// The file exists, but was not accepted as this run's report.
     Refused(String),
@@ -29,7 +29,7 @@ pub(super) enum ReportState {
     Read(Tally),
 }
 
-/// What a report says, counted by distinct tests.
+/// The content of a report, counted by distinct tests.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Tally {
     /// The distinct tests, in order of appearance.
@@ -38,16 +38,16 @@ pub(super) struct Tally {
     pub(super) counts: TestCounts,
     /// How many tests the report's suites claim to have.
     pub(super) claimed: u64,
-    /// Tests that were running when the run was cut short.
+    /// The number of tests that were running when the run was interrupted.
     pub(super) nameless: u64,
-    /// Tests that appear more often than the suites claim and passed in the end (reruns).
+    /// The number of tests that were rerun. Such a test has more elements than the suites claim, and an element without a mark.
     pub(super) reruns: u64,
 }
 
-/// One test: all elements of the same class and name.
+/// One test: all elements with the same class and name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Test {
-    /// Its elements, at least one.
+    /// The test's elements, at least one.
     pub(super) elements: Vec<Element>,
     /// The test's outcome, from all of its elements together.
     pub(super) outcome: TestOutcome,
@@ -58,24 +58,25 @@ pub(super) struct Test {
 pub(super) struct Seen {
     /// The exit status.
     pub(super) code: i32,
-    /// Whether pytest was started by another program, which may have changed the exit status (make gives 2 for every failure).
+    /// Whether another program started pytest. It may have changed the exit code; make, for example, turns every failure into 2.
     pub(super) behind_wrapper: bool,
-    /// The report.
+    /// The report, or why there is none.
     pub(super) report: ReportState,
-    /// Coverage as the check's own report measures it.
+    /// The coverage from the check's own report.
     pub(super) coverage: MeasuredCoverage,
-    /// What pytest-cov says on standard output; looked for after exit code 1 only (E4).
+    /// The coverage in pytest-cov's line on standard output. It is searched for only after exit code 1 (E4).
     pub(super) coverage_line: Option<Coverage>,
-    /// How many tests pytest printed that it would run; `None` if it did not print that, or was started by another program.
+    /// The number of tests that pytest printed that it would run. `None` if it printed no number or was started by another
+    /// program.
     pub(super) selected: Option<u64>,
     /// pytest's message about a `conftest.py` that could not be imported.
     pub(super) conftest: Option<String>,
-    /// The line of standard error that says what is wrong.
+    /// The line of standard error that names the problem.
     pub(super) complaint: Option<String>,
 }
 
 impl Seen {
-    /// Collects the facts.
+    /// Collects the facts of a run from its output and its report.
     pub(super) fn collect(
         exited: &Exited<'_>,
         report: &ToolReport,
@@ -94,7 +95,7 @@ impl Seen {
         Self {
             code: exited.code,
             behind_wrapper,
-            // A wrapper may start pytest several times, so the first output need not belong to the run that wrote the report.
+            // A wrapper may start pytest several times, so the first output may belong to another run than the report.
             selected: (!behind_wrapper).then(|| selected(&exited.stdout)).flatten(),
             report,
             coverage: measured(exited.action.coverage.as_ref(), coverage),
@@ -112,13 +113,14 @@ impl Seen {
         }
     }
 
-    /// Returns how many tests that were to be run are neither in the report nor claimed by it. Rerun and doubled tests only add to these.
+    /// Returns the number of collected tests that the report neither lists nor claims. Reruns and duplicates only increase the
+    /// claimed number, so they cannot make this number too high.
     pub(super) fn unreported(&self) -> u64 {
         let reported = self.tally().map_or(0, |tally| tally.total().max(tally.claimed));
         self.selected.map_or(0, |selected| selected.saturating_sub(reported))
     }
 
-    /// Returns the coverage that was found to be below what is required.
+    /// Returns the coverage if it is below the required value.
     pub(super) fn coverage_shortfall(&self) -> Option<Coverage> {
         self.coverage.shortfall().or(self.coverage_line)
     }
@@ -131,7 +133,7 @@ fn conftest_error(text: &str) -> Option<String> {
     Some(exception.map_or_else(|| first.to_owned(), |exception| format!("{first}: {exception}")))
 }
 
-// pytest's own words on a command line it refuses, else the last line: an exception's comes last.
+// Returns pytest's message about a wrong command line, or the last line, which names the exception in a traceback.
 fn complaint(stderr: &str) -> Option<String> {
     let lines = || stderr.lines().map(str::trim).filter(|line| !line.is_empty());
     let refusal = lines().find_map(|line| line.split_once(": error: ").map(|(_, refusal)| refusal));
@@ -139,9 +141,9 @@ fn complaint(stderr: &str) -> Option<String> {
     refusal.or_else(error).or_else(|| lines().next_back()).map(str::to_owned)
 }
 
-/// Returns the paths and node ids that pytest says it did not find, as they were written, in its standard error.
+/// Returns the paths and node ids that pytest says it did not find. They are returned as standard error prints them.
 pub fn not_found(stderr: &str) -> Vec<String> {
-    // An id is told by its absolute path.
+    // pytest prints a missing node id with its absolute path.
     let said = |line: &str| Some(line.trim().strip_prefix("ERROR: ")?.split_once("not found: ")?.1.trim().to_owned());
     stderr.lines().filter_map(said).filter(|path| !path.is_empty()).collect()
 }
@@ -166,25 +168,27 @@ impl Tally {
             failed: count(&[TestOutcome::Failed, TestOutcome::Error]),
             skipped: count(&[TestOutcome::Skipped]),
         };
-        // A rerun leaves an element without a mark and is not claimed; a failed tear-down leaves a second element with one (pytest 9).
+        // A rerun adds an element without a mark, which the suites do not claim. A failed tear-down adds an element with a mark
+        // (pytest 9).
         let repeats = |test: &&Test| test.elements.len() > 1 && test.elements.iter().any(|element| element.marks.is_empty());
         let reruns = if elements > document.claimed { tests.iter().filter(repeats).count() as u64 } else { 0 };
         let tally = Self { counts, claimed: document.claimed, nameless: document.nameless, reruns, tests };
-        // Tests that were only planned did not pass, although nothing in their elements says so.
+        // Tests that were only planned did not run. Their elements look like passed tests, so the counts are set to zero.
         if tally.is_plan_only() { Self { counts: TestCounts::default(), ..tally } } else { tally }
     }
 
-    /// Returns how many distinct tests there are.
+    /// Returns the number of distinct tests.
     pub(super) fn total(&self) -> u64 {
         self.tests.len() as u64
     }
 
-    /// Returns whether the report lists tests and says that none was executed: `--setup-plan` and `--setup-only`.
+    /// Returns whether the report lists tests but none of them ran, as with `--setup-plan` and `--setup-only`.
     pub(super) fn is_plan_only(&self) -> bool {
         self.claimed == 0 && self.nameless == 0 && self.total() > 0 && self.counts.failed == 0
     }
 
-    /// Returns whether the run was cut short: a test was running, or more are listed than were finished (E5).
+    /// Returns whether the run was interrupted: a test was still running, or the report lists more tests than its suites claim as
+    /// finished (E5).
     pub(super) fn is_cut_short(&self) -> bool {
         self.nameless > 0 || self.total() > self.claimed
     }
@@ -194,12 +198,12 @@ impl Tally {
         self.tests.iter().filter(|test| test.is_collection_error())
     }
 
-    /// Returns the tests that failed or errored.
+    /// Returns the tests that failed or had an error.
     pub(super) fn failed(&self) -> impl Iterator<Item = &Test> {
         self.tests.iter().filter(|test| matches!(test.outcome, TestOutcome::Failed | TestOutcome::Error))
     }
 
-    /// Returns whether pytest reports an error of its own.
+    /// Returns whether pytest reports an internal error.
     pub(super) fn has_internal_error(&self) -> bool {
         self.failed().any(|test| {
             let element = test.element();
@@ -223,12 +227,12 @@ impl Test {
         Self { elements, outcome }
     }
 
-    /// Returns the first element.
+    /// Returns the test's first element.
     pub(super) fn element(&self) -> &Element {
         self.elements.first().expect("a group is made with its first element")
     }
 
-    /// Returns whether this stands for a module that could not be collected.
+    /// Returns whether this entry is a module that could not be collected.
     pub(super) fn is_collection_error(&self) -> bool {
         self.elements
             .iter()

@@ -1,13 +1,14 @@
-//! Reads pytest's last line, for remarks only: warnings, XPASS and reruns are not in the report. Nothing is judged by it (E5).
+//! Reads pytest's last line for remarks about warnings, XPASS and reruns, which the report does not contain. It never influences
+//! the result (E5).
 
-/// What the last line may name, and how a remark says it.
+/// The words in the last line, and the remark for them.
 const REMARKS: &[(&[&str], &str)] = &[
     (&["warning", "warnings"], "pytest counted {} warning(s); its log lists them"),
     (&["xpassed"], "{} test(s) that are expected to fail passed (XPASS)"),
     (&["rerun", "reruns"], "{} rerun(s): a test that passes only when it is repeated is flaky"),
 ];
 
-/// Returns what pytest's last line, for example `1 passed, 3 warnings in 0.02s`, says beside the results.
+/// Returns the remarks that follow from pytest's last line, for example from `1 passed, 3 warnings in 0.02s`.
 pub(super) fn remarks(stdout: &str) -> Vec<String> {
     let Some(line) = stdout.lines().rev().map(|line| line.trim_matches(['=', ' '])).find(|line| is_last_line(line)) else {
         return Vec::new();

@@ -1,4 +1,4 @@
-//! Discovers tsc: there must be a `tsconfig.json`, and the compiler must be installed in the project.
+//! Discovers tsc. The project must have a `tsconfig.json`, and the compiler must be installed.
 
 use crate::model::Tool;
 use crate::tools::discover::{FoundCheck, FoundChecks, Looked, named, nearest_with, program, words};
@@ -8,7 +8,7 @@ use crate::tools::project_files::{ProjectFiles, within};
 const CONFIGURATION: &str = "tsconfig.json";
 const PROGRAM: &str = "node_modules/.bin/tsc";
 
-/// The most projects to which one solution file may refer.
+/// The most projects that are taken from one solution file.
 const MOST_REFERENCES: usize = 32;
 
 /// Looks for tsc in one directory of the project.

@@ -1,7 +1,7 @@
-//! The TypeScript compiler: judges its diagnostics together with its exit status (C12, C70).
+//! The TypeScript compiler: judges its diagnostics together with its exit code (C12, C70).
 //!
-//! Exit codes do not tell errors in code from errors in configuration (`tsconfig.json` with an unknown option is 2, code that does
-//! not check under `--noEmitOnError` is 1, and from version 7 on is 1 always), so the diagnostics decide.
+//! Exit codes do not distinguish errors in the code from errors in the configuration. An unknown option in `tsconfig.json` gives
+//! 2, an error in the code gives 1 with `--noEmitOnError`, and since version 7 the code is always 1. So the diagnostics decide.
 
 mod discover;
 mod output;
@@ -15,19 +15,19 @@ use crate::tools::places::Place;
 pub(super) use discover::find;
 pub(super) use strictness::strictness;
 
-/// tsc's documented failures: diagnostics with (1) or without (2) skipped output, an invalid project, a reference cycle.
+/// tsc's documented codes for failures: errors without output (1), errors with output (2), an invalid project, a reference cycle.
 const FAILURE_CODES: std::ops::RangeInclusive<i32> = 1..=4;
 
-/// Diagnostics in these ranges that name no source file are about the command line or the project's configuration.
+/// Diagnostics in these ranges are about the command line or the configuration, unless they name a source file.
 const CONFIGURATION_CODES: &[std::ops::RangeInclusive<u32>] = &[5000..=5999, 6000..=6999, 18000..=18999];
 
-/// How the page begins that tsc prints when it finds no project, with exit code 1.
+/// The beginning of the help page that tsc prints, with exit code 1, if it finds no project.
 const HELP_WORDS: &[&str] = &["tsc: The TypeScript Compiler", "COMMON COMMANDS"];
 
-/// How many findings a reason names.
+/// The most findings that a reason names.
 const NAMED_FINDINGS: usize = 3;
 
-/// Returns the diagnostics of tsc's that stand in a text, as many as are kept.
+/// Returns tsc's diagnostics in a text, up to the limits of [`Gathered`].
 pub(super) fn diagnostics(text: &str, place: Place<'_>) -> Vec<Diagnostic> {
     output::parse(text, place).diagnostics.finish().0
 }
@@ -98,7 +98,8 @@ fn too_large() -> (CategoryCode, String) {
     (CategoryCode::OutputTooLarge, reason.to_owned())
 }
 
-// TS6133 (`declared but never read`) is a finding in a source file and a configuration error nowhere, so the file decides too.
+// Diagnostics such as TS6133 (`declared but never read`) are in the ranges, but they are about a source file. So the file decides
+// too.
 fn is_about_configuration(diagnostic: &Diagnostic) -> bool {
     let number = diagnostic.code.as_deref().and_then(|code| code.strip_prefix("TS")?.parse().ok()).unwrap_or(0);
     let is_in_range = CONFIGURATION_CODES.iter().any(|range| range.contains(&number));

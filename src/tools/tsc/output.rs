@@ -1,4 +1,5 @@
-//! Reads tsc's two printed forms: `file(l,c): error TSn: message` and the pretty `file:l:c - error TSn: message` (C70).
+//! Reads tsc's two output formats: the plain `file(l,c): error TSn: message` and the pretty `file:l:c - error TSn: message`
+//! (C70).
 
 use crate::model::{Diagnostic, DiagnosticSummary, FindingLevel, RelatedInformation};
 use crate::tools::gathered::{Gathered, lines};
@@ -6,38 +7,38 @@ use crate::tools::places::Place;
 
 const LEVELS: &[(&str, FindingLevel)] = &[("error TS", FindingLevel::Error), ("warning TS", FindingLevel::Warning)];
 
-/// What was read of the output.
+/// The diagnostics and counts that were read from the output.
 #[derive(Debug, Default)]
 pub(super) struct Output {
     /// The diagnostics, in order.
     pub(super) diagnostics: Gathered,
-    /// Errors and files as the pretty form's last line counts them.
+    /// The numbers of errors and files in the last line of the pretty format.
     found: Option<(u64, u64)>,
 }
 
 impl Output {
-    /// Returns the counts of the last line, where there is one.
+    /// Returns the counts of the last line; `None` if there is no such line.
     pub(super) fn counts(&self) -> Option<DiagnosticSummary> {
         self.found.map(|(errors, total_files)| DiagnosticSummary { errors, warnings: 0, fixable: None, total_files })
     }
 }
 
-/// Where in a diagnostic the reader is.
+/// The part of a diagnostic to which the next line may belong.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Within {
-    /// Nowhere.
+    /// The line is not inside a diagnostic.
     Nothing,
-    /// Its message may go on in indented lines.
+    /// The message, which may continue in indented lines.
     Message,
-    /// The pretty form's source lines.
+    /// The source lines of the pretty format.
     Body,
-    /// A further place; its message comes after the marked source line, up to version 6.
+    /// A related place. Up to version 6, its message comes after its marked source line.
     Related,
-    /// The marked source line of a further place was seen.
+    /// After the marked source line of a related place.
     RelatedMarked,
 }
 
-/// Reads the output, without control sequences.
+/// Reads text from which control sequences were removed.
 pub(super) fn parse(text: &str, place: Place<'_>) -> Output {
     let mut output = Output::default();
     let mut within = Within::Nothing;
@@ -125,7 +126,7 @@ fn head(line: &str, place: Place<'_>) -> Option<Diagnostic> {
     })
 }
 
-// `  a.ts:1:15` up to version 6, `  a.ts:1:15 - message` from version 7 on.
+// Reads `  a.ts:1:15` (up to version 6) and `  a.ts:1:15 - message` (since version 7).
 fn related_head(line: &str, place: Place<'_>) -> Option<RelatedInformation> {
     let text = line.strip_prefix("  ").filter(|text| !text.starts_with(' '))?;
     let (start, message) = text.split_once(" - ").unwrap_or((text, ""));
@@ -144,7 +145,7 @@ fn position(text: &str) -> Option<(&str, u64, u64)> {
     (!file.is_empty()).then_some((file, line.parse().ok()?, column.parse().ok()?))
 }
 
-// `Found 5 errors in the same file, starting at: a.ts:2`, `Found 1 error in a.ts:3`, `Found 7 errors in 2 files.`
+// Reads `Found 5 errors in the same file, starting at: a.ts:2`, `Found 1 error in a.ts:3` and `Found 7 errors in 2 files.`
 fn found(line: &str) -> Option<(u64, u64)> {
     let (errors, rest) = line.strip_prefix("Found ")?.split_once(" error")?;
     let files = rest.split_once(" in ").and_then(|(_, rest)| rest.strip_suffix(" files.")?.parse().ok()).unwrap_or(1);

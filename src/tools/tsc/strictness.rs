@@ -1,5 +1,5 @@
-//! Finds the strictness of the TypeScript compiler from its arguments, from `tsconfig.json` and the files that it extends, and
-//! from the compiler's default.
+//! Finds the strictness of the TypeScript compiler. The sources are its arguments, `tsconfig.json` and the files that it extends,
+//! and the default of the installed version.
 
 use serde_json::{Map, Value};
 
@@ -10,7 +10,7 @@ use crate::tools::strictness::{Strictness, StrictnessRead};
 
 const CONFIGURATION: &str = "tsconfig.json";
 
-/// The longest chain of configurations that extend each other.
+/// The longest chain of configurations that extend each other. Without the limit, a circle would never end.
 const DEEPEST: usize = 16;
 
 /// The first version of TypeScript that is strict by default.
@@ -19,7 +19,7 @@ const STRICT_BY_DEFAULT: u32 = 6;
 /// The endings of source files. If source files are named on the command line, tsc ignores `tsconfig.json`.
 const SOURCES: &[&str] = &[".ts", ".tsx", ".mts", ".cts", ".js", ".jsx"];
 
-/// The strictness options that one place sets.
+/// The strictness options that one source sets.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Said {
     strict: Option<bool>,
@@ -69,8 +69,8 @@ fn configuration(files: &dyn ProjectFiles, directory: &str, call: &CheckerCall) 
     found.map(Some).ok_or_else(|| format!("there is no `{CONFIGURATION}`"))
 }
 
-/// Reads a configuration and the ones that it extends. Its own options override extended ones, and later extended files override
-/// earlier ones.
+/// Reads a configuration and the configurations that it extends. Its own options override extended ones. If it extends several
+/// files, later ones override earlier ones.
 fn read(files: &dyn ProjectFiles, path: &str, depth: usize) -> Result<Said, String> {
     let text = files.read(path).and_then(|bytes| String::from_utf8(bytes).ok());
     let settings = text.and_then(|text| parse_jsonc(&text)).ok_or_else(|| format!("`{path}` cannot be read"))?;
@@ -94,7 +94,7 @@ fn own(options: Option<&Map<String, Value>>) -> Said {
     Said { strict: option("strict"), no_implicit_any: option("noImplicitAny") }
 }
 
-/// Returns the path of an extended configuration, which is given as a path or as the name of a package.
+/// Returns the path of an extended configuration. It is given as a path or as the name of a package.
 fn extended_path(files: &dyn ProjectFiles, directory: &str, extended: &str) -> Option<String> {
     let is_file = |path: &String| files.exists(path) && !files.is_directory(path);
     if extended.starts_with('.') || extended.starts_with('/') {
@@ -127,7 +127,7 @@ fn directory_of(path: &str) -> &str {
     path.rsplit_once('/').map_or("", |(directory, _)| directory)
 }
 
-/// Returns a path, which is relative to a directory, as a path relative to the project's root; `None` if it leaves the project.
+/// Joins a directory and a relative path; `None` if the result is outside the project.
 fn joined(directory: &str, path: &str) -> Option<String> {
     if path.starts_with('/') {
         return None;

@@ -104,7 +104,7 @@ fn object_path(objects: &Path, id: ObjectId) -> PathBuf {
     objects.join(&hex[..2]).join(&hex[2..])
 }
 
-/// Reads a loose object, or returns `None` if there is no such file.
+/// Reads a loose object. Returns `None` if its file does not exist.
 fn read_loose(path: &Path) -> Result<Option<GitObject>, ObjectProblem> {
     let Ok(file) = File::open(path) else { return Ok(None) };
     let mut compressed = Vec::new();

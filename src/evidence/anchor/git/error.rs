@@ -14,7 +14,7 @@ pub enum GitAnchorError {
     /// The repository uses a storage format that proctor does not support.
     #[error("the repository stores {what}, which proctor does not support")]
     Format {
-        /// What is stored in which format.
+        /// The part of the repository that has an unsupported format.
         what: &'static str,
     },
     /// The text is not the name of a reference.
@@ -38,15 +38,15 @@ pub enum GitAnchorError {
     Evidence(#[from] EvidenceError),
 }
 
-/// What is wrong with a git object.
+/// Why a git object cannot be used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum ObjectProblem {
     #[error("is not in the repository")]
     Missing,
-    /// Its content does not have the hash that is its name, or is not in git's format.
+    /// The object's content does not have the hash in its name, or it is not in git's format.
     #[error("is damaged")]
     Damaged,
-    /// It is another kind of object than its place requires.
+    /// The object has another type than its place requires.
     #[error("is of another kind than is required there")]
     Kind,
     #[error("is larger than 64 MiB")]

@@ -3,15 +3,15 @@
 //!
 //! # What it owns
 //!
-//! Reading and writing as much of git's files as a note needs: `object` the content of objects (pure), `delta` the deltas in a
-//! pack (pure), `pack` and `database` reading objects and writing new ones, `reference` the names of commits, `repository`
-//! where these files are. `notes` writes checkpoints and reads them back.
+//! This module reads and writes the parts of git's files that a note needs. `object` parses objects (pure), and `delta` applies
+//! the deltas in a pack (pure). `pack` and `database` read objects and write new ones. `reference` reads and changes references,
+//! and `repository` finds the files. `notes` writes checkpoints and reads them.
 //!
 //! # What it may not do
 //!
-//! Run git: the configuration and the hooks of a repository can make it run anything, and the code under test may have written
-//! them. For the same reason an object is accepted only if it has the hash that is its name. Notes that another program wrote
-//! are read and never rewritten.
+//! Run git. The configuration and hooks of a repository can make git run any program, and the tested code may have written them.
+//! For the same reason an object is accepted only if its content has the hash in its name. Notes of other programs are read but
+//! never changed.
 
 mod database;
 mod delta;

@@ -17,7 +17,7 @@ pub(super) const LARGEST_OBJECT: usize = 64 << 20;
 const INDEX_START: [u8; 8] = [0xff, b't', b'O', b'c', 0, 0, 0, 2];
 const COUNTS: u64 = 8;
 const NAMES: u64 = COUNTS + 256 * 4;
-/// The longest chain of deltas that is followed. Git makes chains of 50, and at most of 4095 if it is told to.
+/// The longest chain of deltas that is followed. By default git makes chains of at most 50 deltas, and never more than 4095.
 const LONGEST_CHAIN: u32 = 4096;
 /// An upper bound, in bytes, for the header of an object, and for what compression adds to content that cannot be compressed.
 const HEAD: usize = 64;
@@ -101,7 +101,7 @@ struct PackEntry {
     kind: PackEntryKind,
     /// The length of the content when it is not compressed.
     length: usize,
-    /// Where the compressed content begins.
+    /// The position of the compressed content.
     data: u64,
 }
 
@@ -139,7 +139,7 @@ impl PackEntry {
                 let mut distance = u64::from(byte & 0x7f);
                 while byte & 0x80 != 0 {
                     byte = next()?;
-                    // In git's encoding of distances, numbers of n+1 bytes begin where those of n bytes end.
+                    // In git's encoding of distances, the smallest number with n+1 bytes follows the largest number with n bytes.
                     let longer = distance.checked_add(1).and_then(|distance| distance.checked_mul(128));
                     distance = longer.ok_or(ObjectProblem::Damaged)? | u64::from(byte & 0x7f);
                 }

@@ -16,7 +16,7 @@ pub(super) struct Repository {
     pub(super) objects: ObjectDatabase,
 }
 
-/// Unsupported storage formats: a key of `[extensions]`, its value, and what it means.
+/// Unsupported storage formats: a key of `[extensions]`, its value, and a description.
 const FORMATS: [(&str, &str, &str); 2] =
     [("objectformat", "sha256", "objects under SHA-256 names"), ("refstorage", "reftable", "references in reftable files")];
 
