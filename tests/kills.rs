@@ -39,7 +39,7 @@ enum Victim {
     Proctor,
     /// The launcher, and a moment later the process that has started it.
     LauncherFirst,
-    /// The process that a person has started, and immediately after it its launcher.
+    /// The process that a person has started, and a moment later its launcher, which is then busy killing the actions.
     LauncherLast,
     /// The process group that a person has started.
     Group,
@@ -354,7 +354,8 @@ fn strike(victim: Victim, started: &mut Watch<'_>, dice: &mut Dice) {
     let send = |id: i32| {
         let _gone = kill(Pid::from_raw(id), Signal::SIGKILL);
     };
-    // These ids cannot belong to other processes: only the process itself reaps its launcher, and a child keeps its id until it is reaped.
+    // These ids belong to no other processes: a child keeps its id until it is reaped, and a new process gets the id of one that was just
+    // reaped only when all other ids were given out in between.
     let launchers = children_of(id);
     match victim {
         Victim::Proctor => send(id),
@@ -367,6 +368,9 @@ fn strike(victim: Victim, started: &mut Watch<'_>, dice: &mut Dice) {
         }
         Victim::LauncherLast => {
             send(id);
+            // Sleeping takes longer than the launcher needs, so this waits busily.
+            let (begun, moment) = (Instant::now(), dice.moment(Duration::from_millis(2)));
+            while begun.elapsed() < moment {}
             launchers.into_iter().for_each(send);
         }
     }

@@ -1,6 +1,7 @@
 //! The launcher's side of a keeper: its requests, its events, and which of them the supervisor was already sent.
 
 use std::io;
+use std::net::Shutdown;
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 
@@ -11,7 +12,7 @@ use nix::unistd::Pid;
 use crate::model::{GroupUsage, IsolationLevel, StopStage};
 use crate::process::cgroup::Cgroup;
 use crate::process::channel::{Channel, ChannelError, ReceiveStatus};
-use crate::process::group::kill_child;
+use crate::process::group::{kill_child, resume_child};
 use crate::process::level::Levels;
 use crate::process::protocol::{
     ActionNumber, EndedChild, Isolation, KeeperEvent, KeeperRequest, LaunchedChild, LauncherEvent, LeaderStatus, Obstacle,
@@ -112,6 +113,13 @@ impl KeeperHandle {
     /// elsewhere.
     pub(super) fn signal(&self, stage: StopStage) {
         let _gone = self.channel.send(&KeeperRequest::Signal(stage), &[]);
+    }
+
+    /// Has the keeper kill its action and end, as it does when the launcher is gone. A stopped keeper continues first: at the
+    /// weaker levels an action can stop its keeper.
+    pub(super) fn abandon(&self) {
+        let _gone = self.channel.shutdown(Shutdown::Both);
+        resume_child(self.process);
     }
 
     fn await_event(&mut self) -> Result<KeeperEvent, Obstacle> {

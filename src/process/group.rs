@@ -103,6 +103,11 @@ pub(super) fn kill_child(child: Pid) {
     let _ended = kill(child, Signal::SIGKILL);
 }
 
+/// Sends SIGCONT to a child that has not been reaped, so that it continues if it was stopped.
+pub(super) fn resume_child(child: Pid) {
+    let _ended = kill(child, Signal::SIGCONT);
+}
+
 /// Waits at most `bound` milliseconds until a child that has not been reaped has ended; returns whether it has. It stays a
 /// zombie; its own children have another parent by then (`exit(3)`).
 pub(super) fn await_end(child: Pid, bound: u16) -> bool {

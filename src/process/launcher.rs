@@ -65,7 +65,8 @@ const CAUGHT: [i32; 20] = [
 /// The signals that wake the launcher: a child has ended, or the supervisor has.
 const WAKING: [i32; 2] = [signal::SIGCHLD, signal::SIGTERM];
 
-/// How long the launcher waits for a keeper that it killed, in milliseconds; it usually takes less than one.
+/// How long the launcher waits for a keeper that it told to end, and then for one that it killed, in milliseconds; it usually
+/// takes less than one.
 const KEEPER_END_MS: u16 = 500;
 
 #[derive(Debug)]
@@ -266,25 +267,32 @@ impl Launcher {
         None
     }
 
-    /// Kills a keeper that did not become ready. It may have started an action that killed it before it could report; the
+    /// Ends a keeper that did not become ready. It may have started an action that killed it before it could report; the
     /// processes of such an action are killed too.
     fn give_up(&mut self, keeper: &KeeperHandle, group: Option<Cgroup>) {
-        kill_child(keeper.process);
         if let Some(group) = group {
             group.clear();
             let _emptied_by_then = group.remove();
         }
-        self.kill_keeper(keeper);
+        self.end_keeper(keeper);
     }
 
-    /// Kills a keeper and the processes of its action. At levels where the kernel does not kill these processes with the keeper,
-    /// they become children of this process, which then kills them.
-    fn kill_keeper(&mut self, keeper: &KeeperHandle) {
-        kill_child(keeper.process);
+    /// Ends a keeper and the processes of its action.
+    ///
+    /// At the levels where the kernel does not kill these processes with the keeper, the keeper kills them before it ends. It is
+    /// killed itself only if it does not end in time: if this process were killed after the keeper and before the others, nobody
+    /// would be left to kill those. What is left of them then becomes children of this process, which kills them.
+    fn end_keeper(&mut self, keeper: &KeeperHandle) {
         self.released.push(keeper.process);
-        if keeper.level != IsolationLevel::Namespace {
-            // They become children of this process only when the keeper has ended.
-            await_end(keeper.process, KEEPER_END_MS);
+        if keeper.level == IsolationLevel::Namespace {
+            kill_child(keeper.process);
+        } else {
+            keeper.abandon();
+            if !await_end(keeper.process, KEEPER_END_MS) {
+                kill_child(keeper.process);
+                // The others become children of this process only when the keeper has ended.
+                await_end(keeper.process, KEEPER_END_MS);
+            }
             self.kill_strays();
         }
         self.reap_released();
@@ -312,7 +320,7 @@ impl Launcher {
     /// it.
     fn park(&mut self, isolation: Isolation) {
         if let Some(parked) = self.parked.take() {
-            self.kill_keeper(&parked.keeper);
+            self.end_keeper(&parked.keeper);
         }
         let level = self.levels.best(isolation.strongest);
         if level != IsolationLevel::Namespace {
@@ -368,7 +376,7 @@ impl Launcher {
         if action.keeper.level != IsolationLevel::Namespace {
             action.kill();
         }
-        self.kill_keeper(&action.keeper);
+        self.end_keeper(&action.keeper);
         if let Some(isolation) = self.followed.remove(&number) {
             self.park(isolation);
         }
