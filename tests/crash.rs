@@ -268,7 +268,7 @@ fn runs_of_two_projects_go_on_at_the_same_time() {
 enum Damage {
     /// It is no database any more.
     Everything,
-    /// Its header is whole, what follows is not.
+    /// The file's first page, with its header, is intact; what follows is overwritten.
     Inside,
 }
 

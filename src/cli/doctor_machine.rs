@@ -60,7 +60,7 @@ pub(crate) struct MachineFacts {
     pub(crate) projects: Vec<ProjectFound>,
 }
 
-/// This part of the document that `--json` prints.
+/// The `machine` object in the output of `proctor doctor --json`.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct MachineV1<'a> {

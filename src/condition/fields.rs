@@ -9,7 +9,7 @@ pub enum Field {
     ExitCode,
     /// Whether the action is SUCCESS.
     Success,
-    /// How long it took, in milliseconds.
+    /// The duration of the action in milliseconds.
     Duration,
     Stdout,
     Stderr,

@@ -249,7 +249,7 @@ pub enum OverallResult {
     Failed,
 }
 
-/// The task's status in the words of its owner (Amendment 3 of the original documents).
+/// The task's status as the report shows it: COMPLETE, PARTIAL or FAILED.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum TaskStatus {

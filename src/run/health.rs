@@ -13,7 +13,7 @@ use nix::sys::socket::{setsockopt, sockopt};
 use crate::model::HealthUrl;
 use crate::process::clock::{self, Monotonic};
 
-/// The longest status line.
+/// How many bytes of an HTTP answer are read at most. Only the status line at its beginning is needed.
 const LONGEST_LINE: usize = 1024;
 
 /// The pause between two checks for a stop request.

@@ -273,7 +273,7 @@ fn secrets_that_variables_name_are_hidden_and_those_of_the_project_are_part_of_i
     world.ambient("NETRC", "home/src/shop/fixtures/netrc");
     world.ambient("CARGO_HOME", "home/rust");
     world.ambient("XDG_CONFIG_HOME", "home/xdg");
-    // A directory that a variable makes too wide is not hidden, because otherwise everything would be hidden.
+    // These variables name HOME and `/`. Hiding those would hide everything, so the two variables are ignored.
     world.ambient("DOCKER_CONFIG", "home");
     world.ambient.insert("GNUPGHOME".into(), "/".into());
     for hidden in ["home/keys/kube/one", "home/keys/two", "home/rust/credentials.toml", "home/xdg/gh/hosts.yml"] {

@@ -9,7 +9,7 @@ use crate::shell::words::is_assignment;
 /// Words that may stand before a command and do not belong to it.
 const KEYWORDS: &[&str] = &["!", "{", "do", "elif", "else", "exec", "command", "if", "then", "time", "until", "while"];
 
-/// The deepest nesting of scripts in words that is examined.
+/// How many levels of scripts inside words, such as `$(…)`, are examined.
 const DEEPEST: usize = 8;
 
 /// A program that runs the command in its arguments and exits with the command's status.

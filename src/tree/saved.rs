@@ -26,7 +26,7 @@ use crate::tree::stamp::{EntryStamp, Trust};
 const TAG: &[u8] = b"proctor-tree-index-1\n";
 const DIGEST_BYTES: usize = 32;
 
-/// How deep directories may be nested: as deep as a tree is read.
+/// The deepest nesting of directories that is accepted. A deeper one means that the bytes are damaged.
 const MAX_DEPTH: usize = 257;
 
 /// The letters of files and links with a settled or a racy stamp.

@@ -121,7 +121,7 @@ impl<'project> Terminal<'project> {
         self.press_bytes(keys.as_bytes());
     }
 
-    /// Presses keys as a terminal that does not send UTF-8.
+    /// Sends these bytes as typed input. They need not be UTF-8.
     #[track_caller]
     pub(crate) fn press_bytes(&mut self, keys: &[u8]) {
         self.master.write_all(keys).expect("the terminal is open");

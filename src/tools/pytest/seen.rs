@@ -53,7 +53,7 @@ pub(super) struct Test {
     pub(super) outcome: TestOutcome,
 }
 
-/// The facts of one run.
+/// What was found out about one run of pytest, before the rules judge it.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Seen {
     /// The exit status.
