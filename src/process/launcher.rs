@@ -270,18 +270,19 @@ impl Launcher {
     /// Ends a keeper that did not become ready. It may have started an action that killed it before it could report; the
     /// processes of such an action are killed too.
     fn give_up(&mut self, keeper: &KeeperHandle, group: Option<Cgroup>) {
+        // The keeper ends first, because it enters the cgroup by itself and could do so after the cgroup was cleared.
+        self.end_keeper(keeper);
         if let Some(group) = group {
             group.clear();
             let _emptied_by_then = group.remove();
         }
-        self.end_keeper(keeper);
     }
 
     /// Ends a keeper and the processes of its action.
     ///
-    /// At the levels where the kernel does not kill these processes with the keeper, the keeper kills them before it ends. It is
-    /// killed itself only if it does not end in time: if this process were killed after the keeper and before the others, nobody
-    /// would be left to kill those. What is left of them then becomes children of this process, which kills them.
+    /// At level `Namespace` the kernel kills these processes with the keeper. At the other levels the keeper kills them and then
+    /// ends. The launcher must not kill such a keeper first: if the launcher itself were killed before it had killed the rest,
+    /// the rest would live on. It kills a keeper only if that does not end in time, and then kills what the keeper has left.
     fn end_keeper(&mut self, keeper: &KeeperHandle) {
         self.released.push(keeper.process);
         if keeper.level == IsolationLevel::Namespace {
@@ -290,7 +291,7 @@ impl Launcher {
             keeper.abandon();
             if !await_end(keeper.process, KEEPER_END_MS) {
                 kill_child(keeper.process);
-                // The others become children of this process only when the keeper has ended.
+                // What the keeper has left becomes children of the launcher only when the keeper has ended.
                 await_end(keeper.process, KEEPER_END_MS);
             }
             self.kill_strays();
