@@ -1,4 +1,5 @@
-//! What an action does, with one variant for each kind of action. When it runs and how it is judged is decided elsewhere (E8).
+//! What an action does: one variant for each kind of action. Other files decide when an action runs and how it is
+//! judged (E8).
 
 use std::collections::BTreeMap;
 
@@ -9,21 +10,22 @@ use crate::model::{ActionType, Digest, Review};
 
 /// What an action does.
 ///
-/// For commands, scripts and reviews, proctor starts `Action::command`. The other kinds start no process: their `command` has
-/// only the text that is displayed, and an empty argument vector.
+/// For commands, scripts and reviews, proctor starts `Action::command`. The other kinds start no process: their
+/// `command` has only the text that is displayed, and an empty argument vector.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum ActionKind {
     #[default]
     #[serde(rename = "terminalCommand")]
     Command,
-    /// A script, run by a named interpreter: `Action::command` is made of these.
+    /// A script that a named interpreter runs: `Action::command` is made from both.
     CustomScript(Script),
-    /// Checks a file.
+    /// A check of one file.
     FileValidation(FileValidation),
-    /// Sends a request to a server and checks the answer.
+    /// A request to a server, and the requirements on the answer.
     HttpRequest(Box<HttpRequest>),
-    /// Asks a reviewer for a verdict. The reviewer is asked once more when its output has no verdict.
+    /// A question to a reviewer, whose answer is a verdict. If the answer has no verdict, the reviewer is asked once
+    /// more.
     Review(Review),
 }
 
@@ -31,7 +33,7 @@ pub enum ActionKind {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Script {
-    /// The program that runs the script: `python3`, `node`.
+    /// The program that runs the script, such as `python3` or `node`.
     pub interpreter: String,
     /// The script's path, as written in the specification.
     pub script: String,
@@ -44,21 +46,21 @@ pub struct Script {
 pub struct FileValidation {
     /// The file's path, relative to the project, without `.` and `..`.
     pub path: String,
-    /// The requirement that the file must meet.
     pub check: FileCheck,
 }
 
-/// The requirement on a file. A missing file meets none of them.
+/// The requirement on a file. A missing file does not meet any of them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum FileCheck {
     /// The file exists as a regular file, and no part of its path is a symbolic link.
     Exists,
-    /// The content contains the text and matches the expression. At least one of the two is given.
+    /// The file's content contains `text` and matches `regex`. At least one of the two is given.
     ContentMatch {
         /// A text that the content must contain.
         text: Option<String>,
-        /// A regular expression that the content must match (syntax of the `regex` crate, which searches in linear time).
+        /// A regular expression that the content must match (syntax of the `regex` crate, which searches in linear
+        /// time).
         regex: Option<String>,
     },
     /// The file is a JSON document that satisfies a JSON Schema.
@@ -88,21 +90,22 @@ pub enum HttpMethod {
     Options,
 }
 
-/// An HTTP request and the checks on its answer. `Action::timeout` limits all of it together.
+/// An HTTP request and the requirements on its answer. `Action::timeout` limits the exchange as a whole, redirects
+/// included.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct HttpRequest {
-    /// The address: `http://` or, in a build with TLS, `https://`.
+    /// The request's URL: `http://` or, in a build with TLS, `https://`.
     pub url: String,
     pub method: HttpMethod,
     pub headers: BTreeMap<String, String>,
     pub body: Option<HttpBody>,
-    /// The expected statuses. An empty list accepts any status from 200 to 299.
+    /// The statuses that the answer may have. If the list is empty, any status from 200 to 299 is accepted.
     #[serde(rename = "expectedStatus")]
     pub expected_statuses: Vec<u16>,
     /// The requirements on the answer's body.
     pub validate: ResponseChecks,
-    /// Whether a redirect is followed. If not, the redirect itself is the answer that is checked.
+    /// Whether a redirect is followed. If not, the redirect itself is checked as the answer.
     pub follow_redirects: bool,
     /// Whether the server's certificate must be valid.
     pub validate_ssl: bool,
@@ -119,7 +122,7 @@ pub enum HttpBody {
 }
 
 /// What an answer's body must be.
-// All that is named must hold. The descriptions are those of the published schema.
+// Every requirement that is set must hold. The descriptions below are also those of the published schema.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "RawValidateResponse"))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -132,10 +135,10 @@ pub struct ResponseChecks {
     pub matches_regex: Option<String>,
 }
 
-/// Which excerpts the report shows for an action (`evidenceCapture`).
+/// Which excerpts the report shows for an action (`evidenceCapture` in a specification).
 ///
-/// This concerns the report only: logs, frames and records are evidence and are always kept whole. The exit code and the duration
-/// cannot be switched off, because the verdict rests on them and nobody could check it without them.
+/// This concerns the report only: logs, frames and records are evidence and are always kept whole. The exit code and
+/// the duration cannot be switched off, because the verdict rests on them and nobody could check it without them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct EvidenceCapture {
@@ -145,7 +148,8 @@ pub struct EvidenceCapture {
     pub stderr: bool,
     /// Whether the report has an excerpt of the answer to a request.
     pub request_response: bool,
-    /// Whether the report and the record have an excerpt of the checked file. Without it the record has only size and digest.
+    /// Whether the report and the record have an excerpt of the checked file. Without it the record has only size and
+    /// digest.
     pub file_contents: bool,
 }
 
@@ -168,14 +172,14 @@ impl ActionKind {
         }
     }
 
-    /// Returns whether it is a plain command, the kind of every action that names no kind.
+    /// Returns whether the action is a plain command, which is the default kind.
     pub fn is_terminal_command(&self) -> bool {
         *self == Self::Command
     }
 }
 
 impl FileCheck {
-    /// Returns the word for the check in a specification.
+    /// Returns the name of the requirement in a specification.
     pub fn word(&self) -> &'static str {
         match self {
             Self::Exists => "EXISTS",
@@ -205,7 +209,8 @@ impl HttpMethod {
 }
 
 impl HttpRequest {
-    /// Returns a GET request with the defaults: redirects are followed, certificates must be valid, any 2xx status is correct.
+    /// Returns a GET request with the defaults: redirects are followed, certificates must be valid, any 2xx status is
+    /// correct.
     pub fn get(url: impl Into<String>) -> Self {
         Self {
             url: url.into(),
@@ -221,7 +226,8 @@ impl HttpRequest {
 }
 
 impl HttpRequest {
-    /// Returns method and URL for display. User, password, query and fragment are left out because they may be secret.
+    /// Returns the method and the URL for messages. User, password, query and fragment are left out because they may be
+    /// secret.
     pub fn shown(&self) -> String {
         let (scheme, rest) = self.url.split_once("://").unwrap_or(("", &self.url));
         let rest = rest.split(['?', '#']).next().unwrap_or_default();
@@ -231,7 +237,7 @@ impl HttpRequest {
         format!("{} {scheme}{host}{path}", self.method.word())
     }
 
-    /// Returns method and path, the name of an endpoint in reports.
+    /// Returns the method and the path, by which reports name an endpoint.
     pub fn endpoint(&self) -> String {
         let rest = self.url.split_once("://").map_or(self.url.as_str(), |(_, rest)| rest);
         let rest = rest.split(['?', '#']).next().unwrap_or_default();
@@ -241,7 +247,7 @@ impl HttpRequest {
 }
 
 impl EvidenceCapture {
-    /// Returns whether every setting has its default value.
+    /// Returns whether no setting differs from its default; default settings are left out of the stored plan.
     pub fn is_default(&self) -> bool {
         *self == Self::default()
     }

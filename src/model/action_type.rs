@@ -6,20 +6,21 @@ use serde::{Deserialize, Serialize};
 
 use crate::model::{ActionId, ActionPhase};
 
-/// The facts about an action before its parameters are parsed.
+/// What is known about an action of a specification before its parameters are parsed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ActionOutline {
     pub phase: ActionPhase,
-    /// The action's id; if it has none, the id that follows from its position.
+    /// The action's id. If the specification gives none, it is made from the action's position.
     pub id: ActionId,
     pub action_type: ActionType,
-    /// The action's description; empty if it has none.
+    /// The action's description; empty if the specification gives none.
     pub description: String,
     /// The command, request or file that the action is about; empty if the specification does not name one.
     pub subject: String,
 }
 
-/// An action's type. proctor carries out the first five; an action of one of the others is a specification error (E8).
+/// An action's type. proctor carries out the first five types. An action of any of the last three is a specification
+/// error (E8).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum ActionType {

@@ -2,19 +2,19 @@
 
 use crate::model::{CommandExit, CompletionStatus, RunId, TaskId};
 
-/// Whether a task is complete for the present tree. This is determined before it is compared with an agent's claim.
+/// Whether a task is complete for the present tree. proctor decides this from the sealed report before it looks at what
+/// the agent claims.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TaskCompletion {
-    /// The task.
     pub task: TaskId,
-    /// COMPLETE only if the sealed report of a run says so and is a verdict for this tree and this plan.
+    /// COMPLETE only if the sealed report of a run says so, and this report is a verdict for the present tree and plan.
     pub status: CompletionStatus,
     /// The reasons for the status.
     pub reasons: Vec<String>,
-    /// What is still open according to that report: actions that did not succeed, and debt items.
+    /// What the report still lists as open: actions that did not succeed, and debt items.
     pub open: Vec<String>,
-    /// The run whose report this is taken from; `None` if no run is a verdict for this tree.
+    /// The run whose report decided the status; `None` if no run has a verdict for the present tree.
     pub run_id: Option<RunId>,
-    /// The exit code of a command whose answer this is.
+    /// The exit code of a command that prints this answer.
     pub exit: CommandExit,
 }

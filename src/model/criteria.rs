@@ -1,4 +1,5 @@
-//! The criteria of a task in addition to the results of its actions: conditions, expected output, completion (specification 2.0.0).
+//! What a task demands in addition to its actions' results: conditions, expected output, completion (specification
+//! 2.0.0).
 
 use std::fmt;
 
@@ -7,7 +8,7 @@ use serde_json::{Number, Value};
 
 use crate::model::EvidenceKind;
 
-/// A value in a condition. Numbers are finite; integers of up to 15 digits are exact.
+/// A value that a condition compares. Numbers are finite; integers of up to 15 digits are exact.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "Value", into = "Value")]
 pub enum ConditionValue {
@@ -17,7 +18,7 @@ pub enum ConditionValue {
     Text(String),
 }
 
-/// The error for a list or an object, which a condition cannot compare.
+/// The error for a JSON list or object, which a condition cannot compare.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("lists and objects have no value to compare: name one of their parts, or `.length`")]
 pub struct NoScalarError;
@@ -74,7 +75,7 @@ impl fmt::Display for ConditionValue {
     }
 }
 
-/// Writes a text in the kind of quotes that needs the fewest escapes, as the condition grammar reads it.
+/// Writes a text in double or single quotes, whichever needs fewer escapes, in a form that the condition parser reads.
 fn write_text(formatter: &mut fmt::Formatter<'_>, text: &str) -> fmt::Result {
     let quote = if text.matches('"').count() > text.matches('\'').count() { '\'' } else { '"' };
     write!(formatter, "{quote}")?;
@@ -92,25 +93,27 @@ fn write_text(formatter: &mut fmt::Formatter<'_>, text: &str) -> fmt::Result {
     write!(formatter, "{quote}")
 }
 
-/// The criteria of a task in addition to the results of its actions. Checks from `proctor.toml` or from discovery have none.
+/// What a task demands in addition to its actions' results. Checks from `proctor.toml` or from discovery have no such
+/// demands.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TaskCriteria {
-    /// Conditions that must all be met.
+    /// The success conditions. All of them must be met.
     pub success: Vec<TaskCondition>,
-    /// Conditions of which none may be triggered.
+    /// The failure conditions. If one is triggered, the task fails.
     pub failure: Vec<TaskCondition>,
     /// The output that the steps must have printed.
     pub expected_output: Option<ExpectedOutput>,
     /// Whether every step must end with SUCCESS.
     pub all_steps_must_pass: bool,
-    /// The smallest share of steps that end with SUCCESS, in hundredths of a per cent; used when not all steps must pass.
+    /// The smallest share of steps that end with SUCCESS, in hundredths of a per cent; used when not all steps must
+    /// pass.
     pub minimum_pass_rate_basis_points: Option<u32>,
     /// The kinds of evidence that the run must produce, at least one file of each.
     pub required_evidence: Vec<EvidenceKind>,
     /// Whether only proctor may set the task's status.
     pub task_status_lock: bool,
-    /// The declared failure of the task's tests; `None` if the tests must pass.
+    /// The tests that must fail; `None` if the tests must pass.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub expected_failure: Option<ExpectedFailure>,
 }
@@ -119,8 +122,8 @@ pub struct TaskCriteria {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ExpectedFailure {
-    /// The tests that must fail, and no others may, by the names in reports or by pytest's node ids. An empty list expects a
-    /// failure of the tests as a whole, and excuses nothing (R6).
+    /// The tests that must fail while no other test may, named as in reports or by pytest's node ids. An empty list
+    /// expects that the tests fail as a whole, and excuses no failure (R6).
     pub tests: Vec<String>,
 }
 
@@ -130,15 +133,15 @@ impl ExpectedFailure {
         self.tests.iter().any(|declared| is_name_of(declared, test_name))
     }
 
-    /// Returns the declared tests that are missing from `test_names`, the tests of a report.
+    /// Returns the declared tests that are not among `test_names`, the tests that a report lists.
     pub fn missing_from(&self, test_names: &[String]) -> Vec<&str> {
         let is_there = |declared: &&String| test_names.iter().any(|name| is_name_of(declared, name));
         self.tests.iter().filter(|declared| !is_there(declared)).map(String::as_str).collect()
     }
 }
 
-/// Returns whether a declared name means the same test as a name from a report. pytest writes `tests.test_a.TestX::test_y[1]`
-/// into its reports and `tests/test_a.py::TestX::test_y[1]` on the screen.
+/// Returns whether a declared name and a name from a report mean the same test. pytest writes
+/// `tests.test_a.TestX::test_y[1]` into its reports and `tests/test_a.py::TestX::test_y[1]` on the screen.
 fn is_name_of(declared: &str, test_name: &str) -> bool {
     declared == test_name || from_node_id(declared).is_some_and(|name| name == test_name)
 }
@@ -153,7 +156,7 @@ fn from_node_id(node_id: &str) -> Option<String> {
     Some(format!("{module}{class}::{test}{parameter}"))
 }
 
-/// A condition as written in the specification. It was parsed and checked when the specification was read.
+/// A condition as written in the specification. Its syntax was checked when the specification was read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TaskCondition {
@@ -162,7 +165,7 @@ pub struct TaskCondition {
     pub description: String,
 }
 
-/// The output and exit code that the steps must have.
+/// What the steps must print, and the exit code that they must end with.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ExpectedOutput {
@@ -170,20 +173,20 @@ pub struct ExpectedOutput {
     pub stdout_contains: Vec<String>,
     /// Whether standard error of all steps must be empty; false demands nothing.
     pub stderr_empty: bool,
-    /// The required exit code of the deciding step.
+    /// The exit code that the last test step must end with, or the last step if none runs tests; `None` if any will do.
     pub exit_code: Option<i32>,
 }
 
-/// The evaluation of a task's criteria in one run.
+/// Whether a run met each of the criteria of its task.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CriteriaEvaluation {
-    /// The criteria that were evaluated.
     pub criteria: TaskCriteria,
-    /// The success conditions, in the order of the specification.
+    /// The success conditions with their evaluation, in the order of the specification.
     pub success: Vec<JudgedCondition>,
-    /// The failure conditions, in the order of the specification.
+    /// The failure conditions with their evaluation, in the order of the specification.
     pub failure: Vec<JudgedCondition>,
-    /// The expectations on the output: one entry for each text, one for standard error and one for the exit code, where demanded.
+    /// The demands on the output: one entry for each text, one for standard error and one for the exit code, as far as
+    /// they are set.
     pub expected_output: Vec<JudgedExpectation>,
     /// The required kinds of evidence of which the run has no file, in the order of the specification.
     pub missing_evidence: Vec<EvidenceKind>,
@@ -191,7 +194,7 @@ pub struct CriteriaEvaluation {
     pub expected_failure: Option<JudgedFailure>,
 }
 
-/// The evaluation of a declared failure.
+/// Whether the tests that were declared to fail did fail, and no others.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct JudgedFailure {
@@ -210,31 +213,31 @@ pub struct JudgedFailure {
 #[derive(Debug, Clone, PartialEq)]
 pub struct JudgedCondition {
     pub condition: TaskCondition,
-    /// Whether a success condition is met, or a failure condition is triggered. An unknown value counts against the task in both
-    /// cases.
+    /// Whether a success condition is met, or a failure condition is triggered. An unknown value counts against the
+    /// task in both cases.
     pub decided: bool,
     /// Each reference in the condition with its value.
     pub actual: Vec<ActualValue>,
-    /// The references whose values are unknown.
+    /// The references in the condition whose values are not known, such as the exit code of a step that did not run.
     pub unknown: Vec<String>,
-    /// The explanation, when the condition counts against the task.
+    /// Why the condition counts against the task; `None` if it does not.
     pub reason: Option<String>,
 }
 
-/// A reference in a condition and its value.
+/// A reference in a condition, such as a step's exit code, and its value in this run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ActualValue {
-    /// The reference in canonical form, for example `STEP.1.exitCode`.
+    /// The reference as reports write it, for example `STEP.1.exitCode`.
     pub reference: String,
-    /// The value; `None` if it is unknown.
+    /// The value; `None` if it is not known.
     pub value: Option<ConditionValue>,
 }
 
-/// Something that was expected of the output, and whether it was seen.
+/// One demand on the output, and whether it was met.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct JudgedExpectation {
-    /// The expectation in words.
+    /// The demand in words.
     pub expectation: String,
     pub met: bool,
     /// The reason, if `met` is false.

@@ -1,45 +1,39 @@
-//! The changes of a task's red, green, refactor cycle that can be requested.
+//! The requests that change a task's red, green, refactor cycle.
 
 use serde::{Deserialize, Serialize};
 
 use crate::model::{NextNode, Phase, TaskId};
 
-/// A change of a task's cycle; its JSON is the body of `POST /v1/projects/{id}/phase`.
+/// A request that changes a task's cycle; its JSON is the body of `POST /v1/projects/{id}/phase`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase", tag = "verb", deny_unknown_fields)]
 pub enum CycleRequest {
     /// Start a cycle.
     Start {
-        /// The task.
         task: TaskId,
-        /// The phase to begin in.
         phase: Phase,
     },
     /// Set the phase of a started cycle.
     Phase {
-        /// The task.
         task: TaskId,
-        /// The phase.
         phase: Phase,
     },
     /// End the cycle and forget its history. If the task waits for a person, only a process at a terminal may do this.
     Reset {
-        /// The task.
         task: TaskId,
     },
     /// Decide where a task that waits for a person continues. Only a process at a terminal may do this (R9).
     Resolve {
-        /// The task.
         task: TaskId,
-        /// The node to go to.
+        /// The node where the task continues, such as N3 or `NEXT_PHASE`.
         to: NextNode,
-        /// The reason in the person's words.
+        /// The person's reason, in the person's own words.
         reason: String,
     },
 }
 
 impl CycleRequest {
-    /// Returns the task that the change is for.
+    /// Returns the task whose cycle the request changes.
     pub fn task(&self) -> &TaskId {
         match self {
             Self::Start { task, .. } | Self::Phase { task, .. } | Self::Reset { task } | Self::Resolve { task, .. } => task,

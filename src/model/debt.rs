@@ -1,5 +1,5 @@
-//! The settings of a task for its technical debt: whether debt items are written, and where they go (specification 2.0.0,
-//! `technicalDebtConfiguration`).
+//! The settings of a task for its technical debt: whether debt items are written, and where they go (specification
+//! 2.0.0, `technicalDebtConfiguration`).
 
 use serde::{Deserialize, Serialize};
 
@@ -23,13 +23,11 @@ pub enum DebtRouting {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct LikelyFailure {
-    /// The description of the failure.
     pub scenario: String,
-    /// The category of the debt item.
+    /// The category that the specification gives a debt item for this failure.
     pub category: DebtCategory,
-    /// The severity of the debt item.
+    /// The severity that the specification gives a debt item for this failure.
     pub severity: Severity,
-    /// A proposed fix, if the specification has one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub suggested_fix: Option<String>,
 }
@@ -38,16 +36,17 @@ pub struct LikelyFailure {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct DebtSettings {
-    /// Whether failures become debt; if not, no debt file is written.
+    /// Whether failures become debt items; if false, no debt file is written.
     pub enabled: bool,
     /// How items are divided between the sprint and the inventory.
     pub routing: DebtRouting,
-    /// The most items of a sprint. CRITICAL and blocking items are added beyond it, and the sprint is then marked as over
-    /// capacity.
+    /// The most items of a sprint. CRITICAL and blocking items are added beyond it, and the sprint is then marked as
+    /// over capacity.
     pub sprint_max_items: u32,
-    /// The most CRITICAL items of a sprint. With more of them the sprint is marked as over capacity; nothing else changes.
+    /// The most CRITICAL items of a sprint. With more of them the sprint is marked as over capacity; nothing else
+    /// changes.
     pub sprint_max_critical: u32,
-    /// The severities that become items.
+    /// The severities of the failures that become debt items.
     pub severities: Vec<Severity>,
     pub likely_failures: Vec<LikelyFailure>,
     /// The tasks that this task depends on, as written in the specification.
@@ -69,13 +68,13 @@ impl Default for DebtSettings {
     }
 }
 
-/// Where a debt item goes.
+/// Where a debt item goes when it is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum DebtDestination {
     SprintTasks,
     Inventory,
-    /// A person has to decide where it goes.
+    /// Neither of the two: a person has to decide where the item goes.
     Unrouted,
 }
 
@@ -84,28 +83,26 @@ pub enum DebtDestination {
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum InventoryStatus {
     InSprint,
-    /// It waits in the inventory.
     InInventory,
-    /// Nobody has decided where it goes.
+    /// Nobody has decided yet whether the item belongs to the sprint or to the inventory.
     Unrouted,
 }
 
-/// Whether something is missing or wrong (C41, C42).
+/// Whether the work on a debt item adds something missing or corrects something wrong (C41, C42).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum WorkType {
     /// An endpoint, a file or a symbol is missing.
     Feature,
-    /// Something exists but is wrong.
+    /// Something exists but does not work as it should.
     BugFix,
 }
 
-/// What has to be fixed (C49).
+/// Whether a debt item is about the code or about the machine that the checks run on (C49).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum DebtOrigin {
-    /// The project's code.
     Code,
-    /// The environment that the checks need.
+    /// The environment that the checks need, such as an installed tool or a running server.
     Environment,
 }

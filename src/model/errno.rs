@@ -1,6 +1,8 @@
-//! The names of the system's error numbers. They are stored in reports, so they are written here and not taken from a library's `Debug`.
+//! The names of the system's error numbers. They are stored in reports, so they are written here and not taken from a
+//! library's `Debug`.
 
-/// The names by number, as Linux counts them on x86-64 and AArch64. The name is empty if Linux does not use the number.
+/// The name of each error number on x86-64 and AArch64; the number is the index. The name is empty if Linux does not
+/// use the number.
 #[rustfmt::skip]
 const NAMES: [&str; 134] = [
     "", "EPERM", "ENOENT", "ESRCH", "EINTR", "EIO", "ENXIO", "E2BIG", "ENOEXEC", "EBADF", "ECHILD", "EAGAIN",
@@ -19,7 +21,7 @@ const NAMES: [&str; 134] = [
     "ENOKEY", "EKEYEXPIRED", "EKEYREVOKED", "EKEYREJECTED", "EOWNERDEAD", "ENOTRECOVERABLE", "ERFKILL", "EHWPOISON",
 ];
 
-/// Returns the name of an error number, as in `errno(3)`; `UnknownErrno` where Linux has none.
+/// Returns the name of an error number, as in `errno(3)`; `UnknownErrno` if Linux does not use the number.
 pub fn errno_name(number: i32) -> &'static str {
     let name = usize::try_from(number).ok().and_then(|number| NAMES.get(number)).copied().unwrap_or_default();
     if name.is_empty() { "UnknownErrno" } else { name }

@@ -8,19 +8,21 @@ use serde::{Deserialize, Serialize};
 pub enum CommandExit {
     /// The checks passed, or the RED phase has a valid RED, so the work can proceed.
     Proceed,
-    /// The code needs work. Time-outs, execution errors and failed prerequisites count as this too.
+    /// The code is not in order: a check failed, or a time-out, an execution error or a failed prerequisite kept it
+    /// from passing.
     CodeNeedsWork,
     /// The command line was wrong.
     Usage,
-    /// A person must decide: a limit was reached, an approval or a review's verdict is missing, or a started cycle waits.
+    /// A person must decide: a limit was reached, an approval or a review's verdict is missing, or a started cycle
+    /// waits.
     PersonNeeded,
     /// The specification or configuration is wrong.
     SpecificationWrong,
     /// No fresh verdict came in time, or the tree changed during the run.
     NoFreshVerdict,
-    /// The verification of evidence failed.
+    /// Stored evidence or the ledger could not be verified.
     EvidenceWrong,
-    /// proctor itself failed.
+    /// proctor itself failed; the command says nothing about the code.
     OwnFault,
     /// SIGINT ended the command.
     Interrupted,

@@ -1,5 +1,5 @@
-//! How an action is isolated: the level of isolation, and its view of the file system. This file has data only: `run/` makes the decision,
-//! and `process/` isolates the action.
+//! How an action is isolated: the level of isolation, and its view of the file system. This file has data only: `run/`
+//! makes the decision, and `process/` isolates the action.
 
 use std::path::PathBuf;
 
@@ -11,8 +11,8 @@ use crate::model::os_text;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum IsolationLevel {
-    /// User, mount, pid and ipc namespaces: a file system that is read-only except for named places, and processes that the
-    /// kernel ends together with the first one.
+    /// User, mount, pid and ipc namespaces. The file system is read-only except for named places, and the kernel ends
+    /// all processes together with the first one.
     Namespace,
     /// Landlock for files, and a cgroup that the kernel kills as a whole.
     Cgroup,
@@ -34,19 +34,19 @@ pub enum KilledBy {
     ProcSearch,
 }
 
-/// How an action was isolated.
+/// How an action was isolated in fact, which may be weaker than what was tried first.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReachedIsolation {
     pub reached: ReachedLevel,
-    /// How remaining processes were ended; `None` if none remained.
+    /// How processes that the action left behind were ended; `None` if none was left.
     pub killed_by: Option<KilledBy>,
 }
 
-/// The isolation level that was reached.
+/// The isolation level at which an action ran, and why no stronger one was used.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReachedLevel {
     pub level: IsolationLevel,
-    /// Why the stronger levels were not available, one sentence for each.
+    /// Why each stronger level could not be used, one sentence for each level.
     pub obstacles: Vec<String>,
 }
 
@@ -54,7 +54,7 @@ impl IsolationLevel {
     /// All levels, strongest first.
     pub const ALL: [Self; 4] = [Self::Namespace, Self::Cgroup, Self::Landlock, Self::ProcessGroup];
 
-    /// Returns the means of this level to end remaining processes.
+    /// Returns how processes that an action left behind are ended at this level.
     pub fn killed_by(self) -> KilledBy {
         match self {
             Self::Namespace => KilledBy::PidNamespace,
@@ -67,9 +67,11 @@ impl IsolationLevel {
 /// An action's view of the file system. Everything that is not named here is visible and read-only.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sandbox {
-    /// The places with other access: each path occurs once, and a place comes after the places that contain it.
+    /// The places whose access is not plain read-only. Each path occurs once, and a place comes after the places that
+    /// contain it.
     pub places: Vec<Place>,
-    /// The directory of proctor's own files. It is hidden, except for the action's output directory inside it.
+    /// The directory in which proctor keeps evidence, ledger and keys. It is hidden from the action, except for the
+    /// action's output directory inside it.
     #[serde(with = "os_text")]
     pub store: PathBuf,
 }
@@ -77,13 +79,13 @@ pub struct Sandbox {
 /// A place in an action's file system with its own access rule.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Place {
-    /// The absolute path, which must exist and contain no links. Exception: a place inside a hidden one may be a link. Its target
-    /// is then visible at this path, and `identity` is that of the target.
+    /// The absolute path, which must exist and contain no links. Exception: inside a hidden place the path may be a
+    /// link. The link's target is then visible at this path, and `identity` is that of the target.
     #[serde(with = "os_text")]
     pub path: PathBuf,
-    /// What the action may do there.
     pub access: Access,
-    /// Device and inode of the entry when the place was named. A different identity later means that the entry was replaced.
+    /// Device and inode of the file or directory when this place was found. A different identity later means that it
+    /// was replaced.
     pub identity: (u64, u64),
 }
 
@@ -92,52 +94,54 @@ pub struct Place {
 pub enum Access {
     /// Read and write.
     Writable,
-    /// Read only. Needed only inside a place that is writable, hidden or private.
+    /// The action may only read. This is needed only inside a place that is writable, hidden or private.
     ReadOnly,
-    /// No access: a directory or file appears empty.
+    /// The action may do nothing: a directory or file appears empty.
     Hidden,
-    /// Read and write another directory, which appears at this path.
+    /// Another directory appears at this path, and the action may read and write it.
     Private {
-        /// The directory that appears here. It belongs to the run and is created if it is missing.
+        /// The directory that appears in place of the original. It belongs to the run and is created if it is missing.
         #[serde(with = "os_text")]
         source: PathBuf,
     },
-    /// Read the entry as it is, and write to a copy that is deleted with the run (overlayfs).
+    /// The action sees the original, and its writes go to a copy that is deleted with the run (overlayfs).
     Overlay {
-        /// An empty directory of the run, which overlayfs uses for the written files and for its own work.
+        /// An empty directory of the run, in which overlayfs stores the written files and its own working files.
         #[serde(with = "os_text")]
         scratch: PathBuf,
     },
-    /// An in-memory file system that is empty at the start.
+    /// An in-memory file system appears at this path; it is empty at the start.
     Memory,
 }
 
-/// What a check sees in place of the project (overlayfs): directories laid over each other, with a writable one on top. The check neither
-/// sees nor changes the project itself.
+/// What a check sees in place of the project (overlayfs): directories laid over each other, with a writable one on top.
+/// The check neither sees nor changes the project itself.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SnapshotMount {
     /// The root of the project: absolute, without links.
     #[serde(with = "os_text")]
     pub root: PathBuf,
-    /// A directory of the store. It contains all directories named below, except the live project's own in `environments`.
+    /// A directory inside proctor's own directory. It contains all directories named below, except the live project's
+    /// own in `environments`.
     #[serde(with = "os_text")]
     pub directory: PathBuf,
-    /// The directories that are only read, the topmost first.
+    /// The directories that overlayfs only reads, the topmost first.
     #[serde(with = "os_text::list")]
     pub lower: Vec<PathBuf>,
     /// The directories for the files that the check writes.
     pub written: WrittenLayer,
-    /// Directories of the live project that the check sees unchanged, such as `.venv`. What the check writes to them is stored separately.
+    /// Directories of the live project that the check sees unchanged, such as `.venv`. What the check writes to them is
+    /// stored separately.
     pub environments: Vec<EnvironmentMount>,
 }
 
-/// Two empty directories on one file system, in which overlayfs stores what is written to an overlay.
+/// Two empty directories on one file system, in which overlayfs stores what an action writes to an overlay.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WrittenLayer {
     /// The directory for the written files, in overlayfs's form.
     #[serde(with = "os_text")]
     pub upper: PathBuf,
-    /// The directory for overlayfs's own work.
+    /// The directory for overlayfs's own working files.
     #[serde(with = "os_text")]
     pub work: PathBuf,
 }
@@ -145,9 +149,9 @@ pub struct WrittenLayer {
 /// A directory of the live project that a check sees in its snapshot.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EnvironmentMount {
-    /// Its path in the live project, at which the check sees it too.
+    /// The directory's path in the live project. The check sees it at the same path.
     #[serde(with = "os_text")]
     pub path: PathBuf,
-    /// The directories for the files that the check writes below it.
+    /// Where overlayfs stores the files that the check writes below `path`.
     pub written: WrittenLayer,
 }

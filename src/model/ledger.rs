@@ -1,7 +1,7 @@
 //! The lines of a project's ledger: the truth about registrations, runs, routes and TDD state (S3).
 //!
-//! Each line is one JSON object. A new optional field or a new kind of line stays compatible with older lines. Any other change
-//! needs a new [`LEDGER_SCHEMA`]: readers refuse lines with an unknown schema or kind instead of guessing.
+//! Each line is one JSON object. A new optional field or a new kind of line stays compatible with older lines. Any
+//! other change needs a new [`LEDGER_SCHEMA`]: readers refuse lines with an unknown schema or kind instead of guessing.
 
 use std::collections::BTreeMap;
 
@@ -16,46 +16,47 @@ use crate::model::{
 /// The name and version of the format, in the `schema` field of every line.
 pub const LEDGER_SCHEMA: &str = "proctor-ledger-v1";
 
-/// One line of the ledger.
+/// One line of the ledger. Its `previous` field chains it to the line before, so a changed or deleted line is noticed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct LedgerLine {
     /// Always [`LEDGER_SCHEMA`].
     pub schema: String,
-    /// The line's number, counted from 1 without gaps.
+    /// The line's number; the first line has 1, and no number is left out.
     pub sequence: Sequence,
     /// SHA-256 of the previous line without its newline; for the first line, the SHA-256 of no bytes.
     pub previous: Digest,
     pub time: Timestamp,
-    /// The process that asked for the recorded change.
+    /// The process that asked for the change that this line records.
     pub asker: Asker,
     pub body: LedgerBody,
-    /// The Ed25519 signature over the line without this key, in base64; `None` in lines that were written before a key existed (S3).
+    /// The Ed25519 signature over the line without this field, in base64; `None` in lines that were written before a
+    /// key existed (S3).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signature: Option<String>,
 }
 
-/// The process that asked for a change of state.
+/// The process that asked proctor for a change.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Asker {
     pub pid: u32,
     /// The user that the process runs as.
     pub uid: u32,
-    /// The path of its executable, if it can be read.
+    /// The path of the process's executable; `None` if it cannot be read.
     pub executable: Option<String>,
     pub terminal: Option<String>,
 }
 
-/// The content of a line.
+/// What one ledger line records.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", tag = "kind")]
 pub enum LedgerBody {
-    /// A project was registered, which approves its plan (S7).
+    /// A project was registered. This also approves the plan that the project had at that time (S7).
     Registered(RegistrationRecord),
-    /// A run was sealed. Writing this line commits the run.
+    /// A run was sealed. Its verdict counts only from the moment when this line is written.
     Run(Box<RunRecord>),
-    /// A newer save stopped a run, and its directory was deleted.
+    /// A newer save stopped a run, and the run's directory was deleted.
     Superseded(SupersededRecord),
     /// A TDD cycle was started, moved to another phase, or reset.
     Phase(PhaseRecord),
@@ -65,44 +66,44 @@ pub enum LedgerBody {
     Serving(ServingRecord),
     /// An agent was granted a retest (R4).
     Retest(RetestRecord),
-    /// proctor wrote its blocks in a task list.
+    /// proctor wrote its marked blocks into a task list.
     TaskList(TaskListRecord),
-    /// The blocks of a task list were changed by others, and proctor reverted the change.
+    /// Someone else changed proctor's blocks of a task list, and proctor reverted the change.
     Violation(ViolationRecord),
-    /// A task's plan was approved, by rule or by a person (S7).
+    /// A task's plan was approved: by rule if it demands no less than before, otherwise by a person (S7).
     Approval(Box<ApprovalRecord>),
-    /// Runs were selected for removal, to keep within the project's limits.
+    /// Runs were chosen for deletion, because the project keeps more than its limits allow.
     Pruned(PruneRecord),
-    /// Runs were replaced by archives.
+    /// The directories of runs were replaced by archive files.
     Archived(ArchiveRecord),
-    /// Files were stored in the trail of a governance workflow.
+    /// A governance workflow stored files in its trail, the directory with its decisions.
     Governance(Box<GovernanceRecord>),
 }
 
-/// A line about runs.
+/// A ledger line about runs; the other kinds of lines are left out.
 #[derive(Debug, Clone, Copy)]
 pub enum RunLine<'a> {
     /// A run was sealed.
     Sealed(&'a RunRecord),
-    /// A run was dropped for a newer save.
+    /// A newer save stopped the run.
     Superseded(&'a SupersededRecord),
-    /// Runs were selected for removal.
+    /// Runs were chosen for deletion.
     Pruned(&'a PruneRecord),
-    /// Runs were replaced by archives.
+    /// The directories of runs were replaced by archive files.
     Archived(&'a ArchiveRecord),
 }
 
-/// A line that approves a plan.
+/// A ledger line that approves a plan.
 #[derive(Debug, Clone, Copy)]
 pub enum ApprovingLine<'a> {
-    /// The registration approves the plan that the project had then.
+    /// The line registers the project, which approves the plan that the project had at that time.
     Registered(&'a RegistrationRecord),
-    /// The plan of a task was approved later.
+    /// The line approves the plan of a task after the registration.
     Approved(&'a ApprovalRecord),
 }
 
 impl LedgerBody {
-    /// Returns what the line says about runs; `None` if it is about something else.
+    /// Returns the record of a line about runs; `None` for a line about something else.
     pub fn about_runs(&self) -> Option<RunLine<'_>> {
         match self {
             Self::Run(record) => Some(RunLine::Sealed(record)),
@@ -121,7 +122,7 @@ impl LedgerBody {
         }
     }
 
-    /// Returns what the line approves; `None` if it approves nothing.
+    /// Returns the record of a line that approves a plan; `None` for a line that approves nothing.
     pub fn approving(&self) -> Option<ApprovingLine<'_>> {
         match self {
             Self::Registered(record) => Some(ApprovingLine::Registered(record)),
@@ -141,22 +142,24 @@ impl LedgerBody {
     }
 }
 
-/// Another run that an agent was granted, within the task's budget. The run's own line follows if it is carried out.
+/// A retest: another run that proctor granted to an agent, within the task's budget. If the run is carried out, the
+/// ledger has a line of its own for it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RetestRecord {
     pub task: TaskId,
-    /// The tree when the retest was granted.
+    /// The digest of the tree at the moment when the retest was granted.
     pub tree_digest: TreeDigest,
-    /// How many retests were granted since the budget was last full.
+    /// The number of this retest since the task's budget was last full; the first has 1.
     pub number: u32,
 }
 
-/// Whether the service watches a project. The project keeps its evidence and id in both cases (S7).
+/// The ledger's record that the service was told to watch a project or to stop. The project keeps its evidence and id
+/// in both cases (S7).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ServingRecord {
-    /// The state from this line on.
+    /// Whether the project is watched from this line on.
     pub serving: Serving,
 }
 
@@ -170,14 +173,14 @@ pub enum Serving {
     NotServed,
 }
 
-/// The facts by which a project's root is recognised.
+/// The facts by which proctor recognises a project's root directory, even after it was moved.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RootIdentity {
-    /// Its absolute path, decoded lossily.
+    /// The absolute path of the root, with invalid UTF-8 replaced.
     pub path: String,
     pub device: u64,
     pub inode: u64,
-    /// The git common directory of the root, if there is one.
+    /// The git common directory of the root; `None` if the project does not use git.
     pub git_common_directory: Option<String>,
 }
 
@@ -190,11 +193,12 @@ pub struct RegistrationRecord {
     pub path: String,
     pub device: u64,
     pub inode: u64,
-    /// The git common directory of the root, if the project uses git.
+    /// The git common directory of the root; `None` if the project does not use git.
     pub git_common_directory: Option<String>,
-    /// The digest of the plan with all defaults filled in, which this line approves.
+    /// The digest of the plan with all defaults filled in. This line approves that plan.
     pub plan_digest: Digest,
-    /// The demands of the project's own checks, which this line approves; `None` if it approves none of them, or the line is older.
+    /// The demands of the project's own checks, which this line approves; `None` if it approves none of them, and in
+    /// older lines.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub terms: Option<Box<PlanTerms>>,
 }
@@ -205,51 +209,52 @@ pub struct RegistrationRecord {
 pub struct RunRecord {
     pub run_id: RunId,
     pub task: TaskId,
-    /// The `authenticity.reportHash` of the run's report (E13).
+    /// The hash of the run's report, as the report's own field `authenticity.reportHash` has it (E13).
     pub report_hash: Digest,
-    /// SHA-256 of the run's `SHA256SUMS`.
+    /// SHA-256 of the run's manifest, the file `SHA256SUMS`.
     pub manifest_hash: Digest,
-    /// The tree that was tested; `None` if the run was interrupted before the tree was known.
+    /// The digest of the tree that was tested; `None` if the run was interrupted before the tree was read.
     pub tree_digest: Option<TreeDigest>,
-    /// The digest of the environment; `None` if the run was interrupted before it was known.
+    /// The digest of the run's environment; `None` if the run was interrupted before it was computed.
     pub environment_digest: Option<Digest>,
-    /// The digest of the plan; `None` if the run was interrupted before it was known.
+    /// The digest of the plan; `None` if the run was interrupted before the plan was made.
     pub plan_digest: Option<Digest>,
-    /// The checks that a person selected by name; empty if none were selected. A run of selected checks says nothing about the others.
+    /// The checks that a person selected by name; empty if all checks ran. Such a run says nothing about the checks
+    /// that were not selected.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub checks: Vec<String>,
-    /// How the run ended.
     pub overall_status: OverallStatus,
     /// The verdict; `None` if the run has no verdict (E17).
     pub overall_result: Option<OverallResult>,
-    /// The number of blocking results.
+    /// The number of results that make the verdict FAILED.
     pub blocking: u32,
-    /// The exit code of a command that reports this run (G5); `None` in older lines.
+    /// The exit code of a command that reports this run (G5); `None` in older lines, which did not record it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exit: Option<CommandExit>,
-    /// The routing decision; `None` if the run was not routed (R2).
+    /// Where the run sent the task; `None` if no route was decided (R2).
     pub route: Option<RouteEntry>,
     /// The task's TDD state after the run; `None` if the run does not change it.
     pub tdd: Option<TddState>,
-    /// Prerequisites that need not run again, by name, with the digest of their inputs and outputs. The list is complete: a
-    /// prerequisite that is missing here failed, or its success is not known.
+    /// The prerequisites that succeeded, by name, with the digest of their inputs and outputs: they need not run again
+    /// while it stays the same. A prerequisite that is missing here failed, or its success is not known.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub prerequisites: BTreeMap<String, Digest>,
     /// The digests, by path, of configuration files that can change the meaning of a run (`configurationChanged`).
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub configuration: BTreeMap<String, Digest>,
-    /// The digests, by name, of the inputs of checks whose result may be reused. Only checks that ran to a definite result are
-    /// listed.
+    /// The digests, by name, of the inputs of checks whose result may be reused in a later run. Only checks that ran to
+    /// a definite result are listed.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub inputs: BTreeMap<String, Digest>,
-    /// The runs from which results were reused, sorted: the verdict depends on their files too. Older lines do not record them.
+    /// The earlier runs from which results were reused, sorted. Their files are part of the proof of this verdict.
+    /// Older lines do not record them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reused: Vec<RunId>,
     pub started: Timestamp,
     /// When the last process of the run had ended.
     pub ended: Timestamp,
-    /// Null in lines of old versions that signed nothing. It is no longer written: [`LedgerLine::signature`] covers the whole
-    /// line.
+    /// Read only so that old lines can be parsed, where it is null. It is never written: [`LedgerLine::signature`]
+    /// covers the whole line.
     #[serde(default, skip_serializing)]
     pub signature: Option<String>,
 }
@@ -261,18 +266,18 @@ pub struct SupersededRecord {
     pub run_id: RunId,
     pub task: TaskId,
     pub tree_digest: TreeDigest,
-    /// Prerequisites that succeeded in it or did not need to run, as in [`RunRecord::prerequisites`].
+    /// The prerequisites of the stopped run that succeeded or did not need to run, as in [`RunRecord::prerequisites`].
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub prerequisites: BTreeMap<String, Digest>,
     pub started: Timestamp,
 }
 
-/// A change of the TDD phase by a command.
+/// A command changed the phase of a task's TDD cycle.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct PhaseRecord {
     pub task: TaskId,
-    /// The command: `start`, `phase` or `reset`.
+    /// The word of the command: `start`, `phase` or `reset`.
     pub verb: String,
     /// The phase before the change.
     pub from: Phase,
@@ -280,19 +285,19 @@ pub struct PhaseRecord {
     pub tdd: TddState,
 }
 
-/// A person's decision on a paused task.
+/// A person's decision on a task that waited for a person.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct OverrideRecord {
     pub task: TaskId,
-    /// The reason in the person's words.
+    /// The person's reason, in the person's own words.
     pub reason: String,
     /// The task's state after the decision. The last entry of its route history is the override.
     pub tdd: TddState,
 }
 
 impl RunRecord {
-    /// Returns a record for a run without verdict and route. Every field that is not passed in is empty.
+    /// Returns a record for a run without a verdict and without a route. Fields that no parameter sets are empty.
     pub fn without_verdict(
         run_id: RunId,
         task: TaskId,
@@ -325,8 +330,8 @@ impl RunRecord {
         }
     }
 
-    /// Returns whether `latest` points to the run: it has a verdict (E17), and the verdict covers all checks and not only
-    /// selected ones.
+    /// Returns whether the task's link `latest` points to the run: it has a verdict (E17), and the verdict covers all
+    /// checks and not only selected ones.
     pub fn leads_latest(&self) -> bool {
         self.overall_status.counts() && self.checks.is_empty()
     }

@@ -1,8 +1,8 @@
 //! The types that all other folders share, in files named after what they describe.
 //!
-//! This folder has data only: identifiers, digests, paths, phases, result types, findings, outcomes, routes, ledger lines. It
-//! does no I/O and reads no clock, and its constructors check the shape of a value only. The JSON form of the report belongs to
-//! `report/`.
+//! This folder has data only: identifiers, digests, paths, phases, result types, findings, outcomes, routes, ledger
+//! lines. It does no I/O and reads no clock. A constructor refuses a value of the wrong shape, such as a malformed id,
+//! and checks nothing else. The JSON form of the report belongs to `report/`.
 
 mod action_kind;
 mod action_type;

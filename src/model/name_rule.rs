@@ -2,20 +2,21 @@
 
 use NameRule::{Begins, Between, Ends, Is};
 
-/// A pattern for file and directory names.
+/// A pattern for file and directory names; it is matched against the name only, not against the whole path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NameRule {
     /// The name is exactly this.
     Is(&'static str),
     Begins(&'static str),
-    /// The name ends with this and is longer.
+    /// The name ends with this text and is longer than it, so `.tsbuildinfo` alone does not match
+    /// `Ends(".tsbuildinfo")`.
     Ends(&'static str),
-    /// The name begins with the first, ends with the second and is longer than both together.
+    /// The name begins with the first text, ends with the second and is longer than both together.
     Between(&'static str, &'static str),
 }
 
 impl NameRule {
-    /// Returns whether a name has this shape.
+    /// Returns whether a file name fits the pattern.
     pub fn matches(self, name: &[u8]) -> bool {
         match self {
             Is(whole) => name == whole.as_bytes(),
@@ -27,7 +28,7 @@ impl NameRule {
         }
     }
 
-    /// Returns the shape as a glob, for people.
+    /// Returns the pattern as a glob, for messages to people.
     pub fn glob(self) -> String {
         match self {
             Is(whole) => whole.to_owned(),

@@ -1,4 +1,4 @@
-//! The outcomes of actions and runs: result types, classifications, debt, statuses (seed 004; tables R1, R3–R5).
+//! What became of actions and runs: result types, classifications, debt, statuses (seed 004; tables R1, R3–R5).
 
 use serde::{Deserialize, Serialize};
 
@@ -8,7 +8,7 @@ use crate::model::{BlockOn, ByteSize, CategoryCode, Diagnostic, DiagnosticSummar
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum ResultType {
-    /// Every requirement of a success was seen to be met.
+    /// Every requirement for a success was seen to be met; a doubt is never a success.
     Success,
     /// Tests failed, could not be collected, or none ran.
     TestFailure,
@@ -29,13 +29,13 @@ pub enum ResultType {
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(inline, description = "A severity."))]
 #[serde(rename_all = "UPPERCASE")]
 pub enum Severity {
-    /// It can wait.
-    Critical = 4,
-    /// It should be looked at.
-    High = 3,
-    /// It must be fixed.
-    Medium = 2,
     /// It must be fixed before anything else.
+    Critical = 4,
+    /// It must be fixed.
+    High = 3,
+    /// It should be looked at.
+    Medium = 2,
+    /// It can wait.
     Low = 1,
 }
 
@@ -45,7 +45,7 @@ pub enum Severity {
 pub enum Blocking {
     /// The result makes the verdict FAILED.
     Blocks,
-    /// The result leaves the verdict open: it may still be PASSED.
+    /// The result alone does not make the verdict FAILED.
     Allowed,
 }
 
@@ -74,17 +74,17 @@ pub enum DebtCategory {
     Refactor,
 }
 
-/// The policy that was applied to an action.
+/// The policy that decided whether the findings of an action block.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PolicyApplied {
     /// The strategy's name, for example `BLOCK_ON_ERRORS_ONLY`.
     pub strategy: String,
-    /// Whether the findings block.
+    /// Whether the findings make the verdict FAILED.
     pub blocking: bool,
-    /// The reason, with the counts.
+    /// Why the findings block or do not block, with their numbers.
     pub reason: String,
-    /// Where the policy was set.
+    /// Where the policy was set: the tool's default or a place in a configuration file.
     pub policy_source: PolicySource,
 }
 
@@ -93,11 +93,10 @@ pub struct PolicyApplied {
 #[serde(rename_all = "camelCase")]
 pub struct Classification {
     pub category: ResultType,
-    /// The category code, a row of table E4 or of the tables like it.
+    /// The exact reason of the result: a row of table E4 or of the tables like it.
     pub code: CategoryCode,
-    /// The explanation for people.
     pub reason: String,
-    /// Whether the tool could do its work.
+    /// Whether the tool could do its work: a linter that finds errors did.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tool_succeeded: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -107,10 +106,11 @@ pub struct Classification {
     /// Whether the code has errors.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub code_has_issues: Option<bool>,
-    /// Whether the failure was declared before the run (C06).
+    /// Whether the tests that failed were declared to fail before the run (C06).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub is_expected_failure: Option<bool>,
-    /// Whether it is a valid RED of a started cycle. Without declared failing tests a RED excuses nothing (R6).
+    /// Whether the failure is the RED phase's goal in a started cycle. Without declared failing tests a RED excuses
+    /// nothing (R6).
     #[serde(rename = "isTDDRedPhase", skip_serializing_if = "Option::is_none")]
     pub is_tdd_red_phase: Option<bool>,
     /// The kind of finding: `TYPE_ERROR`, `LINT_ERROR`, `LINT_WARNING`.
@@ -124,10 +124,8 @@ pub struct Classification {
     /// Tests that passed in the last green run and no longer exist (an addition to seed 004, C07).
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub missing_tests: Vec<String>,
-    /// Whether the findings keep the code from compiling.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub blocks_compilation: Option<bool>,
-    /// The tool's name in reports.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub validation_tool: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -138,49 +136,45 @@ pub struct Classification {
     /// The kind of error: `TOOL_NOT_FOUND`, `USAGE_ERROR` and others.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error_type: Option<String>,
-    /// What a person can do right away.
+    /// What a person can do right away, such as a command to install the missing tool.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub recoverable_action: Option<String>,
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub possible_causes: Vec<String>,
-    /// The result type that the same outcome has outside of prerequisites (C08).
+    /// The result type that a failed prerequisite would have had as a check (C08).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub underlying: Option<ResultType>,
     /// The purpose of the failed prerequisite, in specification 2.0.0's words: `SERVICE_HEALTHY`, `FILE_EXISTS`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub prerequisite_type: Option<String>,
-    /// Whether the run could continue after a failed prerequisite.
+    /// Whether the run could go on after a prerequisite failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub can_continue: Option<bool>,
-    /// The limit that was exceeded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limit: Option<LimitKind>,
-    /// The value of the limit, when it is a time.
+    /// The value of the exceeded limit, if it limits a time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timeout_value: Option<DurationMs>,
-    /// The value of the limit, when it is an amount of output.
+    /// The value of the exceeded limit, if it limits the amount of output.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub output_limit: Option<ByteSize>,
-    /// The measured duration.
+    /// How long the action ran, to be compared with the limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub actual_duration: Option<DurationMs>,
 }
 
-/// Whether a result becomes a debt item, and the content of the item (R4).
+/// Whether a result becomes a debt item, and what the item says (R4).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct DebtGeneration {
     pub should_generate: bool,
-    /// The item's category.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub category: Option<DebtCategory>,
-    /// The item's severity.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub severity: Option<Severity>,
-    /// The item's title.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// Why an item is created, or why not.
+    /// Why a debt item is written, or why none is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// The file of the first finding.
@@ -189,7 +183,7 @@ pub struct DebtGeneration {
     /// The line of the first finding.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub specific_line: Option<u64>,
-    /// The suggested fix, based only on what was seen.
+    /// The suggested fix, based only on what the run saw.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub suggested_fix: Option<String>,
 }
@@ -200,25 +194,26 @@ pub struct DebtGeneration {
 pub struct AgentAction {
     /// Whether the agent has to do anything.
     pub required: bool,
-    /// One of `FIX_CODE`, `FIX_TYPES`, `FIX_SPECIFICATION`, `INSTALL_TOOL`, `START_SERVER`, `IMPLEMENT_FIX`, `ADD_TESTS`,
-    /// `OPTIMIZE_OR_RAISE_TIMEOUT`, `ASK_HUMAN`, `CONTINUE`.
+    /// One of `FIX_CODE`, `FIX_TYPES`, `FIX_SPECIFICATION`, `INSTALL_TOOL`, `START_SERVER`, `IMPLEMENT_FIX`,
+    /// `ADD_TESTS`, `OPTIMIZE_OR_RAISE_TIMEOUT`, `ASK_HUMAN`, `CONTINUE`.
     pub action: String,
     /// The instruction in words.
     pub message: String,
 }
 
-/// The judgement of an action that was carried out. `report/` shows it, and nothing judges the action again.
+/// The judgement of an action that was carried out. `report/` shows this judgement and does not judge the action again.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ActionJudgement {
-    /// The classification, whose category becomes the action's status.
+    /// The classification; its category is the status that the report shows for the action.
     pub classification: Classification,
-    /// Whether the action decides the verdict. A valid RED blocks too; the run's exit code takes it into account (G5).
+    /// Whether the action makes the verdict FAILED. A valid RED does so too, but the command then exits as after a
+    /// success (G5).
     pub blocking: Blocking,
     pub debt: DebtGeneration,
     pub agent_action: AgentAction,
     /// The tool's findings, after the policy dropped or promoted some of them (C24).
     pub diagnostics: Vec<Diagnostic>,
-    /// Counts of the findings; `None` if the action does not search for findings.
+    /// How many errors and warnings there are; `None` if the action does not search for findings.
     pub summary: Option<DiagnosticSummary>,
 }
 
@@ -227,21 +222,20 @@ pub struct ActionJudgement {
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum OverallStatus {
     Success,
-    /// Some actions succeeded.
+    /// Some actions succeeded and some did not.
     PartialSuccess,
     /// The run was aborted, or no step succeeded.
     Failed,
-    /// The specification is wrong; nothing was run.
     SpecificationError,
-    /// proctor was stopped or died.
+    /// proctor was stopped or died during the run, so there is no verdict.
     Interrupted,
-    /// A newer save stopped the run.
+    /// A newer save stopped the run, so there is no verdict.
     Superseded,
-    /// The tree changed during the run.
+    /// The tree changed during the run, so there is no verdict.
     Moved,
 }
 
-/// The verdict.
+/// The verdict on one tree: FAILED if at least one result blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum OverallResult {
@@ -254,22 +248,23 @@ pub enum OverallResult {
 #[serde(rename_all = "UPPERCASE")]
 pub enum TaskStatus {
     Complete,
-    /// Nothing blocks, but the task is not complete.
+    /// No result blocks, but the task is not complete.
     Partial,
     Failed,
 }
 
-/// Why a task is PARTIAL.
+/// Why a task is PARTIAL although no result blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum PartialReason {
-    /// There are findings that the policy allows.
+    /// There are findings that the policy allows, such as warnings.
     NonBlockingFindings,
     /// Tests failed that were declared to fail.
     ExpectedRed,
     /// Some checks were not run, because only others were selected by name or triggered by the change.
     ChecksLeftOut,
-    /// The verdict is PASSED, but a completion criterion is not met: the pass rate, required evidence, or that a test ran.
+    /// The verdict is PASSED, but a completion criterion is not met: the pass rate, required evidence, or that a test
+    /// ran.
     CriteriaUnmet,
     /// Protected files differ from the approved ones, and a person has to approve them (S7).
     ProtectedFiles,
@@ -284,7 +279,8 @@ pub enum CompletionStatus {
 }
 
 impl ResultType {
-    /// Returns whether the action was executed. An action with a wrong specification is among the results but was not executed (C62).
+    /// Returns whether the action was executed. An action with a wrong specification has a result although it was not
+    /// executed (C62).
     pub fn was_executed(self) -> bool {
         match self {
             Self::SpecificationError => false,
@@ -299,7 +295,7 @@ impl ResultType {
 }
 
 impl CompletionStatus {
-    /// Returns its word, as it is written in JSON.
+    /// Returns the status as it is written in JSON.
     pub fn word(self) -> &'static str {
         match self {
             Self::Complete => "COMPLETE",
@@ -309,7 +305,7 @@ impl CompletionStatus {
 }
 
 impl Severity {
-    /// Returns its word, as it is written in JSON.
+    /// Returns the severity as it is written in JSON.
     pub fn word(self) -> &'static str {
         match self {
             Self::Low => "LOW",
@@ -321,7 +317,8 @@ impl Severity {
 }
 
 impl OverallStatus {
-    /// Returns whether a run with this status is a verdict on its tree. Only then may it change TDD state and `latest` (E17).
+    /// Returns whether a run with this status is a verdict on its tree. A run that is none changes neither the TDD
+    /// state nor `latest` (E17).
     pub fn counts(self) -> bool {
         match self {
             Self::Success | Self::PartialSuccess | Self::Failed | Self::SpecificationError => true,
@@ -331,7 +328,7 @@ impl OverallStatus {
 }
 
 impl Classification {
-    /// Returns a classification without any optional key.
+    /// Returns a classification in which every optional key is absent.
     pub fn plain(category: ResultType, code: CategoryCode, reason: impl Into<String>) -> Self {
         Self {
             category,
@@ -366,7 +363,7 @@ impl Classification {
 }
 
 impl DebtGeneration {
-    /// Returns the decision that no debt item is created, with the reason.
+    /// Returns the decision that no debt item is written, with the reason.
     pub fn none(reason: impl Into<String>) -> Self {
         Self {
             should_generate: false,

@@ -21,13 +21,14 @@ impl TreePath {
         Self::default()
     }
 
-    /// Returns the path of `path` relative to `root`. It is an error if `path` lies outside of `root` or is not clean.
+    /// Returns `path` as a path relative to `root`. It is an error if `path` lies outside of `root` or contains `.` or
+    /// `..`.
     pub fn below(root: &Path, path: &Path) -> Result<Self, PathError> {
         let relative = path.strip_prefix(root).map_err(|_| PathError(path.display().to_string()))?;
         Self::try_from(relative.as_os_str().as_bytes())
     }
 
-    /// Returns the path of the entry `name` in this directory.
+    /// Returns the path of the entry `name` in the directory `self`.
     pub fn join(&self, name: &[u8]) -> Self {
         let mut bytes = self.0.clone();
         if !bytes.is_empty() {
@@ -37,7 +38,7 @@ impl TreePath {
         Self(bytes)
     }
 
-    /// Returns the directory that contains the entry; the root has none.
+    /// Returns the directory that contains the path; `None` for the root.
     pub fn parent(&self) -> Option<Self> {
         if self.0.is_empty() {
             return None;
@@ -46,7 +47,7 @@ impl TreePath {
         Some(Self(self.0[..cut].to_vec()))
     }
 
-    /// Returns the last component.
+    /// Returns the path's last component; empty for the root.
     pub fn name(&self) -> &[u8] {
         let start = self.0.iter().rposition(|byte| *byte == b'/').map_or(0, |slash| slash + 1);
         &self.0[start..]
@@ -56,7 +57,7 @@ impl TreePath {
         &self.0
     }
 
-    /// Returns the path for file calls, still relative to the root.
+    /// Returns the path for calls of the file system; the path is still relative to the project's root.
     pub fn as_path(&self) -> &Path {
         Path::new(OsStr::from_bytes(&self.0))
     }

@@ -1,4 +1,4 @@
-//! The plan of a run: its actions in three phases, each with everything that is needed to start and judge it.
+//! The plan of a run: its actions in three phases, and everything that is needed to start and judge each action.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -17,7 +17,7 @@ use crate::model::{
 pub enum ActionPhase {
     /// Runs before the checks. If it fails, the checks do not run.
     Prerequisite,
-    /// Carries out a check.
+    /// A check, whose result decides the verdict.
     Step,
     /// Runs after the checks in every case.
     Cleanup,
@@ -35,17 +35,18 @@ pub struct CommandLine {
     pub shell: bool,
 }
 
-/// A prerequisite that is skipped as long as its inputs are unchanged since it last succeeded.
+/// When a prerequisite need not run again: its inputs are the same as when it last succeeded.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SkipWhileUnchanged {
-    /// The files whose content it depends on, relative to the project. Empty: it runs once per registration.
+    /// The files whose content the prerequisite depends on, relative to the project. If empty, it runs once per
+    /// registration.
     pub when_changed: Vec<String>,
-    /// The files that it creates. It runs again when one of them is missing.
+    /// The files that the prerequisite creates. It runs again when one of them is missing.
     pub creates: Vec<String>,
 }
 
-/// What happens when an action leaves processes behind (E14).
+/// What happens when processes of an action are still running after the action has ended (E14).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum OnSurvivors {
@@ -72,7 +73,7 @@ pub enum Reuse {
 /// The order in which the checks of a run are carried out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum CheckOrder {
-    /// The checks run in the order of the plan.
+    /// The checks run in the order in which the plan has them.
     #[default]
     Plan,
     /// Checks that did not succeed in the last run come first.
@@ -83,10 +84,11 @@ pub enum CheckOrder {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum OnChange {
-    /// The checks are stopped and started again on the new tree. After three restarts in a row, one run is allowed to finish.
+    /// The checks are stopped and started again on the new tree. After three restarts in a row, one run is allowed to
+    /// finish.
     #[default]
     Restart,
-    /// The run finishes, then another one starts.
+    /// The run finishes, and then a run on the new tree starts.
     Queue,
 }
 
@@ -97,66 +99,64 @@ pub struct Action {
     /// The action's id, for example `PREREQ.1`, `STEP.3`, `CLEANUP.1`.
     pub id: ActionId,
     pub phase: ActionPhase,
-    /// The name that the user gave it, otherwise the tool's name.
+    /// The name that the user gave to the action; without one, the tool's name.
     pub name: String,
-    /// The description for people and for the report.
     pub description: String,
     /// The tool whose output is interpreted.
     pub tool: Tool,
-    /// The tool's class, which decides what the outcome means.
+    /// The tool's class, which decides what the exit code and the findings mean for the verdict.
     pub class: ToolClass,
-    /// Whether proctor chose the command: by discovery, or for `tool = …` without a command. Only to such a command may proctor
-    /// add arguments for machine-readable output (E6).
+    /// Whether proctor chose the command: by discovery, or for `tool = …` without a command. Only to such a command may
+    /// proctor add arguments for machine-readable output (E6).
     pub command_is_ours: bool,
-    /// The command to execute.
     pub command: CommandLine,
     /// The working directory, relative to the project's root; empty means the root itself.
     pub directory: PathBuf,
-    /// Environment variables that the configuration sets for this action only.
     pub environment: BTreeMap<String, String>,
-    /// The wall-clock limit.
+    /// The limit on the whole duration of one attempt.
     pub timeout: Duration,
-    /// The longest allowed time without output; `None` means no limit.
+    /// The longest time that the action may print nothing; `None` means no limit.
     pub idle_timeout: Option<Duration>,
-    /// The largest allowed output; `None` means no limit.
+    /// The most bytes that the action may print; `None` means no limit.
     pub max_output: Option<ByteSize>,
-    /// The time limit for stopping the action, from the first signal to SIGKILL (G7).
+    /// How long stopping the action may take, from the first signal to SIGKILL (G7).
     pub grace: Duration,
-    /// Globs of the paths that trigger the action; empty if every path does.
+    /// Globs of the paths whose change triggers the action; empty if every change does.
     pub paths: Vec<String>,
-    /// When an earlier result may be reused; set for checks only.
+    /// In which runs an earlier result of the check is used instead; not for other actions than checks.
     #[serde(skip_serializing_if = "Reuse::is_off")]
     pub reuse: Reuse,
-    /// When the action need not run again; set for prerequisites only.
+    /// When the prerequisite need not run again; `None` if it runs each time, and for other actions than prerequisites.
     pub once: Option<SkipWhileUnchanged>,
-    /// The service settings of a prerequisite that keeps running during the checks. `timeout` then limits its start-up.
+    /// The settings of a service, a prerequisite that keeps running during the checks; `None` for other actions.
+    /// `timeout` then limits the service's start-up only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub service: Option<Service>,
-    /// The policy for findings; set for validation tools only.
+    /// Which findings make the verdict FAILED; set for validation tools only.
     pub policy: Option<ToolPolicy>,
     /// The required coverage, if the check names a coverage report (E4).
     pub coverage: Option<CoverageTarget>,
     /// The exit codes of a GENERIC command that count as success.
     pub expected_exit_codes: Vec<i32>,
-    /// What happens when processes are left behind.
+    /// What happens when processes of the action are still running after it has ended.
     pub on_survivors: OnSurvivors,
-    /// Whether the command first runs with tests that must fail, to prove that the runner can fail; set for checks of pytest
-    /// only.
+    /// Whether the command first runs with a control: tests that must fail, which prove that the runner reports
+    /// failures. Set for checks of pytest only.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub control: bool,
-    /// The kind of action. For every kind but a command, tool and class are GENERIC.
+    /// What the action does. For every kind but a command, `tool` and `class` are GENERIC.
     #[serde(skip_serializing_if = "ActionKind::is_terminal_command")]
     pub kind: ActionKind,
-    /// How often it is repeated while it does not succeed: 0 to 5. The last attempt's result counts.
+    /// How often the action is repeated while it does not succeed: 0 to 5 times. The last attempt's result counts.
     #[serde(skip_serializing_if = "is_zero")]
     pub retry_attempts: u8,
-    /// Whether the run continues after the action failed. This does not affect the verdict (C33). Cleanup always continues.
+    /// Whether the run continues after the action failed. This does not affect the verdict (C33). Cleanup always
+    /// continues.
     #[serde(skip_serializing_if = "is_true")]
     pub continue_on_failure: bool,
-    /// Steps that must succeed before it starts; set for steps only.
+    /// The steps that must succeed before this step starts; empty for prerequisites and clean-up.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub after: Vec<ActionId>,
-    /// Which excerpts the report shows.
     #[serde(skip_serializing_if = "EvidenceCapture::is_default")]
     pub capture: EvidenceCapture,
 }
@@ -169,14 +169,15 @@ fn is_true(flag: &bool) -> bool {
     *flag
 }
 
-/// The value of a limit.
+/// The value of a limit: a time, or a number of bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LimitValue {
     Time(Duration),
     Size(ByteSize),
 }
 
-/// A coverage target. Hundredths of a per cent allow plans to be compared exactly.
+/// The coverage that a check must reach. Hundredths of a per cent are whole numbers, so that plans can be compared
+/// exactly.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CoverageTarget {
@@ -186,7 +187,6 @@ pub struct CoverageTarget {
     pub report: String,
 }
 
-/// Where a plan came from.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PlanOrigin {
@@ -213,7 +213,8 @@ pub struct SpecificationSource {
     pub sprint_id: String,
     /// The tasks that must be complete before this one runs.
     pub dependencies: Vec<TaskId>,
-    /// The settings for strict type checking that the project must keep (C24), such as `typescript.strictMode: true`.
+    /// The settings for strict type checking that the project must keep (C24), each written as `typescript.strictMode:
+    /// true`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub strictness: Vec<String>,
 }
@@ -222,22 +223,21 @@ pub struct SpecificationSource {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PlanNote {
-    /// The subject of the remark: an action's name or a configuration key.
+    /// What the remark is about: an action's name or a configuration key.
     pub subject: String,
-    /// The text, lower case, without a final period.
+    /// The remark's text, lower case, without a final period.
     pub message: String,
 }
 
-/// `[defaults]`: limits for every action that does not set its own.
+/// The `[defaults]` of `proctor.toml`: limits for every action that does not set its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ActionDefaults {
-    /// The wall-clock limit of one action.
     pub timeout: Duration,
-    /// The longest time without output; `None` means no limit.
+    /// The longest time that an action may print nothing; `None` means no limit.
     pub idle_timeout: Option<Duration>,
-    /// The most output of both streams together; `None` means no limit.
+    /// The most bytes that an action may print, standard output and standard error together; `None` means no limit.
     pub max_output: Option<ByteSize>,
-    /// The time limit for stopping an action: from the first signal until its last process is killed (G7).
+    /// How long stopping an action may take: from the first signal until its last process is killed (G7).
     pub grace: Duration,
     /// Whether processes that an action leaves behind make it fail (E14).
     pub on_survivors: OnSurvivors,
@@ -248,34 +248,33 @@ pub struct ActionDefaults {
 #[serde(rename_all = "camelCase")]
 pub struct Plan {
     pub task: TaskId,
-    /// The project's name for display.
     pub project_name: String,
     pub origin: PlanOrigin,
-    /// The specification, if the plan comes from one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub specification: Option<SpecificationSource>,
-    /// Actions that run first, in order. The first failure keeps the steps from running.
+    /// The actions that run before the checks, in order. If one fails, the checks do not run.
     pub prerequisites: Vec<Action>,
     /// The checks, in the order they were written. `order`, `after` and `continue_on_failure` decide when each runs.
     pub steps: Vec<Action>,
-    /// Actions that run last in every case.
+    /// The actions that run after the checks in every case, even after a failure.
     pub cleanup: Vec<Action>,
-    /// The criteria in addition to the actions' results; `None` for checks from `proctor.toml` or from discovery.
+    /// What the task demands in addition to its actions' results; `None` for checks from `proctor.toml` or from
+    /// discovery.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub criteria: Option<TaskCriteria>,
-    /// The settings for debt items; `None` if the defaults of schema 2.0.0 apply.
+    /// The settings for debt items; `None` if the defaults of specification 2.0.0 apply.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub debt: Option<DebtSettings>,
-    /// Remarks for people.
     pub notes: Vec<PlanNote>,
-    /// The order in which steps are carried out, as far as `after` allows. Steps that are missing here come last, in the order of
-    /// `steps` (`executionOrder`).
+    /// The order in which steps are carried out, as far as `after` allows. Steps that are missing here come last, in
+    /// the order of `steps` (`executionOrder`).
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub order: Vec<ActionId>,
     /// Whether independent steps run at the same time, as far as the machine's queue allows.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub parallel: bool,
-    /// The common time limit of prerequisites and steps; `None` if only their own limits apply. Cleanup runs even after it has passed.
+    /// The time limit for all prerequisites and steps together; `None` if only their own limits apply. Clean-up runs
+    /// even after this limit has passed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timeout: Option<Duration>,
     /// How a weaker plan is approved, and which files of the tree are protected.
@@ -284,7 +283,7 @@ pub struct Plan {
 }
 
 impl Reuse {
-    /// Returns whether the check is always carried out.
+    /// Returns whether the check is carried out in every run.
     pub fn is_off(&self) -> bool {
         *self == Self::Off
     }
@@ -302,7 +301,7 @@ impl ActionPhase {
 }
 
 impl Action {
-    /// Returns an action with this name and command and with default values for everything else.
+    /// Returns an action with this name and command; all other fields have default values.
     pub fn plain(
         phase: ActionPhase,
         number: usize,
@@ -343,7 +342,8 @@ impl Action {
         }
     }
 
-    /// Returns the tool's name in reports. For an action that starts no process, it is the name of proctor's own check.
+    /// Returns the tool's name in reports. For an action that starts no process, it names what proctor itself checks:
+    /// `file` or `http`.
     pub fn tool_name(&self) -> &'static str {
         match &self.kind {
             ActionKind::Command | ActionKind::CustomScript(_) | ActionKind::Review(_) => self.tool.report_name(),
@@ -352,7 +352,8 @@ impl Action {
         }
     }
 
-    /// Returns the value of one of the action's limits; `None` if it has no such limit.
+    /// Returns the value of one of the action's limits; `None` if it is not set. Memory and processes are limited by
+    /// `[sandbox]` instead.
     pub fn limit_value(&self, limit: LimitKind) -> Option<LimitValue> {
         match limit {
             LimitKind::Wall => Some(LimitValue::Time(self.timeout)),
@@ -364,7 +365,7 @@ impl Action {
 }
 
 impl LimitValue {
-    /// Returns the value of a time limit; `None` for a limit of another kind.
+    /// Returns the limit if it is a time; `None` if it is a size.
     pub fn time(self) -> Option<Duration> {
         match self {
             Self::Time(time) => Some(time),
@@ -372,7 +373,7 @@ impl LimitValue {
         }
     }
 
-    /// Returns the value of a size limit in bytes; `None` for a limit of another kind.
+    /// Returns the limit if it is a size; `None` if it is a time.
     pub fn size(self) -> Option<ByteSize> {
         match self {
             Self::Size(size) => Some(size),
@@ -382,7 +383,7 @@ impl LimitValue {
 }
 
 impl Plan {
-    /// Returns the plan of a task that does nothing.
+    /// Returns a plan without any action.
     pub fn empty(task: TaskId, project_name: String, origin: PlanOrigin) -> Self {
         Self {
             task,
@@ -402,7 +403,7 @@ impl Plan {
         }
     }
 
-    /// Returns all actions in the order they run.
+    /// Returns all actions: first the prerequisites, then the steps, then the clean-up.
     pub fn actions(&self) -> impl Iterator<Item = &Action> {
         self.prerequisites.iter().chain(&self.steps).chain(&self.cleanup)
     }

@@ -1,4 +1,5 @@
-//! An error in a file that people write, such as a configuration or a specification: its place, its description, and a hint.
+//! An error in a file that people write, such as a configuration or a specification: where it is, what is wrong, and a
+//! hint.
 
 use std::fmt;
 
@@ -12,35 +13,36 @@ pub struct TextPosition {
     pub column: usize,
 }
 
-/// Whether anything may run despite a problem.
+/// Whether checks may run although a file has this error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum Gravity {
-    /// Nothing useful can be run.
+    /// The error prevents every run.
     #[default]
     Hard,
-    /// Checks run, and the report mentions the problem.
+    /// Checks run in spite of the error, and the report mentions it.
     Soft,
 }
 
-/// One error in a file, with its place and a hint (G4).
+/// One error in a file that people write, with its position and a hint (G4).
 ///
 /// The code that finds the error fills in value, message and hint; the reader of the file adds file, position and rule.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Problem {
     pub gravity: Gravity,
-    /// The file's path, as it was given to the reader.
+    /// The file's path, as the code that reads the file was given it.
     pub file: String,
-    /// The position; `None` if the problem concerns the whole file, or something that is missing from it.
+    /// Where in the text the error is; `None` if it concerns the whole file, or something that is missing from the
+    /// file.
     pub position: Option<TextPosition>,
-    /// The value that is wrong. In a configuration it is the key, with elements counted from 1 (`check[2].timeout`); in a
-    /// specification it is a JSON pointer. Empty for the whole document.
+    /// The name of the wrong value. In a configuration it is the key, with elements counted from 1
+    /// (`check[2].timeout`); in a specification it is a JSON pointer. It is empty for the whole document.
     pub pointer: String,
     /// The message, lower case, without a final period.
     pub message: String,
-    /// The most similar value that would be correct.
+    /// The allowed value that is most similar to the wrong one, for "did you mean".
     pub nearest: Option<String>,
-    /// What to do about it.
+    /// What a person can do about the error.
     pub hint: Option<String>,
     /// The rule that is broken; `None` if the file is a configuration, whose rules have no names.
     pub rule: Option<BrokenRule>,
@@ -49,19 +51,20 @@ pub struct Problem {
 /// A broken rule of a specification, in the form that validators of JSON Schema use (seed 004).
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct BrokenRule {
-    /// The code of a lint rule, or `SCHEMA` for an error against the JSON Schema, `SYNTAX`, `DUPLICATE_KEY`, `FORMAT_VERSION`.
+    /// The code of a lint rule, or `SCHEMA` for an error against the JSON Schema, `SYNTAX`, `DUPLICATE_KEY`,
+    /// `FORMAT_VERSION`.
     pub code: String,
     /// Where the rule is defined: in the schema that `proctor schema` prints, or as `#/lint/CODE`.
     pub schema_path: String,
-    /// The schema keyword, or `lint`.
+    /// The JSON Schema keyword that refuses the value, such as `minimum`; `lint` for a lint rule.
     pub keyword: String,
     /// The parameters of the rule, by keyword.
     pub params: Value,
 }
 
 impl TextPosition {
-    /// Returns the position of a byte offset. An offset inside a character gives the position of the character, and one beyond
-    /// the end gives the end.
+    /// Returns the position of a byte offset. An offset inside a character gives the position of the character, and one
+    /// beyond the end gives the end.
     pub fn of(text: &str, offset: usize) -> Self {
         let offset = text.floor_char_boundary(offset.min(text.len()));
         let before = &text[..offset];
@@ -71,30 +74,29 @@ impl TextPosition {
 }
 
 impl Problem {
-    /// Returns a hard problem with a value.
+    /// Returns an error that prevents every run. `pointer` names the wrong value; see [`Problem::pointer`].
     pub fn new(pointer: impl Into<String>, message: impl Into<String>) -> Self {
         Self { pointer: pointer.into(), message: message.into(), ..Self::default() }
     }
 
-    /// Sets the file, and the position if it is known.
+    /// Sets the file, and the position in it if the position is known.
     #[must_use]
     pub fn within(self, file: &str, position: Option<TextPosition>) -> Self {
         Self { file: file.to_owned(), position, ..self }
     }
 
-    /// Sets the hint.
     #[must_use]
     pub fn hint(self, hint: impl Into<String>) -> Self {
         Self { hint: Some(hint.into()), ..self }
     }
 
-    /// Sets the most similar correct word, if there is one.
+    /// Sets the most similar allowed value, if there is one.
     #[must_use]
     pub fn nearest(self, nearest: Option<&str>) -> Self {
         Self { nearest: nearest.map(str::to_owned), ..self }
     }
 
-    /// Returns whether the problem prevents every run.
+    /// Returns whether the error prevents every run.
     pub fn is_hard(&self) -> bool {
         self.gravity == Gravity::Hard
     }
@@ -104,7 +106,7 @@ impl Problem {
         self.rule.as_ref().map_or("", |rule| &rule.code)
     }
 
-    /// Returns the parameters of the broken rule; null if it has none.
+    /// Returns the parameters of the broken rule; null if the rule has no name.
     pub fn params(&self) -> &Value {
         self.rule.as_ref().map_or(&Value::Null, |rule| &rule.params)
     }

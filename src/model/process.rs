@@ -10,23 +10,24 @@ use crate::model::{Digest, DurationMs, PortHolder, ReachedIsolation, Timestamp};
 /// The limits of one action.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ActionLimits {
-    /// The wall-clock limit.
+    /// The limit on the whole duration of the action.
     pub timeout: Duration,
-    /// The longest allowed time without output, counted from the start or from the last byte; `None` means no limit.
+    /// The longest time that the action may print nothing, counted from the start or from the last byte; `None` means
+    /// no limit.
     pub idle: Option<Duration>,
-    /// The most bytes of output, both streams together; `None` means no limit.
+    /// The most bytes that the action may print, standard output and standard error together; `None` means no limit.
     pub output: Option<u64>,
-    /// The time limit for stopping the action: after it, every process has been sent SIGKILL.
+    /// How long stopping the action may take: at the end of this time every process has been sent SIGKILL.
     pub grace: Duration,
     /// The signals that are sent before SIGKILL, in order (E10): SIGINT and SIGTERM for pytest, SIGTERM for others.
     pub ladder: Vec<StopStage>,
 }
 
-/// A step in stopping an action, from mild to final.
+/// A signal that stops an action; the variants go from mild to final.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum StopStage {
-    /// SIGINT to the process group. pytest still writes its report after it.
+    /// SIGINT to the process group. pytest still writes its report after this signal.
     Sigint,
     /// SIGTERM to the process group.
     Sigterm,
@@ -38,15 +39,15 @@ pub enum StopStage {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LimitKind {
-    /// Wall-clock time since the start.
+    /// The wall-clock time since the action's start.
     Wall,
-    /// Time without output.
+    /// The time without output.
     Idle,
-    /// The number of bytes of output.
+    /// The number of bytes that the action printed.
     Output,
-    /// Memory of all processes of the action together.
+    /// The memory of all processes of the action together.
     Memory,
-    /// Number of processes of the action.
+    /// The number of processes of the action.
     Pids,
 }
 
@@ -66,14 +67,15 @@ pub enum StopReason {
     Terminated,
 }
 
-/// Why a command could not be started. Failures of tools are values and never errors (house style S6).
+/// Why a command could not be started. This is a value and no Rust error, because the run records it as a result and
+/// goes on (house style S6).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE", tag = "kind")]
 pub enum SpawnFailure {
     /// The program is neither on PATH nor at the given path.
     ProgramNotFound {
         program: String,
-        /// The directories that were searched.
+        /// The directories in which the program was searched; empty if the command gave a path.
         searched: Vec<String>,
     },
     /// The program is a script whose interpreter does not exist, for example in a virtual environment that was moved.
@@ -86,17 +88,16 @@ pub enum SpawnFailure {
     NotExecutable { program: String },
     /// The working directory does not exist.
     DirectoryNotFound { directory: String },
-    /// Another process listens on the port that the service is expected at, so an answer there would not come from the service.
+    /// Another process already listens on the service's port, so an answer from the port would not come from the
+    /// service.
     PortHeld {
         port: u16,
-        /// The processes that listen, as far as they can be read.
+        /// The processes that listen on the port, with the details that proctor could read.
         holders: Vec<PortHolder>,
     },
-    /// The file for its standard input cannot be read.
+    /// The file that becomes a reviewer's standard input cannot be read.
     PromptUnreadable {
-        /// The path of the file.
         prompt: String,
-        /// The reason.
         why: String,
     },
     /// The required isolation could not be set up, so nothing was started.
@@ -104,7 +105,7 @@ pub enum SpawnFailure {
         /// What failed, and where.
         why: String,
     },
-    /// The kernel reported another error.
+    /// The kernel refused to start the program for a reason that no other variant names.
     Refused {
         program: String,
         /// The system's error number.
@@ -114,73 +115,72 @@ pub enum SpawnFailure {
     },
 }
 
-/// How an action's process ended.
+/// How an action ended: by itself, by a signal, by proctor, or without having been started.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ActionEnd {
-    /// It exited by itself.
+    /// The process exited by itself.
     Exited {
         code: i32,
     },
-    /// A signal that proctor did not send ended it.
+    /// A signal that proctor did not send ended the process.
     Signalled {
         signal: i32,
     },
-    /// proctor stopped it because a limit was exceeded. The returned status is recorded, but does not decide the result.
+    /// proctor stopped the process because a limit was exceeded. The process's own exit status is recorded, but does
+    /// not decide the result.
     TimedOut {
-        /// The limit that was exceeded.
         limit: LimitKind,
-        /// The last signal that was needed.
+        /// The last signal that was sent; milder signals came before it.
         stage: StopStage,
-        /// The exit code, if it exited.
+        /// The process's exit code; `None` if a signal ended it.
         code: Option<i32>,
-        /// The signal's number, if a signal ended it.
+        /// The number of the signal that ended the process; `None` if it exited.
         signal: Option<i32>,
     },
-    /// proctor stopped it for another reason than a limit.
+    /// proctor stopped the process for a reason other than a limit.
     Stopped {
         reason: StopReason,
-        /// The last signal that was needed.
+        /// The last signal that was sent; milder signals came before it.
         stage: StopStage,
     },
     NotStarted(SpawnFailure),
-    /// Its status could not be learnt, because the launcher died. An unknown status never counts as success.
+    /// The exit status is unknown, because the process that starts actions (the launcher) died. An unknown status never
+    /// counts as success.
     Lost {
-        /// What was seen instead of a status.
+        /// What was seen instead of an exit status.
         why: String,
     },
 }
 
-/// The beginning and the end of an output stream. The log has the whole stream.
+/// The beginning and the end of an output stream, kept in memory. The log file has the whole stream.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct StreamExcerpt {
     /// The number of bytes in the stream.
     pub total: u64,
-    /// The first bytes, up to [`StreamExcerpt::HEAD_CAP`].
+    /// The first bytes of the stream, at most [`StreamExcerpt::HEAD_CAP`].
     pub head: Vec<u8>,
-    /// The last bytes after the head, up to [`StreamExcerpt::TAIL_CAP`].
+    /// The last bytes of the stream that are not in `head`, at most [`StreamExcerpt::TAIL_CAP`].
     pub tail: Vec<u8>,
 }
 
-/// The captured output of an action.
+/// What an action printed: sizes and digests of the stored files, and excerpts for interpretation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CapturedOutput {
-    /// The number of bytes in the log, which has both streams in order of arrival.
+    /// The number of bytes in the log file, which has both streams in order of arrival.
     pub log_bytes: u64,
-    /// The digest of the log, computed while it was written.
+    /// The digest of the log file, computed while it was written.
     pub log_digest: Digest,
-    /// The number of bytes in the frames file.
+    /// The number of bytes in the frames file, which says when each part of the log arrived, and from which stream.
     pub frames_bytes: u64,
-    /// The digest of the frames file.
     pub frames_digest: Digest,
     /// The last bytes of the log, at most [`CapturedOutput::LOG_TAIL_CAP`].
     pub log_tail: Vec<u8>,
-    /// The excerpt of standard output.
     pub stdout: StreamExcerpt,
-    /// The excerpt of standard error.
     pub stderr: StreamExcerpt,
-    /// When the last byte arrived.
+    /// When the last byte of output arrived; `None` if the action printed nothing.
     pub last_output: Option<Timestamp>,
-    /// Whether output may be missing: a process still held a pipe when reading ended, or more was printed than is stored.
+    /// Whether output may be missing: a process still held an output pipe open when reading ended, or more was printed
+    /// than is stored.
     pub pipes_left_open: bool,
 }
 
@@ -188,11 +188,11 @@ pub struct CapturedOutput {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Survivor {
-    /// Its process id, as seen from inside the action.
+    /// The process id, as seen from inside the action.
     pub pid: i32,
-    /// Its argument vector, with invalid UTF-8 replaced.
+    /// The process's argument vector, with invalid UTF-8 replaced.
     pub argv: Vec<String>,
-    /// How long it had been running; `None` if it could not be read.
+    /// How long the process had been running; `None` if its start could not be read.
     #[serde(rename = "ageMs", skip_serializing_if = "Option::is_none", default)]
     pub age: Option<DurationMs>,
 }
@@ -210,22 +210,23 @@ pub struct Usage {
 /// Resource limits for all processes of an action together. `None` means no limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct ResourceLimits {
-    /// The limit of memory in bytes.
+    /// The most memory, in bytes.
     pub memory: Option<u64>,
-    /// The limit of processes and threads at the same time.
+    /// The most processes and threads at the same time.
     pub processes: Option<u32>,
 }
 
-/// The resources that all processes of an action used together, as read from its cgroup; `None` if the cgroup does not tell.
+/// The resources that all processes of an action used together, as read from its cgroup. A value is `None` if the
+/// cgroup does not report it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct GroupUsage {
     pub user: Option<DurationMs>,
     pub system: Option<DurationMs>,
-    /// The highest memory use, in bytes.
+    /// The highest memory use of all processes together, in bytes.
     pub peak_memory: Option<u64>,
-    /// Whether the kernel killed it for exceeding the memory limit.
+    /// Whether the kernel killed a process of the action because the memory limit was exceeded.
     pub memory_exceeded: bool,
-    /// Whether the kernel refused to start a process beyond the limit.
+    /// Whether the kernel refused to start a process because the limit on processes was reached.
     pub processes_exceeded: bool,
 }
 
@@ -234,25 +235,24 @@ pub struct GroupUsage {
 pub struct EndedAction {
     pub end: ActionEnd,
     pub started: Timestamp,
-    /// When the supervisor noticed its end.
+    /// When the supervisor noticed that the action had ended.
     pub ended: Timestamp,
-    /// The duration, measured with a monotonic clock.
+    /// The duration, measured with a monotonic clock: setting the machine's clock does not change it.
     pub duration: DurationMs,
-    /// The captured output.
     pub captured: CapturedOutput,
-    /// The processes that were left when the main process had ended.
+    /// The processes that were still running when the action's main process had ended.
     pub survivors: Vec<Survivor>,
-    /// The resources it used; `None` if it was not started.
+    /// The resources that the main process used; `None` if it was not started.
     pub usage: Option<Usage>,
-    /// How it was isolated; `None` if it was not started.
+    /// How the action was isolated; `None` if it was not started.
     pub kept: Option<ReachedIsolation>,
 }
 
 impl CapturedOutput {
-    /// How many bytes of the log's end are kept in memory. They are shown for a time-out (E11).
+    /// How many bytes of the log's end are kept in memory. A report on a time-out shows them (E11).
     pub const LOG_TAIL_CAP: usize = 4 * 1024;
 
-    /// Returns what is captured of an action that printed nothing.
+    /// Returns the captured output of an action that printed nothing.
     pub fn nothing() -> Self {
         let empty = Digest::of(b"");
         Self {
@@ -270,13 +270,14 @@ impl CapturedOutput {
 }
 
 impl StreamExcerpt {
-    /// How many bytes of a stream's beginning are kept in memory, enough for the reports of tools. Decoding needs three copies
-    /// for a moment, and a run may use 32 MiB.
+    /// How many bytes of a stream's beginning are kept in memory, enough for the reports of tools. Decoding needs three
+    /// copies for a moment, and a run may use 32 MiB.
     pub const HEAD_CAP: usize = 4 * 1024 * 1024;
-    /// How many bytes of a stream's end are kept in memory.
+    /// How many bytes of a stream's end are kept in memory, in addition to the beginning.
     pub const TAIL_CAP: usize = 64 * 1024;
 
-    /// How many bytes of a stream's beginning are enough for people, and for judging a command by its exit code.
+    /// How many bytes of a stream's beginning a shortened excerpt keeps: enough for people, and for judging a command
+    /// by its exit code.
     pub const SHORT_HEAD_CAP: usize = 64 * 1024;
 
     /// Returns the excerpt cut to [`StreamExcerpt::SHORT_HEAD_CAP`] and [`StreamExcerpt::TAIL_CAP`] bytes.
@@ -288,15 +289,16 @@ impl StreamExcerpt {
         Self { total: self.total, head: self.head[..kept_head].to_vec(), tail }
     }
 
-    /// Returns whether head and tail together make up the whole stream.
+    /// Returns whether head and tail together are the whole stream.
     pub fn is_complete(&self) -> bool {
         self.total == (self.head.len() + self.tail.len()) as u64
     }
 
-    /// Returns head and tail as text. A line between them marks a cut.
+    /// Returns head and tail as text. If the excerpt is not complete, a line between them says how many bytes are
+    /// missing.
     ///
-    /// Bytes that are not UTF-8 are replaced by `?`, which takes one byte. The usual replacement character takes three, and
-    /// megabytes of such bytes would grow threefold.
+    /// Bytes that are not UTF-8 are replaced by `?`, which takes one byte. The usual replacement character takes three,
+    /// and megabytes of such bytes would grow threefold.
     pub fn text(&self) -> String {
         let cut = if self.is_complete() {
             String::new()
@@ -367,7 +369,7 @@ impl fmt::Display for SpawnFailure {
 }
 
 impl ActionEnd {
-    /// Returns whether it was started and then ended without proctor stopping it.
+    /// Returns whether the process was started and then ended without being stopped by proctor.
     pub fn is_of_its_own(&self) -> bool {
         match self {
             Self::Exited { .. } | Self::Signalled { .. } => true,
@@ -375,7 +377,7 @@ impl ActionEnd {
         }
     }
 
-    /// Returns the raw exit code, if the process exited by itself.
+    /// Returns the process's exit code; `None` if it did not exit by itself.
     pub fn exit_code(&self) -> Option<i32> {
         match self {
             Self::Exited { code } => Some(*code),

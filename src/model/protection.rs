@@ -1,4 +1,5 @@
-//! How a weaker plan is approved, and which files of the tree are protected (S7).
+//! The `[approval]` settings: how a plan that demands less than the approved one is approved, and which files are
+//! protected (S7).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -7,25 +8,25 @@ use serde::{Deserialize, Serialize};
 
 use crate::model::Digest;
 
-/// The `[approval]` settings, as a plan and an approval hold them. Loosening them is a weakening like any other.
+/// The `[approval]` settings. They are part of the plan that is approved, so a person must agree before they are
+/// loosened.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ApprovalTerms {
     /// Globs of the protected files, relative to the project; empty if no file is protected.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub protect: Vec<String>,
-    /// What happens when a protected file changes.
     #[serde(default, skip_serializing_if = "OnProtectedChange::is_show")]
     pub on_protected_change: OnProtectedChange,
-    /// Whether a plan can be approved by a signature only.
+    /// Whether a person can approve a weaker plan only by a signature; if false, an answer at a terminal is enough.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub require_signature: bool,
-    /// The keys whose signatures approve, in the order of the file.
+    /// The keys whose signatures count as an approval, in the order of the `allowed_signers` file.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub signers: Vec<AllowedSigner>,
 }
 
-/// What happens when a protected file changes, until the change is approved.
+/// What happens from the change of a protected file until a person approves the change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum OnProtectedChange {
@@ -40,13 +41,14 @@ pub enum OnProtectedChange {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct AllowedSigner {
-    /// The owner's name in the file. It is a label only: the key decides.
+    /// The owner's name in the `allowed_signers` file. The name is a label only: a signature is checked against the
+    /// key.
     pub principals: String,
-    /// The key in OpenSSH's form, without the comment: `ssh-ed25519 AAAA…`.
+    /// The public key as OpenSSH writes it, without the trailing comment: `ssh-ed25519 AAAA…`.
     pub key: String,
 }
 
-/// The protected files of a tree and their digests.
+/// The digests of the project's protected files at one moment, to be compared with a later moment.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ProtectedFiles {
@@ -54,7 +56,7 @@ pub struct ProtectedFiles {
     pub files: BTreeMap<String, Digest>,
 }
 
-/// A protected file that differs from the approved one.
+/// A protected file whose content is not the approved content.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ProtectedChange {
@@ -73,14 +75,14 @@ pub enum FileChangeKind {
 }
 
 impl ApprovalTerms {
-    /// Returns whether all settings have their default values.
+    /// Returns whether no setting differs from its default; default settings are left out of the stored plan.
     pub fn is_default(&self) -> bool {
         *self == Self::default()
     }
 }
 
 impl OnProtectedChange {
-    /// Returns whether a change is only shown.
+    /// Returns whether the setting is the default `Show`, which is left out of the stored plan.
     pub fn is_show(&self) -> bool {
         *self == Self::Show
     }
@@ -93,8 +95,8 @@ impl fmt::Display for AllowedSigner {
 }
 
 impl ProtectedFiles {
-    /// Returns one digest for all files. It is computed over lines `<digest>  <path>`, as `sha256sum` writes them, sorted by
-    /// path.
+    /// Returns one digest for all files. It is computed over lines `<digest>  <path>`, as `sha256sum` writes them,
+    /// sorted by path.
     pub fn digest(&self) -> Digest {
         let lines: String = self.files.iter().map(|(path, digest)| format!("{}  {path}\n", digest.hex())).collect();
         Digest::of(lines.as_bytes())

@@ -1,18 +1,20 @@
 //! Decides whether a run is repeated because the tree changed during it (S6). Pure.
 //!
-//! Such a run gives no verdict, so it is repeated. If only the same paths change again and the repetition ends with the content that it
-//! began with, then the checks write these files themselves. Another run would show the same, so the tree counts as unstable. If the
-//! repetition ends with content that no run has tested, a person may have saved a file. That content is tested too, but the number of
-//! repetitions is limited, because some files are written all the time.
+//! A run during which the tree changed gives no verdict, so it is repeated. If only the same paths change again and the
+//! repetition ends with the content that it began with, then the checks write these files themselves. Another run would
+//! show the same, so the tree counts as unstable. If the repetition ends with content that no run has tested, a person
+//! may have saved a file. That content is tested too, but the number of repetitions is limited, because some files are
+//! written all the time.
 
 use std::collections::BTreeSet;
 
 use crate::model::{TreeDigest, TreePath};
 
-/// The content on disk after a run during which the tree changed.
+/// The content on disk at the end of a run during which files were written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum OnDisk {
-    /// The content that the run began with. Files were written again with the same bytes, so nothing is untested.
+    /// The same content as at the start of the run: files were written again with the same bytes, so everything on disk
+    /// was tested.
     AsTested,
     /// Content that no run has tested.
     Newer,
@@ -21,12 +23,12 @@ pub enum OnDisk {
 /// What happens after a run during which the tree changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum AfterMovedRun {
-    /// The run is repeated.
+    /// The run starts again.
     Repeat {
-        /// How many repetitions came before this one. The pause before it may grow with this number.
+        /// How many repetitions came before this one. The pause before a repetition may grow with this number.
         made_before: u32,
     },
-    /// No run starts by itself until something else changes.
+    /// The run is not repeated. The next run starts after another change or on request.
     Unstable,
 }
 
@@ -47,18 +49,20 @@ impl OnDisk {
 }
 
 impl Repetitions {
-    /// The limit for a command that makes one run and ends: it repeats the run once, whatever content is on disk afterwards.
+    /// The limit for a command that makes one run and ends: it repeats the run once, whatever content is on disk
+    /// afterwards.
     pub const OF_A_COMMAND: u32 = 1;
-    /// The limit for a program that keeps watching. It is higher, because a person may be saving the same file during each run, and no save
-    /// may be lost.
+    /// The limit for a program that keeps watching, such as `proctor watch`. It is higher than a single command's
+    /// limit, because a person may be saving the same file during each run, and no save may be lost.
     pub const OF_A_WATCH: u32 = 5;
 
-    /// Returns a counter that allows at most this many repetitions in a row.
+    /// Returns a counter that allows `most` repetitions in a row.
     pub fn at_most(most: u32) -> Self {
         Self { most, made: 0, repeated: None }
     }
 
-    /// Decides what happens after a run during which these paths changed, and counts the repetition if there is one.
+    /// Decides what happens after a run during which `paths` changed. If the decision is `Repeat`, the repetition is
+    /// counted.
     pub fn follow_moved_run(&mut self, paths: &BTreeSet<TreePath>, on_disk: OnDisk) -> AfterMovedRun {
         let has_settled = self.are_written_by_run(paths) && on_disk == OnDisk::AsTested;
         if has_settled || self.made >= self.most {
@@ -68,17 +72,18 @@ impl Repetitions {
         AfterMovedRun::Repeat { made_before: self.made - 1 }
     }
 
-    /// Records that a run begins as a repetition; `paths` are those that changed during the repeated run.
+    /// Records that the run that begins now is a repetition; `paths` changed during the run that it repeats.
     pub fn begin(&mut self, paths: BTreeSet<TreePath>) {
         self.repeated = Some(paths);
     }
 
-    /// Returns whether the present run itself writes these paths: it is a repetition, and all of them changed during the repeated run too.
+    /// Returns whether the present run itself writes these paths: it is a repetition, and all of them changed during
+    /// the repeated run too.
     pub fn are_written_by_run(&self, paths: &BTreeSet<TreePath>) -> bool {
         self.repeated.as_ref().is_some_and(|moved| paths.is_subset(moved))
     }
 
-    /// Starts the count anew, so that the next repetition is the first in a row.
+    /// Starts the count anew, so that the full number of repetitions is allowed again.
     pub fn reset(&mut self) {
         *self = Self::at_most(self.most);
     }
@@ -92,7 +97,7 @@ mod tests {
         names.iter().map(|name| TreePath::try_from(*name).unwrap()).collect()
     }
 
-    /// Ends a run during which these paths changed, and begins the repetition if there is one.
+    /// Ends a run during which these paths changed. If the run is to be repeated, it also begins the repetition.
     fn moved(repetitions: &mut Repetitions, names: &[&str], on_disk: OnDisk) -> AfterMovedRun {
         let after = repetitions.follow_moved_run(&paths(names), on_disk);
         if after != AfterMovedRun::Unstable {

@@ -1,4 +1,4 @@
-//! The vocabulary of the exit-code router, and the TDD state of a task (seed 000; R1–R9).
+//! The words of the exit-code router, which sends a task on after a run, and the TDD state of a task (seed 000; R1–R9).
 
 use serde::{Deserialize, Serialize};
 
@@ -16,19 +16,20 @@ pub enum Phase {
     Refactor,
 }
 
-/// Where a run sends the task. The node names are labels without further meaning to proctor (A3).
+/// Where a run sends the task. The names are labels from seed 000; the workflow that uses proctor gives them their
+/// meaning (A3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum NextNode {
-    /// Write the scaffold of the tests again.
+    /// Back to writing the tests, because the tests themselves have errors.
     N2,
-    /// Go back to the implementation.
+    /// Back to the implementation.
     N3,
-    /// The RED is valid: start the implementation.
+    /// On to the implementation, because the tests fail as the RED phase demands.
     N4,
-    /// The current phase is complete, so the next one begins.
+    /// On to the next phase, because the current phase is complete.
     #[serde(rename = "NEXT_PHASE")]
     NextPhase,
-    /// A person decides.
+    /// A person decides where the task continues.
     #[serde(rename = "HUMAN_REVIEW")]
     HumanReview,
 }
@@ -38,44 +39,43 @@ pub enum NextNode {
 #[serde(rename_all = "camelCase")]
 pub struct RouteDestination {
     pub next_node: NextNode,
-    /// The explanation for people.
     pub reason: String,
     pub requires_human: bool,
-    /// Whether automatic retry is permitted.
+    /// Whether a retry without asking a person is permitted.
     pub retry_allowed: bool,
 }
 
-/// Where the routed exit code came from (R2, T160).
+/// Where the exit code came from that decides the route (R2, T160).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum ExitCodeSource {
-    /// The process's own exit status.
+    /// The action's process exited with this code.
     Process,
-    /// No status, because a limit was exceeded. The code is recorded as null and routed as 3.
+    /// There is no exit code, because a limit was exceeded. It is recorded as null and routed like code 3.
     Timeout,
-    /// No status, because a signal ended the process.
+    /// There is no exit code, because a signal ended the process.
     Signal,
-    /// No status, because the process could not be started.
+    /// There is no exit code, because the process could not be started.
     NotStarted,
-    /// No status, because it could not be learnt.
+    /// There is no exit code, because the process that starts actions died before it reported one.
     Lost,
-    /// The result has no exit code field; 3 is assumed (T160).
+    /// The test result that is routed has no field for an exit code, so 3 is assumed (T160).
     Defaulted,
 }
 
-/// The rule behind an entry of the route history.
+/// Which rule decided an entry of the route history.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RouteKind {
-    /// The router's table decided.
+    /// The router's table for phase and exit code decided.
     Routed,
-    /// The retry limit was reached.
+    /// Too many scaffold errors (errors in the tests themselves) came in a row.
     RetryLimit,
-    /// The attempt limit was reached (R4).
+    /// The phase had its largest number of attempts (R4).
     AttemptLimit,
     /// The setting `routing.collection_error` changed the table's decision (R7).
     CollectionErrorPolicy,
-    /// The category of the outcome overruled the exit code, which alone suggested a better result (E3, E4).
+    /// The category code of the result showed more than the exit code, which alone suggested a better result (E3, E4).
     Category,
     /// Protected files differ from the approved ones (S7).
     ProtectedFiles,
@@ -83,31 +83,30 @@ pub enum RouteKind {
     Override,
 }
 
-/// A decision in the route history (R5).
+/// One decision in a task's route history (R5).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RouteEntry {
     /// The phase in which the decision was made.
     pub phase: Phase,
-    /// The raw exit code; null if there was none.
+    /// The process's exit code; null if there was none.
     pub exit_code: Option<i32>,
-    /// Where the exit code came from.
     pub exit_code_source: ExitCodeSource,
-    /// The rule that decided.
     pub kind: RouteKind,
     #[serde(flatten)]
     pub destination: RouteDestination,
 }
 
-/// The state of an attempt in a cycle, to recognise a failure that repeats without any change (R4).
+/// The tree and the failures of the last attempt, by which a failure that repeats without any change is recognised
+/// (R4).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AttemptRecord {
     /// The tree that was tested.
     pub tree_digest: Digest,
-    /// The digest of the sorted names of everything that failed.
+    /// The digest of the sorted names of everything that failed in the attempt.
     pub failing_set: Digest,
-    /// How many attempts in a row had the same tree and the same failures.
+    /// How many attempts in a row failed in the same way on the same tree.
     pub times: u32,
 }
 
@@ -121,27 +120,29 @@ pub struct PauseRecord {
     pub run_id: RunId,
 }
 
-/// The TDD state of a task (seed 000 `TDDState`, extended by R2–R9). It lives in the ledger and survives restarts.
+/// The TDD state of a task (seed 000 `TDDState`, extended by R2–R9). It is stored in the ledger, so it survives
+/// restarts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct TddState {
     /// Whether a cycle is started. Limits and pauses apply only inside a cycle.
     pub started: bool,
     pub phase: Phase,
-    /// The last raw exit code; null if there was none.
+    /// The exit code of the last attempt; null if it had none.
     pub exit_code: Option<i32>,
     /// Where the last exit code came from.
     pub exit_code_source: Option<ExitCodeSource>,
-    /// All exit codes, oldest first, at most max(100, limit) (R5). Null stands for an attempt without a code.
+    /// The exit codes of all attempts, oldest first. At most 100 are kept, or as many as the largest limit needs (R5).
+    /// Null stands for an attempt without a code.
     pub exit_code_history: Vec<Option<i32>>,
-    /// How many codes at the end of `exit_code_history` belong to the current phase. Streaks are not counted across phases (A9).
+    /// How many exit codes at the end of `exit_code_history` belong to the current phase, because a series of errors is
+    /// not counted across phases (A9).
     pub phase_history: u32,
-    /// All decisions including overrides, oldest first, with the same maximum.
+    /// All routing decisions and overrides by a person, oldest first; as many are kept as of exit codes.
     pub route_history: Vec<RouteEntry>,
-    /// The number of attempts in the current phase.
     pub attempts: u32,
     pub last_attempt: Option<AttemptRecord>,
-    /// Why and since when the task waits for a person; `None` if it does not wait.
+    /// Why and since when the task waits for a person; `None` if it does not wait for one.
     pub paused: Option<PauseRecord>,
     /// The ledger line that this state was read from; `None` if the task has no line yet.
     pub sequence: Option<Sequence>,
@@ -151,27 +152,28 @@ pub struct TddState {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CollectionErrorPolicy {
-    /// As the table says: exit code 2 goes to a person.
+    /// As the router's table says: exit code 2 sends the task to a person.
     #[default]
     HumanReview,
-    /// To N2, as an error in the scaffold.
+    /// The task goes to N2, as for an error in the tests themselves.
     ReScaffold,
-    /// To N4 as a valid RED, if the phase is RED and every collection error is a missing module from `expected_missing`.
+    /// The task goes to N4 as a valid RED, if the phase is RED and every collection error is a missing module from
+    /// `expected_missing`.
     RedIfMissing,
 }
 
 /// The settings of the router (R3, R4, R7).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RoutingSettings {
-    /// How many consecutive scaffold errors send the task to a person. 1..=100.
+    /// After how many scaffold errors in a row (errors in the tests themselves) a person is asked. 1..=100.
     pub max_scaffold_retries: u32,
     /// How many attempts a task has in a phase before a person is asked. 1..=1000.
     pub max_attempts: u32,
-    /// How many retests agents may have for a task before it passes. 1..=100.
+    /// How many retests agents may have for a task before its checks pass. 1..=100.
     pub max_retests: u32,
-    /// How a collection error is routed.
+    /// How a run is routed when tests could not be collected.
     pub collection_error: CollectionErrorPolicy,
-    /// Modules that may be missing in RED. Submodules of a listed module may be missing too.
+    /// Modules that may be missing in the RED phase. Submodules of a listed module may be missing too.
     pub expected_missing: Vec<String>,
 }
 

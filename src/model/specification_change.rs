@@ -6,39 +6,38 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct SpecificationChange {
-    /// The JSON pointer to the difference: in the old text, or in the proposed text if the value is new.
+    /// The JSON pointer to the changed value: in the old specification, or in the proposed one if the value is new.
     pub pointer: String,
-    /// The effect of the difference.
     pub effect: ChangeEffect,
-    /// The old value as JSON, cut to [`SpecificationChange::MOST_CHARACTERS`]; null if there was none.
+    /// The old value as JSON, cut to [`SpecificationChange::MOST_CHARACTERS`]; null if the value is new.
     pub before: Option<String>,
-    /// The proposed value as JSON, cut to the same length; null if it was removed.
+    /// The proposed value as JSON, cut to the same length; null if the value was removed.
     pub after: Option<String>,
 }
 
-/// The effect of a difference.
+/// How a change of a specification affects what the specification demands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum ChangeEffect {
     /// Only texts for people differ.
     Wording,
-    /// It fixes an error for which the specification was refused.
+    /// The change corrects an error for which the old specification was refused.
     Mends,
-    /// It demands more than before.
+    /// The specification demands more than before.
     Strengthens,
-    /// It demands less than before, or runs something else.
+    /// The specification demands less than before, or runs something else.
     Weakens,
-    /// It is unclear whether it demands more or less, and no error makes it necessary.
+    /// It is unclear whether the specification demands more or less, and no error makes the change necessary.
     Unexplained,
 }
 
 impl SpecificationChange {
-    /// The most characters of a value that are shown.
+    /// The most characters of `before` and of `after` that are stored.
     pub const MOST_CHARACTERS: usize = 200;
 }
 
 impl ChangeEffect {
-    /// Returns whether a person has to agree (C80).
+    /// Returns whether a person has to agree before the proposed specification is used (C80).
     pub fn needs_person(self) -> bool {
         match self {
             Self::Wording | Self::Mends | Self::Strengthens => false,
@@ -46,7 +45,7 @@ impl ChangeEffect {
         }
     }
 
-    /// Returns the description for people.
+    /// Returns a short description of the effect, for people.
     pub fn words(self) -> &'static str {
         match self {
             Self::Wording => "only words",

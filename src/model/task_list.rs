@@ -1,36 +1,36 @@
-//! The ledger's records about a task list (`tasks.md`): the blocks that proctor wrote, and changes by others.
+//! What the ledger records about a task list (`tasks.md`): the blocks that proctor wrote, and changes by others.
 
 use serde::{Deserialize, Serialize};
 
 use crate::model::Digest;
 
-/// The blocks of a task list, as proctor wrote them.
+/// What proctor wrote between its markers in a task list. Other lines there were written by someone else.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct TaskListRecord {
     /// The file's path, relative to the project.
     pub path: String,
-    /// SHA-256 of the lines of both blocks.
+    /// SHA-256 of the lines of proctor's two blocks: the tasks and the debt items.
     pub digest: Digest,
 }
 
-/// A change in a task list that proctor did not make and has reverted.
+/// A change inside proctor's blocks of a task list that proctor did not make and has reverted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ViolationRecord {
     /// The file's path, relative to the project.
     pub path: String,
-    /// The kind of change.
     pub violation: ViolationKind,
-    /// The task or the debt item. If the change concerns no single one, it is the name of the block or of the file.
+    /// The changed task or debt item. If the change concerns no single item, this is the name of the block or of the
+    /// file.
     pub subject: String,
-    /// The text that was found, cut to [`ViolationRecord::MOST_CHARACTERS`]; empty if there was none.
+    /// The text that was found, cut to [`ViolationRecord::MOST_CHARACTERS`]; empty if text had been removed.
     pub found: String,
-    /// The text that was restored, cut to the same length; empty if the found text was removed.
+    /// The text that proctor put back, cut to the same length; empty if proctor only removed the found text.
     pub restored: String,
 }
 
-/// The kinds of changes to a task list that are reverted.
+/// The kinds of changes to a task list that proctor reverts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum ViolationKind {
@@ -44,7 +44,7 @@ pub enum ViolationKind {
     TaskContentMismatch,
     /// A debt item was removed.
     MissingDebtDocumentation,
-    /// The text of a debt item was changed, or an item was invented.
+    /// The text of a debt item was changed, or a debt item was invented.
     ClassificationModified,
     /// The lines that mark a block were removed.
     MarkersRemoved,
@@ -53,10 +53,10 @@ pub enum ViolationKind {
 }
 
 impl ViolationRecord {
-    /// The most characters of a text that are stored.
+    /// The most characters of `found` and of `restored` that are stored.
     pub const MOST_CHARACTERS: usize = 400;
 
-    /// Returns the sentence that describes it to people.
+    /// Returns one sentence that tells people what was changed and that proctor reverted it.
     pub fn sentence(&self) -> String {
         let Self { path, subject, .. } = self;
         let done = match self.violation {

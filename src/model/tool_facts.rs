@@ -1,20 +1,20 @@
-//! The types of the facts in a tool's row in `model/tool.rs`.
+//! The types of the columns in the table of tools (`model/tool.rs`).
 
 use serde::{Deserialize, Serialize};
 
-/// The class of a tool, which decides what its outcome means (E2).
+/// The class of a tool. It decides what the tool's exit code and findings mean for the verdict (E2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum ToolClass {
-    /// It runs tests. Its exit code is routed.
+    /// The tool runs tests. Its exit code decides where the run sends the task.
     Test,
-    /// It searches for errors in the code and is judged by a policy.
+    /// The tool searches for errors in the code. A policy decides which of its findings make the verdict FAILED.
     Validation,
-    /// As far as proctor knows, it neither runs tests nor validates code.
+    /// Any other command: proctor does not know that it runs tests or searches for errors.
     Generic,
 }
 
-/// The categories of seed 004's `validationPolicy`. A strategy can be set for all tools of a category (C23).
+/// The categories of seed 004's `validationPolicy`. A project can set one strategy for all tools of a category (C23).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum PolicyCategory {
     /// Linters and formatters, such as ESLint and Prettier.
@@ -25,32 +25,32 @@ pub enum PolicyCategory {
     Compilation,
 }
 
-/// What an action of a tool is judged by.
+/// Which evidence decides the result of an action that runs the tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum JudgedBy {
     /// The tool's output or report, together with its exit code.
     Output,
     /// The tool's exit code alone.
     ExitCode,
-    /// A grammar for free text: the answer of a reviewer (seed 003).
+    /// The free text of a reviewer's answer, which a grammar reads (seed 003).
     Grammar,
 }
 
-/// The names of an action's evidence files, without the action's id.
+/// The names of an action's evidence files. The file on disk is named after the action's id, followed by this name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EvidenceNames {
     /// The name of the log, the frames file and the action record, without their endings.
     pub log: &'static str,
-    /// The name of the file with the interpreter's findings.
+    /// The file with the tests or findings that proctor read from the tool's output; `None` if it reads none.
     pub findings: Option<&'static str>,
-    /// The name of the copy of the tool's own report.
+    /// The file in which proctor keeps the tool's own report, such as `junit.xml`.
     pub tool_report: Option<&'static str>,
 }
 
-/// The options that a tool's policy has in addition to `enabled` and `block_on`.
+/// The options that a tool's `[policy]` table may have in addition to `enabled` and `block_on`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PolicyOptions {
-    /// The options about warnings, and about single rules by name.
+    /// Options that count warnings, and options that ignore or promote single rules by name.
     WarningsAndRules,
     /// No further option, because the tool reports errors only and its rules have no names.
     None,
@@ -59,19 +59,18 @@ pub enum PolicyOptions {
 /// What a validation tool finds, and the words that describe its findings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FindingFacts {
-    /// What it finds.
     pub kind: FindingKind,
-    /// The tool's name as people write it.
+    /// The tool's name as people write it, such as `TypeScript`.
     pub display: &'static str,
-    /// Whether its errors keep the code from being compiled.
+    /// Whether the tool's errors mean that the code cannot be compiled.
     pub blocks_compilation: bool,
-    /// The option with which the tool fixes findings by itself.
+    /// The command-line option with which the tool corrects findings by itself, such as `--fix`.
     pub fix_option: Option<&'static str>,
-    /// The meaning of a failing exit code after a run that found warnings only.
+    /// What the tool's failing exit code means when it found warnings but no errors.
     pub warnings_exit: WarningsExit,
-    /// The options that its policy may have.
+    /// The options that the tool's `[policy]` table may have.
     pub options: PolicyOptions,
-    /// Whether its rules have numbers as well as names.
+    /// Whether the tool's rules have numbers as well as names, as Pylint's `C0114` and `missing-module-docstring`.
     pub rules_have_numbers: bool,
 }
 
@@ -88,16 +87,17 @@ pub enum FindingKind {
     Compilation,
 }
 
-/// The meaning of a tool's failing exit code when it found warnings only (C28).
+/// What a tool's failing exit code means when it found warnings but no errors (C28).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WarningsExit {
-    /// There are more warnings than the tool was told to allow.
+    /// The tool refuses the code, because there are more warnings than its command line allows.
     Refuses,
-    /// There are warnings, and nothing more: the exit code has a bit for each kind of message.
+    /// The tool only tells that there are warnings: its exit code has one bit for each kind of message, as Pylint's
+    /// has.
     Tells,
 }
 
-/// The package that a tool is installed as, with its name in that ecosystem.
+/// The package that brings a tool, with the name that the package has in its own registry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum InstalledPackage {
     /// A Python package, which is run by `python -m`.
@@ -107,10 +107,9 @@ pub enum InstalledPackage {
 }
 
 impl PolicyCategory {
-    /// All categories.
     pub const ALL: [Self; 3] = [Self::Linting, Self::TypeChecking, Self::Compilation];
 
-    /// Returns the category's key below `[policy]`.
+    /// Returns the category's key below `[policy]` in `proctor.toml`.
     pub fn key(self) -> &'static str {
         match self {
             Self::Linting => "linting",

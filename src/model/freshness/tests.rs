@@ -1,4 +1,5 @@
-//! A table of all states: the facts, and the freshness that follows from them.
+//! A table of all states: in each row the facts about a project and its last verdict, and the freshness that follows
+//! from them.
 
 use super::*;
 
@@ -28,7 +29,7 @@ fn moved(before: &str, after: &str, path: &str) -> MovedRun {
     MovedRun { before: Some(tree(before)), after: Some(tree(after)), paths: vec![path.to_owned()] }
 }
 
-/// A passing verdict for the current tree and plan, with no run under way.
+/// Returns the facts of a passing verdict for the current tree and plan, with no run under way.
 fn facts() -> FreshnessFacts {
     FreshnessFacts {
         root: CurrentRoot::Present,
@@ -140,7 +141,7 @@ fn only_a_fresh_verdict_and_a_person_make_another_exit_code_than_5() {
         (Freshness::NotApproved, CommandExit::PersonNeeded, WaitStep::Answer),
         (Freshness::ConfigurationWrong, CommandExit::SpecificationWrong, WaitStep::Answer),
         (Freshness::SpecificationWrong, CommandExit::SpecificationWrong, WaitStep::Answer),
-        // The task was removed, so no run could bring a verdict.
+        // No run can bring a verdict, because the configuration no longer has the task.
         (Freshness::Stale(StaleReason::TaskGone), CommandExit::NoFreshVerdict, WaitStep::Answer),
     ];
     for (freshness, exit, step) in rows {
