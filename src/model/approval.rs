@@ -1,4 +1,4 @@
-//! What was approved of a plan, in a form that a later plan can be compared with (S7).
+//! What a person or a rule has approved of a plan, in a form that a later plan can be compared with (S7).
 
 use std::collections::BTreeMap;
 
@@ -9,35 +9,37 @@ use crate::model::{
     Severity, TaskId, ToolPolicy,
 };
 
-/// The file name recorded for a plan that was discovered from the project's own files.
+/// The name that stands in the place of a file for a plan that was discovered from the project's own files.
 pub const FOUND_IN_PROJECT: &str = ".";
 
-/// The demands of a plan. Asking for less than these, or for something else, is a weakening.
+/// What a plan demands of the project. A later plan that demands less, or something else, is weaker and needs a
+/// person's approval.
 ///
-/// The terms are kept in the ledger with the approval, so that what was approved does not depend on any file that could be
-/// changed.
+/// These demands are stored in the ledger with the approval, so that no file that could be changed decides what was
+/// approved.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct PlanTerms {
-    /// The demands of each action.
+    /// What the plan demands of each action.
     pub actions: BTreeMap<ActionId, ActionTerms>,
-    /// The common time limit of prerequisites and steps.
+    /// The time limit for all prerequisites and steps together; `None` if there is none.
     pub timeout_ms: Option<u64>,
-    /// The success conditions, all of which must be met.
+    /// The success conditions; all of them must be met.
     pub success: Vec<String>,
-    /// The failure conditions, none of which may be triggered.
+    /// The failure conditions; none of them may be triggered.
     pub failure: Vec<String>,
     /// The output that the steps must have printed.
     pub expected_output: ExpectedOutput,
-    /// The smallest share of steps that must end with SUCCESS, in hundredths of a per cent; `None` if the task has no criteria of its own.
+    /// The smallest share of steps that must end with SUCCESS, in hundredths of a per cent; `None` if the task has no
+    /// criteria of its own.
     pub pass_rate_basis_points: Option<u32>,
-    /// The tests that are declared to fail and are excused when they do (C06).
+    /// The tests that are declared to fail. Their failures do not count against the task (C06).
     pub expected_failing_tests: Vec<String>,
     /// The kinds of evidence that the run must produce, at least one file of each.
     pub required_evidence: Vec<EvidenceKind>,
-    /// Whether only proctor may set the task's status. A plan that gives this up is weaker.
+    /// Whether only proctor may set the task's status. A plan that no longer has this is weaker.
     pub task_status_lock: bool,
-    /// The digest of the remaining criteria of the task; `None` if it has no criteria of its own.
+    /// The digest of the task's other criteria; `None` if the task has no criteria of its own.
     pub judged: Option<Digest>,
     /// The tasks that must be complete before this one runs.
     pub dependencies: Vec<TaskId>,
@@ -51,44 +53,46 @@ pub struct PlanTerms {
     pub approval: ApprovalTerms,
 }
 
-/// The demands of one action.
+/// What a plan demands of one action.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ActionTerms {
-    /// The action's name, when no other action of the plan has it; `None` if the action is identified by its id.
+    /// The action's name, by which it is found in a later plan; `None` if another action has the same name. The id is
+    /// used then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// The digest of what it does and in which phase: command, directory, variables, tool, file or request, and the checks on
-    /// these.
+    /// The digest of what the action does and in which phase: command, directory, variables, tool, file or request, and
+    /// the requirements on them.
     pub does: Digest,
-    /// Like `does`, but without a program that proctor looked up itself: another program found later is accepted as equal.
+    /// Like `does`, but without a program that proctor itself looked up: the plan stays equal when proctor finds
+    /// another program later.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub does_with_found: Option<Digest>,
-    /// What it does, as text for display.
+    /// What the action does, in words for people.
     pub shown: String,
     /// The exit codes that count as success.
     pub expected_exit_codes: Vec<i32>,
-    /// The wall-clock limit.
+    /// The limit on the whole duration of the action, in milliseconds.
     pub timeout_ms: u64,
-    /// The longest allowed time without output.
+    /// The longest time that the action may print nothing, in milliseconds; `None` means no limit.
     pub idle_timeout_ms: Option<u64>,
-    /// The largest allowed output.
+    /// The most bytes that the action may print; `None` means no limit.
     pub max_output_bytes: Option<u64>,
-    /// The policy by which findings are judged.
+    /// Which findings make the verdict FAILED; `None` if no policy applies to the action.
     pub policy: Option<ToolPolicy>,
-    /// The coverage that must be reached.
+    /// The coverage that the check must reach; `None` if none is required.
     pub coverage: Option<CoverageTarget>,
-    /// How many times a failed attempt is repeated.
+    /// How often the action is repeated while it does not succeed.
     pub retry_attempts: u8,
-    /// The effect on the result if the action leaves processes behind.
+    /// Whether the action fails if it leaves processes behind.
     pub on_survivors: OnSurvivors,
     /// Globs of the paths that trigger the action; empty if every path does.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub paths: Vec<String>,
-    /// Whether the runner must first show that it fails a test that has to fail.
+    /// Whether the runner must first prove, by a control, that it reports a failing test as failed.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub control: bool,
-    /// When an earlier verdict may be used instead of running the action.
+    /// In which runs an earlier result is used instead of running the action.
     #[serde(default, skip_serializing_if = "Reuse::is_off")]
     pub reuse: Reuse,
 }
@@ -97,11 +101,11 @@ pub struct ActionTerms {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum ApprovalReason {
-    /// It is the first plan of a task that is new to the project.
+    /// The plan is the first one of a task that is new to the project.
     NewTask,
-    /// It weakens nothing compared with the plan that was approved before.
+    /// The plan demands no less than the plan that was approved before.
     WeakensNothing,
-    /// A person approved it at a terminal.
+    /// A person approved the plan.
     Person,
 }
 
@@ -115,29 +119,30 @@ pub struct ApprovalRecord {
     /// The digest of the plan with all defaults filled in.
     pub plan_digest: Digest,
     pub reason: ApprovalReason,
-    /// What the plan weakens compared with the approved plan, in words. Only a person approves a plan that weakens something.
+    /// What the plan weakens compared with the approved plan, in words. Only a person approves a plan that weakens
+    /// something.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub weakened: Vec<String>,
-    /// The demands that are approved.
     pub terms: PlanTerms,
-    /// The protected files as approved; `None` if no files are protected, or their digests were not computed yet.
+    /// The digests of the protected files at the approval; `None` if no file is protected, or if the digests were not
+    /// computed yet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub protected: Option<ProtectedFiles>,
-    /// A person's signature over the approval, as `ssh-keygen -Y sign` writes it; `None` if it was approved without a signature.
+    /// A person's signature over the approval, as `ssh-keygen -Y sign` writes it; `None` if the plan was approved
+    /// without one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signature: Option<String>,
 }
 
-/// The approval in force for a task. A later plan is compared with it.
+/// The latest approval of a task's plan. Every later plan is compared with it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CurrentApproval {
     /// The ledger line that holds the approval.
     pub sequence: Sequence,
-    /// The digest of the approved plan.
     pub plan_digest: Digest,
-    /// The demands that are approved.
+    /// The demands of the approved plan.
     pub terms: PlanTerms,
-    /// The protected files as approved, as in [`ApprovalRecord::protected`].
+    /// The digests of the protected files at the approval, as in [`ApprovalRecord::protected`].
     pub protected: Option<ProtectedFiles>,
 }
 
@@ -147,28 +152,27 @@ pub struct UnapprovedPlan {
     pub task: TaskId,
     /// The file that the plan comes from, as in [`ApprovalRecord::file`].
     pub file: String,
-    /// What the plan weakens, in words.
+    /// What the plan weakens compared with the approved plan, one sentence each.
     pub weakened: Vec<String>,
-    /// Which protected files differ from the approved ones, in words.
+    /// Which protected files differ from the approved ones, one sentence each.
     pub protected: Vec<String>,
-    /// What the plan demands beyond the approved plan, in words.
+    /// What the plan demands in addition to the approved plan, one sentence each.
     pub strengthened: Vec<String>,
-    /// Other changes that do not make the verdict easier to pass, in words.
+    /// Other changes of the plan that do not make the verdict easier to pass, one sentence each.
     pub neutral: Vec<String>,
-    /// How a person can approve it.
     pub way: ApprovalWay,
 }
 
-/// How a person can approve a plan.
+/// In which way a person can approve a plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ApprovalWay {
-    /// By an answer at a terminal, or by a signature with a listed key.
+    /// The person answers at a terminal, or signs with a listed key.
     Answer,
-    /// By a signature only, because the approved plan requires one.
+    /// The person must sign with a listed key, because the approved plan requires a signature.
     Signature,
 }
 
-/// Returns the name for messages of a task's plan from `file`.
+/// Returns the words by which messages name a task's plan from `file`.
 pub fn plan_subject(task: &TaskId, file: &str) -> String {
     if file == FOUND_IN_PROJECT { format!("task `{task}` as found in the project") } else { format!("task `{task}` of `{file}`") }
 }

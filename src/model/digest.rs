@@ -20,12 +20,12 @@ impl Digest {
         Self(Sha256::digest(bytes).into())
     }
 
-    /// Returns the digest of the bytes that were fed to a hasher.
+    /// Returns the digest of all bytes that the hasher was given.
     pub fn from_hasher(hasher: Sha256) -> Self {
         Self(hasher.finalize().into())
     }
 
-    /// Wraps the 32 bytes of a digest that was computed before.
+    /// Returns a digest that was computed before, from its 32 bytes.
     pub fn from_bytes(bytes: [u8; 32]) -> Self {
         Self(bytes)
     }

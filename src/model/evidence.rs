@@ -1,10 +1,11 @@
-//! Names for the files of a run directory.
+//! The files of a run's directory, and the kinds of these files.
 
 use serde::{Deserialize, Serialize};
 
 use crate::model::Digest;
 
-/// The kind of a file in a run directory. The first six words come from specification 2.0.0's `requiredEvidence` (facts, 1.5).
+/// What a file in a run's directory holds. The first six kinds come from specification 2.0.0's `requiredEvidence`
+/// (facts, 1.5).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum EvidenceKind {
@@ -19,20 +20,20 @@ pub enum EvidenceKind {
     ErrorLogs,
     /// Measured values, such as durations.
     PerformanceMetrics,
-    /// The frames file: which bytes of a log came from which stream, and when.
+    /// Which bytes of a log came from which stream, and when.
     Frames,
     /// The record of an action that was carried out.
     ActionRecord,
     /// The findings that were read from a tool's output.
     Diagnostics,
-    /// A report file as the tool wrote it.
+    /// A tool's own report file, unchanged.
     ToolReport,
     /// The debt items of the run.
     TechnicalDebt,
 }
 
 impl EvidenceKind {
-    /// Returns the word for the kind in reports, for example `api-responses`.
+    /// Returns the kind's name in reports, for example `api-responses`.
     pub fn word(self) -> &'static str {
         match self {
             Self::TestExecutionLog => "test-execution-log",
@@ -50,14 +51,14 @@ impl EvidenceKind {
     }
 }
 
-/// A file of a run directory, with the digest that was computed while it was written.
+/// A file in a run's directory, with the digest that was computed while the file was written.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct EvidenceFile {
     /// The file's name in the run directory.
     pub name: String,
     pub kind: EvidenceKind,
-    /// The action that the file belongs to; `None` if it belongs to the whole run.
+    /// The id of the action that the file belongs to; `None` if it belongs to the whole run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub action_id: Option<String>,
     pub bytes: u64,

@@ -1,15 +1,16 @@
-//! What was read from a tool's output: tests, diagnostics, and the one category code that sums them up.
+//! What proctor reads from a tool's output: tests, diagnostics, and one category code as the sum of them.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-/// Why an action ended as it did: one code for each row of table E4 and of the tables like it. Policies depend on this code and
-/// never on the tool.
+/// The exact reason of an action's result: one code for each row of table E4 and of the tables like it. Policies depend
+/// on this code and never on the tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum CategoryCode {
-    /// A TEST action passed: it exited with 0, and a fresh, complete report agrees and has at least one passed test (E3).
+    /// A TEST action passed: it exited with 0, and a fresh, complete report agrees and has at least one passed test
+    /// (E3).
     TestsPassed,
     /// Tests ran and some failed or errored.
     TestsFailed,
@@ -24,7 +25,7 @@ pub enum CategoryCode {
     NoTestsExecuted,
     /// All tests passed, with more warnings than the run allows (pytest's exit code 6).
     MaxWarnings,
-    /// The test run was interrupted or cut short.
+    /// The test run was interrupted or ended early, before all tests had run.
     Interrupted,
     /// The tool itself failed with an internal error.
     InternalError,
@@ -40,30 +41,30 @@ pub enum CategoryCode {
     ReportUnreadable,
     /// The report itself says that the test run was cut short.
     ReportIncomplete,
-    /// Report, counts and exit status contradict each other.
+    /// Report, counts and exit status contradict each other, so none of them is trusted.
     Inconsistent,
-    /// The exit code is not zero although the report is complete and nothing in it failed: a hook raised, or the session timed
-    /// out.
+    /// The exit code is not zero although the report is complete and has no failure: a hook raised, or the session
+    /// timed out.
     FailedOutsideTests,
-    /// The tool does not document its exit code.
+    /// The exit code is none of those that the tool documents.
     UnknownExit,
-    /// A signal that proctor did not send ended it.
+    /// A signal that proctor did not send ended the process.
     Signalled,
     /// A limit was exceeded.
     TimedOut,
-    /// proctor stopped it, because a newer save arrived or the run was interrupted.
+    /// proctor stopped the action, because a newer save arrived or the run was interrupted.
     Stopped,
-    /// The exit status could not be learnt.
+    /// The exit status could not be learnt, because the process that starts actions died.
     StatusLost,
-    /// A validation tool found errors or warnings; the policy decides.
+    /// A validation tool found errors or warnings; the policy decides whether they make the verdict FAILED.
     Findings,
     /// A validation tool found nothing.
     Clean,
-    /// A GENERIC command ended with an expected code.
+    /// A GENERIC command ended with an exit code that the action expects.
     ExpectedExit,
-    /// A GENERIC command ended with another code.
+    /// A GENERIC command ended with an exit code that the action does not expect.
     UnexpectedExit,
-    /// The machine-readable output is larger than the interpreter reads.
+    /// The machine-readable output is larger than proctor reads, so its findings are not all known.
     OutputTooLarge,
     /// Processes were left behind, and `on_survivors = "fail"` is set.
     SurvivorsLeft,
@@ -75,35 +76,34 @@ pub enum CategoryCode {
     ServiceNotReady,
     /// Another process listens on the port of a service.
     PortHeld,
-    /// A file meets the requirement.
+    /// A checked file meets its requirement.
     FileValid,
-    /// A file is missing, or is of a kind that is not read.
+    /// A checked file is missing, or is of a kind that is not read, such as a link or a device.
     FileMissing,
-    /// A file exists but does not meet the requirement.
+    /// A checked file exists but does not meet its requirement.
     FileInvalid,
-    /// The answer to a request meets the requirements.
+    /// A server's answer meets the requirements on it.
     AnswerValid,
-    /// The answer to a request does not meet the requirements.
+    /// A server's answer does not meet the requirements on it.
     AnswerInvalid,
-    /// The answer to a request is 404, which was not expected.
+    /// A server answered with status 404, which was not expected.
     EndpointMissing,
-    /// The answer to a request is a status from 500 to 599, which was not expected.
+    /// A server answered with a status from 500 to 599, which was not expected.
     ServerError,
-    /// No answer to a request came.
+    /// A request got no answer.
     NoAnswer,
     /// A review says an explicit Yes.
     ReviewApproved,
     /// A review says an explicit No or With fixes.
     ReviewRejected,
-    /// The review has no verdict, and its retry has none either.
+    /// The review has no verdict, and the second attempt has none either.
     NoVerdict,
-    /// The command names tests that passed before and do not exist any more.
+    /// The command names tests that passed before and no longer exist.
     TestsMissing,
     /// The specification of the action is wrong; nothing was run.
     SpecificationInvalid,
 }
 
-/// How one test ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum TestOutcome {
@@ -112,7 +112,7 @@ pub enum TestOutcome {
     Failed,
     /// Set-up, tear-down or collection raised.
     Error,
-    /// It was skipped or failed as expected.
+    /// The test was skipped, or it failed and was expected to fail.
     Skipped,
 }
 
@@ -122,43 +122,43 @@ pub enum TestOutcome {
 pub struct TestCase {
     /// The test's name without its class or module.
     pub title: String,
-    /// Module and class, as the report gives them; the `describe` blocks of a JavaScript test.
+    /// The test's module and class, as the report gives them; for a JavaScript test, its `describe` blocks.
     pub ancestor_titles: Vec<String>,
-    /// The full name of the test, as it is used for its failures.
+    /// The full name of the test, by which its failures name it too.
     pub full_name: String,
-    /// The test's file, when the report names the file of every test.
+    /// The test's file; `None` if the report does not name the file of every test.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub test_file: Option<String>,
     pub status: TestOutcome,
-    /// Whether it failed and was expected to fail. Such a test counts as skipped.
+    /// Whether the test failed and was expected to fail. Such a test counts as skipped.
     #[serde(skip_serializing_if = "std::ops::Not::not", default)]
     pub expected_to_fail: bool,
-    /// The duration in milliseconds.
+    /// How long the test took, in milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub duration: Option<u64>,
-    /// The messages of the failure; empty when it passed.
+    /// The messages of the failure; empty if the test passed.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub failure_messages: Vec<String>,
 }
 
-/// A test that failed or errored, in the form of seed 004's report.
+/// A test that failed or errored, in the form that seed 004 prescribes for reports.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TestFailure {
     /// The test's full name, for example `tests.test_a.TestX::test_y[1]`.
     pub test_name: String,
-    /// The file, if the report or the traceback names one.
+    /// The test's file; `None` if neither the report nor the traceback names one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub test_file: Option<String>,
     /// The first line of the error.
     pub error: String,
-    /// The expected value, when the tool prints it in a form that can be read without guessing.
+    /// The expected value; `None` unless the tool prints it in a form that can be read without guessing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expected: Option<String>,
-    /// The actual value, read under the same rule.
+    /// The actual value; `None` unless the tool prints it in a form that can be read without guessing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub received: Option<String>,
-    /// The traceback or message text, always whole (E11 shortens excerpts, but no parsed failures).
+    /// The traceback or message text in full: E11 shortens excerpts of output, but never parsed failures.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stack: Option<String>,
     /// The line number in `test_file`.
@@ -166,7 +166,7 @@ pub struct TestFailure {
     pub line: Option<u64>,
 }
 
-/// Counts of tests, from the report's `<testcase>` elements only (E5).
+/// How many tests passed, failed and were skipped; only the report's `<testcase>` elements are counted (E5).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TestCounts {
@@ -177,7 +177,7 @@ pub struct TestCounts {
     pub skipped: u64,
 }
 
-/// The results in a TEST action's report.
+/// What the report of a test runner says about its tests.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TestResults {
@@ -193,7 +193,7 @@ pub struct TestResults {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Diagnostic {
-    /// The file; relative to the project when it lies inside it.
+    /// The file's path, relative to the project if the file lies inside it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
     /// The line, counted from 1.
@@ -208,25 +208,26 @@ pub struct Diagnostic {
     /// The last column, counted from 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub end_column: Option<u64>,
-    /// How many characters the finding covers, if the tool says so.
+    /// How many characters the finding covers; `None` if the tool does not say.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub length: Option<u64>,
-    /// The tool's code, for example `TS2345`.
+    /// The tool's code for the finding, for example `TS2345`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub code: Option<String>,
-    /// The rule, for example `no-unused-vars`.
+    /// The name of the rule that is violated, for example `no-unused-vars`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rule_id: Option<String>,
-    /// `error` or `warning`, after the policy's promotions.
+    /// The level of the finding, after the policy has promoted warnings to errors.
     pub severity: FindingLevel,
     pub message: String,
-    /// Whether the tool can fix it automatically; `None` if the tool does not say; the report then leaves the key out.
+    /// Whether the tool can fix the finding automatically; `None` if the tool does not say. The report then leaves the
+    /// key out.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fixable: Option<bool>,
-    /// The line of source code, if the tool printed it.
+    /// The line of source code that the tool printed with the finding.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
-    /// Further places that the tool names for this finding.
+    /// Further places in the code that the tool names for this finding.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub related_information: Vec<RelatedInformation>,
     /// The fix that the tool suggests.
@@ -234,11 +235,10 @@ pub struct Diagnostic {
     pub fix: Option<Fix>,
 }
 
-/// A further place that a diagnostic points to.
+/// A further place in the code that a finding points to, such as a declaration that conflicts with a use.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RelatedInformation {
-    /// The file, if one is named.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
     /// The line, counted from 1.
@@ -250,13 +250,13 @@ pub struct RelatedInformation {
     pub message: String,
 }
 
-/// A fix for a finding, as suggested by the tool.
+/// A fix that the tool suggests for a finding.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Fix {
     /// The suggestion in words.
     pub suggestion: String,
-    /// Whether the tool can apply it automatically.
+    /// Whether the tool can apply the fix automatically.
     pub automated: bool,
 }
 
@@ -269,10 +269,10 @@ pub enum FindingLevel {
     Warning,
 }
 
-/// Findings that are counted but not stored, because there are too many.
+/// Findings that are counted but not stored one by one, because there are too many.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct UnlistedFindings {
-    /// The number of findings, by level and by rule or code.
+    /// The number of findings that are not stored, by level and by rule or code.
     pub by_rule: BTreeMap<(FindingLevel, Option<String>), UnlistedCount>,
     /// How many files have only findings that are not stored.
     pub files: u64,
@@ -282,24 +282,24 @@ pub struct UnlistedFindings {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct UnlistedCount {
     pub findings: u64,
-    /// How many of them the tool says it can fix automatically.
+    /// How many of these findings the tool says it can fix automatically.
     pub fixable: u64,
 }
 
-/// Counts of a tool's diagnostics.
+/// How many findings a tool reported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct DiagnosticSummary {
     pub errors: u64,
     pub warnings: u64,
-    /// How many the tool can fix automatically, if it says so.
+    /// How many findings the tool can fix automatically; `None` if the tool does not say.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fixable: Option<u64>,
     /// The number of files with findings.
     pub total_files: u64,
 }
 
-/// The coverage of a test run, read from the report that the check names or from pytest-cov's summary line (E4).
+/// The coverage of a test run, from the report that the check names or from pytest-cov's summary line (E4).
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Coverage {
@@ -309,67 +309,69 @@ pub struct Coverage {
     pub required: f64,
 }
 
-/// The report file of a tool, as handed to the interpreters: `run/` reads it, `tools/` interprets it.
+/// The report file of a tool, before it is parsed: `run/` reads the file, `tools/` interprets its bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ToolReport {
-    /// The tool was not asked for a report.
+    /// proctor did not ask the tool for a report.
     NotRequested,
-    /// A report was asked for, but the file does not exist.
+    /// proctor asked the tool for a report, but the file does not exist.
     Missing,
-    /// The file exists but cannot be read safely: it is a link or another special file, too large, or unreadable. The text says
-    /// why.
+    /// The file exists but cannot be read safely: it is a link or another special file, too large, or unreadable. The
+    /// text says which.
     Refused(String),
-    /// The bytes of the file. It did not exist before the action started, so an old report cannot be mistaken for a new one.
+    /// The bytes of the file. The file did not exist before the action started, so it is no report of an earlier run.
     Fresh(Vec<u8>),
 }
 
-/// The interpretation of a tool's exit status, output and report. Every judgement is based on it.
+/// What a tool's exit status, output and report mean. Every judgement of the action is based on this.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Interpretation {
-    /// The one category code that sums it up.
+    /// The category code of the result.
     pub category: CategoryCode,
-    /// The explanation for people: what was seen, with names and numbers.
+    /// What was seen, with names and numbers, for people.
     pub reason: String,
-    /// The results of the test report, if one was read.
+    /// The counts and failures of the test report; `None` if no test report was read.
     pub test_results: Option<TestResults>,
-    /// Every test in the report, for the test-results evidence.
+    /// Every test in the report, to be stored as evidence.
     pub cases: Vec<TestCase>,
-    /// Errors and warnings before the policy is applied.
+    /// The tool's errors and warnings, before the policy is applied.
     pub diagnostics: Vec<Diagnostic>,
-    /// The findings beyond those in `diagnostics`: a tool may report more than are stored.
+    /// The findings that are counted but not in `diagnostics`, because the tool reported too many.
     pub unlisted: UnlistedFindings,
-    /// Exact counts, when output was cut and `diagnostics` may be incomplete.
+    /// The tool's own totals, used when its output was cut and `diagnostics` may be incomplete.
     pub counts_override: Option<DiagnosticSummary>,
-    /// The coverage, if it was measured.
+    /// The test coverage; `None` if it was not measured.
     pub coverage: Option<Coverage>,
-    /// Warnings that do not change the result but must be shown: pytest's warning count, XPASS, reruns.
+    /// Warnings that do not change the result but that people should see: pytest's warning count, XPASS, reruns.
     pub warnings: Vec<String>,
-    /// Modules that could not be imported at collection, as the report names them (R7).
+    /// The modules that could not be imported when tests were collected, as the report names them (R7).
     pub missing_modules: Vec<String>,
-    /// Whether every collection error is a missing module (R7).
+    /// Whether a missing module is the cause of every error in collecting tests (R7).
     pub only_missing_modules: bool,
-    /// How the report was requested: `argument`, `own` (the command names its own), `inherited` (through the environment).
+    /// How the tool was asked for its report: by an `argument` that proctor added, by the command's `own` argument, or
+    /// by one that was `inherited` through the environment.
     pub report_channel: Option<&'static str>,
-    /// A more exact name of the error than its category, if there is one: `ECONNREFUSED`.
+    /// A name of the error that is more exact than the category code, such as `ECONNREFUSED`; `None` if there is none.
     pub error_type: Option<String>,
-    /// Possible causes, each based on something that was seen; empty if the defaults of the category's row apply.
+    /// Possible causes of the failure, each based on something that was seen. If empty, the usual causes for the
+    /// category code are shown.
     pub causes: Vec<String>,
-    /// The result of the control (tests that must fail), if the check has one.
+    /// The result of the check's control, a run of tests that must fail; `None` if the check has no control.
     pub control: Option<ControlObservation>,
 }
 
-/// The result of a check's control: tests that must fail, run by the same command.
+/// The result of a check's control: the check's command ran tests that must fail.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ControlObservation {
-    /// Whether all of them failed. If not, the runner's other results prove nothing.
+    /// Whether all tests of the control failed. If one passed, the runner's results for other tests prove nothing.
     pub held: bool,
     /// What was seen, in words.
     pub reason: String,
 }
 
 impl Interpretation {
-    /// Returns an interpretation with only a category and a reason.
+    /// Returns an interpretation with only a category code and a reason; all other fields are empty.
     pub fn plain(category: CategoryCode, reason: impl Into<String>) -> Self {
         Self {
             category,
@@ -392,7 +394,8 @@ impl Interpretation {
 }
 
 impl UnlistedFindings {
-    /// The most rules that are counted separately; findings of any further rule are counted without a rule name.
+    /// The most rules that are counted separately, which bounds memory. Findings of further rules are counted without a
+    /// rule name.
     const MOST_RULES: usize = 10_000;
 
     pub fn add(&mut self, diagnostic: &Diagnostic) {
@@ -404,14 +407,14 @@ impl UnlistedFindings {
         count.fixable += u64::from(diagnostic.fixable == Some(true));
     }
 
-    /// Returns the number of findings of a level.
+    /// Returns how many findings of one level are not stored.
     pub fn count(&self, level: FindingLevel) -> u64 {
         self.by_rule.iter().filter(|((of, _), _)| *of == level).map(|(_, count)| count.findings).sum()
     }
 }
 
 impl DiagnosticSummary {
-    /// Returns these counts plus those of findings that are not stored.
+    /// Returns the sum of these counts and of the counts in `unlisted`.
     pub fn with(self, unlisted: &UnlistedFindings) -> Self {
         let fixable = unlisted.by_rule.values().map(|count| count.fixable).sum::<u64>();
         Self {
@@ -422,7 +425,7 @@ impl DiagnosticSummary {
         }
     }
 
-    /// Counts the diagnostics by level.
+    /// Counts the findings in `diagnostics`, and the files that have any.
     pub fn of(diagnostics: &[Diagnostic]) -> Self {
         let count = |severity| diagnostics.iter().filter(|diagnostic| diagnostic.severity == severity).count() as u64;
         let files: std::collections::BTreeSet<_> =

@@ -1,7 +1,8 @@
 //! Decides whether a verdict still applies to what is on disk now. It compares digests and ignores file events. Pure.
 //!
-//! A verdict is fresh when tree and plan still have the digests that it was made for. Every other state is a reason why there is
-//! no fresh verdict. Installed tools are not compared: a verdict on the same files by another compiler is still called fresh.
+//! A verdict is fresh while tree and plan have the digests that the verdict was made for. Every other state is a reason
+//! why there is no fresh verdict. Installed tools are not compared: a verdict on the same files by another compiler is
+//! still called fresh.
 
 use std::path::PathBuf;
 
@@ -9,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::model::{CommandExit, Digest, OverallResult, OverallStatus, ProjectId, RunId, TaskId, Timestamp, TreeDigest};
 
-/// How a task's last verdict relates to the tree as it is now.
+/// How a task's last verdict relates to the present tree and plan.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Freshness {
     /// The verdict applies to the current tree and the current plan.
@@ -18,33 +19,32 @@ pub enum Freshness {
         /// The exit code of a command that reports this verdict (G5).
         exit: CommandExit,
     },
-    /// A run is under way.
+    /// A run of the task is under way.
     Running,
     /// A run was started and waits for its turn on this machine.
     Queued,
-    /// The verdict was made for another tree or another plan.
+    /// There is a verdict, but for another tree or another plan.
     Stale(StaleReason),
     /// The tree changed while it was tested, so the run has no verdict (S6).
     Moved {
-        /// The paths that changed.
         paths: Vec<String>,
     },
-    /// The same paths changed again during the repetition. Another run would prove nothing until something else changes (S6).
+    /// The same paths changed again when the run was repeated. Another run would prove nothing until something else
+    /// changes (S6).
     Unstable {
-        /// The paths that keep changing.
         paths: Vec<String>,
     },
     /// The task waits for a person to decide where it continues (R9).
     NeedsHuman,
-    /// Nobody has approved the plan that would be run.
+    /// Nobody has approved the present plan.
     NotApproved,
     /// The project's directory does not exist.
     RootMissing,
-    /// The configuration cannot be read in its current state.
+    /// The configuration has errors, so no plan can be made from it.
     ConfigurationWrong,
-    /// The task's specification has errors that make a run impossible, or no specification has the task.
+    /// The task's specification has errors that make a run impossible, or no specification contains the task.
     SpecificationWrong,
-    /// There has never been a verdict.
+    /// The task has never had a verdict.
     NoVerdict,
 }
 
@@ -53,9 +53,9 @@ pub enum Freshness {
 #[serde(rename_all = "camelCase")]
 pub enum StaleReason {
     Tree,
-    /// The plan has changed: checks, commands, time-outs or policies.
+    /// The plan has changed: its checks, commands, time-outs or policies.
     Plan,
-    /// Both files and plan have changed.
+    /// Both the files of the tree and the plan have changed.
     TreeAndPlan,
     /// The configuration no longer has the task.
     TaskGone,
@@ -64,29 +64,26 @@ pub enum StaleReason {
 /// What a command that waits for a fresh verdict does next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum WaitStep {
-    /// It ends with this state as the answer, because waiting would not change it.
+    /// The command ends with this state as its answer, because waiting would not change the state.
     Answer,
-    /// It keeps waiting: the run under way may bring a fresh verdict.
+    /// The command keeps waiting, because the run under way may bring a fresh verdict.
     GoOn,
-    /// It starts a run.
+    /// The command starts a run.
     Run,
 }
 
-/// All facts that freshness is computed from.
+/// All facts from which freshness is computed. The code that collects them does the I/O.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FreshnessFacts {
-    /// Whether the project's directory exists.
     pub root: CurrentRoot,
-    /// Whether the plan that would be run is approved.
     pub approval: Approval,
-    /// The plan that would be run.
     pub plan: CurrentPlan,
-    /// The tree's digest; `None` if it was not computed, because a run was under way.
+    /// The digest of the present tree; `None` if it was not computed, because a run was under way.
     pub tree: Option<TreeDigest>,
-    /// Whether a run is under way.
     pub activity: Activity,
     pub verdict: Option<LastVerdict>,
-    /// The runs after the last verdict during which the tree changed, newest first; empty if it did not change during the newest run.
+    /// The runs after the last verdict during which the tree changed, newest first. Empty if the tree did not change
+    /// during the newest run.
     pub moved: Vec<MovedRun>,
     pub attention: Attention,
 }
@@ -98,26 +95,27 @@ pub enum CurrentRoot {
     Missing,
 }
 
-/// Whether a plan is approved (S7). Registering a project approves its plan; an unregistered project has no approved plan.
+/// Whether a plan is approved (S7). Registering a project approves its plan; an unregistered project has no approved
+/// plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Approval {
     Approved,
     NotApproved,
 }
 
-/// The plan according to the project's files.
+/// The present plan, as the project's files give it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum CurrentPlan {
     Known(Digest),
-    /// The files cannot be read.
+    /// The configuration has errors, so there is no plan.
     Wrong,
-    /// The specification has errors, or no specification has the task.
+    /// The specification has errors, or no specification contains the task.
     SpecificationWrong,
-    /// A plan that does not have this task.
+    /// The configuration has no errors, but it does not contain the task.
     WithoutTask,
 }
 
-/// Whether a run is under way in a project.
+/// Whether a run of a project is under way, or waits for its turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Activity {
     Idle,
@@ -128,7 +126,6 @@ pub enum Activity {
 /// Whether a task waits for a person.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Attention {
-    /// The task does not wait.
     NotNeeded,
     /// The task waits for a person's decision (R9).
     Needed,
@@ -137,21 +134,20 @@ pub enum Attention {
 /// The last verdict of a task, and the tree and plan that it was made for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LastVerdict {
-    /// The run that made the verdict.
     pub run_id: RunId,
-    /// The tree that the verdict is for; `None` if the run ended before it read the tree.
+    /// The tree that was tested; `None` if the run ended before it read the tree.
     pub tree: Option<TreeDigest>,
-    /// The plan that the verdict is for; `None` if the run ended before it had a plan.
+    /// The plan of the run; `None` if the run ended before it had a plan.
     pub plan: Option<Digest>,
     /// How the run ended.
     pub status: OverallStatus,
-    /// Whether something blocks; `None` if nothing could be run.
+    /// PASSED or FAILED; `None` if nothing could be run.
     pub result: Option<OverallResult>,
-    /// The number of blocking results.
+    /// The number of results that make the verdict FAILED.
     pub blocking: u32,
     /// The time when the run's last process had ended.
     pub ended: Option<Timestamp>,
-    /// The exit code of a command that reports this verdict.
+    /// The exit code of a command that reports this verdict (G5).
     pub exit: CommandExit,
     pub report: PathBuf,
 }
@@ -164,35 +160,36 @@ pub struct MovedRun {
     pub paths: Vec<String>,
 }
 
-/// A task and the state of its verdict.
+/// A task and whether its verdict is fresh.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct VerdictStatus {
     pub task: TaskId,
     pub freshness: Freshness,
-    /// The current tree; `None` if its digest was not computed.
+    /// The present tree; `None` if its digest was not computed.
     pub tree: Option<TreeDigest>,
-    /// The current plan; `None` if the configuration cannot be read or does not have this task.
+    /// The present plan; `None` if the configuration has errors or does not contain this task.
     pub plan: Option<Digest>,
     /// The last verdict, fresh or not.
     pub verdict: Option<LastVerdict>,
-    /// The errors in its specification, or what its plan weakens; one line for each.
+    /// The errors in the task's specification, or what its plan weakens; one line for each.
     pub problems: Vec<String>,
 }
 
-/// A project and the state of its tasks.
+/// A project and the freshness of its tasks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProjectStatus {
-    /// The project; `None` if the directory is not registered.
+    /// The project's id; `None` if the directory is not registered.
     pub project: Option<ProjectId>,
     pub root: PathBuf,
-    /// The tasks: first the configured one, then the requested ones, then those that the project had in the past.
+    /// The tasks: first the configured one, then the requested ones, then those that were run in the past.
     pub tasks: Vec<VerdictStatus>,
     /// The errors in the configuration, and the changes to the task list that were reverted; one line each.
     pub problems: Vec<String>,
 }
 
 impl ProjectStatus {
-    /// Moves a task to the front if it is in the list, because the answer is about the first task.
+    /// Moves a task to the front, because reports speak about the first task. A task that is not in the list changes
+    /// nothing.
     pub fn with_first(mut self, task: &TaskId) -> Self {
         if let Some(position) = self.tasks.iter().position(|standing| standing.task == *task) {
             self.tasks[..=position].rotate_right(1);
@@ -207,8 +204,8 @@ impl ProjectStatus {
 
 /// Computes the freshness of a verdict.
 ///
-/// States that only a person can change come first. A fresh verdict comes before a run under way: the run tests the same tree and
-/// does not make the verdict less valid.
+/// States that only a person can change come first. A fresh verdict comes before a run under way: that run tests the
+/// same tree, so the verdict stays valid.
 pub fn compute_freshness(facts: &FreshnessFacts) -> Freshness {
     if facts.root == CurrentRoot::Missing {
         return Freshness::RootMissing;
@@ -244,10 +241,10 @@ pub fn compute_freshness(facts: &FreshnessFacts) -> Freshness {
     }
 }
 
-/// Returns what changed since the verdict; `None` if tree and plan are the same.
+/// Returns what changed since the verdict was made; `None` if tree and plan are still the same.
 fn outdated(verdict: &LastVerdict, tree: Option<TreeDigest>, plan: Option<Digest>) -> Option<StaleReason> {
     let Some(plan) = plan else { return Some(StaleReason::TaskGone) };
-    // A tree without a computed digest is not known to be the same.
+    // If the tree's digest was not computed, the tree cannot be taken for unchanged.
     let same_tree = tree.is_some() && verdict.tree == tree;
     match (same_tree, verdict.plan == Some(plan)) {
         (true, true) => None,
@@ -257,10 +254,11 @@ fn outdated(verdict: &LastVerdict, tree: Option<TreeDigest>, plan: Option<Digest
     }
 }
 
-/// Returns the state after runs during which the tree changed. These runs are relevant only while the tree is still as it was before or
-/// after one of them.
+/// Returns `Moved` or `Unstable` after runs during which the tree changed. Such a run is relevant only while the tree
+/// is still as it was before or after the newest of them.
 ///
-/// Nothing is repeated here: [`Repetitions`](crate::model::Repetitions) decides about that when a run ends.
+/// This function only describes the state: [`Repetitions`](crate::model::Repetitions) decides at the end of a run
+/// whether it is repeated.
 fn compute_moved(runs: &[MovedRun], tree: Option<TreeDigest>) -> Option<Freshness> {
     let newest = runs.first().filter(|run| tree.is_some() && (run.after == tree || run.before == tree))?;
     let paths = newest.paths.clone();
@@ -269,7 +267,7 @@ fn compute_moved(runs: &[MovedRun], tree: Option<TreeDigest>) -> Option<Freshnes
 }
 
 impl Freshness {
-    /// Returns the exit code of a command that reports this state (G5).
+    /// Returns the exit code of a command that reports this freshness (G5).
     pub fn exit(&self) -> CommandExit {
         match self {
             Self::Fresh { exit, .. } => *exit,
@@ -293,7 +291,7 @@ impl Freshness {
             | Self::NotApproved
             | Self::ConfigurationWrong
             | Self::SpecificationWrong
-            // The task was removed, so no run could bring a verdict.
+            // No run could bring a verdict, because the configuration no longer has the task.
             | Self::Stale(StaleReason::TaskGone)
             | Self::RootMissing
             | Self::Unstable { .. } => WaitStep::Answer,

@@ -1,4 +1,4 @@
-//! The ledger's record of a governance workflow: the files of its trail, and their digests.
+//! The ledger's record of a governance workflow: the files with its decisions, and their digests.
 
 use std::collections::BTreeMap;
 
@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::model::Digest;
 
-/// Files that a workflow stored in its trail; they hold its decisions. A record may appear twice: if a process dies after writing it, the
-/// next process writes it again.
+/// Files that a workflow stored in its trail, the directory with its decisions. A record may appear twice: if a process
+/// dies after writing it, the next process writes it again.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct GovernanceRecord {
@@ -15,9 +15,9 @@ pub struct GovernanceRecord {
     pub slug: String,
     /// The state in which the workflow continues: `N0` to `N6`.
     pub node: String,
-    /// The digest of each file by its name in the trail.
+    /// The digest of each stored file, by the file's name in the trail.
     pub files: BTreeMap<String, Digest>,
-    /// The number of the issue, once it is filed.
+    /// The number of the issue; `None` until the issue is filed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub issue: Option<u64>,
 }

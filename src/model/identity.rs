@@ -1,7 +1,9 @@
-//! The written form of an identity that is stored and compared later: a version, then named parts.
+//! The digest that identifies a set of inputs, to be stored and compared later. It is computed over a version and then
+//! over named parts.
 //!
-//! The caller chooses every word. None comes from `Debug` or the name of a Rust item, so a rename changes no stored identity.
-//! When the way of writing changes, the version changes too: stored identities then match nothing, and the work is done again.
+//! The calling code chooses every word. None comes from `Debug` or the name of a Rust item, so a rename in the code
+//! changes no stored identity. When the way of writing changes, the version changes too: stored identities then match
+//! nothing, and the work is done again.
 
 use sha2::{Digest as _, Sha256};
 
@@ -11,12 +13,14 @@ use crate::model::Digest;
 pub struct IdentityWriter(Sha256);
 
 impl IdentityWriter {
-    /// Starts an identity. The version names what is identified and the way it is written: `proctor-inputs-v2`.
+    /// Starts an identity. `version` names what is identified and the way it is written, for example
+    /// `proctor-inputs-v2`.
     pub fn new(version: &str) -> Self {
         Self(Sha256::new()).part("version", version.as_bytes())
     }
 
-    /// Adds a part. Name and bytes are each preceded by their length, so different lists of parts never produce the same bytes.
+    /// Adds a part. Name and bytes are each preceded by their length, so different lists of parts never produce the
+    /// same bytes.
     #[must_use]
     pub fn part(mut self, name: &str, bytes: &[u8]) -> Self {
         for text in [name.as_bytes(), bytes] {
@@ -40,7 +44,7 @@ impl IdentityWriter {
         self.part(name, text.as_bytes())
     }
 
-    /// Returns the digest of everything that was added.
+    /// Returns the digest of the version and all added parts.
     pub fn digest(self) -> Digest {
         Digest::from_hasher(self.0)
     }

@@ -1,4 +1,5 @@
-//! Identifiers as validated types, because each of them becomes part of a path or a reference (house style N5, V3).
+//! Identifiers as types of their own. Each is checked when it is made, because it becomes part of a path or a reference
+//! (house style N5, V3).
 
 use std::fmt;
 
@@ -14,7 +15,7 @@ pub struct IdError {
     pub kind: &'static str,
     /// The invalid text.
     pub text: String,
-    /// The expected shape in words.
+    /// The form that an identifier of this kind has, in words.
     pub expected: &'static str,
 }
 
@@ -65,62 +66,63 @@ macro_rules! identifier {
 }
 
 identifier!(
-    /// A project's identity in the store: `<slug>-<8 hex>`, created with random digits at registration (architecture, Files on
-    /// disk).
+    /// A project's identity in the store: `<slug>-<8 hex>`, created with random digits at registration (architecture,
+    /// Files on disk).
     ProjectId,
     "project id",
     "a slug of lower-case letters, digits and dashes, a dash, and 8 hexadecimal digits",
     is_project_id
 );
 identifier!(
-    /// A task: `default` for checks from `proctor.toml` or from discovery, otherwise the id of a task in a specification.
+    /// A task: `default` for checks from `proctor.toml` or from discovery, otherwise the id of a task in a
+    /// specification.
     TaskId,
     "task id",
     "1 to 64 letters, digits, `_`, `-` or `.`, the first of them a letter or digit",
     is_task_id
 );
 identifier!(
-    /// An action within a run: `PREREQ.1`, `STEP.3`, `CLEANUP.1` (seed 004; pattern of specification 2.0.0).
+    /// An action's id within a run: `PREREQ.1`, `STEP.3`, `CLEANUP.1` (seed 004; pattern of specification 2.0.0).
     ActionId,
     "action id",
     "upper-case letters, digits and `_`, a dot, and a number",
     is_action_id
 );
 identifier!(
-    /// A run: `exec-<UTC yyyymmddThhmmss.mmmZ>-<project sequence, 6 digits>` (S2).
+    /// A run's id: `exec-<UTC yyyymmddThhmmss.mmmZ>-<number of the run in its project, 6 digits>` (S2).
     RunId,
     "run id",
     "`exec-<yyyymmddThhmmss.mmmZ>-<6 digits or more>`",
     is_run_id
 );
 identifier!(
-    /// A debt item of a task: `DEBT-T030-001` (seed 004).
+    /// A debt item's id: `DEBT-T030-001` (seed 004).
     DebtId,
     "debt id",
     "`DEBT-`, a task's id, a dash, and 3 digits or more",
     is_debt_id
 );
 
-/// A position in a project's ledger, counted from 1 without gaps (S3).
+/// The number of a line in a project's ledger; the first line has 1, and no number is left out (S3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Sequence(pub u64);
 
 impl TaskId {
-    /// Returns the task for checks from `proctor.toml` or from discovery.
+    /// Returns the task that stands for the checks from `proctor.toml` or from discovery.
     pub fn default_task() -> Self {
         Self("default".to_owned())
     }
 }
 
 impl ActionId {
-    /// Returns `PREFIX.number`, for example `STEP.3`.
+    /// Returns the id `PREFIX.number`, for example `STEP.3`.
     pub fn numbered(prefix: &'static str, number: usize) -> Self {
         Self(format!("{prefix}.{number}"))
     }
 }
 
 impl RunId {
-    /// Returns the id of the project's run with this number and start time.
+    /// Returns the id of a run with this start time. `number` counts the project's runs.
     pub fn new(start: Timestamp, number: u64) -> Self {
         Self(format!("exec-{}-{number:06}", start.compact()))
     }
@@ -131,7 +133,7 @@ impl RunId {
 }
 
 impl DebtId {
-    /// Returns the id of a task's debt item with this number.
+    /// Returns the id of a task's debt item. `number` counts the task's items.
     pub fn new(task: &TaskId, number: u32) -> Self {
         Self(format!("DEBT-{task}-{number:03}"))
     }
@@ -142,7 +144,7 @@ impl DebtId {
 }
 
 impl ProjectId {
-    /// Returns a new project id, made from a directory's name and 32 random bits.
+    /// Returns a new project id, made from the directory's name and 32 random bits.
     pub fn mint(directory_name: &str, random: u32) -> Self {
         let mut slug = String::new();
         for character in directory_name.chars().flat_map(char::to_lowercase) {

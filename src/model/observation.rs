@@ -7,21 +7,21 @@ use serde::{Deserialize, Serialize};
 
 use crate::model::{Digest, DurationMs, PortHolder, ReviewObservation, StopReason, Timestamp};
 
-/// What an action observed in addition to the output of its process.
+/// What an action observed apart from a process's output.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Observation {
-    /// Nothing, because it is an ordinary command.
+    /// Nothing, because the action is an ordinary command.
     #[default]
     Nothing,
     File(FileObservation),
     /// A request with its answer, or with the reason why there was none.
     Exchange(Box<Exchange>),
-    /// A service that did not become ready.
+    /// What was seen of a service that did not become ready.
     Service(ServiceObservation),
     Review(Box<ReviewObservation>),
 }
 
-/// The check of a file.
+/// What a check of a file saw.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileObservation {
     /// The file's path, as written in the plan.
@@ -29,14 +29,14 @@ pub struct FileObservation {
     pub look: FileState,
 }
 
-/// What was found at the path of a file.
+/// What was found at the path of a checked file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FileState {
     /// A regular file.
     Found(FoundFile),
-    /// Nothing is there.
+    /// There is no file at the path.
     Missing,
-    /// The entry is of a kind that is not read; the text says why.
+    /// The file is of a kind that proctor does not read, such as a link or a device; the text says which.
     Refused(String),
     /// The file was not read to its end, because the time limit of the check was reached.
     OutOfTime,
@@ -44,40 +44,40 @@ pub enum FileState {
     Stopped(StopReason),
 }
 
-/// A regular file that was read.
+/// A regular file at the checked path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FoundFile {
     pub bytes: u64,
     /// The time of the last change, according to the file system.
     pub modified: Timestamp,
-    /// The digest of the content; `None` if the content was not read.
+    /// The digest of the content; `None` if the check did not need the content.
     pub sha256: Option<Digest>,
-    /// The content, if it was needed and is not larger than the limit.
+    /// The content; `None` if the check did not need it, or if it is larger than the limit.
     pub content: Option<Vec<u8>>,
 }
 
-/// A request that was sent, or should have been sent.
+/// A request that was sent, or that could not be sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Exchange {
     /// When the request began.
     pub sent: Timestamp,
     pub duration: DurationMs,
     pub outcome: ExchangeOutcome,
-    /// What was examined to explain a missing answer; `None` if an answer came.
+    /// What proctor examined to find out why no answer came; `None` if an answer came.
     pub diagnosis: Option<Diagnosis>,
 }
 
-/// The answer to a request, or the reason why there is none.
+/// The answer to a request, or why there is none.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ExchangeOutcome {
     Answered(HttpAnswer),
-    /// No answer came; the fault says why.
+    /// No answer came; the fault says what went wrong.
     Unanswered(SystemFault),
-    /// The request cannot be sent as written; the text says why.
+    /// The request cannot be sent as the specification has it; the text says why.
     Unsendable(String),
     /// No answer came within the action's time-out.
     OutOfTime,
-    /// The request was abandoned because the run was stopped.
+    /// The request was abandoned because its run was stopped.
     Stopped(StopReason),
 }
 
@@ -91,75 +91,74 @@ pub struct HttpAnswer {
     pub body: Vec<u8>,
     /// Whether `body` is the whole body.
     pub is_complete: bool,
-    /// The final address, when a redirect was followed.
+    /// The URL that answered at last; `None` if no redirect was followed.
     pub redirected_to: Option<String>,
 }
 
-/// Why a command could not be started, why its end is not known, or why a request was not answered.
+/// Why a command could not be started, why its exit status is unknown, or why a request got no answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct SystemFault {
-    /// The system's name for the error (`ENOENT`), or one of proctor's own: `STATUS_LOST`, `ENOTFOUND`, `TLS`, `PROTOCOL`,
-    /// `TOO_MANY_REDIRECTS`.
+    /// The system's name for the error, such as `ENOENT`, or one of proctor's own names: `STATUS_LOST`, `ENOTFOUND`,
+    /// `TLS`, `PROTOCOL`, `TOO_MANY_REDIRECTS`.
     pub code: String,
-    /// The system's number for the error.
+    /// The system's number for the error; `None` if the code is one of proctor's own.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub errno: Option<i32>,
     /// The system call that reported the error, if it is known.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub syscall: Option<String>,
-    /// The address that was tried last.
+    /// The network address that was tried last; `None` if the error is not about a connection.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub address: Option<String>,
-    /// The port that was tried.
+    /// The port that was tried; `None` if the error is not about a connection.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub port: Option<u16>,
-    /// The message for people.
+    /// What went wrong, in words.
     pub message: String,
 }
 
 impl SystemFault {
-    /// Returns a fault without system call, address and port, for errors that are not about a connection.
+    /// Returns a fault that is not about a connection: without system call, address and port.
     pub fn plain(code: impl Into<String>, errno: Option<i32>, message: String) -> Self {
         Self { code: code.into(), errno, syscall: None, address: None, port: None, message }
     }
 }
 
-/// What was examined after a request got no answer.
+/// What proctor examined to find out why a request got no answer.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Diagnosis {
-    /// The health of the service that is expected at the port; `None` if the plan has no such service.
+    /// The health of the service that the plan expects at the request's port; `None` if the plan has no such service.
     pub health: Option<HealthObservation>,
-    /// The processes that listen on the port; `None` if the address is not on this machine.
+    /// The processes that listen on the request's port; `None` if the host is not this machine.
     pub port: Option<PortObservation>,
-    /// The addresses that the host name resolves to, or the error of the lookup.
+    /// The addresses that the request's host name resolves to, or the error of the lookup.
     pub resolution: Option<Result<Vec<String>, String>>,
 }
 
-/// The result of a health check of a service.
+/// The result of a service's health checks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HealthObservation {
-    /// The target of the check: a URL, a port, or a command.
+    /// What the health check asks: a URL, a port, or a command.
     pub target: String,
     pub result: HealthResult,
     /// What was seen, in words.
     pub detail: Option<String>,
-    /// For how long the service was checked, if that is known.
+    /// How long the service was checked; `None` if that is not known.
     pub duration: Option<DurationMs>,
 }
 
-/// The result of a health check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HealthResult {
     /// The service answered as expected.
     Healthy,
-    /// Nobody listened on the port.
+    /// No process listened on the service's port.
     ConnectionRefused,
-    /// It did not become healthy in time.
+    /// The service did not become healthy before its start-up limit.
     Timeout,
     /// The service answered wrongly, or the check failed in another way.
     Unhealthy,
-    /// No check was made.
+    /// The service's health was not checked.
     NotAttempted,
 }
 
@@ -170,26 +169,26 @@ pub struct PortObservation {
     pub holders: Vec<PortHolder>,
 }
 
-/// Observations of a service that did not become ready.
+/// What was seen of a service that did not become ready.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServiceObservation {
-    /// The limit for the time until it is ready.
+    /// The time in which the service should have become ready.
     pub timeout: Duration,
     /// How long the service ran.
     pub duration: DurationMs,
-    /// The result of the health checks.
+    /// The result of the last health check.
     pub health: HealthObservation,
-    /// The processes that listen on its port; `None` if its port is not known.
+    /// The processes that listen on the service's port; `None` if the port is not known.
     pub port: Option<PortObservation>,
 }
 
 impl HttpAnswer {
-    /// The most bytes of a body that are read, judged and stored.
+    /// The most bytes of an answer's body that are read, judged and stored.
     pub const BODY_CAP: usize = 4 * 1024 * 1024;
 }
 
 impl Exchange {
-    /// Returns the answer, if one came.
+    /// Returns the answer; `None` if the request got none.
     pub fn answer(&self) -> Option<&HttpAnswer> {
         match &self.outcome {
             ExchangeOutcome::Answered(answer) => Some(answer),

@@ -1,5 +1,5 @@
-//! Serializes names from the operating system: as text when they are valid UTF-8, otherwise as a list of bytes, so that no name
-//! is lost or refused.
+//! Serializes names from the operating system: as text when they are valid UTF-8, otherwise as a list of bytes, so that
+//! no name is lost or refused.
 
 use std::ffi::{OsStr, OsString};
 use std::fmt;
@@ -65,7 +65,7 @@ impl<'de> Visitor<'de> for Reader {
     }
 }
 
-/// Serializes an optional name in the same way.
+/// For `Option`: serializes an optional name, as text or as a list of bytes.
 pub mod option {
     use super::{Borrowed, Deserialize, Deserializer, OsStr, OsString, Owned, Serialize, Serializer};
 
@@ -87,7 +87,7 @@ pub mod option {
     }
 }
 
-/// Serializes a list of names in the same way.
+/// For `Vec`: serializes each name of a list, as text or as a list of bytes.
 pub mod list {
     use super::{Borrowed, Deserialize, Deserializer, OsStr, OsString, Owned, Serializer};
 
@@ -109,7 +109,7 @@ pub mod list {
     }
 }
 
-/// Serializes pairs of name and value in the same way.
+/// For pairs, such as variables with their values: serializes each part as text or as a list of bytes.
 pub mod pairs {
     use super::{Borrowed, Deserialize, Deserializer, OsStr, OsString, Owned, Serializer};
 

@@ -1,4 +1,5 @@
-//! The policy that decides which findings of a validation tool block (seed 004; table R3 of the decisions on execution).
+//! The policy that decides which findings of a validation tool block (seed 004; table R3 of the decisions on
+//! execution).
 
 use serde::{Deserialize, Serialize};
 
@@ -19,33 +20,36 @@ pub enum BlockOn {
     Never,
 }
 
-/// Where a policy was set.
+/// Where a policy was set, for reports.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", tag = "kind", content = "place")]
 pub enum PolicySource {
-    /// The default of the tool's category (C20).
+    /// No file sets it: the default of the tool's category applies (C20).
     Default,
-    /// The place in the configuration or in a script of the project: `proctor.toml:12`, `package.json scripts.lint`.
+    /// The position in a configuration file or script of the project, such as `proctor.toml:12` or `package.json
+    /// scripts.lint`.
     Configured(String),
-    /// The place in the configuration where the tool is switched off, which has the same effect as NEVER (C22).
+    /// The position in the configuration where the tool is switched off, which has the same effect as the strategy
+    /// NEVER (C22).
     Disabled(String),
 }
 
-/// The policy for an action of a validation tool. The options are applied in the order of C24.
+/// Which findings of an action's validation tool make the verdict FAILED. The options are applied in the order that C24
+/// gives.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolPolicy {
-    /// The strategy: when findings block.
     pub block_on: BlockOn,
     /// Where `block_on` was set.
     pub source: PolicySource,
     /// Whether every warning counts as an error.
     pub treat_warnings_as_errors: bool,
-    /// Under ERRORS_ONLY and ERRORS_ALWAYS, more warnings than this block (C25); `None` means no limit.
+    /// The most warnings that do not block under ERRORS_ONLY and ERRORS_ALWAYS (C25); `None` means that any number is
+    /// allowed.
     pub max_warnings: Option<u32>,
-    /// Findings of these rules are dropped before counting.
+    /// Findings of these rules are dropped before findings are counted.
     pub ignored_rules: Vec<String>,
-    /// Findings of these rules count as errors.
+    /// Findings of these rules count as errors, whatever the tool calls them.
     pub error_on_rules: Vec<String>,
 }
 
@@ -63,7 +67,7 @@ impl BlockOn {
 }
 
 impl ToolPolicy {
-    /// Returns a policy with this strategy and no other options.
+    /// Returns a policy with this strategy; every other option has its default value.
     pub fn plain(block_on: BlockOn, source: PolicySource) -> Self {
         Self {
             block_on,

@@ -1,9 +1,9 @@
 //! Quotes texts for messages that people read.
 
-/// Returns a text as a JSON string literal, on one line. TOML reads it as the same text.
+/// Returns a text as a JSON string literal on one line. TOML reads the literal as the same text.
 ///
-/// JSON allows DEL and the control characters after it without an escape. They are escaped here, because a terminal may obey them and TOML
-/// does not allow DEL.
+/// JSON allows DEL and the control characters after it without an escape. They are escaped here, because a terminal may
+/// act on them and TOML does not allow DEL.
 pub fn quoted_text(text: &str) -> String {
     let literal = serde_json::to_string(text).expect("a text is JSON");
     if !literal.contains(char::is_control) {

@@ -7,43 +7,44 @@ use crate::model::{ByteSize, Digest, RunId, TaskId};
 /// The limits on the runs that a project keeps. `None` means no limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct RetentionLimits {
-    /// The number of runs.
+    /// The most runs that are kept.
     pub runs: Option<u32>,
-    /// The age in days, counted from a run's start. Failed runs are kept twice as long.
+    /// The greatest age of a run in days, counted from its start. Failed runs are kept twice as long.
     pub days: Option<u32>,
-    /// The total size in bytes.
+    /// The largest total size of all runs.
     pub bytes: Option<ByteSize>,
-    /// The age in days after which a run is archived. It removes nothing.
+    /// The age in days after which a run's directory is replaced by an archive file. This limit deletes no run.
     pub archive_days: Option<u32>,
 }
 
-/// Runs whose directories are removed. The directories are deleted only after this line is safely on disk.
+/// The runs that were chosen for deletion. Their directories are deleted only after this ledger line is safely on disk.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct PruneRecord {
     pub runs: Vec<PrunedRun>,
 }
 
-/// A run whose directory is removed. Its other ledger lines stay valid.
+/// A run that was chosen for deletion. Its other ledger lines stay valid.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct PrunedRun {
     pub run_id: RunId,
     pub task: TaskId,
-    /// SHA-256 of its `SHA256SUMS`, by which a copy of the run can be recognised.
+    /// SHA-256 of the run's manifest `SHA256SUMS`, by which a copy of the run can be recognised.
     pub manifest_hash: Digest,
-    /// The limit that the run exceeded.
+    /// The limit because of which the run is deleted.
     pub why: PruneReason,
 }
 
-/// Runs whose directories became archives. The directories are deleted only after this line is safely on disk.
+/// The runs whose directories were replaced by archive files. The directories are deleted only after this ledger line
+/// is safely on disk.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ArchiveRecord {
     pub runs: Vec<PackedRun>,
 }
 
-/// A run that is kept as `RUN.tar.zst` next to its former directory. Its other ledger lines stay valid.
+/// A run that is kept as the file `RUN.tar.zst` next to its former directory. Its other ledger lines stay valid.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct PackedRun {
@@ -51,15 +52,15 @@ pub struct PackedRun {
     pub task: TaskId,
     pub manifest_hash: Digest,
     pub archive_hash: Digest,
-    /// The size of the archive.
+    /// The size of the archive file in bytes.
     pub archive_bytes: u64,
     /// The number of files in the archive.
     pub files: u64,
-    /// The total size of these files.
+    /// The total size of the archived files before compression, in bytes.
     pub bytes: u64,
 }
 
-/// The limit that a run exceeded.
+/// The limit because of which a run is deleted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum PruneReason {
@@ -72,19 +73,19 @@ pub enum PruneReason {
 }
 
 impl RetentionLimits {
-    /// Returns whether no limit is set.
+    /// Returns whether no limit deletes runs; runs may still be archived.
     pub fn is_unlimited(&self) -> bool {
         *self == Self { archive_days: self.archive_days, ..Self::default() }
     }
 
-    /// Returns whether neither removal nor archiving is configured.
+    /// Returns whether runs are neither deleted nor archived.
     pub fn is_idle(&self) -> bool {
         *self == Self::default()
     }
 }
 
 impl PruneReason {
-    /// Returns the name of the setting.
+    /// Returns the limit's name in `proctor.toml`.
     pub fn setting(self) -> &'static str {
         match self {
             Self::Days => "keep_days",

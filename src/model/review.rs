@@ -4,23 +4,23 @@ use serde::{Deserialize, Serialize};
 
 use crate::model::{Digest, DurationMs};
 
-/// A review to be carried out. `Action::command` starts the reviewer.
+/// A review that an action asks for. `Action::command` starts the reviewer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Review {
-    /// The reviewer's standard input.
+    /// What the reviewer gets as standard input.
     pub prompt: Prompt,
-    /// Whether `**Ready to merge?** Yes`, with only the label emphasised, counts as an approval.
+    /// Whether `**Ready to merge?** Yes` counts as an approval, although only the label is emphasised.
     pub accept_split_emphasis: bool,
 }
 
-/// The standard input of a reviewer.
+/// What a reviewer gets as standard input.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Prompt {
-    /// Empty, because the arguments contain everything.
+    /// Empty input, because the reviewer's arguments contain everything.
     Nothing,
-    /// A file of the project, relative to its root.
+    /// The content of a file of the project; the path is relative to the root.
     File(String),
     /// The given bytes. A plan shows only their digest.
     Given {
@@ -30,58 +30,62 @@ pub enum Prompt {
     },
 }
 
-/// The decision of a review (C3: a rejection can be fixed, an indeterminate review needs a person).
+/// The verdict of a review (C3: after a rejection the code can be fixed, after an indeterminate review a person is
+/// needed).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum ReviewVerdict {
-    /// An explicit Yes.
+    /// The review says an explicit Yes.
     Approved,
-    /// An explicit No or With fixes.
+    /// The review says an explicit No or With fixes.
     Rejected,
-    /// Neither of the two; a person must decide.
+    /// The review says neither, so a person must decide.
     Indeterminate,
 }
 
-/// A review that was carried out.
+/// What became of a review that was carried out.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ReviewObservation {
     pub verdict: ReviewVerdict,
-    /// The explanation in words.
+    /// Why the review has this verdict, in words.
     pub reason: String,
-    /// How many reviews in a row rejected, including this one. An approval resets the count.
+    /// How many reviews by this action in a row ended with a rejection, this one included. An approval resets the
+    /// count.
     pub rejections: u32,
-    /// All attempts in order, at most two.
+    /// All attempts in order: one, or two if the first answer had no verdict.
     pub attempts: Vec<ReviewAttempt>,
 }
 
-/// One attempt of a review.
+/// One attempt to get a verdict from the reviewer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ReviewAttempt {
-    /// The attempt's number, from 1.
+    /// The attempt's number; the first has 1.
     pub attempt: u32,
-    /// What the output means: `APPROVED`, `REJECTED`, or why it has no verdict (`MISSING_FIELD`, `TRANSPORT`, …).
+    /// How the output was understood: `APPROVED`, `REJECTED`, or why it has no verdict (`MISSING_FIELD`, `TRANSPORT`,
+    /// …).
     pub reading: String,
-    /// The explanation in words.
+    /// Why the output was understood in this way, in words.
     pub reason: String,
-    /// The exit code, if the reviewer exited by itself.
+    /// The exit code; `None` if the reviewer did not exit by itself.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub exit_code: Option<i32>,
     #[serde(rename = "durationMs")]
     pub duration: DurationMs,
-    /// The digest of the argument vector, with a NUL after each word.
+    /// The digest of the reviewer's argument vector, with a NUL after each word.
     pub argv_sha256: Digest,
     /// The digest of the reviewer's standard input.
     pub prompt_sha256: Digest,
     /// The number of bytes on standard output.
     pub output_bytes: u64,
-    /// The digest of standard output; absent if it is larger than what is kept in memory. The evidence has the digest of the log.
+    /// The digest of standard output; absent if the output is larger than what is kept in memory. The evidence still
+    /// has the log's digest.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub output_sha256: Option<Digest>,
-    /// The beginning and the end of the output as plain text (E11).
+    /// The beginning and the end of the output, as text for people (E11).
     pub excerpt: String,
-    /// The log with the whole output: a file name in the run's directory.
+    /// The name of the log file in the run's directory; it has the whole output.
     pub evidence: String,
 }
 
@@ -89,7 +93,7 @@ impl Prompt {
     /// The largest size of a prompt in bytes.
     pub const CAP: u64 = 16 * 1024 * 1024;
 
-    /// Returns a prompt with these bytes.
+    /// Returns a prompt that consists of these bytes.
     pub fn given(bytes: Vec<u8>) -> Self {
         let sha256 = Digest::of(&bytes);
         Self::Given { bytes, sha256 }

@@ -1,4 +1,4 @@
-//! The triggers of runs, such as a save or a request.
+//! What started a run, such as a save or a request.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 #[serde(rename_all = "camelCase")]
 pub struct Trigger {
     pub kind: TriggerKind,
-    /// The first paths that caused it, for display; at most [`Trigger::SHOWN_PATHS`].
+    /// The first changed paths that caused the run, for display; at most [`Trigger::SHOWN_PATHS`].
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub paths: Vec<String>,
 }
@@ -16,19 +16,19 @@ pub struct Trigger {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TriggerKind {
-    /// A person or a script asked for it: `proctor run`, Enter in `proctor watch`.
+    /// A person or a script asked for the run: `proctor run`, Enter in `proctor watch`.
     Request,
     /// `proctor watch` has just started.
     Start,
     /// A file was saved.
     Save,
-    /// The tree changed during the last run (S6).
+    /// The tree changed during the last run, so the run is repeated (S6).
     Moved,
     /// A command waits for a verdict on the current tree: `proctor wait --fresh`.
     Wait,
 }
 
 impl Trigger {
-    /// The most paths that a trigger names.
+    /// The most paths that a trigger stores.
     pub const SHOWN_PATHS: usize = 20;
 }

@@ -1,5 +1,5 @@
-//! Services: prerequisites that keep running during the checks, the checks for their readiness, and the processes that hold a
-//! port.
+//! Services: prerequisites that keep running during the checks, how proctor finds out that they are ready, and the
+//! processes that hold a port.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::Duration;
@@ -8,13 +8,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::model::CommandLine;
 
-/// The settings that make a prerequisite a service.
+/// The settings of a service, a prerequisite that keeps running during the checks.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Service {
-    /// How its readiness is checked.
+    /// How proctor finds out that the service is ready.
     pub ready: ReadyCheck,
-    /// The limit for the time until it is ready.
+    /// The longest time from the service's start until it is ready.
     pub timeout: Duration,
     /// The pause after a failed readiness check.
     pub interval: Duration,
@@ -22,15 +22,15 @@ pub struct Service {
     pub attempt_timeout: Duration,
 }
 
-/// How the readiness of a service is checked.
+/// How proctor finds out that a service is ready.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum ReadyCheck {
-    /// It is ready when a GET request returns a status from 200 to 399.
+    /// The service is ready when a GET request returns a status from 200 to 399.
     Url(HealthUrl),
-    /// It is ready when a TCP connection on 127.0.0.1 or ::1 is accepted.
+    /// The service is ready when a TCP connection on 127.0.0.1 or ::1 is accepted.
     Port(u16),
-    /// It is ready when a command exits with 0.
+    /// The service is ready when the command exits with 0.
     Command(CommandLine),
 }
 
@@ -44,13 +44,13 @@ pub struct HealthUrl {
     path: String,
 }
 
-/// The error for a URL that cannot be used for readiness checks.
+/// Why a URL cannot be used for readiness checks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum HealthUrlError {
     /// The scheme is not `http://`, or is missing.
     #[error("only `http://` is spoken")]
     Scheme,
-    /// The host is another machine.
+    /// The host is not this machine.
     #[error("only this machine is asked: `localhost`, 127.0.0.1 or [::1]")]
     Host,
     /// The port is not a valid number.
@@ -76,7 +76,7 @@ pub struct PortHolder {
 }
 
 impl ReadyCheck {
-    /// Returns the port on this machine that the service is expected at; `None` if it is not known.
+    /// Returns the port of this machine on which the service should listen; `None` if a command checks its readiness.
     pub fn port(&self) -> Option<u16> {
         match self {
             Self::Url(url) => Some(url.port),
@@ -85,7 +85,7 @@ impl ReadyCheck {
         }
     }
 
-    /// Returns the addresses to connect to, in the order to try them; empty for a command.
+    /// Returns the addresses that a readiness check tries, in this order; empty if a command checks the readiness.
     pub fn addresses(&self) -> Vec<SocketAddr> {
         let both = [IpAddr::V4(Ipv4Addr::LOCALHOST), IpAddr::V6(Ipv6Addr::LOCALHOST)];
         match self {
@@ -104,12 +104,12 @@ impl HealthUrl {
         &self.text
     }
 
-    /// Returns host and port in the form of the `Host` header of a request.
+    /// Returns host and port in the form that a request's `Host` header has.
     pub fn authority(&self) -> String {
         format!("{}:{}", self.host, self.port)
     }
 
-    /// Returns the path with the query.
+    /// Returns the path of the URL, together with its query.
     pub fn path(&self) -> &str {
         &self.path
     }

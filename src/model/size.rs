@@ -4,7 +4,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// The units of a size with their number of bytes, longest name first.
+/// The units of a size with their number of bytes. The largest come first, because `Display` takes the first unit that
+/// fits.
 const UNITS: &[(&str, u64)] = &[
     ("TiB", 1 << 40),
     ("TB", 1_000_000_000_000),
@@ -23,8 +24,8 @@ const UNITS: &[(&str, u64)] = &[
 pub struct ByteSize(pub u64);
 
 impl ByteSize {
-    /// Parses a size. The text must be a whole number followed by one of the units `B`, `kB`, `MB`, `GB`, `TB`, `KiB`, `MiB`, `GiB`, `TiB`;
-    /// otherwise the result is `None`.
+    /// Parses a size. The text must be a whole number followed by one of the units `B`, `kB`, `MB`, `GB`, `TB`, `KiB`,
+    /// `MiB`, `GiB`, `TiB`; otherwise the result is `None`.
     pub fn parse(text: &str) -> Option<Self> {
         let digits = text.find(|character: char| !character.is_ascii_digit())?;
         let (number, unit) = text.split_at(digits);
@@ -34,7 +35,7 @@ impl ByteSize {
     }
 }
 
-/// Writes the size as in `proctor.toml`, in the largest unit that keeps it a whole number.
+/// Writes the size as `proctor.toml` has it: in the largest unit that leaves a whole number.
 impl fmt::Display for ByteSize {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let fits = |length: u64| self.0 > 0 && self.0.is_multiple_of(length);

@@ -1,4 +1,4 @@
-//! Test values that unit tests of all folders share.
+//! Values that the unit tests of all folders share.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use crate::model::{
     Sequence, Timestamp, Tool,
 };
 
-/// Returns the first action of a phase, with the command `true`. Tests change the fields they are about.
+/// Returns the first action of a phase, with the command `true`. A test changes the fields that it is about.
 pub(crate) fn action(tool: Tool, phase: ActionPhase) -> Action {
     let command = CommandLine { argv: vec!["true".into()], display: "true".into(), shell: false };
     let defaults = ActionDefaults {
@@ -20,7 +20,7 @@ pub(crate) fn action(tool: Tool, phase: ActionPhase) -> Action {
     Action { description: "a check".into(), ..Action::plain(phase, 1, ("check", tool), command, defaults) }
 }
 
-/// Returns a line of a ledger.
+/// Returns an unsigned ledger line with this number and content; asker, time and previous digest are placeholders.
 pub(crate) fn ledger_line(sequence: u64, body: LedgerBody) -> LedgerLine {
     LedgerLine {
         schema: LEDGER_SCHEMA.to_owned(),

@@ -1,4 +1,5 @@
-//! Points in time and durations in their written form: RFC 3339 UTC with milliseconds, and whole milliseconds (G3).
+//! Points in time and durations, and their written forms: RFC 3339 in UTC with milliseconds, and whole milliseconds
+//! (G3).
 
 use std::fmt;
 use std::time::Duration;
@@ -10,7 +11,7 @@ use serde::{Deserialize, Serialize};
 #[serde(try_from = "String", into = "String")]
 pub struct Timestamp(i64);
 
-/// A duration in whole milliseconds, as written in reports.
+/// A duration in whole milliseconds, the form in which reports have it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 pub struct DurationMs(pub u64);
 

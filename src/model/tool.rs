@@ -1,5 +1,5 @@
-//! The tools that proctor can interpret. Each is one row with the facts that more than one folder needs to know about it. `tools/` has
-//! one more row for each, with what proctor does with it.
+//! The tools whose output proctor can interpret: one row for each, with the facts that several folders need to know.
+//! `tools/` has a second table, with the code that reads each tool's output.
 
 use serde::{Deserialize, Serialize};
 
@@ -36,36 +36,36 @@ pub enum Tool {
     Generic,
 }
 
-/// The properties of a tool.
+/// What proctor knows about a tool: a row of the table below.
 struct Row {
     tool: Tool,
-    /// The tool's word in `proctor.toml`.
     word: &'static str,
-    /// The tool's name in reports.
     report_name: &'static str,
     class: ToolClass,
     judged_by: JudgedBy,
-    /// Whether other facts about a command have precedence over its resemblance to this tool: another tool in the same script, the setting
-    /// `tool`, or expected exit codes.
+    /// Whether a command that resembles this tool counts as it only if nothing else is known: no other tool in the same
+    /// script, no setting `tool`, no expected exit codes.
     gives_way: bool,
-    /// What the tool does with the code. The description of an action begins with this text.
+    /// The words for what the tool does with the code; the description of an action begins with them.
     does: &'static str,
-    /// The category and the default strategy (C20); `None` if no policy applies to the tool.
+    /// The category and the default strategy of the tool's policy (C20); `None` if no policy applies to the tool.
     policy: Option<(PolicyCategory, BlockOn)>,
-    /// The facts about its findings; only for tools that are judged by a policy.
+    /// The facts about the tool's findings; `None` for tools that no policy judges.
     findings: Option<FindingFacts>,
     evidence: EvidenceNames,
-    /// The package that it is installed as; `None` if it is not a package of its own.
+    /// The package that brings the tool; `None` if the tool is no package.
     package: Option<InstalledPackage>,
-    /// Its programs in the `bin` directory of the Python whose packages they run with.
+    /// The names of the tool's programs in the `bin` directory of a Python. Such a program runs with that Python's
+    /// packages.
     beside_python: &'static [&'static str],
-    /// Patterns for the names of files that can change its results without a change to the source (S7); `*` matches any characters.
+    /// Patterns for the names of files that can change the tool's results without a change to the source (S7); `*`
+    /// stands for any characters.
     configuration: &'static [&'static str],
-    /// The names of files that it creates in the project by itself, each with a description.
+    /// The names of files that the tool creates in the project by itself, each with a description for people.
     leftovers: &'static [(NameRule, &'static str)],
     /// Whether a check with this tool can require coverage.
     measures_coverage: bool,
-    /// Whether other packages of its environment can bring plugins that it loads by itself.
+    /// Whether the tool loads plugins by itself that other packages bring.
     loads_plugins: bool,
 }
 
@@ -238,7 +238,7 @@ const ROWS: [Row; 13] = [
     },
 ];
 
-/// Checks at compile time that the rows have the order of the enum, because [`Tool::row`] uses the variant as index.
+/// Checks at compile time that the rows have the order of the enum, because `row` uses the variant as index.
 const _: () = {
     assert!(ROWS.len() == Tool::Generic as usize + 1);
     let mut place = 0;
@@ -274,7 +274,7 @@ impl Tool {
         self.row().report_name
     }
 
-    /// Returns the name of an action of the tool if the user gave it none.
+    /// Returns the name of an action that runs the tool, for actions to which the user gave none.
     pub fn action_name(self) -> &'static str {
         match self.row().judged_by {
             JudgedBy::ExitCode => "command",
@@ -282,12 +282,12 @@ impl Tool {
         }
     }
 
-    /// Returns what an action of the tool is judged by.
+    /// Returns which evidence decides the result of an action that runs the tool.
     pub fn judged_by(self) -> JudgedBy {
         self.row().judged_by
     }
 
-    /// Returns whether other facts about a command have precedence over its resemblance to this tool.
+    /// Returns whether a command that resembles this tool counts as it only if nothing else is known about the command.
     pub fn gives_way(self) -> bool {
         self.row().gives_way
     }
@@ -297,27 +297,28 @@ impl Tool {
         self.row().does
     }
 
-    /// Returns what a validation tool finds; `None` for other tools.
+    /// Returns the facts about a validation tool's findings; `None` for other tools.
     pub fn findings(self) -> Option<&'static FindingFacts> {
         self.row().findings.as_ref()
     }
 
-    /// Returns the names of the evidence files of the tool's actions.
+    /// Returns the names of the evidence files of actions that run the tool.
     pub fn evidence_names(self) -> EvidenceNames {
         self.row().evidence
     }
 
-    /// Returns the package that the tool is installed as; `None` if it is not a package of its own.
+    /// Returns the package that brings the tool; `None` if the tool is no package.
     pub fn package(self) -> Option<InstalledPackage> {
         self.row().package
     }
 
-    /// Returns the tool's programs in the `bin` directory of the Python whose packages they run with.
+    /// Returns the names of the tool's programs in the `bin` directory of a Python, which run with that Python's
+    /// packages.
     pub fn beside_python(self) -> &'static [&'static str] {
         self.row().beside_python
     }
 
-    /// Returns patterns for the names of files that can change what the tool says.
+    /// Returns patterns for the names of files that can change the tool's results without a change to the source.
     pub fn configuration(self) -> &'static [&'static str] {
         self.row().configuration
     }
@@ -327,12 +328,12 @@ impl Tool {
         self.row().leftovers
     }
 
-    /// Returns whether a check with this tool can require coverage.
+    /// Returns whether a check with this tool can demand a coverage.
     pub fn measures_coverage(self) -> bool {
         self.row().measures_coverage
     }
 
-    /// Returns whether other packages can bring plugins that the tool loads by itself.
+    /// Returns whether the tool loads plugins by itself that other packages bring.
     pub fn loads_plugins(self) -> bool {
         self.row().loads_plugins
     }

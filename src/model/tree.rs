@@ -1,4 +1,4 @@
-//! The digest of a working tree, and the comparison with a later state (S5, S6).
+//! The digest of a project's tree, and the comparison with a later state of the tree (S5, S6).
 
 use std::fmt;
 
@@ -19,11 +19,11 @@ pub enum EntryKind {
     File,
     /// A regular file that its owner may execute.
     Executable,
-    /// A symbolic link, which is never followed.
+    /// A symbolic link. Its target's name is digested, not the target's content.
     Link,
 }
 
-/// Why an entry could not be digested.
+/// Why an entry of the tree could not be digested.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum TreeIssueKind {
@@ -33,7 +33,7 @@ pub enum TreeIssueKind {
     Special,
 }
 
-/// An entry that could not be digested and is reported instead.
+/// An entry of the tree that could not be digested; it is reported instead.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TreeIssue {
@@ -41,12 +41,12 @@ pub struct TreeIssue {
     pub kind: TreeIssueKind,
 }
 
-/// The result of reading the whole tree again after the last process of a run has ended.
+/// What a second look at the whole tree found, after the last process of a run had ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TreeComparison {
-    /// The digest now.
+    /// The digest of the tree after the run.
     pub after: TreeDigest,
-    /// Every path that appeared, vanished, changed, or was rewritten with the same bytes.
+    /// Every path that appeared, vanished, changed, or was rewritten with the same bytes during the run.
     pub moved: Vec<TreePath>,
     /// The number of files in the tree after the run.
     pub files: u64,

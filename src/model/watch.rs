@@ -1,58 +1,63 @@
-//! The messages of the file watcher. They are hints that something may have changed, and never facts (architecture, The way of one save).
+//! The messages of the file watcher. They are hints that something may have changed, and never facts (architecture, The
+//! way of one save).
 
 use std::fmt;
 
 use crate::model::TreePath;
 
-/// A hint that something may have changed.
+/// A hint that files may have changed. It only says where to look.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum WatchHint {
-    /// A path has its final content: it was closed after writing, renamed to this name, or created as a link, or its mode
-    /// changed. For a new directory, or one whose mode changed, it is the directory's path.
+    /// A file has its final content: it was closed after writing, renamed to this name, or created as a link, or its
+    /// mode changed. For a new directory, or one whose mode changed, this is the directory's path.
     Saved(TreePath),
     /// A new file was created and is still open, so more content may follow.
     Created(TreePath),
     /// A file was truncated or written and is still open, so its content may be incomplete.
     Writing(TreePath),
-    /// A path was removed or moved away. It may return at once, because many editors move the old file aside when they save.
+    /// A path was removed or moved away. It may return at once, because many editors move the old file aside when they
+    /// save.
     Removed(TreePath),
-    /// Only a full comparison shows what changed; the problem says why.
+    /// The whole tree must be compared to find out what changed; the problem says why.
     LookAgain(WatchProblem),
-    /// From now on this place is polled, because the kernel reports no events for it. No change was missed so far.
+    /// From now on a part of the tree is read again and again, because the kernel reports no events for it. No change
+    /// was missed so far.
     Polling(PollReason),
     /// The root directory of the project no longer exists.
     RootVanished,
-    /// Hints were sent for everything saved before the call of `WatcherHandle::sync` with this number.
+    /// Every save before a call of `WatcherHandle::sync` has been reported. The id is the one that was given to the
+    /// call.
     Synced(SyncId),
 }
 
-/// The number of a call of `WatcherHandle::sync`. The caller chooses it.
+/// The number by which `WatchHint::Synced` answers a call of `WatcherHandle::sync`. The calling code chooses it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SyncId(pub u64);
 
-/// Why a place is polled.
+/// Why a part of the tree is read again and again (polled) instead of watched.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PollReason {
-    /// The limit on watches (`fs.inotify.max_user_watches`) is reached.
+    /// The limit on watched directories (`fs.inotify.max_user_watches`) is reached.
     TooManyWatches {
-        /// The first directory without a watch; there may be more.
+        /// The first directory that cannot be watched; there may be more.
         path: TreePath,
-        /// A sufficient value for the limit.
+        /// A value of the limit that would be enough.
         raise_to: u64,
     },
     /// The limit on inotify instances (`fs.inotify.max_user_instances`) is reached.
     TooManyInstances {
-        /// A sufficient value for the limit.
+        /// A value of the limit that would be enough.
         raise_to: u64,
     },
-    /// Others can change the file system without an event: a network, another machine or another kernel shares it.
+    /// The file system reports no event for some changes, because a network, another machine or another kernel shares
+    /// it.
     FileSystem {
-        /// The first directory on the file system; there may be more.
+        /// The first directory that lies on the file system; there may be more.
         path: TreePath,
-        /// The name of the file system.
+        /// The name of the file system, for messages.
         name: &'static str,
     },
-    /// No event arrived for a file that was created as a test.
+    /// The kernel reported no event for a file that the watcher created as a test.
     Deaf,
 }
 
@@ -75,22 +80,22 @@ impl fmt::Display for PollReason {
     }
 }
 
-/// Why a full comparison is needed.
+/// Why the whole tree has to be compared.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum WatchProblem {
     /// The kernel's event queue overflowed.
     Overflow,
-    /// The library or system call that delivers events reported an error.
+    /// The library or system call that reports events failed; the text is its error.
     Backend(String),
     /// A rules file (`.gitignore`, `.ignore`) changed, so the set of files in the tree may have changed.
     RulesChanged(TreePath),
-    /// The root had vanished or was replaced, and is watched again.
+    /// The project's root directory had vanished or was replaced, and is watched again.
     RootReturned,
     /// A file with several hard links was written. The kernel reports only the name that it was opened by.
     SeveralNames(TreePath),
-    /// It could not be determined whether all earlier events had arrived.
+    /// It is not known whether all earlier events have arrived.
     Unsynced,
-    /// No problem is known. A full comparison is made from time to time, in case an event was missed.
+    /// No problem is known. The whole tree is compared from time to time, in case an event was missed.
     Sweep,
 }
 
@@ -99,7 +104,7 @@ impl WatchProblem {
     pub fn loses_events(&self) -> bool {
         match self {
             Self::Overflow | Self::Backend(_) => true,
-            // These change what is watched, but no event is lost.
+            // Each of these needs a comparison for another reason: no event is lost.
             Self::RulesChanged(_) | Self::RootReturned | Self::SeveralNames(_) | Self::Unsynced | Self::Sweep => false,
         }
     }
@@ -119,10 +124,10 @@ impl fmt::Display for WatchProblem {
     }
 }
 
-/// The unfinished operation of git, as its files show it.
+/// An operation of git that is not finished, recognised by git's own files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum GitOperation {
-    /// A command holds the lock on the index.
+    /// A git command holds the lock on the index.
     Index,
     Rebase,
     /// A series of patches is being applied (`git am`, or a rebase by patches).
