@@ -50,8 +50,7 @@ pub struct ReviewObservation {
     pub verdict: ReviewVerdict,
     /// Why the review has this verdict, in words.
     pub reason: String,
-    /// How many reviews by this action in a row ended with a rejection, this one included. An approval resets the
-    /// count.
+    /// How many reviews by this action ended with a rejection since its last approval, this one included.
     pub rejections: u32,
     /// All attempts in order: one, or two if the first answer had no verdict.
     pub attempts: Vec<ReviewAttempt>,

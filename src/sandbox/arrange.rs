@@ -1,4 +1,4 @@
-//! Decides which rule applies where, and returns the list of places. Pure.
+//! Decides which rule applies to which path, and returns the list of places whose access is not plain read-only. Pure.
 
 use std::cmp::Reverse;
 use std::path::{Path, PathBuf};
@@ -6,23 +6,25 @@ use std::path::{Path, PathBuf};
 use crate::model::{Access, Place};
 use crate::sandbox::rules::KERNEL;
 
-/// The rule that names a place. If two rules name the same path, the later one in this list applies.
+/// The kind of rule that names a place. If two rules name the same path, the rule that comes later in this list
+/// applies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum PlaceRule {
-    /// Visible inside of a private or hidden place: the files that programs consist of, HOME, the paths of `sandbox.visible`, and
-    /// the run-time files of the table. It is the weakest rule, so that a `PATH` with `/tmp` in it does not make `/tmp` visible.
+    /// The path stays visible inside of a private or hidden place: the files that programs consist of, HOME, the paths
+    /// of `sandbox.visible`, and the table `RUN_TIME_VISIBLE`. It is the weakest rule, so that a `PATH` with `/tmp` in
+    /// it does not make `/tmp` visible.
     Visible,
-    /// HOME with the setting `home = "overlay"`.
+    /// HOME becomes an overlay, because the setting `home = "overlay"` says so.
     Overlay,
     Cache,
     RunTime,
-    /// A directory for temporary files. It must be writable, wherever it is.
+    /// A directory for temporary files, which is replaced by a private one. It must be writable, wherever it is.
     Private,
-    /// An in-memory file system. It stays one even with `TMPDIR=/dev/shm`.
+    /// An in-memory file system. The path stays in memory even with `TMPDIR=/dev/shm`.
     Memory,
-    /// A place with secrets.
+    /// A file or directory with secrets, which is hidden.
     Credential,
-    /// Git's own files: the hooks and the history of the project.
+    /// Git's own files, the hooks and the history of the project, which stay read-only.
     Git,
     /// The project's root, which is always visible and writable.
     Project,
@@ -30,14 +32,14 @@ pub(super) enum PlaceRule {
     Setting,
 }
 
-/// An existing place that a rule names.
+/// An existing path that a rule names, with the access that the rule gives.
 #[derive(Debug, Clone)]
 pub(super) struct CandidatePlace {
     pub(super) rule: PlaceRule,
     pub(super) place: Place,
 }
 
-/// What was found on disk. Every path is absolute and without links.
+/// What was found on disk for one action. Every path is absolute and without links.
 #[derive(Debug, Clone)]
 pub(super) struct FoundPlaces {
     pub(super) store: PathBuf,
@@ -46,8 +48,8 @@ pub(super) struct FoundPlaces {
     pub(super) candidates: Vec<CandidatePlace>,
 }
 
-/// Returns the places whose access is not plain read-only. Each path occurs once, and a place comes after the places that contain
-/// it.
+/// Returns the places whose access is not plain read-only. Each path occurs once, and a place comes after the places
+/// that contain it.
 pub(super) fn arrange(survey: &FoundPlaces) -> Vec<Place> {
     let mut candidates: Vec<&CandidatePlace> =
         survey.candidates.iter().filter(|candidate| is_allowed(candidate, survey)).collect();
@@ -67,8 +69,8 @@ pub(super) fn arrange(survey: &FoundPlaces) -> Vec<Place> {
     kept.into_iter().map(|candidate| candidate.place.clone()).collect()
 }
 
-/// Returns whether a place may have any access other than plain read-only. A place that is too wide may not, such as `/` as a
-/// cache.
+/// Returns whether a rule may change the access to its place. It may not if the place is too wide, such as `/` named as
+/// a cache.
 pub(super) fn is_allowed(candidate: &CandidatePlace, survey: &FoundPlaces) -> bool {
     let path = candidate.place.path.as_path();
     if path.starts_with(&survey.store) {
@@ -81,19 +83,20 @@ pub(super) fn is_allowed(candidate: &CandidatePlace, survey: &FoundPlaces) -> bo
     match candidate.rule {
         PlaceRule::Visible | PlaceRule::Git | PlaceRule::Project | PlaceRule::Setting | PlaceRule::Memory => true,
         PlaceRule::Overlay => !is_root,
-        // A cache variable that names too wide a directory would open other files inside of it.
+        // If the named directory contains HOME, the project or the store, opening it as a cache would open other files
+        // as well.
         PlaceRule::Cache => {
             !survey.store.starts_with(path) && !holds_home() && !survey.project.starts_with(path) && !is_kernel(path)
         }
         PlaceRule::RunTime => !is_root && !is_home(),
         PlaceRule::Private => !is_root && !is_home() && !path.starts_with(&survey.project),
-        // A variable may name HOME itself or `/`. Hiding that would hide everything.
+        // A variable for secrets may name HOME itself or `/`. Hiding these directories would hide everything.
         PlaceRule::Credential => !holds_home(),
     }
 }
 
-/// Returns whether a place needs other access than the place around it gives. `around` is `None` if only the read-only root
-/// contains it.
+/// Returns whether a place needs other access than the nearest place that contains it. `around` is that place; it is
+/// `None` if only the read-only root contains `candidate`.
 fn is_needed(candidate: &CandidatePlace, around: Option<&CandidatePlace>) -> bool {
     let Some(around) = around else {
         return match candidate.place.access {
@@ -104,13 +107,14 @@ fn is_needed(candidate: &CandidatePlace, around: Option<&CandidatePlace>) -> boo
     let is_empty = matches!(around.place.access, Access::Hidden | Access::Private { .. } | Access::Memory);
     let is_writable = around.place.access == Access::Writable;
     match candidate.rule {
-        // An environment inside of the project is already visible and writable with the project.
+        // A place inside of the project is already visible with the project, so it needs no rule of its own.
         PlaceRule::Visible => is_empty,
         PlaceRule::Overlay | PlaceRule::Project | PlaceRule::Setting => !is_writable,
         // A cache variable must open neither secrets nor the repository.
         PlaceRule::Cache => !is_writable && around.rule != PlaceRule::Credential && around.rule != PlaceRule::Git,
         PlaceRule::RunTime | PlaceRule::Credential => !is_empty,
-        // Inside of an empty place the directory has to be created, because the variable would name nothing otherwise.
+        // Inside of an empty place the directory has to be created, because otherwise `TMPDIR` would name a directory
+        // that does not exist.
         PlaceRule::Private => !is_writable,
         PlaceRule::Memory => true,
         PlaceRule::Git => around.place.access != Access::ReadOnly,
@@ -163,7 +167,7 @@ mod tests {
             })
     }
 
-    /// Returns the access that a list gives to a path; `None` means the read-only root.
+    /// Returns the access that a list of places gives to a path; `None` means that only the read-only root contains it.
     fn access<'p>(places: &'p [Place], path: &Path) -> Option<&'p Access> {
         places.iter().rev().find(|place| path.starts_with(&place.path)).map(|place| &place.access)
     }

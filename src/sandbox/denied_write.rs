@@ -1,5 +1,5 @@
-//! Finds the writes that the isolation denied in the output of a failed command, and returns the lines for `proctor.toml` that
-//! would allow them. Pure.
+//! Finds the writes that the isolation denied in the output of a failed command, and returns the lines for
+//! `proctor.toml` that would allow them. Pure.
 
 use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
@@ -7,50 +7,51 @@ use std::path::{Component, Path, PathBuf};
 use crate::config::SandboxSettings;
 use crate::model::{Access, IsolationLevel, Place, Sandbox};
 
-/// The most bytes of a line that are examined. Error messages are shorter.
+/// The most bytes of a line that are searched. Error messages are shorter.
 const LONGEST_LINE: usize = 4 * 1024;
-/// The most matching lines that are examined, and the most places that are named.
+/// The most lines with an error text that are searched, and the most places that the advice names.
 const MOST_LINES: usize = 64;
 const MOST_PLACES: usize = 3;
 
 const READ_ONLY: &str = "read-only file system";
 const DENIED: &str = "permission denied";
 
-/// Texts of error messages about a directory that could not be created.
+/// Words by which an error message is recognised as one about a directory that could not be created.
 const MAKING_A_DIRECTORY: &[&str] = &["mkdir", "cannot create directory"];
 
-/// Opening quotes and their closing ones.
+/// Each opening quote with its closing quote.
 const QUOTES: &[(char, char)] = &[('\'', '\''), ('‘', '’'), ('"', '"'), ('`', '`')];
 
-/// The kernel's directories, which no setting can open.
+/// The kernel's directories. No setting can make them writable.
 const KERNEL: &[&str] = &["/proc", "/sys", "/dev"];
 
-/// Where a command could write, and how places are written in the settings.
+/// Where a failed command could write, and what is needed to advise a change of the settings.
 pub(crate) struct WriteLimits<'a> {
-    /// The isolation level of the command.
+    /// The isolation level at which the command ran.
     pub(crate) level: IsolationLevel,
     /// The command's view of the file system.
     pub(crate) sandbox: &'a Sandbox,
     pub(crate) project_root: &'a Path,
-    /// The command's working directory, for relative paths in the output.
+    /// The command's working directory, against which relative paths in the output are resolved.
     pub(crate) directory: &'a Path,
     pub(crate) home: Option<&'a Path>,
-    /// The current `[sandbox]` settings.
+    /// The present `[sandbox]` settings; the advice adds to them.
     pub(crate) settings: &'a SandboxSettings,
     /// Whether a path is a directory.
     pub(crate) is_directory: &'a dyn Fn(&Path) -> bool,
 }
 
-/// A change of the settings that would allow a write.
+/// A change of the settings that would have allowed a denied write.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 enum MissingPermission {
-    /// The place becomes writable.
+    /// The directory or file becomes writable.
     Place(PathBuf),
     /// HOME becomes an overlay. A file directly in HOME cannot be opened without opening all of HOME.
     Home,
 }
 
-/// Returns one line for each kind of setting that would allow the denied writes; empty if no write was denied.
+/// Returns advice for the denied writes in `output`: at most one line about `writable` and one about `home`. It is
+/// empty if no write was denied.
 pub(crate) fn denied_writes(output: &str, limits: &WriteLimits<'_>) -> Vec<String> {
     let mut seen = BTreeSet::new();
     let mut denied: Vec<(PathBuf, MissingPermission)> = Vec::new();
@@ -66,12 +67,13 @@ pub(crate) fn denied_writes(output: &str, limits: &WriteLimits<'_>) -> Vec<Strin
 }
 
 impl WriteLimits<'_> {
-    /// Returns the change that would allow a write; `None` if the write was not denied, or no setting can allow it.
+    /// Returns the change of the settings that would allow the write to `path`; `None` if the write was not denied, or
+    /// if no setting can allow it.
     fn opening_for(&self, path: &Path, line: &str) -> Option<MissingPermission> {
         let around = self.sandbox.places.iter().rev().find(|place| path.starts_with(&place.path));
         match around.map(|place| &place.access) {
             None => {}
-            // The read-only part of the project belongs to git, and is opened as a whole.
+            // The only read-only place in the project is git's, which is opened as a whole.
             Some(Access::ReadOnly) if path.starts_with(self.project_root) => {
                 return around.map(|place: &Place| MissingPermission::Place(place.path.clone()));
             }
@@ -95,8 +97,8 @@ impl WriteLimits<'_> {
         (Some(directory) == self.home).then_some(MissingPermission::Home)
     }
 
-    /// Returns whether a place is narrow enough to be opened: not everything, not HOME, and not a directory that contains the
-    /// store.
+    /// Returns whether a place is narrow enough to be made writable: not `/`, no directory that contains HOME, and none
+    /// that contains the store.
     fn can_be_opened(&self, path: &Path) -> bool {
         let holds_home = self.home.is_some_and(|home| home.starts_with(path));
         path != Path::new("/") && !holds_home && !self.sandbox.store.starts_with(path)
@@ -145,12 +147,13 @@ impl WriteLimits<'_> {
     }
 }
 
-/// Returns the beginning of a line about a denied write, and the position of the error text in it.
+/// Returns the part of the line that is searched, and the position of the error text in it; `None` if the line reports
+/// no denied write.
 fn message(line: &str, level: IsolationLevel) -> Option<(&str, usize)> {
     let line = &line[..line.floor_char_boundary(LONGEST_LINE)];
     let markers: &[&str] = match level {
         IsolationLevel::Namespace => &[READ_ONLY],
-        // Landlock denies access even at places whose mount is not read-only.
+        // Landlock reports a denied write as "permission denied", even where the mount is not read-only.
         IsolationLevel::Cgroup | IsolationLevel::Landlock => &[READ_ONLY, DENIED],
         IsolationLevel::ProcessGroup => &[],
     };
@@ -158,7 +161,7 @@ fn message(line: &str, level: IsolationLevel) -> Option<(&str, usize)> {
     markers.iter().find_map(|marker| lower.find(marker)).map(|at| (line, at))
 }
 
-/// Returns the paths in a message: quoted text, or the last words before the error text.
+/// Returns the paths that an error message names: its quoted texts, or without quotes the path before the error text.
 fn named_paths(line: &str, marker: usize) -> Vec<&Path> {
     let quoted = quoted(line);
     if !quoted.is_empty() {
@@ -196,7 +199,8 @@ fn quoted(line: &str) -> Vec<&str> {
     found
 }
 
-/// Returns a path without `.` and `..`. Links are not resolved, because the command's file system is not available here.
+/// Returns a path without `.` and `..`. Links are not resolved, because the command may have seen other files than
+/// proctor does.
 fn plain(path: &Path) -> PathBuf {
     let mut plain = PathBuf::new();
     for component in path.components() {
@@ -253,8 +257,8 @@ mod tests {
 
     #[test]
     fn what_real_tools_print_names_the_line_to_add() {
-        // Output of CPython 3.11, Node 20.20, npm 10, bash 5, dash, coreutils 9 and git 2 on a file system that was mounted
-        // read-only. Only the paths were changed.
+        // Output of CPython 3.11, Node 20.20, npm 10, bash 5, dash, coreutils 9 and git 2 on a file system that was
+        // mounted read-only. Only the paths were changed.
         for (output, path, line) in [
             ("OSError: [Errno 30] Read-only file system: '/data/p.txt'", "/data/p.txt", "\"/data\""),
             ("OSError: [Errno 30] Read-only file system: '/data/sub' -> '/data/sub/2'", "/data/sub", "\"/data/sub\""),

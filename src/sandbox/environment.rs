@@ -1,4 +1,5 @@
-//! The environment variables of a command: an allow-list, the additions of the settings, and a few fixed values (E12). Pure.
+//! The environment variables of a command: those that proctor may pass on, the additions of the settings, and a few
+//! fixed values (E12). Pure.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
@@ -8,11 +9,11 @@ use std::path::Path;
 
 use crate::model::{Action, ActionPhase};
 
-/// The names of variables that are passed on; a trailing `*` stands for any rest.
+/// The names of variables that every command gets from proctor's environment; a trailing `*` stands for any text.
 const ALLOWED: &[&str] =
     &["PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_*", "TZ", "TMPDIR", "VIRTUAL_ENV", "CONDA_PREFIX", "NODE_ENV"];
 
-/// The additional names for prerequisites: proxies, certificates, package indexes.
+/// The names of further variables that only prerequisites get: proxies, certificates, package indexes.
 const ALLOWED_FOR_PREREQUISITES: &[&str] = &[
     "http_proxy",
     "https_proxy",
@@ -38,32 +39,32 @@ const ALLOWED_FOR_PREREQUISITES: &[&str] = &[
     "POETRY_HTTP_BASIC_*",
 ];
 
-/// Fixed values for every command, so that tools print the same wherever proctor was started. `CI` is not set, because it changes
-/// results.
+/// Variables that every command gets with these values, so that tools print the same wherever proctor was started. `CI`
+/// is not set, because it changes the results of tools.
 const FIXED: &[(&str, &str)] = &[("COLUMNS", "200"), ("PYTHONUNBUFFERED", "1")];
 
 /// The directories below HOME where package managers install a user's own tools.
 const USER_TOOLS: &[&str] = &[".local/bin", ".cargo/bin"];
 
-/// The settings' additions to the allow-list.
+/// What the settings add to the environment of every command.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct EnvironmentAdditions {
-    /// Additional names that are passed on (`pass_environment`).
+    /// The names of further variables that are passed on (`pass_environment`).
     pub pass: Vec<String>,
-    /// The variables in the settings' `env_file`.
+    /// The names and values from the file that the setting `env_file` names.
     pub from_file: Vec<(String, String)>,
 }
 
 /// The environment of one command.
 #[derive(Clone, PartialEq, Eq)]
 pub struct ChildEnvironment {
-    /// Names and values, sorted by name.
+    /// The variables that the command gets, sorted by name.
     pub variables: BTreeMap<OsString, OsString>,
     /// The names of variables that proctor has but does not pass on.
     pub dropped: BTreeSet<String>,
 }
 
-/// Returns the variables of an environment that can reach a command without being named in the settings.
+/// Returns the variables that a command may get without being named in the settings.
 pub fn passed_on(ambient: &BTreeMap<OsString, OsString>) -> BTreeMap<&OsString, &OsString> {
     let is_passed = |name: &OsString| is_listed(name, ALLOWED) || is_listed(name, ALLOWED_FOR_PREREQUISITES);
     ambient.iter().filter(|(name, _)| is_passed(name)).collect()
@@ -78,8 +79,8 @@ impl fmt::Debug for EnvironmentAdditions {
 }
 
 impl ChildEnvironment {
-    /// Builds the environment from the allow-list, the fixed values, the file and the action's own variables. Later ones replace
-    /// earlier ones.
+    /// Builds the environment from the passed-on variables, the fixed values, the `env_file` and the action's own
+    /// variables. If two of them set the same variable, the later one in this list applies.
     pub fn build(
         ambient: &BTreeMap<OsString, OsString>,
         settings: &EnvironmentAdditions,
@@ -109,8 +110,8 @@ impl ChildEnvironment {
         Self { variables, dropped }
     }
 
-    /// Adds the variables that the tool needs, for example to request its report. They replace others, whose values they already
-    /// include.
+    /// Adds the variables that the tool needs, for example to request its report. A variable that is already set is
+    /// replaced; the new value was made from the old one and includes it.
     pub fn add_for_the_tool(&mut self, variables: &[(String, String)]) {
         for (name, value) in variables {
             self.variables.insert(name.into(), value.into());
@@ -118,19 +119,21 @@ impl ChildEnvironment {
         }
     }
 
-    /// Returns the directories in which a command's program is searched: its `PATH`, then the directories where package managers
-    /// install a user's own tools (uv, poetry). A shell has those on its search path, a service does not.
+    /// Returns the directories in which a command's program is searched: its `PATH`, then the directories where package
+    /// managers install a user's own tools (uv, poetry). A shell usually has those directories in its `PATH`, a
+    /// background service does not.
     pub fn search_path(&self) -> OsString {
         search_path(&self.variables)
     }
 
-    /// Returns names and values as text for evidence. `report/` decides which values are shown.
+    /// Returns the variables as text for evidence. `report/` decides which values are shown.
     pub fn as_text(&self) -> BTreeMap<String, String> {
         let text = |value: &OsString| value.to_string_lossy().into_owned();
         self.variables.iter().map(|(name, value)| (text(name), text(value))).collect()
     }
 
-    /// Returns the names of withheld variables that occur in a failed command's output, because the command probably needed them.
+    /// Returns the variables that were not passed on but are named in a failed command's output: the command probably
+    /// needed them.
     pub fn missed_in(&self, output: &str) -> Vec<String> {
         let words: BTreeSet<&str> =
             output.split(|character: char| !(character.is_ascii_alphanumeric() || character == '_')).collect();
@@ -139,7 +142,7 @@ impl ChildEnvironment {
     }
 }
 
-/// Returns the directories in which programs are searched with these variables.
+/// Returns the directories in which programs are searched: those in `PATH`, then those in `USER_TOOLS` below HOME.
 pub(crate) fn search_path(variables: &BTreeMap<OsString, OsString>) -> OsString {
     let mut path = variables.get(OsStr::new("PATH")).cloned().unwrap_or_default();
     let home = variables.get(OsStr::new("HOME")).map(Path::new).filter(|home| home.is_absolute());

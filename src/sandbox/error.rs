@@ -1,9 +1,9 @@
-//! Errors in preparing an action's view of the file system.
+//! Errors in computing an action's view of the file system.
 
 use std::io;
 use std::path::PathBuf;
 
-/// Why the view of the file system cannot be prepared.
+/// Why an action's view of the file system cannot be computed.
 #[derive(Debug, thiserror::Error)]
 pub enum SandboxError {
     /// The project or the store could not be read.
@@ -13,10 +13,10 @@ pub enum SandboxError {
         #[source]
         source: io::Error,
     },
-    /// The project lies inside of proctor's own directory.
+    /// The project lies inside of the directory in which proctor keeps its own files.
     #[error("the project `{project}` lies in proctor's own directory `{store}`, which actions cannot see")]
     ProjectInStore { project: PathBuf, store: PathBuf },
-    /// A place in the settings does not exist and cannot be created.
+    /// A path in the settings does not exist and cannot be created.
     #[error("failed to make `{path}`, which `{key}` in `[sandbox]` names")]
     Missing {
         key: &'static str,
@@ -24,30 +24,30 @@ pub enum SandboxError {
         #[source]
         source: io::Error,
     },
-    /// A place in the settings would open the store.
+    /// A path in the settings would give the action access to proctor's own files.
     #[error("`{key}` in `[sandbox]` names `{path}`, and proctor's own directory `{store}` {relation}: no setting opens it")]
     OpensStore {
         key: &'static str,
-        /// The place with links resolved.
+        /// The path in the settings, with links resolved.
         path: PathBuf,
         store: PathBuf,
-        /// The relation of place and store: `lies in it`, `holds it`, `is it`.
+        /// How the path relates to the store: `lies in it`, `holds it`, `is it`.
         relation: &'static str,
     },
-    /// A place in the settings contains the kernel's own files, through which a command could get out of its isolation.
+    /// A path in the settings contains the kernel's own files, by which a command could get out of its isolation.
     #[error("`{key}` in `[sandbox]` names `{path}`, which is the kernel's own: each action gets its own view of it")]
     Kernel { key: &'static str, path: PathBuf },
     /// A path in the settings begins with `~`, but there is no HOME.
     #[error("`{key}` in `[sandbox]` names `{path}`, and HOME is not set")]
     NoHome {
         key: &'static str,
-        /// The path as written.
+        /// The path as it stands in the settings.
         path: String,
     },
 }
 
 impl SandboxError {
-    /// Returns whether the settings are the cause.
+    /// Returns whether a setting of the user causes the error.
     pub(crate) fn is_of_settings(&self) -> bool {
         match self {
             Self::Missing { .. } | Self::OpensStore { .. } | Self::Kernel { .. } | Self::NoHome { .. } => true,
@@ -55,7 +55,7 @@ impl SandboxError {
         }
     }
 
-    /// Returns advice on what to do next.
+    /// Returns what a person can do about the error.
     pub(crate) fn hint(&self) -> &'static str {
         match self {
             Self::Look { .. } => "check that the directory exists and that you may read it",

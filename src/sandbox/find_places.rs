@@ -1,4 +1,5 @@
-//! Finds out which of the places in the rules exist, their paths without links, and the identity of each file.
+//! Finds out which of the paths in the rules exist, where they lead without links, and which file (device and inode) is
+//! there.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -16,7 +17,7 @@ use crate::sandbox::rules::{
 use crate::sandbox::visible::{EmptyPlaces, visible_paths};
 use crate::sandbox::{SandboxError, SandboxRequest};
 
-/// Finds all places for one action.
+/// Finds all existing paths that a rule names for one action.
 pub(super) fn find_places(request: &SandboxRequest<'_>) -> Result<FoundPlaces, SandboxError> {
     let mut path_cache = PathCache::default();
     let store = canonical(&mut path_cache, request.store)?;
@@ -38,7 +39,7 @@ pub(super) fn find_places(request: &SandboxRequest<'_>) -> Result<FoundPlaces, S
     Ok(looking.survey)
 }
 
-/// A survey in progress.
+/// The search for places, with what has been found so far.
 struct PlaceFinder<'r, 'a> {
     request: &'r SandboxRequest<'a>,
     survey: FoundPlaces,
@@ -46,7 +47,7 @@ struct PlaceFinder<'r, 'a> {
 }
 
 impl PlaceFinder<'_, '_> {
-    /// Adds a place if it exists.
+    /// Adds the place if the path exists.
     fn add(&mut self, path: &Path, rule: PlaceRule, access: Access) {
         let found = self.path_cache.found(path);
         self.add_found(found, rule, access);
@@ -62,7 +63,7 @@ impl PlaceFinder<'_, '_> {
         let private = |name: &str| Access::Private { source: self.request.scratch.join(name) };
         let mut places: Vec<_> = PRIVATE.iter().map(|(path, name)| (PathBuf::from(path), private(name))).collect();
         let temporary = path_in(self.request.environment, "TMPDIR").filter(|path| path.is_dir());
-        // If the path is a row of the table as well, the row's directory is used.
+        // A path that is also a row of the table `PRIVATE` is left to that row.
         let is_row = |path: &Path| path.canonicalize().is_ok_and(|real| PRIVATE.iter().any(|(row, _)| real == Path::new(row)));
         places.extend(temporary.filter(|path| !is_row(path)).map(|path| (path, private(PRIVATE_TMPDIR))));
         for (path, access) in places {
@@ -96,8 +97,8 @@ impl PlaceFinder<'_, '_> {
         }
     }
 
-    /// Returns whether `sandbox.writable` names a directory around a path. The usual run-time directory cannot be opened in this
-    /// way.
+    /// Returns whether `sandbox.writable` names a directory that contains the path. The usual run-time directories
+    /// cannot be opened by this setting.
     fn is_opened(&mut self, path: &Path) -> bool {
         let Some(path) = self.path_cache.real(path) else { return false };
         let mut named = self.request.settings.writable.iter();
@@ -126,7 +127,8 @@ impl PlaceFinder<'_, '_> {
         for row in CREDENTIAL_VARIABLES.iter().filter(|row| applies(row.hidden_from)) {
             for path in paths_in(self.request.ambient, row.name, None) {
                 let named = if row.below.is_empty() { path } else { path.join(row.below) };
-                // A file of the project belongs to the tested tree. Hiding it would mean testing another tree.
+                // A file of the project belongs to the tested tree. Hiding it would mean testing other files than the
+                // tree has.
                 let is_to_hide = |(path, _): &Found| !path.starts_with(&self.survey.project) && !is_shown(path);
                 let secret = self.path_cache.found(&named).filter(is_to_hide);
                 self.add_found(secret, PlaceRule::Credential, Access::Hidden);
@@ -134,7 +136,7 @@ impl PlaceFinder<'_, '_> {
         }
     }
 
-    /// Returns the existing paths of `sandbox.visible`.
+    /// Returns the paths of `sandbox.visible` that exist.
     fn shown(&self) -> Vec<PathBuf> {
         let settings = self.request.settings.visible.iter();
         settings.filter_map(|path| self.expand("visible", path).ok()?.canonicalize().ok()).collect()
@@ -170,7 +172,7 @@ impl PlaceFinder<'_, '_> {
         }
     }
 
-    /// Creates a cache that tools expect. If that fails, the cache is missing, just as it is for the tools.
+    /// Creates a cache directory that tools expect. If that fails, the tools have no cache, as without proctor.
     fn make_cache(&self, row: &Cache, path: &Path) {
         let is_wanted = match row.missing {
             MissingCache::LeftOut => false,
@@ -196,8 +198,8 @@ impl PlaceFinder<'_, '_> {
             }
             self.add(&path, PlaceRule::Setting, Access::Writable);
         }
-        // A daemon that is not running has no socket, which is no error in the settings. Connecting to a socket needs write
-        // permission.
+        // A daemon that is not running has no socket, which is no error in the settings. Connecting to a socket needs
+        // write permission.
         for written in &settings.sockets {
             let path = self.expand("sockets", written)?;
             let path = self.checked("sockets", &path)?;
@@ -213,16 +215,17 @@ impl PlaceFinder<'_, '_> {
         Ok(())
     }
 
-    /// Returns the resolved path of a place that the settings open; fails if the place must stay closed.
+    /// Returns the path of a setting with its links resolved. It is an error if the action must not have access to this
+    /// path.
     fn checked(&self, key: &'static str, path: &Path) -> Result<PathBuf, SandboxError> {
         let path = real_path(path);
-        // A directory around the store may be opened, because the store stays closed in it. HOME and directories around HOME may
-        // not.
+        // A directory that contains the store may be opened, because the store stays hidden in it. HOME and directories
+        // that contain HOME may not.
         let is_too_much = self.survey.home.as_ref().is_none_or(|home| home.starts_with(&path));
         if path.starts_with(&self.survey.store) || (self.survey.store.starts_with(&path) && is_too_much) {
             return Err(self.opens_store(key, path));
         }
-        // Single devices may be opened, but not `/dev` as a whole.
+        // A single device may be opened, but not `/dev` as a whole.
         if is_kernel(&path) || path == Path::new("/dev") {
             return Err(SandboxError::Kernel { key, path });
         }
@@ -249,7 +252,7 @@ impl PlaceFinder<'_, '_> {
         let mut paths = visible_paths(self.request, &self.survey.project, &empty, &mut self.path_cache);
         paths.extend(self.request.home.map(Path::to_owned));
         for path in paths {
-            // Most paths do not exist and need no entry.
+            // Most of these paths do not exist.
             let Some((real, identity)) = self.path_cache.found(&path) else { continue };
             if real != path
                 && let Some(link) = empty.link_on_the_way(&path)
@@ -263,7 +266,7 @@ impl PlaceFinder<'_, '_> {
         }
     }
 
-    /// Makes a link visible, unless its present target is hidden, in the store, or one of the kernel's directories.
+    /// Makes a link visible, unless its target is hidden, or belongs to the store or to the kernel's directories.
     fn add_link(&mut self, link: PathBuf) {
         let Some((target, identity)) = self.path_cache.found(&link) else { return };
         let touches = |path: &Path| path.starts_with(&target) || target.starts_with(path);
@@ -276,7 +279,7 @@ impl PlaceFinder<'_, '_> {
         }
     }
 
-    /// Returns the directories that a row's path may lie in.
+    /// Returns the directories below which the path of a row is searched.
     fn bases(&self, base: PathBase) -> Vec<PathBuf> {
         let home = self.survey.home.as_deref();
         let (variable, default) = match base {
@@ -289,7 +292,8 @@ impl PlaceFinder<'_, '_> {
         usual.into_iter().chain(named).collect()
     }
 
-    /// Returns a path of the settings as an absolute path.
+    /// Returns a path from the settings as an absolute path: `~` is HOME, and other relative paths start at the
+    /// project's root.
     fn expand(&self, key: &'static str, written: &str) -> Result<PathBuf, SandboxError> {
         let Some(below) = written.strip_prefix('~') else { return Ok(self.survey.project.join(written)) };
         let home = self.survey.home.as_ref();
@@ -298,7 +302,8 @@ impl PlaceFinder<'_, '_> {
     }
 }
 
-/// Returns the paths in a variable. Relative paths are resolved against `directory`, or left out without one.
+/// Returns the paths in the variable `name`. Relative paths are resolved against `directory`; without a directory they
+/// are left out.
 pub(super) fn paths_in(variables: &BTreeMap<OsString, OsString>, name: &str, directory: Option<&Path>) -> Vec<PathBuf> {
     let Some(value) = variables.get(OsStr::new(name)) else { return Vec::new() };
     let absolute = |path: PathBuf| match directory {
@@ -313,14 +318,14 @@ fn path_in(variables: &BTreeMap<OsString, OsString>, name: &str) -> Option<PathB
 }
 
 fn canonical(path_cache: &mut PathCache, path: &Path) -> Result<PathBuf, SandboxError> {
-    // If the path was not found, it is looked up again to get the error.
+    // The cache stores no errors, so a path that it does not find is looked up again to get the error.
     path_cache
         .real(path)
         .map_or_else(|| path.canonicalize(), Ok)
         .map_err(|source| SandboxError::Look { path: path.to_owned(), source })
 }
 
-/// Resolves the links in the existing part of a path. The rest stays as written.
+/// Resolves the links in the part of a path that exists. The rest stays as written.
 fn real_path(path: &Path) -> PathBuf {
     if let Ok(real) = path.canonicalize() {
         return real;

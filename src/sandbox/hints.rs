@@ -1,4 +1,5 @@
-//! Hints for people about a failed action: environment variables that it may have missed, and writes that were denied.
+//! Hints for people about a failed action: variables that were not passed on to it, and writes that the isolation
+//! denied.
 
 use std::path::Path;
 
@@ -7,12 +8,12 @@ use crate::model::{Action, EndedAction, PlanNote, Sandbox};
 use crate::sandbox::denied_write::{WriteLimits, denied_writes};
 use crate::sandbox::environment::ChildEnvironment;
 
-/// A failed action and its environment.
+/// A failed action, with what is needed to find out why it may have failed.
 pub(crate) struct FailedAction<'a> {
     pub(crate) action: &'a Action,
     pub(crate) ended: &'a EndedAction,
     pub(crate) environment: &'a ChildEnvironment,
-    /// The view of the file system; `None` if the action was not isolated, or not started.
+    /// The action's view of the file system; `None` if the action was not isolated, or not started.
     pub(crate) sandbox: Option<&'a Sandbox>,
     pub(crate) project_root: &'a Path,
     pub(crate) home: Option<&'a Path>,
@@ -20,7 +21,7 @@ pub(crate) struct FailedAction<'a> {
 }
 
 impl FailedAction<'_> {
-    /// Returns the hints as notes for the report.
+    /// Returns the hints as notes for the report; empty if nothing was found.
     pub(crate) fn hints(&self) -> Vec<PlanNote> {
         let captured = &self.ended.captured;
         let output = format!("{}\n{}", captured.stdout.text(), captured.stderr.text());
@@ -28,7 +29,8 @@ impl FailedAction<'_> {
         messages.map(|message| PlanNote { subject: self.action.name.clone(), message }).collect()
     }
 
-    /// Returns hints about withheld variables in the output, because the command probably needed them (E12).
+    /// Returns a hint for each variable that was not passed on and is named in the output, because the command probably
+    /// needed it (E12).
     fn missed_variables(&self, output: &str) -> Vec<String> {
         let missed = self.environment.missed_in(output).into_iter();
         missed

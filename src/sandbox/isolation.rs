@@ -1,4 +1,4 @@
-//! The isolation of a run's actions: the request to `process/`, and the facts for the report.
+//! The isolation of a run's actions: what is requested from `process/`, and what the report says about it.
 
 use std::ffi::OsStr;
 use std::path::Path;
@@ -9,14 +9,14 @@ use crate::process::{Isolation, restricts_sockets_and_signals};
 use crate::report::IsolationFacts;
 use crate::sandbox::{SandboxError, SandboxRequest, prepare_sandbox};
 
-/// A way to reach outside of a run, and the levels at which it is open.
+/// A way by which an action can affect or read something outside of its run.
 struct OpenChannel {
     name: &'static str,
-    /// The strongest level at which the way is open.
+    /// The strongest level at which this way is open. It is open at all weaker levels too.
     from: IsolationLevel,
 }
 
-/// The ways that stay open at each level. Every row is a test of the attack matrix.
+/// The ways that stay open at each level; the report lists them. A test of the attack matrix proves each row.
 const OPEN_CHANNELS: &[OpenChannel] = &[
     OpenChannel { name: "network", from: IsolationLevel::Namespace },
     OpenChannel { name: "reading the user's files that are not hidden", from: IsolationLevel::Namespace },
@@ -30,10 +30,11 @@ const OPEN_CHANNELS: &[OpenChannel] = &[
     OpenChannel { name: "the user's other processes", from: IsolationLevel::ProcessGroup },
 ];
 
-/// The way that stays open on kernels before Linux 6.12, which cannot restrict it.
+/// The name of a way that is open only on kernels before Linux 6.12, which cannot close it.
 const ABSTRACT_SOCKETS: &str = "abstract sockets (this kernel cannot restrict them; Linux 6.12 can)";
 
-/// Returns the isolation for an action. `strongest` limits the level in tests.
+/// Returns the isolation to request for an action. `strongest` is the strongest level to try; tests use it to force a
+/// weaker one.
 pub(crate) fn isolation(
     request: &SandboxRequest<'_>,
     output: &Path,
@@ -55,10 +56,10 @@ fn resources(settings: &SandboxSettings) -> ResourceLimits {
     ResourceLimits { memory: settings.memory.map(|size| size.0), processes: settings.processes }
 }
 
-/// Returns the report's facts about the isolation of the started actions; `None` if no action was started.
+/// Returns what the report says about the isolation of a run's actions; `None` if no action was started.
 pub(crate) fn facts<'a>(kept: impl Iterator<Item = &'a ReachedIsolation>, settings: &SandboxSettings) -> Option<IsolationFacts> {
     let kept: Vec<&ReachedIsolation> = kept.collect();
-    // The weakest level counts, because one weakly isolated action affects the whole run.
+    // The report names the weakest level of all actions, because one weakly isolated action affects the whole run.
     let level = kept.iter().map(|kept| kept.reached.level).max()?;
     let mut obstacles: Vec<String> = kept.iter().flat_map(|kept| kept.reached.obstacles.iter().cloned()).collect();
     obstacles.sort();

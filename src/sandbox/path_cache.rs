@@ -1,6 +1,6 @@
-//! Finds out with few system calls which paths exist. The rules name some two hundred places, most of which do not exist, and
-//! they are looked up between a save and its run. So the names in a directory are read only once, and its links are resolved only
-//! once.
+//! Finds out with few system calls which paths exist. The rules name some two hundred paths, most of which do not
+//! exist, and they are looked up between a save and its run. So the names in a directory are read only once, and its
+//! links are resolved only once.
 
 use std::collections::{HashMap, HashSet};
 use std::ffi::{OsStr, OsString};
@@ -12,29 +12,31 @@ use std::path::{Path, PathBuf};
 /// The most names of a directory that are read. In larger directories it is cheaper to look up each path.
 const MOST_NAMES: usize = 1_000;
 
-/// A path without links, and the identity of its file (device, inode).
+/// A path without links, with the device and inode of the file there.
 pub(super) type Found = (PathBuf, (u64, u64));
 
-/// What is known so far, during one evaluation of the rules. Missing paths are looked up again, because a directory may be
-/// created in between.
+/// The paths that were found so far while one action's view is computed. Missing paths are not remembered, because a
+/// directory may be created in the meantime.
 #[derive(Debug, Default)]
 pub(super) struct PathCache {
-    // The keys are unparsed paths, because hashing a path component by component is slower than an occasional second lookup.
+    // The keys are paths as bytes, because hashing a path component by component is slower than a second lookup when a
+    // path is spelled in two ways.
     names: HashMap<OsString, Names>,
     found: HashMap<OsString, Found>,
 }
 
-/// The names in a directory.
+/// What is known about the names in a directory.
 #[derive(Debug)]
 enum Names {
-    /// All names; empty if the directory does not exist. A directory that is created later is found by its own path.
+    /// All names in the directory; empty if it does not exist. If the directory is created later, its own path is
+    /// looked up without this list.
     Known(HashSet<OsString>),
-    /// The directory has too many names or cannot be read.
+    /// The directory has too many names or cannot be read, so each path in it is looked up.
     Unknown,
 }
 
 impl PathCache {
-    /// Returns the resolved path and the identity of its file; `None` if nothing is there.
+    /// Returns the path without links, and the device and inode of its file; `None` if there is no file.
     pub(super) fn found(&mut self, path: &Path) -> Option<Found> {
         if let Some(known) = self.found.get(path.as_os_str()) {
             return Some(known.clone());
@@ -44,19 +46,20 @@ impl PathCache {
         Some(found)
     }
 
-    /// Returns the resolved path; `None` if nothing is there.
+    /// Returns the path without links; `None` if there is no file.
     pub(super) fn real(&mut self, path: &Path) -> Option<PathBuf> {
         self.found(path).map(|(path, _identity)| path)
     }
 
-    /// Returns which relative paths exist below a directory. Usually the directory's list of names shows that none does.
+    /// Returns those of the relative paths that exist below `directory`. Usually the directory's list of names already
+    /// shows that none does.
     pub(super) fn found_below<'p>(&mut self, directory: &Path, paths: impl IntoIterator<Item = &'p str>) -> Vec<Found> {
         let names = self.names.entry(directory.into()).or_insert_with(|| Names::read(directory));
         let likely: Vec<&str> = paths.into_iter().filter(|path| names.may_hold(path)).collect();
         likely.into_iter().filter_map(|path| self.found(&directory.join(path))).collect()
     }
 
-    /// Looks up a path. Parent directories and targets of links are looked up once for all paths.
+    /// Looks up a path with system calls. Its parent directory and a link's target are looked up through the cache.
     fn look(&mut self, path: &Path) -> Option<Found> {
         let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else { return whole(path) };
         let real = self.real(parent)?.join(name);
@@ -87,7 +90,7 @@ impl Names {
         Self::Known(names)
     }
 
-    /// Returns whether a relative path may exist.
+    /// Returns whether a relative path may exist in the directory; if not, no system call is needed.
     fn may_hold(&self, path: &str) -> bool {
         match self {
             Self::Known(names) => path.split('/').next().is_some_and(|first| names.contains(OsStr::new(first))),
@@ -110,7 +113,7 @@ mod tests {
 
     use super::*;
 
-    /// Looks up a single path with system calls.
+    /// Looks up a path without the cache, as the result to compare with.
     fn plainly(path: &Path) -> Option<Found> {
         whole(path)
     }

@@ -1,6 +1,6 @@
-//! The rules in tables with one row each: which places are private, hidden, writable or visible.
+//! The rules as tables with one row each: which paths are private, hidden, writable or visible.
 
-/// The base directory of a row's path.
+/// The directory in which the path of a row lies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum PathBase {
     Home,
@@ -15,11 +15,12 @@ impl PathBase {
     pub(super) const ALL: [Self; 3] = [Self::Home, Self::Config, Self::Data];
 }
 
-/// The actions that a credential is hidden from.
+/// From which actions a file with secrets is hidden.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum HiddenFrom {
     All,
-    /// Checks and cleanup. Prerequisites need it to fetch packages from private registries.
+    /// Checks and clean-up. Prerequisites may read the file, because they fetch packages from private registries with
+    /// it.
     Checks,
 }
 
@@ -30,10 +31,11 @@ pub(super) struct Credential {
     pub(super) hidden_from: HiddenFrom,
 }
 
-/// A variable that names a place with secrets.
+/// An environment variable that names a file or directory with secrets.
 pub(super) struct CredentialVariable {
     pub(super) name: &'static str,
-    /// The path with the secrets below the named directory. An empty path means the directory itself.
+    /// The path of the secrets below the directory that the variable names. If it is empty, the variable names the
+    /// secrets themselves.
     pub(super) below: &'static str,
     pub(super) hidden_from: HiddenFrom,
 }
@@ -45,14 +47,13 @@ pub(super) struct Cache {
     pub(super) missing: MissingCache,
 }
 
-/// What happens when a cache does not exist.
+/// What proctor does if a cache does not exist.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum MissingCache {
-    /// Nothing, because the tool is not in use.
+    /// Nothing: the tool is probably not in use.
     LeftOut,
-    /// It is created.
     Made,
-    /// It is created if the project has a `package.json`.
+    /// The cache is created if the project has a `package.json`.
     MadeForNode,
 }
 
@@ -76,25 +77,26 @@ const fn cache(path: &'static str) -> Cache {
     Cache { base: PathBase::Home, path, missing: MissingCache::LeftOut }
 }
 
-/// Directories for temporary files, each with the name of its replacement in the run's scratch directory. They are replaced
-/// because other processes keep files in them, above all the sockets of agents and terminal multiplexers.
+/// Directories for temporary files, each with the name of its replacement in the run's scratch directory. They are
+/// replaced because other processes keep files in them, above all the sockets of agents and terminal multiplexers.
 pub(super) const PRIVATE: &[(&str, &str)] = &[("/tmp", "tmp"), ("/var/tmp", "var-tmp")];
 
-/// The name of the directory that replaces `$TMPDIR`.
+/// The name of the scratch directory that an action sees in place of `$TMPDIR`.
 pub(super) const PRIVATE_TMPDIR: &str = "tmpdir";
 
-/// The name of the directory for the changes to HOME.
+/// The name of the scratch directory that takes the writes to HOME, if HOME is an overlay.
 pub(super) const OVERLAY_HOME: &str = "home";
 
-/// An in-memory file system for POSIX semaphores and shared memory. It is replaced because other processes keep theirs in it.
+/// In-memory file systems for POSIX semaphores and shared memory. Each action gets an empty one, because other
+/// processes keep theirs there.
 pub(super) const MEMORY: &[&str] = &["/dev/shm"];
 
-/// Run-time directories with the sockets of message buses, agents, container engines and service managers. A command that can use
-/// these sockets can get out of its isolation.
+/// Run-time directories with the sockets of message buses, agents, container engines and service managers. A command
+/// that can use these sockets can get out of its isolation.
 pub(super) const RUN_TIME: &[&str] = &["/run", "/var/run"];
 
-/// The parts of `$XDG_RUNTIME_DIR` that stay hidden when `sandbox.writable` names a directory around it. A person has opened the
-/// rest.
+/// The parts of `$XDG_RUNTIME_DIR` that stay hidden when `sandbox.writable` opens a directory that contains it. A
+/// person has opened the rest knowingly.
 pub(super) const RUN_TIME_DOORS: &[&str] = &[
     "at-spi",
     "buildkit",
@@ -117,8 +119,8 @@ pub(super) const RUN_TIME_DOORS: &[&str] = &[
     "wayland-0",
 ];
 
-/// Files in these directories that programs need to start, or to look up host names. `/run/nscd/socket` is left out, because a
-/// daemon of root listens there, and the C library reads the same files itself without it.
+/// Files in the directories of `RUN_TIME` that programs need to start, or to look up host names. `/run/nscd/socket` is
+/// left out, because a daemon of root listens there, and the C library reads the same files itself without it.
 pub(super) const RUN_TIME_VISIBLE: &[&str] = &[
     // The targets of `/etc/resolv.conf`.
     "/run/systemd/resolve/resolv.conf",
@@ -138,12 +140,12 @@ pub(super) const RUN_TIME_VISIBLE: &[&str] = &[
     "/run/.containerenv",
 ];
 
-/// The kernel's own directories. Each action gets its own `/proc` and a read-only `/sys`; the real ones would allow it to get
-/// out.
+/// The kernel's own directories. Each action gets its own `/proc` and a read-only `/sys`; with the machine's own ones
+/// it could get out of its isolation.
 pub(super) const KERNEL: &[&str] = &["/proc", "/sys"];
 
-/// Places with secrets, hidden if they exist. Files that tools cannot handle when empty (Maven's `settings.xml`, Composer's
-/// `auth.json`) are left out, because hiding them would make checks fail.
+/// Files and directories with secrets, hidden if they exist. Files that tools cannot handle when empty (Maven's
+/// `settings.xml`, Composer's `auth.json`) are left out, because hiding them would make checks fail.
 pub(super) const CREDENTIALS: &[Credential] = &[
     // SSH and GPG keys, and the sockets of their agents.
     secret(PathBase::Home, ".ssh"),
@@ -278,7 +280,7 @@ pub(super) const CREDENTIALS: &[Credential] = &[
     secret(PathBase::Home, ".ICEauthority"),
 ];
 
-/// Variables in proctor's environment that name such places. Some hold several paths.
+/// Variables in proctor's environment that name files or directories with secrets. Some of them hold several paths.
 pub(super) const CREDENTIAL_VARIABLES: &[CredentialVariable] = &[
     named("GNUPGHOME"),
     named("SSH_AUTH_SOCK"),
@@ -310,8 +312,9 @@ pub(super) const CREDENTIAL_VARIABLES: &[CredentialVariable] = &[
     CredentialVariable { name: "PIP_CONFIG_FILE", below: "", hidden_from: HiddenFrom::Checks },
 ];
 
-/// Caches that stay writable if they exist, because otherwise every run would download again. Directories that hold programs as well as
-/// downloads (`~/.deno`, `~/.stack`) are left out, unless a package manager cannot work without them.
+/// Caches that stay writable if they exist, because otherwise every run would download again. Directories that hold
+/// programs as well as downloads (`~/.deno`, `~/.stack`) are left out, unless a package manager cannot work without
+/// them.
 pub(super) const CACHES: &[Cache] = &[
     Cache { base: PathBase::Home, path: ".cache", missing: MissingCache::Made },
     Cache { base: PathBase::Home, path: ".npm", missing: MissingCache::MadeForNode },
@@ -341,7 +344,7 @@ pub(super) const CACHES: &[Cache] = &[
     cache(".sccache"),
 ];
 
-/// Variables in the command's environment that name caches.
+/// Variables in the command's environment that name cache directories, which are made writable.
 pub(super) const CACHE_VARIABLES: &[&str] = &[
     "XDG_CACHE_HOME",
     "PIP_CACHE_DIR",
@@ -359,7 +362,8 @@ pub(super) const CACHE_VARIABLES: &[&str] = &[
     "CYPRESS_CACHE_FOLDER",
 ];
 
-/// Variables in the command's environment that name the files of its programs. Some hold several paths.
+/// Variables in the command's environment that name files of its programs, which stay visible. Some of them hold
+/// several paths.
 pub(super) const VISIBLE_VARIABLES: &[&str] = &[
     "HOME",
     "VIRTUAL_ENV",

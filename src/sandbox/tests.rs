@@ -1,4 +1,4 @@
-//! Tests each rule on real directories, and the properties of every list.
+//! Tests each rule on real directories, and properties that every list of places must have.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -13,8 +13,8 @@ use crate::model::{Access, ActionPhase, Sandbox};
 use crate::project::testing::action;
 use crate::sandbox::{SandboxError, SandboxRequest, prepare_sandbox};
 
-/// A miniature machine in a directory: `home`; the project in `home/src/shop`; the store in `home/.local/state/proctor`; the
-/// program `bin/tool`. `$TMPDIR` is the whole directory, so that an action sees only what a rule names.
+/// A small file system for a test: `home`; the project in `home/src/shop`; the store in `home/.local/state/proctor`;
+/// the program `bin/tool`. `$TMPDIR` is the whole directory, so an action sees only the paths that a rule names.
 struct World {
     _directory: TempDir,
     root: PathBuf,
@@ -96,7 +96,7 @@ impl World {
         self.try_prepare().unwrap_or_else(|error| panic!("{error:?}"))
     }
 
-    /// Returns the list's access for a path, which is that of the last place that contains it.
+    /// Returns the access that the list of places gives to a path: that of the last place that contains the path.
     #[track_caller]
     fn access(&self, relative: &str) -> Access {
         access_of(&self.prepare(), &self.path(relative))
@@ -273,7 +273,8 @@ fn secrets_that_variables_name_are_hidden_and_those_of_the_project_are_part_of_i
     world.ambient("NETRC", "home/src/shop/fixtures/netrc");
     world.ambient("CARGO_HOME", "home/rust");
     world.ambient("XDG_CONFIG_HOME", "home/xdg");
-    // These variables name HOME and `/`. Hiding those would hide everything, so the two variables are ignored.
+    // These two variables name HOME and `/`. Hiding these directories would hide everything, so the variables are
+    // ignored.
     world.ambient("DOCKER_CONFIG", "home");
     world.ambient.insert("GNUPGHOME".into(), "/".into());
     for hidden in ["home/keys/kube/one", "home/keys/two", "home/rust/credentials.toml", "home/xdg/gh/hosts.yml"] {
@@ -376,7 +377,7 @@ fn what_a_command_is_made_of_stays_visible_in_a_private_place() {
         assert_eq!(world.access(seen), Access::ReadOnly, "{seen}");
     }
     assert_eq!(world.access("tools/other"), private("tmpdir"));
-    // A program inside of the private directory is visible, but nothing beside it.
+    // A program inside of the private directory is visible, but not the directories next to it.
     world.directory("lib");
     world.program = world.file("tool", "");
     assert_eq!((world.access("tool"), world.access("lib")), (Access::ReadOnly, private("tmpdir")));
@@ -388,7 +389,7 @@ fn what_a_command_is_made_of_stays_visible_in_a_private_place() {
 fn a_link_in_a_private_place_shows_what_it_leads_to_unless_it_leads_around_what_is_hidden() {
     let mut world = World::new();
     let outside = tempfile::tempdir_in("/var/tmp").expect("a directory");
-    // Everything below `/var/tmp` is private too, and this test is about the link only.
+    // The link's target is below `/var/tmp`, which is private too. This test looks at the access to the link only.
     fs::create_dir(outside.path().join("bin")).expect("made");
     symlink(outside.path(), world.path("system")).expect("linked");
     world.file("home/.ssh/id", "");

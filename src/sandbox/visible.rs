@@ -1,5 +1,6 @@
-//! Finds the files that a command consists of: its program, the environment of the program, and the directories in `PATH` and
-//! similar variables. They stay visible inside of private or hidden places. It reads files and decides nothing about access.
+//! Finds the files that a command consists of: its program, the environment of the program, and the directories in
+//! `PATH` and similar variables. They stay visible inside of private or hidden places. This file looks up paths and
+//! decides nothing about access.
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -12,13 +13,13 @@ use crate::sandbox::interpreter_of;
 use crate::sandbox::path_cache::PathCache;
 use crate::sandbox::rules::{RUN_TIME_VISIBLE, VISIBLE_VARIABLES};
 
-/// The largest `pyvenv.cfg` that is read. The file has a few lines.
+/// The most bytes of a `pyvenv.cfg` that are read. The file has a few lines.
 const ENVIRONMENT_FILE_CAP: u64 = 8 * 1024;
 
-/// The places whose content is not visible: private, hidden, or in memory.
+/// The places in which an action sees nothing of what is on disk: private, hidden, or in memory.
 pub(super) struct EmptyPlaces(pub(super) Vec<PathBuf>);
 
-/// Returns the paths that an action needs to see. Links are not resolved.
+/// Returns the paths that must stay visible for the action to work. Links in them are not resolved.
 pub(super) fn visible_paths(
     request: &SandboxRequest<'_>,
     project: &Path,
@@ -47,16 +48,17 @@ pub(super) fn visible_paths(
 }
 
 impl EmptyPlaces {
-    /// Returns whether a path without links lies inside of one of the places.
+    /// Returns whether a path lies inside of one of the empty places. The path must contain no links.
     pub(super) fn hide(&self, path: &Path) -> bool {
         self.0.iter().any(|empty| path.starts_with(empty)) && self.0.iter().all(|empty| path != empty)
     }
 
-    /// Returns the first link on a path that lies inside of one of the places. Without this link the path leads nowhere.
+    /// Returns the first link on the way to a path that lies inside of one of the empty places. If this link is not
+    /// visible, the action cannot reach the path.
     pub(super) fn link_on_the_way(&self, path: &Path) -> Option<PathBuf> {
         let mut real = PathBuf::new();
         for component in path.components() {
-            // After a followed link, `..` means the parent directory of its target.
+            // After a link was followed, `..` means the parent directory of the link's target.
             if component == Component::ParentDir {
                 real.pop();
                 continue;
@@ -79,7 +81,8 @@ struct VisiblePathFinder<'e> {
 }
 
 impl VisiblePathFinder<'_> {
-    /// Adds a program: its file, and the installations that contain it before and after resolving links.
+    /// Adds the files of a program: the program itself, and the installations that contain it before and after links
+    /// are resolved.
     fn program(&mut self, program: &Path, paths: &mut Vec<PathBuf>) {
         let real = self.path_cache.real(program).unwrap_or_else(|| program.to_owned());
         for path in [program, &real] {
@@ -91,8 +94,8 @@ impl VisiblePathFinder<'_> {
         paths.push(real);
     }
 
-    /// Returns the installation that a directory of programs belongs to, otherwise the directory itself. A `…/bin` in a virtual
-    /// environment, or beside a `lib`, does not work alone.
+    /// Returns the installation that a directory of programs belongs to, otherwise the directory itself. The `bin` of a
+    /// virtual environment, or one beside a `lib`, does not work without the directories beside it.
     fn prefix_of(&mut self, directory: &Path) -> PathBuf {
         let mut prefix = || {
             let real = self.path_cache.real(directory)?;
@@ -104,7 +107,7 @@ impl VisiblePathFinder<'_> {
     }
 }
 
-/// Returns the directory of the interpreter that a virtual environment is based on (`home =` in its `pyvenv.cfg`).
+/// Returns the directory of the interpreter on which a virtual environment is based (`home =` in its `pyvenv.cfg`).
 fn base_of_environment(directory: &Path) -> Option<PathBuf> {
     let file = File::open(directory.parent()?.join("pyvenv.cfg")).ok()?;
     let mut text = String::new();
