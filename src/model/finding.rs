@@ -46,7 +46,7 @@ pub enum CategoryCode {
     /// The exit code is not zero although the report is complete and has no failure: a hook raised, or the session
     /// timed out.
     FailedOutsideTests,
-    /// The exit code is none of those that the tool documents.
+    /// The tool's documentation does not list this exit code.
     UnknownExit,
     /// A signal that proctor did not send ended the process.
     Signalled,
@@ -82,9 +82,9 @@ pub enum CategoryCode {
     FileMissing,
     /// A checked file exists but does not meet its requirement.
     FileInvalid,
-    /// A server's answer meets the requirements on it.
+    /// A server's answer meets the action's requirements.
     AnswerValid,
-    /// A server's answer does not meet the requirements on it.
+    /// A server's answer does not meet the action's requirements.
     AnswerInvalid,
     /// A server answered with status 404, which was not expected.
     EndpointMissing,
@@ -141,7 +141,7 @@ pub struct TestCase {
     pub failure_messages: Vec<String>,
 }
 
-/// A test that failed or errored, in the form that seed 004 prescribes for reports.
+/// A test that failed or errored, with the keys of the execution report (seed 004).
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TestFailure {

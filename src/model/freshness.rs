@@ -23,7 +23,7 @@ pub enum Freshness {
     Running,
     /// A run was started and waits for its turn on this machine.
     Queued,
-    /// There is a verdict, but for another tree or another plan.
+    /// The last verdict is for another tree or another plan.
     Stale(StaleReason),
     /// The tree changed while it was tested, so the run has no verdict (S6).
     Moved {

@@ -34,7 +34,7 @@ pub enum KilledBy {
     ProcSearch,
 }
 
-/// How an action was isolated in fact, which may be weaker than what was tried first.
+/// How an action was isolated. This may be weaker than what was tried first.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReachedIsolation {
     pub reached: ReachedLevel,

@@ -14,7 +14,7 @@ pub enum Observation {
     #[default]
     Nothing,
     File(FileObservation),
-    /// A request with its answer, or with the reason why there was none.
+    /// A request to a server, with the answer or the reason why no answer came.
     Exchange(Box<Exchange>),
     /// What was seen of a service that did not become ready.
     Service(ServiceObservation),
@@ -67,7 +67,7 @@ pub struct Exchange {
     pub diagnosis: Option<Diagnosis>,
 }
 
-/// The answer to a request, or why there is none.
+/// The answer to a request, or why no answer came.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ExchangeOutcome {
     Answered(HttpAnswer),

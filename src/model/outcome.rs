@@ -4,7 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::model::{BlockOn, ByteSize, CategoryCode, Diagnostic, DiagnosticSummary, DurationMs, LimitKind, PolicySource};
 
-/// The seven result types of seed 004. Every action that was carried out has exactly one of them.
+/// The seven result types of the execution report (seed 004). Every action that was carried out has exactly one of
+/// them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum ResultType {
@@ -29,13 +30,13 @@ pub enum ResultType {
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(inline, description = "A severity."))]
 #[serde(rename_all = "UPPERCASE")]
 pub enum Severity {
-    /// It must be fixed before anything else.
-    Critical = 4,
-    /// It must be fixed.
-    High = 3,
-    /// It should be looked at.
-    Medium = 2,
     /// It can wait.
+    Critical = 4,
+    /// It should be looked at.
+    High = 3,
+    /// It must be fixed.
+    Medium = 2,
+    /// It must be fixed before anything else.
     Low = 1,
 }
 
@@ -88,7 +89,8 @@ pub struct PolicyApplied {
     pub policy_source: PolicySource,
 }
 
-/// The classification of an action, with the keys of seed 004. Keys that do not apply are absent.
+/// The classification of an action, with the keys of the execution report (seed 004). Keys that do not apply are
+/// absent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Classification {
@@ -96,7 +98,7 @@ pub struct Classification {
     /// The exact reason of the result: a row of table E4 or of the tables like it.
     pub code: CategoryCode,
     pub reason: String,
-    /// Whether the tool could do its work: a linter that finds errors did.
+    /// Whether the tool could do its work. A linter that finds errors in the code has done its work.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tool_succeeded: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -121,7 +123,7 @@ pub struct Classification {
     /// The errors in the action's specification.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub validation_errors: Vec<String>,
-    /// Tests that passed in the last green run and no longer exist (an addition to seed 004, C07).
+    /// Tests that passed in the last green run and no longer exist (not among the report keys of seed 004, C07).
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub missing_tests: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -188,7 +190,7 @@ pub struct DebtGeneration {
     pub suggested_fix: Option<String>,
 }
 
-/// What an agent should do about a result. The words are the fixed list of seed 004's last table.
+/// What an agent should do about a result, in one of the words that the execution report allows (seed 004, last table).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AgentAction {

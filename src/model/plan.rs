@@ -15,7 +15,7 @@ use crate::model::{
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ActionPhase {
-    /// Runs before the checks. If it fails, the checks do not run.
+    /// The action runs before the checks. If the action fails, the checks do not run.
     Prerequisite,
     /// A check, whose result decides the verdict.
     Step,
@@ -61,12 +61,12 @@ pub enum OnSurvivors {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Reuse {
-    /// In no run.
+    /// No run takes over an earlier result: the check is carried out in every run.
     #[default]
     Off,
     /// In runs that `proctor watch` starts by itself. A run that a person or a program requests is always carried out.
     Watch,
-    /// In all runs, except when the check is selected by name.
+    /// Every run may take over an earlier result, except when the check is selected by name.
     Always,
 }
 
@@ -239,7 +239,7 @@ pub struct ActionDefaults {
     pub max_output: Option<ByteSize>,
     /// How long stopping an action may take: from the first signal until its last process is killed (G7).
     pub grace: Duration,
-    /// Whether processes that an action leaves behind make it fail (E14).
+    /// Whether an action fails because it leaves processes behind (E14).
     pub on_survivors: OnSurvivors,
 }
 

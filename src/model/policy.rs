@@ -54,7 +54,7 @@ pub struct ToolPolicy {
 }
 
 impl BlockOn {
-    /// Returns the strategy's name in seed 004: `BLOCK_ON_ERRORS_ONLY`, `WARN_ONLY`, `NEVER`.
+    /// Returns the strategy's name in reports (seed 004): `BLOCK_ON_ERRORS_ONLY`, `WARN_ONLY`, `NEVER`.
     pub fn strategy(self) -> &'static str {
         match self {
             Self::ErrorsAlways => "BLOCK_ON_ERRORS_ALWAYS",

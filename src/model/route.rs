@@ -10,14 +10,14 @@ use crate::model::{Digest, RunId, Sequence, Timestamp};
 pub enum Phase {
     /// Tests are written and must fail.
     Red,
-    /// The implementation must make them pass.
+    /// The implementation must make the tests pass.
     Green,
     /// The code is cleaned up while the tests keep passing.
     Refactor,
 }
 
-/// Where a run sends the task. The names are labels from seed 000; the workflow that uses proctor gives them their
-/// meaning (A3).
+/// Where a run sends the task. The names are labels from the document of the exit-code router (seed 000); the workflow
+/// that uses proctor gives them their meaning (A3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum NextNode {
     /// Back to writing the tests, because the tests themselves have errors.
@@ -71,7 +71,7 @@ pub enum RouteKind {
     Routed,
     /// Too many scaffold errors (errors in the tests themselves) came in a row.
     RetryLimit,
-    /// The phase had its largest number of attempts (R4).
+    /// The task had as many attempts in its phase as `max_attempts` allows (R4).
     AttemptLimit,
     /// The setting `routing.collection_error` changed the table's decision (R7).
     CollectionErrorPolicy,

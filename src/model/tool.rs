@@ -25,7 +25,7 @@ pub enum Tool {
     Ruff,
     Flake8,
     Pylint,
-    /// Prettier in its checking mode.
+    /// Prettier, which only checks the formatting here and changes no file.
     Prettier,
     /// Any compiler or build command (E18). Its exit code decides, and its output is shown.
     Compile,
@@ -63,7 +63,7 @@ struct Row {
     configuration: &'static [&'static str],
     /// The names of files that the tool creates in the project by itself, each with a description for people.
     leftovers: &'static [(NameRule, &'static str)],
-    /// Whether a check with this tool can require coverage.
+    /// Whether a check with this tool can demand that the tests cover a share of the code.
     measures_coverage: bool,
     /// Whether the tool loads plugins by itself that other packages bring.
     loads_plugins: bool,
@@ -264,7 +264,7 @@ impl Tool {
         &ROWS[self as usize]
     }
 
-    /// Returns the tool's word in `proctor.toml` and in messages.
+    /// Returns the word by which `proctor.toml` and messages name the tool.
     pub const fn word(self) -> &'static str {
         self.row().word
     }
@@ -328,7 +328,7 @@ impl Tool {
         self.row().leftovers
     }
 
-    /// Returns whether a check with this tool can demand a coverage.
+    /// Returns whether a check with this tool can demand that the tests cover a share of the code.
     pub fn measures_coverage(self) -> bool {
         self.row().measures_coverage
     }

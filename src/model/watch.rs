@@ -5,7 +5,7 @@ use std::fmt;
 
 use crate::model::TreePath;
 
-/// A hint that files may have changed. It only says where to look.
+/// A hint that files may have changed. A hint only says where to look; the tree's digest says what changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum WatchHint {
     /// A file has its final content: it was closed after writing, renamed to this name, or created as a link, or its
@@ -93,7 +93,7 @@ pub enum WatchProblem {
     RootReturned,
     /// A file with several hard links was written. The kernel reports only the name that it was opened by.
     SeveralNames(TreePath),
-    /// It is not known whether all earlier events have arrived.
+    /// The watcher could not find out whether all earlier events have arrived.
     Unsynced,
     /// No problem is known. The whole tree is compared from time to time, in case an event was missed.
     Sweep,
