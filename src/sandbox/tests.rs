@@ -13,8 +13,8 @@ use crate::model::{Access, ActionPhase, Sandbox};
 use crate::project::testing::action;
 use crate::sandbox::{SandboxError, SandboxRequest, prepare_sandbox};
 
-/// A small file system for a test: `home`, the project in `home/src/shop`, the store in `home/.local/state/proctor`, and
-/// the program `bin/tool`. `$TMPDIR` is the whole directory, so an action sees only the paths that a rule names.
+/// A small file system for a test: `home`, the project in `home/src/shop`, the store in `home/.local/state/proctor`,
+/// and the program `bin/tool`. `$TMPDIR` is the whole directory, so an action sees only the paths that a rule names.
 struct World {
     _directory: TempDir,
     root: PathBuf,
