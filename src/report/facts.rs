@@ -1,6 +1,7 @@
 //! The input of the report's builder: everything that `run/` knows about a run, in the types of the model.
 //!
-//! Others have made all judgements. The report's builder classifies, routes and counts nothing again, except for sums.
+//! All judgements come from `verdict/` and `routing/`. The report's builder classifies, routes and counts nothing
+//! again, except for sums.
 
 use crate::model::ReachedIsolation;
 use crate::report::ProgramV1;
