@@ -82,20 +82,22 @@ pub struct SurvivorV2 {
     pub age_ms: Option<DurationMs>,
 }
 
-/// The environment of the commands: a digest that changes with any part of it, and the parts.
+/// The environment of the commands: a digest of the programs and packages that they use, and the names of their
+/// variables.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct EnvironmentV2 {
-    /// The digest over `names`, `components` and the variables' values.
+    /// The digest of the programs, lock files, packages and test plugins that the commands use. The variables in
+    /// `names` are not part of it.
     pub digest: Digest,
     /// The names of the variables that were passed on, sorted.
     pub names: Vec<String>,
-    /// Tools, lock files and other parts that the digest covers in addition to the variables.
+    /// The programs, lock files and plugins that the digest covers, each with a digest of its own.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub components: Vec<EnvironmentComponentV2>,
 }
 
-/// A tool, a lock file or another part of the environment that the digest covers.
+/// A program, a lock file or another part of the environment that the digest covers.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct EnvironmentComponentV2 {

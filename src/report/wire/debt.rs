@@ -107,7 +107,7 @@ pub struct DebtTestFailureV1 {
     pub test_file: Option<String>,
     /// The full name of the test.
     pub test_name: String,
-    /// The error message that the tool reported for the test.
+    /// The first line of the test's error.
     pub error_message: String,
     /// The traceback of the failure; null if the tool's report has none.
     pub error_stack: Option<String>,
