@@ -58,7 +58,8 @@ pub(super) fn compute_test_totals(actions: &[ActionResult]) -> Option<TestTotals
     totals.map(|totals| TestTotalsV2 { pass_rate: compute_rate(totals.passed, totals.passed + totals.failed), ..totals })
 }
 
-/// Returns the share of SUCCESS among all checks of the plan. A check that did not run counts as not passed (C63).
+/// Returns the share of checks that ended as SUCCESS, among all checks of the plan, in per cent. A check that did not
+/// run counts as not passed (C63).
 pub(super) fn compute_step_pass_rate(actions: &[ActionResult]) -> Option<f64> {
     let steps = || actions.iter().filter(|facts| facts.action.phase == ActionPhase::Step);
     let passed = steps().filter(|facts| facts.status() == Some(ResultType::Success)).count();

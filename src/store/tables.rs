@@ -27,7 +27,7 @@ const BUSY_PAUSE: Duration = Duration::from_millis(10);
 /// The suffixes of the files that SQLite keeps beside the index.
 const COMPANIONS: [&str; 2] = ["-wal", "-shm"];
 
-/// The open file and its tables.
+/// The open index file, and what is needed to read and write its tables.
 #[derive(Debug)]
 pub(super) struct Tables {
     pub(super) connection: Connection,

@@ -6,7 +6,7 @@ use crate::report::task_list::pieces::{BlockPiece, OwnLines, torn_pieces, whole_
 /// Whether the blocks in a text may contain lines of a person.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum OldBlocks<'a> {
-    /// They are unchanged since proctor wrote them, so all of their lines are proctor's.
+    /// The blocks are unchanged since proctor wrote them, so all of their lines are proctor's.
     Untouched,
     /// Another program or a person edited them. Proctor's lines are recognised by the texts in `OwnLines`.
     Edited(&'a OwnLines),

@@ -118,7 +118,7 @@ pub struct ActionResultV2 {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ReusedV2 {
-    /// The run that carried out the action. This run never reused the result itself.
+    /// The run that carried out the action. A run that itself reused the result is never named here.
     pub run_id: RunId,
     /// The action's log, as a file name in the earlier run's directory.
     #[serde(skip_serializing_if = "Option::is_none")]

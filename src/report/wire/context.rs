@@ -119,7 +119,7 @@ pub struct ConfigurationChangeV2 {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CustodyV2 {
-    /// The same user who runs the tested code.
+    /// The user who runs the tested code can also write and sign the evidence.
     SameUser,
 }
 

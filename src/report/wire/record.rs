@@ -141,7 +141,6 @@ pub struct OutputV1 {
     pub frames: String,
     /// The size of the frames file in bytes.
     pub frames_bytes: u64,
-    /// The SHA-256 of the frames file.
     pub frames_sha256: Digest,
     /// The time when the last byte of output arrived.
     #[serde(skip_serializing_if = "Option::is_none")]

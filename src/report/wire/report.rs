@@ -183,7 +183,7 @@ impl SpecificationErrorV2 {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ExecutionSummaryV2 {
-    /// How the run ended (R5, E17).
+    /// How the run ended. After some endings, such as MOVED, the run has no verdict (R5, E17).
     pub overall_status: OverallStatus,
     pub start_time: Timestamp,
     /// The time when the last process had ended; absent if the run died and its end is not known.
