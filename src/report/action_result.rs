@@ -18,10 +18,11 @@ pub struct ActionResult {
     /// The action's files in the run's directory, including those of earlier attempts. For a reused action see
     /// [`ReusedAction::files`].
     pub files: Vec<EvidenceFile>,
-    /// The names of the environment variables that its command got.
+    /// The names of the environment variables that the action's command got.
     pub environment_names: BTreeSet<String>,
     pub notes: Vec<PlanNote>,
-    /// How long it waited for the actions of other runs; `None` if it did not wait. This time is not part of its own duration.
+    /// How long the action waited for actions of other runs; `None` if it did not wait. The action's own duration does
+    /// not include this time.
     pub waited: Option<DurationMs>,
     /// For a prerequisite that was carried out: the digest of its inputs and outputs; `None` if it is not known.
     pub met: Option<Digest>,
@@ -32,7 +33,7 @@ pub struct ActionResult {
 pub enum ActionDisposition {
     Executed(Box<ExecutedAction>),
     Skipped(SkipReason),
-    /// It was not run, because the result of an earlier run with the same inputs is used instead.
+    /// The action was not run: the result of an earlier run with the same inputs is used instead.
     Reused(Box<ReusedAction>),
 }
 
@@ -43,29 +44,29 @@ pub struct ExecutedAction {
     pub ended: EndedAction,
     /// What was observed in addition to the output of a process.
     pub observed: Observation,
-    /// The attempts before this one, in order. None of them succeeded.
+    /// The earlier attempts of the action, in order. None of them succeeded.
     pub earlier: Vec<AttemptV2>,
-    /// The interpretation of the tool's output. The diagnostics are left out, because the judgement has the ones that count.
+    /// The interpretation of the tool's output. Its list of diagnostics is empty, because `judgement` holds them.
     pub interpretation: Interpretation,
     /// For a service: the time until it was ready; `None` if it was never ready.
     pub ready_after: Option<DurationMs>,
     pub judgement: ActionJudgement,
 }
 
-/// The result of an earlier run that is used for an action.
+/// The result of an earlier run that is used instead of carrying out the action again.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ReusedAction {
-    /// The run that carried out the action.
+    /// The earlier run, which carried out the action.
     pub run_id: RunId,
-    /// The hash of that run's report, from the ledger.
+    /// The hash of the earlier run's report, as the ledger records it.
     pub report_hash: Digest,
-    /// The isolation level of that run.
+    /// The isolation level of the earlier run.
     pub isolation_level: Option<IsolationLevel>,
-    /// The action's entry in that run's report.
+    /// The action's entry in the earlier run's report.
     pub entry: ActionResultV2,
-    /// The judgement in that entry. The findings stay in the entry.
+    /// The judgement that `entry` records. The findings are only in `entry`.
     pub judgement: ActionJudgement,
-    /// The action's files in that run's directory.
+    /// The action's files in the earlier run's directory.
     pub files: Vec<EvidenceFile>,
 }
 
@@ -83,7 +84,8 @@ impl ActionResult {
         }
     }
 
-    /// Returns the judgement, from this run or from the reused one; `None` if the action was skipped.
+    /// Returns the judgement of the action, from this run or from the earlier run whose result is reused; `None` if the
+    /// action was skipped.
     pub fn judgement(&self) -> Option<&ActionJudgement> {
         match &self.disposition {
             ActionDisposition::Executed(executed) => Some(&executed.judgement),
@@ -92,7 +94,7 @@ impl ActionResult {
         }
     }
 
-    /// Returns the execution in this run; `None` if this run did not carry it out.
+    /// Returns how this run carried out the action; `None` if it was skipped or its result is reused.
     pub fn executed(&self) -> Option<&ExecutedAction> {
         match &self.disposition {
             ActionDisposition::Executed(executed) => Some(executed),
@@ -100,12 +102,12 @@ impl ActionResult {
         }
     }
 
-    /// Returns whether its result makes the verdict FAILED.
+    /// Returns whether the action's result makes the verdict FAILED.
     pub fn blocks(&self) -> bool {
         self.judgement().is_some_and(|judgement| judgement.blocking == Blocking::Blocks)
     }
 
-    /// Returns why it was skipped; `None` if it was carried out or reused.
+    /// Returns why the action was skipped; `None` if it was carried out or its result is reused.
     pub fn skipped(&self) -> Option<SkipReason> {
         match &self.disposition {
             ActionDisposition::Skipped(reason) => Some(*reason),
@@ -113,14 +115,14 @@ impl ActionResult {
         }
     }
 
-    /// Returns its status; `None` if it was skipped.
+    /// Returns the action's result type; `None` if it was skipped.
     pub fn status(&self) -> Option<ResultType> {
         self.judgement().map(|judgement| judgement.classification.category)
     }
 }
 
 impl ExecutedAction {
-    /// Returns an action that was carried out in one attempt, with nothing observed but the output of its process.
+    /// Returns an action that was carried out in one attempt, and of which only the output of its process was observed.
     pub fn new(ended: EndedAction, interpretation: Interpretation, judgement: ActionJudgement) -> Self {
         Self {
             ended,
@@ -137,7 +139,7 @@ impl ExecutedAction {
         self.judgement.classification.category
     }
 
-    /// Returns the number of this attempt, from 1.
+    /// Returns the number of the last attempt; the first attempt is 1.
     pub fn attempt(&self) -> u32 {
         u32::try_from(self.earlier.len()).unwrap_or(u32::MAX - 1) + 1
     }

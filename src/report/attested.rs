@@ -1,10 +1,10 @@
-//! The part of a report that is attested in a separate file: which checks passed, and the isolation level. Programs that do not
-//! know the report's format can read it.
+//! The part of a report that is attested in a separate file: which checks passed, and the isolation level. Programs
+//! that do not know the report's format can read it.
 
 use crate::model::{IsolationLevel, ProjectId, ResultType};
 use crate::report::ExecutionReportV2;
 
-/// The facts about a run that are attested.
+/// The facts about a run that its attestation states. The attestation is a separate file beside the report.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AttestedRun {
     pub project: ProjectId,
@@ -18,7 +18,7 @@ pub struct AttestedRun {
     pub failed: Vec<String>,
 }
 
-/// Extracts the attested facts from a report.
+/// Sorts the checks of a report into passed, warned and failed. A check that was not run is left out.
 pub fn attested(report: &ExecutionReportV2) -> AttestedRun {
     let mut run = AttestedRun {
         project: report.project.id.clone(),

@@ -1,5 +1,5 @@
-//! Builds the report from the facts of a run, key by key in the order of the project's original report format (seed 004;
-//! `docs/design/decisions.md` lists the seeds).
+//! Builds the report from the facts of a run, key by key in the order of the project's original report format (seed
+//! 004; `docs/design/decisions.md` lists the seeds).
 //!
 //! It judges nothing. A key without a fact behind it is left out.
 
@@ -16,15 +16,15 @@ use crate::report::{
     RouteFacts, RouteV2, RunFacts, StepExecutionV2, SurvivorV2, TestSpecificationV2, TreeFacts, TreeIssueV2, TreeV2,
 };
 
-/// The version of the report's format.
+/// The version of the report's format. A report of any other version is refused when it is read.
 pub(super) const REPORT_VERSION: &str = "2.0.0";
-/// The name of the generator, in reports and records.
+/// The name and version of this program, as reports and records state it in `generatedBy`.
 pub const GENERATED_BY: &str = concat!("proctor ", env!("CARGO_PKG_VERSION"));
 /// How many changed paths the report lists. The count beside the list includes all of them.
 const LISTED_MOVED_PATHS: usize = 200;
 
-/// Returns the report of a run, with secrets redacted. [`crate::report::with_debt`] adds the section about the debt file, which
-/// is built from the report. Last, [`crate::report::seal_hash`] sets the hash.
+/// Returns the report of a run, with secrets redacted. [`crate::report::with_debt`] adds the section about the debt
+/// file, which is built from the report. Last, [`crate::report::seal_hash`] sets the hash.
 pub fn build(facts: &RunFacts) -> ExecutionReportV2 {
     let (mut report, redacted) = redact_counted(build_unredacted(facts));
     report.notes.extend(redaction_note(redacted, &report.evidence_files));
@@ -105,7 +105,7 @@ pub fn test_specification(plan: &Plan, plan_digest: Digest, file: Option<String>
     }
 }
 
-/// Returns the `authenticity` section before the report is sealed.
+/// Returns the `authenticity` section of a report that is not sealed yet: without a hash and a signature.
 pub(super) fn unsealed(run_id: RunId, process_id: Option<u32>) -> AuthenticityV2 {
     AuthenticityV2 {
         execution_id: run_id,
@@ -119,14 +119,14 @@ pub(super) fn unsealed(run_id: RunId, process_id: Option<u32>) -> AuthenticityV2
     }
 }
 
-/// Returns evidence files in the order of reports and manifests.
+/// Returns the evidence files sorted by name, the order in which reports list them.
 pub(super) fn sorted_by_name(files: &[EvidenceFile]) -> Vec<EvidenceFile> {
     let mut files = files.to_vec();
     files.sort_by(|one, other| one.name.cmp(&other.name));
     files
 }
 
-/// Converts an entry that could not be digested to its wire form.
+/// Converts a tree entry that could not be digested to its wire form.
 pub(super) fn build_issue(issue: &TreeIssue) -> TreeIssueV2 {
     TreeIssueV2 { path: issue.path.to_string(), kind: issue.kind }
 }

@@ -17,17 +17,18 @@ use crate::report::{
     redact_document,
 };
 
-/// How many failures and diagnostics the report lists for an action. The listed ones are never shortened (E11), and the action's
-/// own file has all of them.
+/// How many failures and diagnostics the report lists for an action. The listed ones are never shortened (E11), and the
+/// action's own file has all of them.
 const LISTED_FINDINGS: usize = 500;
 
-/// Returns the entry of one action for a screen, with secrets redacted. The run's evidence files are not known yet.
+/// Returns the report's entry of one action for display during the run, with secrets redacted. It names no evidence
+/// files, because they are not known yet.
 pub fn action_result(facts: &ActionResult) -> ActionResultV2 {
     redact_document(build_action(facts, &[], &[]))
 }
 
-/// Returns the entry of one action. `all` holds the run's actions, to find what a failure kept from running. `files` holds at
-/// least the files of this action.
+/// Returns the report's entry of one action. `all` holds the run's actions, to find what a failure kept from running.
+/// `files` holds at least the files of this action.
 pub(super) fn build_action(facts: &ActionResult, all: &[ActionResult], files: &[&EvidenceFile]) -> ActionResultV2 {
     let action = &facts.action;
     match &facts.disposition {
@@ -52,7 +53,7 @@ pub(super) fn build_action(facts: &ActionResult, all: &[ActionResult], files: &[
     }
 }
 
-/// Returns the entry of an action that was carried out, with the files of its last attempt.
+/// Returns the entry of an action that was carried out. It names only the files of the last attempt.
 fn with_files(action: &Action, executed: &ExecutedAction, files: &[&EvidenceFile]) -> ActionResultV2 {
     let entry = untouched(action, files);
     let earlier: Vec<_> = executed.earlier.iter().flat_map(|attempt| &attempt.evidence_files).collect();
@@ -61,7 +62,7 @@ fn with_files(action: &Action, executed: &ExecutedAction, files: &[&EvidenceFile
     ActionResultV2 { evidence, evidence_files, ..entry }
 }
 
-/// Returns the record of an attempt before the last, with its number and files.
+/// Returns the record of an attempt that was followed by another attempt of the same action.
 pub fn earlier_attempt(attempt: u32, executed: &ExecutedAction, files: &[EvidenceFile]) -> AttemptV2 {
     AttemptV2 {
         attempt,
@@ -102,8 +103,8 @@ fn untouched(action: &Action, files: &[&EvidenceFile]) -> ActionResultV2 {
     }
 }
 
-/// Returns the entry of an earlier run, with the name and id that the action has now. It keeps the paths of the earlier run's
-/// files, because none of them is in this run's directory.
+/// Returns the entry of an earlier run, with the name and id that the action has now. The names of the earlier run's
+/// files stand under `reused`, because this run's directory does not have these files.
 fn build_reused(action: &Action, reused: &ReusedAction) -> ActionResultV2 {
     let earlier = reused.entry.clone();
     ActionResultV2 {
@@ -173,7 +174,7 @@ fn build_outcome(action: &Action, executed: &ExecutedAction) -> ActionOutcomeV2 
     with_observed(action, &executed.observed, outcome)
 }
 
-/// Returns the end of the output. If it begins inside a token, the rest of the token is removed.
+/// Returns the end of the output. If the cut may have split a secret token, the rest of the token is removed.
 fn partial_output(ended: &EndedAction) -> String {
     let tail = plain_text(&String::from_utf8_lossy(&ended.captured.log_tail));
     let is_whole = ended.captured.log_bytes <= ended.captured.log_tail.len() as u64;
@@ -205,12 +206,12 @@ fn unlisted_note(executed: &ExecutedAction) -> Option<String> {
     (unlisted > 0).then(|| format!("{unlisted} further diagnostics are counted and stand in the log alone"))
 }
 
-/// Returns the coverage if both numbers are finite, because JSON has no others.
+/// Returns the coverage if both of its numbers are finite, because JSON cannot express infinity or NaN.
 pub(super) fn finite(coverage: Option<Coverage>) -> Option<Coverage> {
     coverage.filter(|coverage| coverage.percent.is_finite() && coverage.required.is_finite())
 }
 
-/// Returns the failed prerequisite that should have listened at the address of a step's request (C09).
+/// Returns the failed prerequisite that should have listened at the port of a step's unanswered request (C09).
 fn root_cause(action: &Action, executed: &ExecutedAction, all: &[ActionResult]) -> Option<ActionId> {
     let fault = unanswered(executed).filter(|_| action.phase == ActionPhase::Step)?;
     let is_here = fault.address.as_deref().and_then(|text| text.parse::<IpAddr>().ok()).is_some_and(|ip| ip.is_loopback());
@@ -224,7 +225,7 @@ fn root_cause(action: &Action, executed: &ExecutedAction, all: &[ActionResult]) 
     all.iter().find(is_cause).filter(|_| is_here).map(|facts| facts.action.id.clone())
 }
 
-/// Returns why a request got no answer.
+/// Returns the connection error of a request that got no answer; `None` for anything else.
 fn unanswered(executed: &ExecutedAction) -> Option<&SystemFault> {
     match &executed.observed {
         Observation::Exchange(exchange) => match &exchange.outcome {
@@ -238,7 +239,8 @@ fn unanswered(executed: &ExecutedAction) -> Option<&SystemFault> {
     }
 }
 
-/// Returns whether the action is a review. A review is repeated because its output had no verdict, and not because it failed.
+/// Returns whether the action is a review. A review is repeated because its output had no verdict, and not because it
+/// failed.
 fn is_review(action: &Action) -> bool {
     matches!(action.kind, ActionKind::Review(_))
 }

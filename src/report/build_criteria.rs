@@ -7,7 +7,7 @@ use crate::report::{
     SuccessConditionV2, ValidationCriteriaV2,
 };
 
-/// Returns the section with the verdict and its reasons.
+/// Returns the section with the verdict, and with the conditions that led to it.
 pub(super) fn build_validation(facts: &RunFacts) -> ValidationCriteriaV2 {
     let evaluation = facts.criteria.as_ref();
     ValidationCriteriaV2 {
@@ -79,7 +79,7 @@ fn build_failure_condition(judged: &JudgedCondition) -> FailureConditionV2 {
     }
 }
 
-/// Returns the value if there is one reference, as in the seed, or the values by name if there are several.
+/// Returns the value alone if the condition has one reference, as in seed 004, or the values by name if it has several.
 fn build_actual(actual: &[ActualValue]) -> (Option<ConditionValue>, Vec<ActualValueV2>) {
     match actual {
         [single] => (single.value.clone(), Vec::new()),

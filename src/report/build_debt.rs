@@ -1,8 +1,9 @@
-//! Builds the debt file from the report: finds causes, groups them, numbers the items, decides where they go, and writes them.
+//! Builds the debt file from the report: finds causes, groups them, numbers the items, decides where they go, and
+//! writes them.
 //!
-//! It is pure and uses the report only, so results of earlier runs become debt like those of this run. `cause` finds the cause of
-//! an action's failure, `groups` decides what makes up one item (C48), `numbers` gives ids, `destinations` decides where items go
-//! (facts, 2.5), `item` and `guidance` fill in the texts.
+//! The code is pure and uses the report only, so a failure that is reused from an earlier run becomes debt too. `cause`
+//! finds the cause of an action's failure, `groups` decides what makes up one item (C48), `numbers` gives ids,
+//! `destinations` decides where items go (facts, 2.5), `item` and `guidance` fill in the texts.
 
 mod cause;
 mod destinations;
@@ -21,12 +22,13 @@ use crate::report::{
     SprintCapacityV1, TechnicalDebtGeneratedV2, TechnicalDebtV1,
 };
 
-/// The name and version of the debt file's format.
+/// The debt file's `schema`: the name and version of its format. A file with any other value is refused.
 pub const DEBT_SCHEMA: &str = "proctor-technical-debt-v1";
 
 /// Returns the debt of a run; `None` if the run has no verdict (E17), or debt is switched off.
 ///
-/// `previous` is the debt file of the task's last verdict. Items seen there keep their id. A file of another task is ignored.
+/// `previous` is the debt file of the task's last verdict. Items seen there keep their id. A file of another task is
+/// ignored.
 pub fn build_debt(
     report: &ExecutionReportV2,
     settings: &DebtSettings,

@@ -39,7 +39,7 @@ fn outcome_with_file(action: &Action, seen: &FileObservation, outcome: ActionOut
             ..outcome
         },
         FileState::Missing | FileState::Refused(_) => ActionOutcomeV2 { file_exists: Some(false), ..outcome },
-        // Whether the file exists was not determined.
+        // The check ended early, so nobody knows whether the file exists.
         FileState::OutOfTime | FileState::Stopped(_) => outcome,
     }
 }
@@ -86,7 +86,6 @@ fn connection(diagnosis: &Diagnosis) -> DiagnosticsV2 {
     }))
 }
 
-/// Returns the wire form of a health check.
 pub(super) fn health_check(seen: &HealthObservation) -> HealthCheckV2 {
     let result = match seen.result {
         HealthResult::Healthy => "HEALTHY",
@@ -109,7 +108,7 @@ fn port_check(seen: &PortObservation) -> PortCheckV2 {
     PortCheckV2 { port: seen.port, in_use: process.is_some(), process }
 }
 
-/// Returns the addresses of a host name as text, or the lookup error.
+/// Returns the addresses that a host name resolves to, or the lookup error, as text for people.
 pub(super) fn resolution(seen: &Result<Vec<String>, String>) -> String {
     match seen {
         Ok(addresses) => addresses.join(", "),

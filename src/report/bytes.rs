@@ -15,7 +15,7 @@ pub enum ReportError {
     /// The bytes are not JSON, or have the wrong structure.
     #[error("failed to read the {document}; if nobody edited it, it was written by another version of proctor")]
     Shape {
-        /// The kind of document.
+        /// The kind of document, for example `debt file`.
         document: &'static str,
         /// The parser's message, with line and column.
         source: serde_json::Error,
@@ -23,24 +23,24 @@ pub enum ReportError {
     /// The document has a version that this program does not know.
     #[error("the {document} is of version `{found}`, and this proctor reads `{known}`; read it with the version that wrote it")]
     Version {
-        /// The kind of document.
+        /// The kind of document, for example `debt file`.
         document: &'static str,
-        /// The version in the document.
+        /// The version that the document names.
         found: String,
-        /// The supported version.
+        /// The only version that this program reads.
         known: &'static str,
     },
-    /// The document contains something that proctor does not write there.
+    /// The document has a key or a value that proctor would not have written there.
     #[error("the {document} has something at `{path}` that proctor does not write there; it was edited or is damaged")]
     Foreign {
-        /// The kind of document.
+        /// The kind of document, for example `debt file`.
         document: &'static str,
-        /// The position as keys and indexes, for example `stepExecution.results[2].classification.note`.
+        /// The position of the unexpected key or value, for example `stepExecution.results[2].classification.note`.
         path: String,
     },
 }
 
-/// A kind of document, and the key of its version.
+/// A kind of document, the key under which it names its version, and the version that is read.
 struct Kind {
     document: &'static str,
     version_key: &'static str,
@@ -49,7 +49,8 @@ struct Kind {
 
 const REPORT: Kind = Kind { document: "execution report", version_key: "reportVersion", known: REPORT_VERSION };
 
-/// Returns a report or record in its stored form: indented JSON with a newline at the end. Equal values give equal bytes.
+/// Returns a report or record in its stored form: indented JSON with a newline at the end. Equal values give equal
+/// bytes.
 pub fn to_bytes<Document: Serialize>(document: &Document) -> Vec<u8> {
     let mut bytes = serde_json::to_vec_pretty(document).expect("the wire types have text keys");
     bytes.push(b'\n');
@@ -67,13 +68,13 @@ pub fn parse_with_hash(bytes: &[u8]) -> Result<(ExecutionReportV2, Digest), Repo
     Ok((report, report_hash(value)))
 }
 
-/// Reads a start record.
+/// Reads `run.json`, the record of a run that began. An unknown key or another version is an error.
 pub fn parse_run_start(bytes: &[u8]) -> Result<RunStartV1, ReportError> {
     let kind = Kind { document: "start record of the run", version_key: "schema", known: RUN_SCHEMA };
     Ok(read(bytes, &kind)?.0)
 }
 
-/// Reads a debt file and checks its own hash.
+/// Reads a debt file. It is an error if the hash in the file does not match the file's content.
 pub fn parse_debt(bytes: &[u8]) -> Result<TechnicalDebtV1, ReportError> {
     let kind = Kind { document: "debt file", version_key: "schema", known: DEBT_SCHEMA };
     let (debt, _): (TechnicalDebtV1, Value) = read(bytes, &kind)?;
@@ -82,7 +83,7 @@ pub fn parse_debt(bytes: &[u8]) -> Result<TechnicalDebtV1, ReportError> {
     if is_whole { Ok(debt) } else { Err(foreign()) }
 }
 
-/// Reads a document, and returns its JSON value too.
+/// Reads a document strictly, and returns its JSON value too.
 fn read<Document: Serialize + DeserializeOwned>(bytes: &[u8], kind: &Kind) -> Result<(Document, Value), ReportError> {
     let document = kind.document;
     let value: Value = serde_json::from_slice(bytes).map_err(|source| ReportError::Shape { document, source })?;
@@ -94,7 +95,7 @@ fn read<Document: Serialize + DeserializeOwned>(bytes: &[u8], kind: &Kind) -> Re
     // The bytes are parsed a second time, because the value cannot show a key that occurs twice.
     let read: Document = serde_json::from_slice(bytes).map_err(|source| ReportError::Shape { document, source })?;
     let known = serde_json::to_value(&read).expect("the wire types have text keys");
-    // The search builds a path for every value, so it runs only if there is a difference.
+    // `first_difference` builds a path for every value, so it runs only if there is a difference.
     let difference = if value == known { None } else { first_difference(&value, &known, String::new()) };
     match difference {
         None => Ok((read, value)),
@@ -102,7 +103,8 @@ fn read<Document: Serialize + DeserializeOwned>(bytes: &[u8], kind: &Kind) -> Re
     }
 }
 
-/// Returns where two values first differ. Types of the model ignore unknown keys, so this comparison is needed to find them.
+/// Returns where two values first differ. Types of the model ignore unknown keys, so this comparison is needed to find
+/// them.
 fn first_difference(found: &Value, known: &Value, path: String) -> Option<String> {
     match (found, known) {
         (Value::Object(found), Value::Object(known)) => {

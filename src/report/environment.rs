@@ -1,12 +1,13 @@
-//! Records a command's environment variables: all names, but only the values of listed ones that do not look like secrets (E12).
+//! Records a command's environment variables: all names, but only the values of listed ones that do not look like
+//! secrets (E12).
 
 use std::collections::BTreeMap;
 
 use crate::model::Digest;
 use crate::report::EnvironmentRecordV1;
 
-/// The variables whose values are shown: the allow-list of E12 and those that proctor sets itself. See [`SHOWN_PREFIX`] for
-/// `LC_*`.
+/// The variables whose values are shown: the allow-list of E12 and those that proctor sets itself. See [`SHOWN_PREFIX`]
+/// for `LC_*`.
 const SHOWN: [&str; 15] = [
     "COLUMNS",
     "CONDA_PREFIX",
@@ -26,14 +27,14 @@ const SHOWN: [&str; 15] = [
 ];
 const SHOWN_PREFIX: &str = "LC_";
 
-/// A variable whose name contains one of these is treated as a secret.
+/// A variable whose name contains one of these words is treated as a secret.
 const SECRET_FRAGMENTS: [&str; 7] = ["SECRET", "TOKEN", "PASSWORD", "PASSWD", "PASSPHRASE", "CREDENTIAL", "APIKEY"];
-/// A variable is treated as a secret if one of these stands between underscores in its name. `PWD` alone is the working
-/// directory.
+/// A variable is treated as a secret if one of these words stands between underscores in its name. A variable named
+/// only `PWD` is not, because it is the working directory.
 const SECRET_WORDS: [&str; 7] = ["KEY", "KEYS", "PASS", "PWD", "AUTH", "PAT", "COOKIE"];
 
-/// Returns the record of a command's variables. `set_by_plan` holds those that the configuration sets for the action: their
-/// values are public already, in a file of the project.
+/// Returns the record of a command's variables. `set_by_plan` holds the variables that the configuration sets for the
+/// action. Their values are shown, because a file of the project already has them.
 pub fn environment_record(variables: &BTreeMap<String, String>, set_by_plan: &BTreeMap<String, String>) -> EnvironmentRecordV1 {
     let mut values = BTreeMap::new();
     let mut rest = Vec::new();
@@ -52,7 +53,8 @@ pub fn environment_record(variables: &BTreeMap<String, String>, set_by_plan: &BT
     }
 }
 
-/// Returns whether a variable is treated as a secret: because of its name, or because its value is an address with a password.
+/// Returns whether a variable is treated as a secret: because of its name, or because its value is an address with a
+/// password.
 ///
 /// This is a cautious guess. It does not guarantee that other variables hold no secret.
 pub fn looks_like_a_secret(name: &str, value: &str) -> bool {

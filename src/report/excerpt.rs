@@ -14,17 +14,17 @@ pub const EXCERPT_HEAD: usize = 4096;
 /// How many bytes of a stream's end are shown.
 pub const EXCERPT_TAIL: usize = 4096;
 
-/// A part of a stream as text.
+/// The beginning and the end of a stream as text, for the report.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Excerpt {
-    /// The text; a line between its parts says how much is only in the log.
+    /// The shown text. A line such as `[99 bytes are only in the log]` stands where bytes are left out.
     pub text: String,
-    /// The byte ranges of the text.
+    /// The byte ranges of the stream that `text` shows.
     pub shown: ShownV2,
 }
 
-/// Returns the first and last 4 KiB of a stream. Invalid UTF-8 is replaced, and escape sequences and control characters are
-/// removed.
+/// Returns the first and last 4 KiB of a stream. Invalid UTF-8 is replaced, and escape sequences and control characters
+/// are removed.
 pub fn excerpt(stream: &StreamExcerpt) -> Excerpt {
     let mut text = String::new();
     let mut ranges = Vec::new();
@@ -39,7 +39,7 @@ pub fn excerpt(stream: &StreamExcerpt) -> Excerpt {
         let is_first = part.start == 0;
         let mut shown = plain_text(&String::from_utf8_lossy(&part.bytes));
         end_of_last = part.start + part.bytes.len() as u64;
-        // A token that is cut in two is not recognised by its shape, so the rest of it is removed separately.
+        // A secret token that is cut in two is not recognised by its shape, so the rest of it is removed separately.
         if !is_first {
             shown = redact_cut_start(shown);
         }
@@ -101,7 +101,8 @@ fn before_character(bytes: &[u8], cut: usize) -> usize {
 
 /// Returns the first position at or after `cut` that does not split a character.
 fn after_character(bytes: &[u8], cut: usize) -> usize {
-    // A lead byte has at most three continuation bytes. A longer row of them is not a character and may be cut anywhere.
+    // A lead byte has at most three continuation bytes. A longer row of them is not a character and may be cut
+    // anywhere.
     let continuations = bytes[cut..].iter().take(4).take_while(|byte| **byte & 0b1100_0000 == 0b1000_0000).count();
     if cut == 0 || continuations == 4 { cut } else { cut + continuations }
 }

@@ -12,12 +12,12 @@ use crate::report::{
     SeenByV1, TextV2, excerpt,
 };
 
-/// The name and version of [`FileRecordV1`].
+/// The `schema` of a [`FileRecordV1`]: the name and version of its format.
 pub const FILE_SCHEMA: &str = "proctor-file-v1";
-/// The name and version of [`ExchangeRecordV1`].
+/// The `schema` of an [`ExchangeRecordV1`]: the name and version of its format.
 pub const EXCHANGE_SCHEMA: &str = "proctor-http-v1";
 
-/// The facts that such a record is built from.
+/// The facts that the record of a checked file or of a request is built from.
 #[derive(Debug, Clone, Copy)]
 pub struct ObservationFacts<'a> {
     pub run_id: &'a RunId,
@@ -28,7 +28,7 @@ pub struct ObservationFacts<'a> {
     pub interpretation: &'a Interpretation,
 }
 
-/// Returns the record of a checked file.
+/// Returns the record of a checked file. If the check ended early, the record leaves open whether the file exists.
 pub fn file_record(facts: ObservationFacts<'_>, validation: &FileValidation, seen: &FileObservation) -> FileRecordV1 {
     let found = match &seen.look {
         FileState::Found(found) => Some(found),
@@ -122,7 +122,7 @@ fn answered(answer: &HttpAnswer, duration: DurationMs, body_file: Option<&str>) 
     }
 }
 
-/// Returns in wire form why there was no answer; `None` if there was one.
+/// Returns in wire form why a request got no answer; `None` if it was answered.
 pub(super) fn fault(outcome: &ExchangeOutcome, took: DurationMs) -> Option<SystemFault> {
     match outcome {
         ExchangeOutcome::Answered(_) => None,
@@ -141,7 +141,7 @@ fn judgement(interpretation: &Interpretation) -> JudgementV1 {
     JudgementV1 { code: interpretation.category, reason: interpretation.reason.clone() }
 }
 
-/// Returns the beginning and the end of some bytes as plain text.
+/// Returns the first and last 4 KiB of the bytes as plain text.
 pub(super) fn text_of(bytes: &[u8]) -> TextV2 {
     let excerpt = excerpt(&StreamExcerpt { total: bytes.len() as u64, head: bytes.to_vec(), tail: Vec::new() });
     TextV2 { text: excerpt.text, shown: excerpt.shown }

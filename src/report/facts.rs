@@ -1,6 +1,7 @@
 //! The input of the report's builder: everything that `run/` knows about a run, in the types of the model.
 //!
-//! All judgements were made before. Nothing here is classified, routed or counted again, except for sums.
+//! All judgements come from `verdict/` and `routing/`. The report's builder classifies, routes and counts nothing
+//! again, except for sums.
 
 use crate::model::ReachedIsolation;
 use crate::report::ProgramV1;
@@ -27,32 +28,29 @@ pub struct RunFacts {
     pub specification_file: Option<String>,
     /// The result of each action of the plan, phase by phase, in the order of execution.
     pub actions: Vec<ActionResult>,
-    /// The time when the run began.
     pub started: Timestamp,
     /// The time when the run's last process had ended.
     pub ended: Timestamp,
-    /// The duration, measured with a monotonic clock.
+    /// The run's duration, measured with a monotonic clock.
     pub duration: DurationMs,
-    /// The time when the report is built.
     pub generated_at: Timestamp,
     /// The id of the process that carried out the run.
     pub process_id: u32,
-    /// How the run ended.
+    /// How the run ended, for example SUCCESS or SUPERSEDED. The verdict is a separate field.
     pub overall_status: OverallStatus,
     /// The verdict; `None` if the run has no verdict (E17).
     pub overall_result: Option<OverallResult>,
-    /// The reason of the verdict.
+    /// The reason of the verdict, for people.
     pub overall_reason: String,
     /// Whether the task may be marked as done.
     pub completion: CompletionFacts,
-    /// The evaluation of the task's own criteria; `None` if it has none, or the run has no verdict.
+    /// The evaluation of the task's own criteria; `None` if the task has none, or the run has no verdict.
     pub criteria: Option<CriteriaEvaluation>,
-    /// What started the run.
+    /// What started the run, for example a saved file or a request.
     pub trigger: Trigger,
     pub tree: TreeFacts,
-    /// How the run was isolated.
     pub isolation: Option<IsolationFacts>,
-    /// The environment of the commands.
+    /// The digest of the commands' environment, and the names of the variables that were passed on.
     pub environment: EnvironmentV2,
     /// Configuration files that changed since the last sealed run of the task.
     pub configuration_changed: Vec<ConfigurationChangeV2>,
@@ -60,9 +58,9 @@ pub struct RunFacts {
     pub tests_modified: Option<TestsModifiedV2>,
     /// Where the task goes next; `None` if the run was not routed.
     pub route: Option<RouteFacts>,
-    /// The task's TDD state; `None` if the run does not change it.
+    /// The phase and the attempts of the task's TDD cycle; `None` if the run does not change them.
     pub tdd: Option<TddV2>,
-    /// The other files of the run, without manifest, ledger and report.
+    /// The evidence files of the run, except the manifest, the ledger and this report.
     pub evidence_files: Vec<EvidenceFile>,
     /// The actions that waited for actions of other runs.
     pub contended: Vec<ContentionV2>,
@@ -72,7 +70,8 @@ pub struct RunFacts {
     pub notes: Vec<PlanNote>,
 }
 
-/// Everything that the report of a refused run is built from. A run is refused when the specification of its task has errors.
+/// Everything that the report of a refused run is built from. A run is refused when the specification of its task has
+/// errors.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RefusalFacts {
     pub project_id: ProjectId,
@@ -83,18 +82,18 @@ pub struct RefusalFacts {
     pub errors: Vec<SpecificationErrorV2>,
     /// The actions of the task that contain errors, as far as they can be read.
     pub invalid: Vec<InvalidFacts>,
-    /// The tree in which the specification was read.
+    /// The digest of the tree in which the specification was read.
     pub tree: TreeDigest,
-    /// Entries that could not be digested.
+    /// Entries of the tree that could not be digested.
     pub issues: Vec<TreeIssue>,
-    /// What started the run.
+    /// What started the run, for example a saved file or a request.
     pub trigger: Trigger,
     pub started: Timestamp,
-    /// The duration, measured with a monotonic clock.
+    /// The run's duration, measured with a monotonic clock.
     pub duration: DurationMs,
     /// The id of the process that refused the run.
     pub process_id: u32,
-    /// The reason of the verdict.
+    /// The reason of the verdict, for people.
     pub reason: String,
     /// Whether the task may be marked as done.
     pub completion: CompletionFacts,
@@ -105,7 +104,7 @@ pub struct RefusalFacts {
 pub struct InvalidFacts {
     /// The action, as far as it could be read.
     pub outline: ActionOutline,
-    /// The errors; their positions are relative to the action.
+    /// The specification's errors in this action; their positions are relative to the action.
     pub errors: Vec<SpecificationErrorV2>,
     pub judgement: ActionJudgement,
 }
@@ -116,7 +115,7 @@ pub struct CompletionFacts {
     pub status: CompletionStatus,
     /// The task's status; `None` if the run has no verdict.
     pub task_status: Option<TaskStatus>,
-    /// Why the status is PARTIAL.
+    /// Why `task_status` is PARTIAL.
     pub partial_reason: Option<PartialReason>,
     /// Why the task may or may not be marked as done.
     pub reason: String,
@@ -125,11 +124,11 @@ pub struct CompletionFacts {
 /// Facts about the tree that was tested.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TreeFacts {
-    /// The digest when the run began.
+    /// The tree's digest when the run began.
     pub before: TreeDigest,
-    /// The comparison after the last process had ended; `None` if no comparison was made.
+    /// What had changed in the tree when the last process had ended; `None` if the tree was not compared.
     pub comparison: Option<TreeComparison>,
-    /// Entries that could not be digested.
+    /// Entries of the tree that could not be digested.
     pub issues: Vec<TreeIssue>,
 }
 
@@ -142,11 +141,11 @@ pub struct IsolationFacts {
     pub open_channels: Vec<String>,
 }
 
-/// A route, and what it overrides.
+/// Where a run sends the task, and the node that this decision overrides.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RouteFacts {
     pub entry: RouteEntry,
-    /// The node from the table, if another rule decided differently.
+    /// The node that the routing table gives, if another rule sent the task elsewhere.
     pub override_of: Option<NextNode>,
 }
 
@@ -161,22 +160,22 @@ pub struct RunStartFacts<'a> {
     pub specification_file: Option<String>,
     /// The tree that will be tested.
     pub tree_digest: TreeDigest,
-    /// What started the run.
+    /// What started the run, for example a saved file or a request.
     pub trigger: Trigger,
     pub started: Timestamp,
     /// The id of the process that carries out the run.
     pub process_id: u32,
 }
 
-/// What is known about a run whose process died.
+/// What is known about a run whose process died. The report of the run is built from this afterwards.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RecoveryFacts {
     pub run_id: RunId,
     pub project_id: ProjectId,
     pub task: TaskId,
-    /// The start record; `None` if it is missing or damaged.
+    /// The run's start record, `run.json`; `None` if it is missing or damaged.
     pub start: Option<RunStartV1>,
-    /// The time when the run was found.
+    /// The time when the dead run was found.
     pub recovered_at: Timestamp,
     /// The files that the run left, hashed when they were found.
     pub evidence_files: Vec<EvidenceFile>,
@@ -187,14 +186,14 @@ pub struct RecoveryFacts {
 pub struct ActionRecordFacts<'a> {
     pub run_id: &'a RunId,
     pub action: &'a Action,
-    /// The number of the attempt, from 1.
+    /// The attempt's number; the first is 1.
     pub attempt: u32,
     /// How the process ended, and what it printed.
     pub ended: &'a EndedAction,
     /// The working directory as an absolute path.
     pub working_directory: String,
-    /// The program that was executed.
+    /// The program file that was executed; `None` if none was found.
     pub program: Option<ProgramV1>,
-    /// All environment variables of the command.
+    /// All environment variables of the command, including secret ones. The record hides the values of these.
     pub environment: &'a BTreeMap<String, String>,
 }

@@ -1,33 +1,34 @@
-//! The names of evidence files: one table from tools to slugs, which gives the names of seed 004 (E16).
+//! The names of evidence files (E16): one table from tools to slugs, the words that follow the action's id in a file
+//! name. The names are those of seed 004.
 
 use crate::model::{Action, ActionId, ActionKind, Digest, EvidenceFile, EvidenceKind, FileCheck, Tool, ToolClass};
 
-/// The file name of the execution report.
+/// The report's file name in a run's directory.
 pub const EXECUTION_REPORT_FILE: &str = "execution-report.json";
-/// The file name of the debt file.
 pub const DEBT_FILE: &str = "technical-debt-data.json";
-/// The file name of the start record.
+/// The start record is written before the first command starts, so that a run that dies leaves a trace.
 pub const RUN_START_FILE: &str = "run.json";
 
-/// A coverage report's file name, after the action's id.
+/// The end of a coverage report's file name; the action's id stands before it.
 const COVERAGE_REPORT: &str = "coverage.json";
 
-/// The slug of the log and frames of a check's control, and the name of its report.
+/// The slug of a control's log and frames, and the end of its report's name. A control is a test that must fail.
 const CONTROL: (&str, &str) = ("control", "control-junit.xml");
 
 /// The text between an action's id and its slug in the file names of a repeated attempt.
 const ATTEMPT: &str = "attempt-";
 
-/// The record of an answered request, the record of an unanswered one, and the body of an answer.
+/// The ends of the file names of three files: the record of an answered request, the record of an unanswered one, and
+/// the body of an answer.
 const HTTP_REQUEST: (&str, EvidenceKind) = ("http-request.json", EvidenceKind::ApiResponses);
 const HTTP_ERROR: (&str, EvidenceKind) = ("http-error.json", EvidenceKind::ErrorLogs);
 const HTTP_BODY: (&str, EvidenceKind) = ("http-response.body", EvidenceKind::ApiResponses);
 
-/// The record of a checked file, by kind of check.
+/// The ends of the names of a checked file's record, one for each kind of check in `FileCheck`.
 const FILE_RECORDS: [&str; 5] =
     ["file-validation.json", "content-match.json", "schema-valid.json", "hash-match.json", "size-check.json"];
 
-/// A file's name and kind.
+/// The name of an evidence file, and the kind under which reports list it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NamedFile {
     /// The file's name in the run directory.
@@ -38,16 +39,16 @@ pub struct NamedFile {
 /// The names of all files that an action may leave.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ActionFiles {
-    /// The bytes of both streams, in order of arrival.
+    /// The log: the bytes of standard output and standard error in order of arrival.
     pub log: NamedFile,
-    /// Which bytes came from which stream, and when.
+    /// The frames file: which bytes of the log came from which stream, and when.
     pub frames: NamedFile,
     pub record: NamedFile,
     /// The findings of the tool; `None` for tools without an interpreter.
     pub findings: Option<NamedFile>,
-    /// The report as the tool wrote it; `None` for tools that write none.
+    /// The report file that the tool itself wrote; `None` for tools that write none.
     pub tool_report: Option<NamedFile>,
-    /// The coverage report as it was written; `None` if the check names none.
+    /// The coverage report that the tool itself wrote; `None` if the check names none.
     pub coverage_report: Option<NamedFile>,
 }
 
@@ -91,12 +92,12 @@ impl ObservationFiles {
     }
 }
 
-/// Returns the beginning of the names of an attempt's files.
+/// Returns the beginning of the names of an attempt's files. The names of a first attempt carry no number.
 fn stem(id: &ActionId, attempt: u32) -> String {
     if attempt <= 1 { id.to_string() } else { format!("{id}-{ATTEMPT}{attempt}") }
 }
 
-/// Returns the names of the files that a reader opens first. Usually one of them exists.
+/// Returns the names of the files that a reader opens first. Usually only one of these files exists.
 pub(super) fn first_files(action: &Action, attempt: u32) -> Vec<String> {
     match ObservationFiles::for_attempt(action, attempt) {
         None => vec![ActionFiles::for_attempt(action, attempt).log.name],
@@ -111,8 +112,8 @@ impl ActionFiles {
         Self::for_attempt(action, 1)
     }
 
-    /// Returns the names of an attempt's files. The first attempt, number 1, has the same names as an action that is not
-    /// repeated.
+    /// Returns the names of an attempt's files. The first attempt, number 1, has the same names as an action that is
+    /// not repeated.
     pub fn for_attempt(action: &Action, attempt: u32) -> Self {
         let stem = stem(&action.id, attempt);
         let slugs = action.tool.evidence_names();
@@ -133,7 +134,7 @@ impl ActionFiles {
 }
 
 impl ActionFiles {
-    /// Returns the names of the files of an attempt's control.
+    /// Returns the names of the files of an attempt's control, which is a test that must fail.
     pub fn for_control(action: &Action, attempt: u32) -> Self {
         let stem = stem(&action.id, attempt);
         let (slug, report) = CONTROL;
@@ -147,7 +148,8 @@ impl ActionFiles {
     }
 }
 
-/// Describes a file of a run that died, by its name only. A file that the table does not know is listed as `error-logs`.
+/// Describes a file of a run that died, by its name only. A file that the table does not know is listed as
+/// `error-logs`.
 pub fn describe_found_file(name: &str, bytes: u64, sha256: Digest) -> EvidenceFile {
     let known = name.split_once('-').filter(|(id, _)| ActionId::try_from(*id).is_ok());
     let kind = match known {

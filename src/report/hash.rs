@@ -1,11 +1,12 @@
-//! The report's hash (E13): SHA-256 of its RFC 8785 canonical JSON. Two keys are left out, because they cannot cover themselves.
+//! The report's hash (E13): SHA-256 of its RFC 8785 canonical JSON. Two keys are left out, because they cannot cover
+//! themselves.
 
 use serde_json::Value;
 
 use crate::model::Digest;
 use crate::report::{ExecutionReportV2, TechnicalDebtV1};
 
-/// The keys of `authenticity` that the hash does not cover.
+/// The keys of `authenticity` that the hash does not cover: they are set after it is computed.
 const NOT_COVERED: [&str; 2] = ["reportHash", "signature"];
 
 /// Returns the hash of a report, sealed or not.

@@ -14,7 +14,7 @@ pub(super) const HIDDEN: &str = "[hidden]";
 const SECRET_HEADERS: [&str; 6] =
     ["authorization", "proxy-authorization", "cookie", "set-cookie", "www-authenticate", "authentication-info"];
 
-/// Returns headers with secret values hidden.
+/// Returns the headers with `[hidden]` in place of every value that is, or looks like, a secret.
 pub(super) fn shown_headers(headers: &BTreeMap<String, String>) -> BTreeMap<String, String> {
     let shown = |(name, value): (&String, &String)| {
         let is_secret = SECRET_HEADERS.contains(&name.to_ascii_lowercase().as_str()) || looks_like_a_secret(name, value);
@@ -43,7 +43,8 @@ pub(super) fn shown_url(url: &str) -> String {
     format!("{place}?{}", shown.collect::<Vec<_>>().join("&"))
 }
 
-/// Returns the body of a request with secret values hidden. A plain text is shown unchanged, because its parts have no names.
+/// Returns the body of a request with secret values hidden. A plain text is shown unchanged, because its parts have no
+/// names.
 pub(super) fn shown_body(body: &HttpBody) -> String {
     match body {
         HttpBody::Text(text) => text.clone(),

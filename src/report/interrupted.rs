@@ -9,8 +9,9 @@ const REASON: &str = "the run was cut short: the process that carried it out end
 
 /// Returns the report of a run that wrote none itself (S2, E17): INTERRUPTED, without a verdict and without counts.
 ///
-/// The time of its end is not known, so end and duration are left out. `evidenceFiles` lists the files as they were found. If the
-/// start record cannot be read, tree, trigger, plan and process are missing too, and the start time is taken from the run's id.
+/// The time of the run's end is not known, so end and duration are left out. `evidenceFiles` lists the files as they
+/// were found. If the start record cannot be read, tree, trigger, plan and process are missing too, and the start time
+/// is taken from the run's id.
 pub fn interrupted_report(recovery: &RecoveryFacts) -> ExecutionReportV2 {
     let details = recovery.start.as_ref().map(|start| &start.details);
     let mut notes = Vec::new();

@@ -1,9 +1,9 @@
 //! Makes output safe to display: removes escape sequences and control characters.
 //!
-//! The log keeps every byte. No words may get lost here, so of an escape sequence that never ends only the first characters are
-//! removed.
+//! The log keeps every byte. No words of the output may get lost. So if an escape sequence never ends, only its first
+//! characters are removed.
 
-/// The longest recognised escape sequence with a string in it (a title, a link), in characters.
+/// The longest recognised escape sequence that contains a string (a title, a link), in characters.
 const LONGEST_STRING: usize = 4096;
 
 /// Returns the text without escape sequences (ECMA-48), and without control characters except newline and tab.
@@ -48,7 +48,7 @@ fn after_escape(after: std::str::Chars<'_>) -> std::str::Chars<'_> {
     }
 }
 
-/// Returns the text after a control sequence (`[31m`). The argument is the text after its introducer.
+/// Returns the text after a control sequence (`[31m`). The argument is the text after `ESC [`.
 fn after_control_sequence(after: std::str::Chars<'_>) -> std::str::Chars<'_> {
     let mut rest = after.clone();
     while let Some(character) = rest.next() {
@@ -61,8 +61,8 @@ fn after_control_sequence(after: std::str::Chars<'_>) -> std::str::Chars<'_> {
     after
 }
 
-/// Returns the text after a string sequence (a title, a link), which ends with BEL or ESC `\`. If neither follows, only the
-/// introducer is removed.
+/// Returns the text after a string sequence (a title, a link), which ends with BEL or ESC `\`. If neither follows, only
+/// the introducer is removed.
 fn after_string(after: std::str::Chars<'_>) -> std::str::Chars<'_> {
     let mut rest = after.clone();
     for _ in 0..LONGEST_STRING {

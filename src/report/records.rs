@@ -11,13 +11,13 @@ use crate::report::{
     RunStartDetailsV1, RunStartFacts, TestLocationV1, TestRecordV1, TestResultsRecordV1, TestRunV1, environment_record, excerpt,
 };
 
-/// The name and version of `run.json`.
+/// The `schema` of `run.json`: the name and version of its format.
 pub const RUN_SCHEMA: &str = "proctor-run-v1";
-/// The name and version of [`ActionRecordV1`].
+/// The `schema` of an [`ActionRecordV1`]: the name and version of its format.
 pub const ACTION_SCHEMA: &str = "proctor-action-v1";
-/// The name and version of [`TestResultsRecordV1`].
+/// The `schema` of a [`TestResultsRecordV1`]: the name and version of its format.
 pub const TEST_RESULTS_SCHEMA: &str = "proctor-test-results-v1";
-/// The name and version of [`DiagnosticsRecordV1`].
+/// The `schema` of a [`DiagnosticsRecordV1`]: the name and version of its format.
 pub const DIAGNOSTICS_SCHEMA: &str = "proctor-diagnostics-v1";
 
 /// Returns the start record of a run without the keys that the run directory adds: `schema`, `runId`, `task`.
@@ -33,7 +33,7 @@ pub fn run_start_details(facts: RunStartFacts<'_>) -> RunStartDetailsV1 {
     }
 }
 
-/// Returns the record of an action that was carried out.
+/// Returns the record of an action that was carried out. It shows no environment variable that looks like a secret.
 pub fn action_record(facts: ActionRecordFacts<'_>) -> ActionRecordV1 {
     let action = facts.action;
     ActionRecordV1 {
@@ -135,7 +135,7 @@ fn authenticity(ended: &EndedAction) -> RecordAuthenticityV1 {
     RecordAuthenticityV1 { captured_by: GENERATED_BY.to_owned(), timestamp: ended.ended, output_hash: ended.captured.log_digest }
 }
 
-/// Returns the tests' file, if every test names a file and it is always the same.
+/// Returns the file of the tests, if every test names a file and all name the same one.
 fn only_file(cases: &[TestCase]) -> Option<String> {
     let first = cases.first()?.test_file.as_ref()?;
     cases.iter().all(|case| case.test_file.as_ref() == Some(first)).then(|| first.clone())

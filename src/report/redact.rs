@@ -1,8 +1,8 @@
 //! Redacts texts that look like tokens in reports and records. The log is never changed (E12).
 //!
-//! The shapes of tokens are in `redact_shapes`. Usually one pass over the bytes shows that a document has no token, and the
-//! document is returned unchanged. Ids are not redacted, because other files and the ledger refer to them. Redaction cannot
-//! guarantee that no secret remains: a token of an unknown shape is not recognised.
+//! The shapes of tokens are in `redact_shapes`. Usually one pass over the bytes shows that a document has no token, and
+//! the document is returned unchanged. Ids are not redacted, because other files and the ledger refer to them.
+//! Redaction cannot guarantee that no secret remains: a token of an unknown shape is not recognised.
 
 use std::borrow::Cow;
 use std::sync::LazyLock;
@@ -20,10 +20,10 @@ use crate::report::redact_shapes::{CUT_OFF, SHAPES, SecretShape};
 /// The keys whose values are ids. Other files and the ledger refer to them, and they have their own format.
 const IDS: &[&str] = &["id", "taskId", "debtId", "task", "dependencies"];
 
-/// The beginning of the text that replaces a token. It ends with a bracket.
+/// The beginning of the text that replaces a token. The shape's name and `]` follow.
 const LABEL: &str = "[redacted: ";
 
-/// A shape of token, with its compiled search.
+/// A shape of token, with its compiled regular expression.
 struct Looked {
     shape: &'static SecretShape,
     whole: Regex,
@@ -37,13 +37,13 @@ static LOOKED: LazyLock<Vec<Looked>> = LazyLock::new(|| {
     SHAPES.iter().map(ready).collect()
 });
 
-/// Compiled searches for the beginnings of all shapes.
+/// Compiled searches for the texts by which tokens of all shapes begin.
 static STARTS: LazyLock<Vec<Finder<'static>>> =
     LazyLock::new(|| SHAPES.iter().flat_map(|shape| shape.starts).map(Finder::new).collect());
 
 /// Returns the text with every token replaced by a label.
 ///
-/// Applying it twice changes nothing more. A label is at most a few dozen characters longer than the token.
+/// Redacting a redacted text changes nothing. A label is at most a few dozen characters longer than the token.
 pub fn redact_text(text: &str) -> Cow<'_, str> {
     let mut redacted = Cow::Borrowed(text);
     for looked in LOOKED.iter().filter(|looked| may_hold(looked.shape, text.as_bytes())) {
@@ -54,7 +54,8 @@ pub fn redact_text(text: &str) -> Cow<'_, str> {
     redacted
 }
 
-/// Redacts an excerpt that ends in the middle of a stream. If the cut may have split a token, its beginning is removed too.
+/// Redacts an excerpt that ends in the middle of a stream. If the cut may have split a token, the beginning of the
+/// token is removed too.
 pub(super) fn redact_cut_end(text: String) -> String {
     let start = SHAPES.iter().filter_map(|shape| cut_start(shape, &text)).min();
     match start {
@@ -63,8 +64,8 @@ pub(super) fn redact_cut_end(text: String) -> String {
     }
 }
 
-/// Redacts an excerpt that begins in the middle of a stream. The rest of a split token cannot be recognised, so a long word at
-/// the cut is treated as one.
+/// Redacts an excerpt that begins in the middle of a stream. The rest of a split token cannot be recognised, so a long
+/// word at the cut is taken for the rest of a token.
 pub(super) fn redact_cut_start(text: String) -> String {
     let word = text.find(|character| !is_of_token(character)).unwrap_or(text.len());
     if word < SHORTEST_REST { text } else { format!("{LABEL}{CUT_OFF}]{}", &text[word..]) }
@@ -73,12 +74,12 @@ pub(super) fn redact_cut_start(text: String) -> String {
 /// A word at the cut is treated as part of a token from this length in characters.
 const SHORTEST_REST: usize = 8;
 
-/// Returns the document with every token replaced, in all of its texts.
+/// Returns the document with every token replaced, in all texts that are not ids.
 pub fn redact_document<Document: Serialize + DeserializeOwned>(document: Document) -> Document {
     redact_counted(document).0
 }
 
-/// Returns the redacted document as bytes ([`to_bytes`]).
+/// Returns the redacted document in its stored form ([`to_bytes`]). A document without tokens is stored as it is.
 pub fn redact_to_bytes<Document: Serialize + DeserializeOwned>(document: Document) -> Vec<u8> {
     let bytes = to_bytes(&document);
     if may_hold_any(&bytes) { to_bytes(&redact_document(document)) } else { bytes }
@@ -99,7 +100,7 @@ pub(super) fn redact_counted<Document: Serialize + DeserializeOwned>(document: D
     (serde_json::from_value(value).expect(redacted), found)
 }
 
-/// Returns whether the bytes contain the beginning of any shape.
+/// Returns whether the bytes contain the beginning of any token's shape.
 fn may_hold_any(bytes: &[u8]) -> bool {
     STARTS.iter().any(|start| start.find(bytes).is_some())
 }
@@ -108,7 +109,7 @@ fn may_hold_any(bytes: &[u8]) -> bool {
 fn redact_value(value: &mut Value) -> usize {
     match value {
         Value::Null | Value::Bool(_) | Value::Number(_) => 0,
-        // Action ids occur under many keys, and some of them match a shape of the table.
+        // Action ids occur under many keys, and some ids look like a token.
         Value::String(text) if is_action_id(text) => 0,
         Value::String(text) => match redact_text(text) {
             Cow::Borrowed(_) => 0,
@@ -137,13 +138,14 @@ fn is_action_id(text: &str) -> bool {
     ActionId::try_from(text).is_ok()
 }
 
-/// Returns the text with a label for each match; `None` if there is no match.
+/// Returns the text with a label in place of each token; `None` if the text has no token of this shape.
 fn replace(looked: &Looked, text: &str) -> Option<String> {
     let label = format!("{LABEL}{}]", looked.shape.name);
     let mut replaced = String::new();
     let mut end_of_last = 0;
     for captures in looked.whole.captures_iter(text) {
-        // Some shapes need text around the secret to recognise it. The group then marks the secret itself.
+        // Some shapes need text around the secret to recognise it. The group in the expression then marks the secret
+        // itself.
         let secret = captures.get(1).unwrap_or_else(|| captures.get_match());
         if secret.as_str().starts_with(LABEL) || secret.start() < end_of_last {
             continue;
@@ -160,8 +162,8 @@ fn replace(looked: &Looked, text: &str) -> Option<String> {
     Some(replaced)
 }
 
-/// Returns whether a text contains the beginning of a shape. The check is cheap, and never misses a text that contains the whole
-/// shape.
+/// Returns whether a text contains the beginning of a shape. The check is cheap, and never misses a text that contains
+/// the whole shape.
 fn may_hold(shape: &SecretShape, text: &[u8]) -> bool {
     shape.starts.iter().any(|start| memmem::find(text, start.as_bytes()).is_some())
 }

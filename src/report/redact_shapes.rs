@@ -1,9 +1,9 @@
-//! The shapes of tokens by provider, in one table. Reports are redacted by it.
+//! The shapes of tokens by provider, in one table. The code in `redact` removes these tokens from reports.
 //!
-//! The table has only shapes that a provider documents and that nothing else has. A guess by randomness would also remove digests
-//! and ids.
+//! The table has only shapes that a provider documents and that no other text has. Removing every text that looks
+//! random would also remove digests and ids.
 
-/// The shape of one kind of token.
+/// How tokens of one kind are recognised, for example those of GitHub.
 pub(super) struct SecretShape {
     /// The name in the label that replaces a token: `[redacted: github token]`.
     pub(super) name: &'static str,
@@ -19,10 +19,10 @@ pub(super) struct SecretShape {
 /// The name in the label for a word at the cut of an excerpt, which may be the rest of a token.
 pub(super) const CUT_OFF: &str = "a word that was cut";
 
-/// Thirty-six characters, for examples.
+/// Filler for the invented example tokens.
 const FILL: &str = "abcdefghijklmnopqrstuvwxyz0123456789";
 
-/// All shapes, in the order of the search.
+/// All token shapes, in the order in which a text is searched for them.
 pub(super) const SHAPES: &[SecretShape] = &[
     SecretShape {
         name: "private key",

@@ -24,9 +24,9 @@ pub fn refused_start(facts: &RefusalFacts) -> RunStartDetailsV1 {
 
 /// Returns the report of a run that executed nothing, because the specification of its task is wrong.
 ///
-/// It has entries only for actions that contain errors and have a readable type. `specificationErrors` has every error with its
-/// position, including those of prerequisites and cleanup (C78). The tree was read only once, because no process could have
-/// changed it.
+/// The report has entries only for actions that contain errors and have a readable type. `specificationErrors` has
+/// every error with its position, including those of prerequisites and cleanup (C78). The tree was read only once,
+/// because no process could have changed it.
 pub fn refused_report(facts: &RefusalFacts, run_id: &RunId, ended: Timestamp) -> ExecutionReportV2 {
     let of = |phase| facts.invalid.iter().filter(|action| action.outline.phase == phase).map(build_invalid).collect();
     let summary = ExecutionSummaryV2 {
@@ -62,7 +62,7 @@ pub fn refused_report(facts: &RefusalFacts, run_id: &RunId, ended: Timestamp) ->
     }
 }
 
-/// Returns the counts. No action was run, so none counts as executed (C62).
+/// Returns the counts of actions. No action was run, so none counts as executed (C62).
 fn counts(invalid: &[InvalidFacts]) -> ActionCountsV2 {
     let in_phase = |phase| invalid.iter().filter(|action| action.outline.phase == phase).count() as u64;
     ActionCountsV2 {
@@ -81,7 +81,7 @@ fn build_invalid(facts: &InvalidFacts) -> ActionResultV2 {
         action_id: outline.id.clone(),
         name: outline.id.to_string(),
         action_type: outline.action_type,
-        // No tool output was read.
+        // Nothing was run, so no tool's output was read.
         tool: String::new(),
         disposition: DispositionV2::Invalid,
         skip_reason: None,

@@ -25,7 +25,7 @@ use crate::report::{
     TestCountsV2, TestsModifiedV2, TreeFacts,
 };
 
-/// 2026-03-04T09:30:00.120Z.
+/// 2026-03-04T09:30:00.120Z in milliseconds since 1970. The other sample times are relative to this one.
 pub(super) const BASE: i64 = 1_772_616_600_120;
 
 const NAMESPACE: ReachedLevel = ReachedLevel { level: IsolationLevel::Namespace, obstacles: Vec::new() };
@@ -117,7 +117,7 @@ pub(super) fn edit(facts: &mut ActionResult, change: impl FnOnce(&mut ExecutedAc
     }
 }
 
-/// pytest with one failure among three tests.
+/// A pytest check with one failure among three tests.
 pub(super) fn failed_tests() -> ActionResult {
     let failure = TestFailure {
         test_name: "tests.test_quote::test_the_last_day_counts[day2-True]".to_owned(),
@@ -180,7 +180,7 @@ pub(super) fn failed_tests() -> ActionResult {
     facts
 }
 
-/// eslint with one warning that the policy allows.
+/// An eslint check with one warning that the policy allows.
 pub(super) fn warned_lint() -> ActionResult {
     let warning = Diagnostic {
         file: Some("web/src/table.ts".to_owned()),
@@ -214,7 +214,7 @@ pub(super) fn warned_lint() -> ActionResult {
     facts
 }
 
-/// tsc stopped by its time limit.
+/// A tsc check that was stopped by its time limit.
 pub(super) fn timed_out_types() -> ActionResult {
     let end = ActionEnd::TimedOut { limit: LimitKind::Wall, stage: StopStage::Sigterm, code: None, signal: Some(15) };
     let mut facts = executed(
@@ -233,7 +233,7 @@ pub(super) fn timed_out_types() -> ActionResult {
     facts
 }
 
-/// A command of the given phase that exited with 0.
+/// A command of the given phase whose process exited with 0.
 pub(super) fn succeeded(phase: ActionPhase, number: usize) -> ActionResult {
     executed(
         action(phase, number, Tool::Generic),

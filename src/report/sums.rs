@@ -58,14 +58,15 @@ pub(super) fn compute_test_totals(actions: &[ActionResult]) -> Option<TestTotals
     totals.map(|totals| TestTotalsV2 { pass_rate: compute_rate(totals.passed, totals.passed + totals.failed), ..totals })
 }
 
-/// Returns the share of SUCCESS among all checks of the plan. A check that did not run counts as not passed (C63).
+/// Returns the share of checks that ended as SUCCESS, among all checks of the plan, in per cent. A check that did not
+/// run counts as not passed (C63).
 pub(super) fn compute_step_pass_rate(actions: &[ActionResult]) -> Option<f64> {
     let steps = || actions.iter().filter(|facts| facts.action.phase == ActionPhase::Step);
     let passed = steps().filter(|facts| facts.status() == Some(ResultType::Success)).count();
     compute_rate(passed as u64, steps().count() as u64)
 }
 
-/// Returns whether each prerequisite succeeded, or was unchanged since it last succeeded.
+/// Returns whether each prerequisite succeeded, or was skipped because it is unchanged since it last succeeded.
 pub(super) fn are_all_met(actions: &[ActionResult]) -> bool {
     actions.iter().filter(|facts| facts.action.phase == ActionPhase::Prerequisite).all(|facts| {
         match (facts.status(), facts.skipped()) {
@@ -83,7 +84,8 @@ fn tests_of(facts: &ActionResult) -> Option<&TestResults> {
     }
 }
 
-/// Returns a share in per cent, rounded half up to one decimal. It is computed with integers; `None` if `whole` is 0.
+/// Returns the share of `part` in `whole` in per cent, rounded half up to one decimal; `None` if `whole` is 0. Integers
+/// keep the result exact.
 fn compute_rate(part: u64, whole: u64) -> Option<f64> {
     if whole == 0 {
         return None;

@@ -1,4 +1,5 @@
-//! Copies, creates and removes single entries of the copy. Symbolic links are never followed, in the project or in the copy.
+//! Copies, creates and removes single entries of a project's copy. Symbolic links are never followed, in the project or
+//! in the copy.
 
 use std::ffi::CString;
 use std::fs::File;
@@ -23,25 +24,25 @@ use crate::tree::{open_below, open_root};
 /// The size of the buffer for copying files, in bytes.
 const BUFFER_BYTES: usize = 128 * 1024;
 
-/// The mode bits that a copy keeps. Set-user-id, set-group-id and sticky bits are dropped.
+/// The mode bits that a copied file keeps. Set-user-id, set-group-id and sticky bits are dropped.
 const KEPT_MODE: libc::mode_t = 0o777;
 
-/// The owner always gets full access to a directory of the copy. Otherwise the copy could not be updated later.
+/// The mode bits that the owner always has on a directory of the copy. Otherwise the copy could not be updated later.
 const OWNER: Mode = Mode::S_IRWXU;
 
 /// Which modification times copied files get.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum CopiedTimes {
-    /// The time of the project's file, but at most this one. That suffices for a new copy, because no tool has a cache for it
-    /// yet.
+    /// The time of the project's file, but no later than this time. This suffices for a new copy, because no tool has a
+    /// cache for it yet.
     AtMost(Timestamp),
-    /// Exactly this time. Tools such as make and `tsc -b` compare the times of inputs with those of outputs kept from earlier
-    /// runs, so a changed input must be newer. The project's own time could be older, because the file may have been saved during
-    /// a run.
+    /// Exactly this time. Tools such as make and `tsc -b` compare the times of inputs with those of outputs kept from
+    /// earlier runs, so a changed input must be newer. The project's own time could be older, because the file may have
+    /// been saved during a run.
     Now(Timestamp),
 }
 
-/// The directories from which and to which entries are copied.
+/// The open directories from which and to which entries are copied.
 #[derive(Debug)]
 pub(super) struct Copier {
     project: OwnedFd,
@@ -54,7 +55,7 @@ pub(super) struct Copier {
 /// The result of copying one entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Copied {
-    /// The copy has the content that the index says.
+    /// The copied entry has the content that the index names.
     AsDigested,
     /// The project's entry has changed since the index was made.
     Moved,
@@ -66,7 +67,7 @@ impl Copier {
         Ok(Self { project, base, incoming, next: AtomicU64::new(0), times })
     }
 
-    /// Copies one entry and replaces what is at its path in the copy. Its parent directory must exist.
+    /// Copies one entry and replaces what is at its path in the copy. The parent directory must exist in the copy.
     pub(super) fn put(&self, path: &TreePath, kind: EntryKind, expected: Option<Digest>) -> io::Result<Copied> {
         match kind {
             EntryKind::Directory => self.put_directory(path),
@@ -127,8 +128,7 @@ impl Copier {
 
     fn put_file(&self, path: &TreePath, kind: EntryKind, expected: Option<Digest>) -> io::Result<Copied> {
         let Some((directory, name)) = there(self.parent(&self.project, path))? else { return Ok(Copied::Moved) };
-        // The entry may have been replaced by a link or a pipe. The link must not be followed, and opening the pipe must not
-        // block.
+        // A link or a pipe may have replaced the entry. A link must not be followed, and opening a pipe must not block.
         let flags = OFlag::O_RDONLY | OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK | OFlag::O_NOCTTY | OFlag::O_CLOEXEC;
         let mut live = match openat(&directory, name.as_c_str(), flags, Mode::empty()) {
             Err(Errno::ENOENT | Errno::ELOOP | Errno::ENXIO | Errno::EACCES) => return Ok(Copied::Moved),

@@ -1,4 +1,4 @@
-//! Why a copy could not be made or kept.
+//! Errors of making or updating the copy of a project.
 
 use std::io;
 use std::path::PathBuf;

@@ -1,4 +1,5 @@
-//! Records which paths of the copy may differ from the saved index, so that the next process knows them even after a crash.
+//! Records which paths of the copy may differ from the saved index, so that the next process knows these paths even
+//! after a crash.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions};
@@ -13,27 +14,27 @@ const INDEX: &str = "index";
 const BOOT: &str = "boot";
 const NEW: &str = "index.new";
 
-/// The index that was saved with a copy, and the paths that changed in the copy since then.
+/// The record of the saved index, and of the paths that changed in the copy after it was saved.
 #[derive(Debug)]
 pub(super) struct Journal {
     directory: PathBuf,
     file: File,
-    /// The number of paths that were recorded since the index was saved.
+    /// How many paths were recorded since the index was saved.
     pub(super) noted: usize,
 }
 
-/// The facts about a copy that an earlier process left.
+/// What an earlier process left: a copy of the project, and what is known about its content.
 #[derive(Debug)]
 pub(super) struct LeftCopy {
-    /// The content of the copy, correct except at the doubtful paths.
+    /// The content of the copy; it may be wrong only at the doubtful paths.
     pub(super) index: TreeIndex,
     /// Paths at which the content of the copy is unknown.
     pub(super) doubtful: BTreeSet<TreePath>,
 }
 
 impl Journal {
-    /// Opens the journal in `directory` and reads what an earlier process wrote there. Returns `None` if the copy must be made
-    /// from scratch: there is no copy, it is from an earlier boot, or its journal is damaged.
+    /// Opens the journal in `directory` and reads what an earlier process wrote there. Returns `None` if the copy must
+    /// be made from scratch: there is no copy, it is from an earlier boot, or its journal is damaged.
     pub(super) fn open(directory: &Path, root: &Path, boot: &str) -> io::Result<(Self, Option<LeftCopy>)> {
         let left = read_left(directory, root, boot);
         let file = OpenOptions::new().append(true).create(true).open(directory.join(JOURNAL))?;
@@ -67,8 +68,8 @@ impl Journal {
         remove_if_there(&new)?;
         File::create_new(&new)?.write_all(&index.to_bytes())?;
         nix::fcntl::renameat(nix::fcntl::AT_FDCWD, &new, nix::fcntl::AT_FDCWD, &self.directory.join(INDEX))?;
-        // If the process dies between these two steps, the journal lists paths that are already correct. They are then copied
-        // again, which is harmless.
+        // If the process dies between the renaming and the emptying, the journal lists paths that are already correct.
+        // They are then copied again, which is harmless.
         self.file.set_len(0)?;
         self.noted = 0;
         Ok(())
@@ -81,13 +82,13 @@ fn read_left(directory: &Path, root: &Path, boot: &str) -> Option<LeftCopy> {
     }
     let index = TreeIndex::from_bytes(root, &fs::read(directory.join(INDEX)).ok()?)?;
     let journal = fs::read(directory.join(JOURNAL)).ok()?;
-    // A truncated last path is ignored, because its change had not begun.
+    // A truncated last path is ignored, because the change at that path had not begun.
     let paths: Result<BTreeSet<TreePath>, _> = whole_paths(&journal).split(|byte| *byte == 0).map(TreePath::try_from).collect();
     let doubtful = paths.ok()?.into_iter().filter(|path| !path.is_root()).collect();
     Some(LeftCopy { index, doubtful })
 }
 
-/// Returns everything up to the last NUL, without it.
+/// Returns the journal up to its last NUL, without this NUL. What follows is a path that was not written whole.
 fn whole_paths(journal: &[u8]) -> &[u8] {
     journal.iter().rposition(|byte| *byte == 0).map_or(&[], |end| &journal[..end])
 }

@@ -1,4 +1,4 @@
-//! Decides from an index whether a tree can be copied, and why not. Pure.
+//! Decides from the index of a tree whether the tree can be copied, and why not. Pure.
 
 use std::fmt;
 
@@ -10,14 +10,14 @@ use crate::tree::TreeIndex;
 pub enum InPlaceReason {
     /// The tree is larger than the limit for copies.
     TooLarge {
-        /// The size of the tree.
+        /// The total size of the tree's files.
         bytes: ByteSize,
-        /// The limit (`max_snapshot_bytes`).
+        /// The largest size that is copied (`max_snapshot_bytes`).
         bound: ByteSize,
     },
     /// An entry cannot be read, so it cannot be copied.
     Unreadable(TreePath),
-    /// A socket, pipe or device. A copy of it would not be connected to the same program or device.
+    /// The entry is a socket, pipe or device. A copy would not be connected to the same program or device.
     Special(TreePath),
 }
 

@@ -1,4 +1,4 @@
-//! The copy of one project's tree, and how it follows the project.
+//! The copy of one project's tree, and how it is updated when the project changes.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -17,24 +17,25 @@ use crate::tree::{ContentChange, TreeIndex, content_changes};
 const BASE: &str = "base";
 const INCOMING: &str = "incoming";
 
-/// The number of files from which several threads copy.
+/// From this number of files on, several threads copy.
 const HELP_FROM: usize = 64;
 
-/// The most threads. More of them would mostly wait for the same disk.
+/// The most threads that copy. More threads would mostly wait for the same disk.
 const MAX_THREADS: usize = 8;
 
-/// The index is saved again after this many changed paths, because saving a large index for a few changes takes too long …
+/// The index is saved again after this many changed paths, because saving a large index for a few changes takes too
+/// long. `WORTH_SAVING_OF` makes the number larger for a large tree.
 const WORTH_SAVING: usize = 256;
-/// … plus one path for each group of this many files in the tree.
+/// The number `WORTH_SAVING` grows by one for each group of this many files in the tree.
 const WORTH_SAVING_OF: u64 = 64;
 
-/// proctor's copy of one project's tree. The caller must hold the project's lock, and must not call anything here during a run of
-/// the project.
+/// proctor's copy of one project's tree. Its user must hold the project's lock, and must not call a method during a run
+/// of the project.
 #[derive(Debug)]
 pub struct ProjectCopy {
     directory: PathBuf,
     journal: Journal,
-    /// The content of the copy, correct except at the doubtful paths; `None` if the content is unknown.
+    /// The content of the copy, which may be wrong only at the doubtful paths; `None` if the content is unknown.
     index: Option<TreeIndex>,
     /// Paths at which the content of the copy is unknown.
     doubtful: BTreeSet<TreePath>,
@@ -44,9 +45,8 @@ pub struct ProjectCopy {
 /// The result of updating a copy to an index.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CopyOutcome {
-    /// The copy has exactly the content of the index.
     Current,
-    /// At these paths, the project has changed since the index was made. Read them again, and retry with a new index.
+    /// At these paths the project has changed since the index was made. Update the index at these paths, and try again.
     Moved(BTreeSet<TreePath>),
 }
 
@@ -68,14 +68,15 @@ impl ProjectCopy {
         self.directory.join(BASE)
     }
 
-    /// Updates the copy to the content of `index`. Files are copied from the project; a file is accepted only if its digest is
-    /// the one in the index.
+    /// Updates the copy to the content of `index`. Files are copied from the project; a file is accepted only if its
+    /// digest is the one in the index.
     ///
     /// `now` is the modification time of changed files in the copy. It must be later than the end of the last run.
     ///
     /// # Errors
     ///
-    /// When the project cannot be read or the copy cannot be written. The paths at which the copy may be wrong are recorded.
+    /// When the project cannot be read or the copy cannot be written. The paths at which the copy may be wrong are
+    /// recorded.
     pub fn bring_up_to(&mut self, index: &TreeIndex, now: Timestamp) -> Result<CopyOutcome, SnapshotError> {
         let is_new = self.index.is_none();
         if is_new {
@@ -83,8 +84,8 @@ impl ProjectCopy {
         }
         let steps = self.steps_to(index);
         if steps.is_empty() {
-            // The content is equal, but the stamps may differ. With the new index, the next comparison is faster, because it
-            // shares directories with later indexes.
+            // The content is equal, but the times of files may differ. The new index makes the next comparison faster,
+            // because it shares directories with later indexes.
             self.index = Some(index.clone());
             return Ok(CopyOutcome::Current);
         }
@@ -108,7 +109,7 @@ impl ProjectCopy {
     /// Removes the copy to free disk space. The next run makes a new one.
     ///
     /// # Errors
-    /// When it cannot be removed.
+    /// When the copy cannot be removed.
     pub fn discard(&mut self) -> Result<(), SnapshotError> {
         self.index = None;
         self.begin_anew()
@@ -145,7 +146,7 @@ impl ProjectCopy {
         steps
     }
 
-    /// Performs the steps. Returns the paths at which the project has changed since the index was made.
+    /// Performs the steps on the copy. Returns the paths at which the project has changed since the index was made.
     fn follow(&self, root: &Path, steps: &CopySteps, times: CopiedTimes) -> Result<BTreeSet<TreePath>, SnapshotError> {
         let base = self.base();
         let at = |path: &TreePath, source| SnapshotError::Copy { path: base.join(path.as_path()), source };
@@ -153,7 +154,7 @@ impl ProjectCopy {
             return Err(SnapshotError::Project { path: root.to_owned(), source });
         }
         let incoming = self.directory.join(INCOMING);
-        // Removes partly written files of an earlier process that died.
+        // An earlier process that died may have left partly written files. They are removed first.
         let emptied = empty_directory(&incoming).and_then(|()| Copier::open(root, &base, &incoming, times));
         let copier = emptied.map_err(|source| at(&TreePath::root(), source))?;
         for path in &steps.removed {
@@ -163,7 +164,8 @@ impl ProjectCopy {
         // The paths are sorted, so a directory comes before its contents.
         for (path, (kind, digest)) in &steps.put {
             if is_below_any(path, &moved) {
-                // Its parent directory could not be made because the project changed, so this path is reported as changed too.
+                // The parent directory could not be made because the project changed, so this path is reported as
+                // changed too.
                 moved.insert(path.clone());
             } else if *kind != EntryKind::Directory {
                 files.push((path, *kind, *digest));
@@ -176,7 +178,8 @@ impl ProjectCopy {
     }
 }
 
-/// The steps to update a copy. Everything in `removed` goes first, then directories are made, then files are copied.
+/// The steps to update a copy. First everything in `removed` is removed, then directories are made, then files are
+/// copied.
 #[derive(Debug, Default)]
 struct CopySteps {
     removed: BTreeSet<TreePath>,
@@ -195,7 +198,7 @@ impl CopySteps {
 
 type File<'c> = (&'c TreePath, EntryKind, Option<Digest>);
 
-/// Copies files and links. Returns the paths of those that have changed in the project since the index was made.
+/// Copies files and links. Returns the paths at which the project has changed since the index was made.
 fn put_files<'c>(copier: &Copier, files: &[File<'c>]) -> Result<Vec<TreePath>, (&'c TreePath, io::Error)> {
     let put = |(path, kind, digest): &File<'c>| match copier.put(path, *kind, *digest) {
         Ok(Copied::AsDigested) => Ok(None),

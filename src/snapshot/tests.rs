@@ -1,4 +1,5 @@
-//! Copies real trees. Tests that the copy has the content of the index and nothing else, whatever happened before.
+//! Copies real trees of files. Tests that the copy has the content of the index and nothing else, whatever happened
+//! before.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
@@ -131,7 +132,7 @@ fn bytes_that_came_back_are_copied_all_the_same() {
     scene.write("a.py", "two");
     let second = scene.look();
     scene.write("a.py", "one");
-    // The copy could not follow to `two`; now the project is as it was, and the copy must be right again.
+    // The copy could not take on the content `two`. The project has its old content again, and so must the copy.
     assert_eq!(copy.bring_up_to(&second, now()).expect("a copy"), CopyOutcome::Moved([path("a.py")].into()));
     assert_eq!(copy.bring_up_to(&scene.look(), now()).expect("a copy"), CopyOutcome::Current);
     assert_eq!(scene.copied("a.py"), "one");
@@ -248,7 +249,7 @@ fn a_discarded_copy_leaves_nothing_and_is_made_anew() {
     assert_eq!(contents(&scene.base()), contents(scene.root.path()));
 }
 
-/// Ignored files that checks may read form a tree of their own, which has its own copy.
+/// Ignored files that checks may read form a separate tree, which has a copy of its own.
 #[test]
 fn ignored_inputs_are_a_tree_of_their_own() {
     let scene = Scene::new(&[
@@ -285,7 +286,7 @@ fn ignored_inputs_are_a_tree_of_their_own() {
     assert_ne!(applied.digest(), index.digest());
 }
 
-/// One thing that is done to a project, or to the process that copies it.
+/// One change to a project, or one event in the process that copies it.
 #[derive(Debug, Clone)]
 enum Step {
     Write(String, String),
@@ -293,10 +294,10 @@ enum Step {
     Rename(String, String),
     Link(String, String),
     Execute(String),
-    /// Update the copy to an index from before the last step.
+    /// The copy is updated to an index that was made before the last step.
     FollowAnOldLook,
     Follow,
-    /// Another process goes on.
+    /// Another process opens the copy and goes on with it.
     Reopen,
 }
 

@@ -1,4 +1,4 @@
-//! Turns ledger lines into rows.
+//! Turns lines of the ledger into rows of the index.
 
 use std::collections::BTreeMap;
 
@@ -15,10 +15,11 @@ use crate::store::tables::Tables;
 use crate::store::words::{from_integer, to_integer, to_json, to_word};
 
 impl Tables {
-    /// Applies lines of a project's ledger, each with the offset after it, in one transaction.
+    /// Applies lines of a project's ledger in one transaction. Each line comes with the offset of its end in the
+    /// ledger.
     ///
-    /// Lines that were applied before are skipped. A line that does not follow the last applied one is an error, and then no line
-    /// is applied.
+    /// Lines that were applied before are skipped. If a line does not follow the last applied one, this is an error and
+    /// no line is applied.
     pub(super) fn apply(&mut self, project: &ProjectId, lines: &[(u64, LedgerLine)]) -> Result<(), IndexError> {
         let refused = |source| self.reader.refused("write", source);
         let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(refused)?;
@@ -51,7 +52,7 @@ impl Tables {
         transaction.commit().map_err(refused)
     }
 
-    /// Returns the last applied line of a project's ledger and the offset after it.
+    /// Returns the number of the last applied line of a project's ledger, and the offset of the line's end.
     pub(super) fn position(&self, project: &ProjectId) -> Result<Option<(Sequence, u64)>, IndexError> {
         read_position(&self.connection, project).map_err(|source| self.reader.refused("read", source))
     }
@@ -106,13 +107,13 @@ fn apply_line(connection: &Connection, project: &ProjectId, line: &LedgerLine, j
         LedgerBody::Phase(record) => write_tdd(connection, project, &record.task, &record.tdd, sequence),
         LedgerBody::Override(record) => write_tdd(connection, project, &record.task, &record.tdd, sequence),
         LedgerBody::Serving(record) => write_serving(connection, project, record.serving, sequence),
-        // Counted from the ledger itself, because that is rarely needed.
+        // The index does not store retests. They are counted from the ledger, because that is rarely needed.
         LedgerBody::Retest(_) => Ok(()),
-        // A workflow's state is in its checkpoint; the ledger keeps its records.
+        // The state of a workflow is in its checkpoint, so the index needs no row for its records.
         LedgerBody::Governance(_) => Ok(()),
         LedgerBody::TaskList(record) => write_task_list(connection, project, record, sequence),
         LedgerBody::Pruned(record) => record.runs.iter().try_for_each(|run| write_pruned(connection, project, run, sequence)),
-        // The archive itself knows where an archived run is stored.
+        // The archive itself knows where a run is stored, so the index needs no row for it.
         LedgerBody::Archived(_) => Ok(()),
         LedgerBody::Violation(record) => write_violation(connection, project, record, sequence),
         LedgerBody::Approval(record) => {
@@ -168,8 +169,8 @@ fn write_serving(connection: &Connection, project: &ProjectId, serving: Serving,
     }
 }
 
-/// Whether a run's list of configuration files is complete: a run that was cut short or never began may not have read all of
-/// them.
+/// Returns whether a run's list of configuration files is complete. A run that was cut short or never began may not
+/// have read all of these files.
 fn record_says_configuration(record: &RunRecord) -> bool {
     record.overall_status.counts() && record.overall_status != OverallStatus::SpecificationError
 }
@@ -254,7 +255,8 @@ fn write_tdd(
     state: &TddState,
     sequence: Sequence,
 ) -> rusqlite::Result<()> {
-    // The line could not contain its own sequence number when it was written; readers of the state need it.
+    // The state in a line cannot name the line's own sequence number. It is added here, because readers of the state
+    // need it.
     let state = TddState { sequence: Some(sequence), ..state.clone() };
     execute(
         connection,
@@ -263,7 +265,8 @@ fn write_tdd(
     )
 }
 
-/// A line names the prerequisites that need not run again. All others have failed, or may have.
+/// Replaces the project's prerequisites that need not run again by `met`. Any other prerequisite has failed, or may
+/// have.
 fn write_prerequisites(
     connection: &Connection,
     project: &ProjectId,
@@ -294,7 +297,8 @@ fn write_configuration(connection: &Connection, project: &ProjectId, record: &Ru
     Ok(())
 }
 
-/// If several runs had the same inputs, the newest one is kept.
+/// Stores the digests of the inputs of a run's checks. If several runs had the same inputs, only the newest run is
+/// kept.
 fn write_inputs(connection: &Connection, project: &ProjectId, record: &RunRecord, sequence: Sequence) -> rusqlite::Result<()> {
     for (name, digest) in &record.inputs {
         execute(

@@ -1,5 +1,5 @@
-//! Keeps the valid approval of each task: the newest one that counts. The caller that opens the index provides the function that
-//! decides whether an approval counts.
+//! Keeps the valid approval of each task: the newest one that counts. A function that is passed when the index is
+//! opened decides whether an approval counts.
 
 use rusqlite::{Connection, OptionalExtension as _, params};
 
@@ -16,11 +16,11 @@ pub(super) struct Approved<'a> {
     pub(super) approval: CurrentApproval,
 }
 
-/// A row of the table: digest, terms, protected files, sequence.
+/// A row of the table `approvals`: plan digest, terms, protected files, sequence number.
 type Row = (String, String, Option<String>, i64);
 
 impl Tables {
-    /// Returns the valid approval of a task.
+    /// Returns the approval of a task that is valid now, or `None` if the task was never approved.
     pub(super) fn approval(&self, project: &ProjectId, task: &TaskId) -> Result<Option<CurrentApproval>, IndexError> {
         let row = self.read(|index| read_row(&index.connection, project, task))?;
         let Some((digest, terms, protected, sequence)) = row else { return Ok(None) };
@@ -33,7 +33,7 @@ impl Tables {
     }
 }
 
-/// Stores an approval if it counts.
+/// Stores an approval if it counts. The first approval of a task always counts.
 pub(super) fn write_approval(
     connection: &Connection,
     project: &ProjectId,
@@ -48,7 +48,7 @@ pub(super) fn write_approval(
     let statement = "INSERT OR REPLACE INTO approvals (project, task, plan_digest, terms, sequence, protected) \
                      VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
     let Approved { task, approval } = approved;
-    // If the line has no protected files, those of the earlier approval stay approved.
+    // If the approving line names no protected files, the files of the earlier approval stay approved.
     let protected = approval.protected.as_ref().or_else(|| held.as_ref()?.protected.as_ref());
     let (digest, terms, protected) = (approval.plan_digest.hex(), to_json(&approval.terms), protected.map(to_json));
     let sequence = to_integer(approval.sequence.0);

@@ -1,6 +1,6 @@
-//! Stores the state of governance workflows: a text for each, replaced as a whole after every transition. They have a file of
-//! their own, because the index can be deleted and rebuilt from the ledgers, and checkpoints cannot. Only `workflow/` understands
-//! the texts.
+//! Stores the state of governance workflows: one text for each workflow, replaced as a whole after every transition.
+//! The texts have a file of their own, because the index can be deleted and rebuilt from the ledgers, and checkpoints
+//! cannot. Only `workflow/` understands the texts.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use crate::model::{ProjectId, Timestamp};
 use crate::store::IndexError;
 use crate::store::tables::{create_private, resolve_parent};
 
-/// How long to wait for another process that writes; a transaction takes some milliseconds.
+/// How long to wait while another process writes. A transaction takes some milliseconds.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
 const TABLE: &str = "CREATE TABLE IF NOT EXISTS checkpoints (
@@ -23,16 +23,16 @@ const TABLE: &str = "CREATE TABLE IF NOT EXISTS checkpoints (
     PRIMARY KEY (project, slug)
 ) STRICT, WITHOUT ROWID";
 
-/// Fails on a file of an older proctor, whose table has no times. Such a proctor can still read and write the file after the
-/// column is added, and leaves the column empty.
+/// Finds no row in a file of an older proctor, whose table has no times. An older proctor can still read and write the
+/// file after the column is added, and leaves the column empty.
 const HAS_TIMES: &str = "SELECT 1 FROM pragma_table_info('checkpoints') WHERE name = 'since'";
 const ADD_TIMES: &str = "ALTER TABLE checkpoints ADD COLUMN since INTEGER";
 
-/// A checkpoint of a workflow.
+/// The stored state of a workflow, and when the workflow entered it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeptCheckpoint {
     pub slug: String,
-    /// The text that `workflow/` stored.
+    /// The state as `workflow/` wrote it. This module does not interpret the text.
     pub text: String,
     /// When the workflow entered this state; `None` if an older proctor wrote it.
     pub since: Option<Timestamp>,
@@ -52,7 +52,7 @@ pub enum CheckpointError {
     File { path: PathBuf, source: io::Error },
     #[error("cannot {operation} the checkpoints in `{}`", path.display())]
     Database {
-        /// The operation that failed: `open`, `read`, `write`.
+        /// The operation that failed: `open`, `read` or `write`.
         operation: &'static str,
         path: PathBuf,
         source: rusqlite::Error,
@@ -60,7 +60,8 @@ pub enum CheckpointError {
 }
 
 impl Checkpoints {
-    /// Opens the file, and creates it if it is missing. Whatever is saved is on disk when the call returns.
+    /// Opens the file of checkpoints, and creates it if it is missing. Whatever is saved later is on disk when the
+    /// saving call returns.
     ///
     /// # Errors
     /// When the file cannot be created or opened.
@@ -85,7 +86,7 @@ impl Checkpoints {
     /// Replaces a workflow's checkpoint. Without a time, the previous time is kept.
     ///
     /// # Errors
-    /// When it cannot be written; the previous checkpoint is then kept.
+    /// When the checkpoint cannot be written. The previous checkpoint is then kept.
     pub fn save(
         &mut self,
         project: &ProjectId,
@@ -102,7 +103,7 @@ impl Checkpoints {
     /// Returns a workflow's checkpoint, if there is one.
     ///
     /// # Errors
-    /// When it cannot be read.
+    /// When the checkpoint cannot be read.
     pub fn load(&self, project: &ProjectId, slug: &str) -> Result<Option<String>, CheckpointError> {
         let statement = "SELECT state FROM checkpoints WHERE project = ?1 AND slug = ?2";
         let found = self.connection.query_row(statement, params![project.as_str(), slug], |row| row.get(0)).optional();
@@ -112,7 +113,7 @@ impl Checkpoints {
     /// Deletes a workflow's checkpoint.
     ///
     /// # Errors
-    /// When it cannot be written.
+    /// When the file cannot be written.
     pub fn remove(&mut self, project: &ProjectId, slug: &str) -> Result<(), CheckpointError> {
         let statement = "DELETE FROM checkpoints WHERE project = ?1 AND slug = ?2";
         let done = self.connection.execute(statement, params![project.as_str(), slug]);
@@ -122,7 +123,7 @@ impl Checkpoints {
     /// Returns the checkpoints of a project's workflows, sorted by name.
     ///
     /// # Errors
-    /// When they cannot be read.
+    /// When the checkpoints cannot be read.
     pub fn list(&self, project: &ProjectId) -> Result<Vec<KeptCheckpoint>, CheckpointError> {
         let refused = |source| self.refused("read", source);
         let statement = "SELECT slug, state, since FROM checkpoints WHERE project = ?1 ORDER BY slug";
@@ -141,7 +142,7 @@ impl Checkpoints {
 }
 
 impl CheckpointError {
-    /// Returns the sentence that says what to do next.
+    /// Returns the advice for the user: what to do about the error.
     pub fn hint(&self) -> &'static str {
         "see whether the disk is full, the file is yours and no other program holds it; then run the command again"
     }

@@ -18,19 +18,19 @@ use crate::store::words::ColumnReader;
 pub enum IndexDifference {
     /// The index has applied more lines than the ledger has.
     Ahead {
-        /// The last line that was applied.
+        /// The number of the last line that the index has applied.
         knows: Sequence,
     },
-    /// The index has a row that does not follow from the ledger, or lacks one that does.
+    /// The index has a row that does not follow from the ledger, or lacks a row that does.
     Row {
         table: &'static str,
         kind: RowDifference,
-        /// The row's values.
+        /// The row's values as text.
         row: String,
     },
 }
 
-/// How a row differs.
+/// On which side a row is missing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RowDifference {
     /// The row is in the index and does not follow from the ledger.
@@ -46,12 +46,12 @@ pub struct IndexReader {
 }
 
 impl IndexReader {
-    /// Opens an index for reading; `judge` must be the function that its writer used. Returns `None` if there is no index, or one of an
-    /// older version, which the next run migrates. All answers show the index as it was at one moment. So an index that is opened before
-    /// the ledger is read is never ahead of the ledger.
+    /// Opens an index for reading; `judge` must be the function that its writer used. Returns `None` if there is no
+    /// index, or one of an older version, which the next run migrates. All answers show the index as it was at one
+    /// moment. So an index that is opened before the ledger is read is never ahead of the ledger.
     ///
     /// # Errors
-    /// When it cannot be read, or a newer version wrote it.
+    /// When the index cannot be read, or a newer version wrote it.
     pub fn open(path: &Path, judge: ApprovalJudge) -> Result<Option<Self>, IndexError> {
         if path.symlink_metadata().is_err() {
             return Ok(None);
@@ -60,7 +60,7 @@ impl IndexReader {
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_NOFOLLOW;
         let connection =
             Connection::open_with_flags(resolve_parent(path), flags).map_err(|source| reader.refused("open", source))?;
-        // A read transaction. It begins with the first query, and in WAL mode it blocks no writer.
+        // The transaction only reads. It begins with the first query, and in WAL mode it blocks no writer.
         connection.execute_batch("BEGIN").map_err(|source| reader.refused("open", source))?;
         let found = read_version(&connection).map_err(|source| reader.refused("read", source))?;
         let known = u32::try_from(MIGRATIONS.len()).expect("there are few migrations");
@@ -73,7 +73,7 @@ impl IndexReader {
     /// Returns the projects in the index.
     ///
     /// # Errors
-    /// When it cannot be read.
+    /// When the index cannot be read.
     pub fn projects(&self) -> Result<BTreeSet<String>, IndexError> {
         let refused = |source| self.index.reader.refused("read", source);
         let mut projects = BTreeSet::new();
@@ -86,10 +86,10 @@ impl IndexReader {
         Ok(projects)
     }
 
-    /// Returns the project at a path.
+    /// Returns the project that was registered at a path; if there were several, the newest.
     ///
     /// # Errors
-    /// When it cannot be read.
+    /// When the index cannot be read.
     pub fn project_at(&self, path: &str) -> Result<Option<ProjectId>, IndexError> {
         let refused = |source| self.index.reader.refused("read", source);
         let statement = "SELECT id FROM projects WHERE path = ?1 ORDER BY registered_sequence DESC LIMIT 1";
@@ -97,11 +97,11 @@ impl IndexReader {
         Ok(found.map_err(refused)?.and_then(|id| ProjectId::try_from(id).ok()))
     }
 
-    /// Compares the rows of a project with its ledger's lines, each with the offset after it. Lines that are not applied yet are
-    /// no difference: the index may be behind.
+    /// Compares the rows of a project with the lines of its ledger. Each line comes with the offset of its end. Lines
+    /// that are not applied yet are no difference, because the index may be behind.
     ///
     /// # Errors
-    /// When it cannot be read.
+    /// When the index cannot be read.
     pub fn compare(&self, project: &ProjectId, lines: &[(u64, LedgerLine)]) -> Result<Vec<IndexDifference>, IndexError> {
         let knows = self.index.position(project)?.map_or(Sequence(0), |(sequence, _)| sequence);
         let last = lines.last().map_or(Sequence(0), |(_, line)| line.sequence);

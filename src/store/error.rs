@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use crate::model::{ProjectId, Sequence};
 
-/// The index could not be used. No such error loses data, because the index can be rebuilt from the ledgers.
+/// The index could not be used. Such an error never loses data, because the index can be rebuilt from the ledgers.
 #[derive(Debug, thiserror::Error)]
 pub enum IndexError {
     /// The file could not be created, or could not be renamed when it was damaged.
@@ -15,37 +15,37 @@ pub enum IndexError {
     #[error("`{}` has version {found}, this proctor knows versions up to {known}", path.display())]
     Newer {
         path: PathBuf,
-        /// The version of the file.
+        /// The version of the tables in the file.
         found: u32,
-        /// The newest version that this proctor supports.
+        /// The newest version of the tables that this proctor can read.
         known: u32,
     },
-    /// The file is damaged.
+    /// The file is damaged: SQLite cannot read it as a database.
     #[error("`{}` is damaged", path.display())]
     Corrupt { path: PathBuf, source: rusqlite::Error },
     #[error("cannot {operation} the index `{}`", path.display())]
     Database {
-        /// The operation that failed: `open`, `migrate`, `read`, `write`.
+        /// The operation that failed: `open`, `migrate`, `read` or `write`.
         operation: &'static str,
         path: PathBuf,
         source: rusqlite::Error,
     },
-    /// A stored value is not one that this version writes.
+    /// The index has a value that this version of proctor does not write.
     #[error("`{}` holds `{value}`, which is no {kind}", path.display())]
     Value {
         path: PathBuf,
         /// What was expected, for example "run id".
         kind: &'static str,
-        /// The text that is stored instead.
+        /// The text that the index has in place of the expected value.
         value: String,
     },
-    /// A ledger line is missing between the last applied one and the given ones.
+    /// A line of the ledger is missing between the last applied line and the lines that were passed.
     #[error("the index knows the ledger of `{project}` up to line {}, line {} does not follow it", applied.0, found.0)]
     Gap {
         project: ProjectId,
-        /// The last applied line.
+        /// The number of the last applied line.
         applied: Sequence,
-        /// The first given line.
+        /// The number of the first line that was passed.
         found: Sequence,
     },
 }
@@ -59,7 +59,7 @@ impl IndexError {
         }
     }
 
-    /// Returns the sentence that says what to do next.
+    /// Returns the advice for the user: what to do about the error.
     pub fn hint(&self) -> &'static str {
         match self {
             Self::File { .. } | Self::Database { .. } => {

@@ -1,4 +1,5 @@
-//! Caches digests of tools' files, so that an interpreter is not hashed again for every run. The cache can be lost without harm.
+//! Caches digests of tools' files, so that an interpreter is not hashed again for every run. The cache can be lost
+//! without harm.
 
 use rusqlite::params;
 
@@ -7,7 +8,7 @@ use crate::store::IndexError;
 use crate::store::tables::Tables;
 
 impl Tables {
-    /// Returns all cached rows: path, stamp and digest. Unreadable rows are left out; their files are hashed again.
+    /// Returns all cached rows: path, stamp and digest. An unreadable row is left out, so its file is hashed again.
     ///
     /// # Errors
     /// When the index cannot be read.
@@ -22,7 +23,7 @@ impl Tables {
         Ok(read.collect())
     }
 
-    /// Caches digests; one stamp and digest is kept per file.
+    /// Caches digests of files. Only the newest stamp and digest of each file are kept.
     ///
     /// # Errors
     /// When the index cannot be written.

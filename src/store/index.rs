@@ -1,8 +1,8 @@
 //! The index as the rest of proctor uses it: queries, updates, and automatic repair of a damaged file.
 //!
-//! Damage deep inside the file is found only when that part is read. The caller can provide the ledger lines that the index was
-//! made from ([`StoreIndex::repair_with`]). A damaged index is then moved aside and rebuilt from them, and the query is repeated.
-//! Only time is lost.
+//! Damage deep inside the file is found only when the damaged part is read. The code that opens the index can provide
+//! the ledger lines that the index was made from ([`StoreIndex::repair_with`]). A damaged index is then moved aside and
+//! rebuilt from these lines, and the query is repeated. Only time is lost.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -17,10 +17,10 @@ use crate::model::{
 use crate::store::tables::{Tables, set_aside};
 use crate::store::{ApprovalJudge, IndexError, IndexedProject, IndexedRun, ProjectMatch};
 
-/// The lines of every ledger, each with the offset after it.
+/// The lines of every ledger. Each line comes with the offset of its end in the ledger.
 pub type AllLedgerLines = Vec<(ProjectId, Vec<(u64, LedgerLine)>)>;
 
-/// How a damaged index is rebuilt.
+/// The functions by which a damaged index is rebuilt from the ledgers, and the user told of it.
 pub struct IndexRepair {
     /// Reads every ledger. A ledger that cannot be read is left out; the error is reported when that ledger is used.
     pub lines: Box<dyn Fn() -> AllLedgerLines + Send>,
@@ -28,14 +28,14 @@ pub struct IndexRepair {
     pub done: Box<dyn Fn(&Path) + Send>,
 }
 
-/// The index of the ledgers. Several processes may have it open; one at a time writes.
+/// The index of the ledgers. Several processes may have it open, but only one of them writes at a time.
 #[derive(Debug)]
 pub struct StoreIndex {
     pub(super) tables: RefCell<Tables>,
     mending: Option<IndexRepair>,
 }
 
-/// The result of opening an index.
+/// An open index, and the damaged file that it replaces, if there was one.
 #[derive(Debug)]
 #[must_use = "an index that was set aside is to be reported, and the new one filled from the ledgers"]
 pub struct OpenedStoreIndex {
@@ -62,27 +62,29 @@ macro_rules! questions {
 }
 
 questions! {
-    /// Returns the last applied line of a project's ledger and the offset after it.
+    /// Returns the number of the last applied line of a project's ledger, and the offset of the line's end.
     position(project: &ProjectId) -> Option<(Sequence, u64)>;
     /// Returns every registered project, sorted by id.
     projects() -> Vec<IndexedProject>;
-    /// Returns a registered project.
+    /// Returns a registered project; `None` if no project has this id.
     project(id: &ProjectId) -> Option<IndexedProject>;
     /// Finds the project that a directory is the root of, by all parts of its record.
     find_project(path: &str, device: u64, inode: u64, git_common_directory: Option<&str>) -> ProjectMatch;
     /// Returns the last runs of a project, or of one of its tasks, newest first.
     runs(project: &ProjectId, task: Option<&TaskId>, limit: u32) -> Vec<IndexedRun>;
-    /// Returns a run.
+    /// Returns a run of a project; `None` if the index has no run with this id.
     run(project: &ProjectId, run_id: &RunId) -> Option<IndexedRun>;
-    /// Returns the last run of a task that counts and had a plan.
+    /// Returns the last run of a task that counts and had a plan. Interrupted, superseded, moved and refused runs are
+    /// passed over.
     last_run(project: &ProjectId, task: &TaskId) -> Option<IndexedRun>;
-    /// Returns the last runs of a task that have a verdict, or this verdict, newest first. Refused and pruned runs are left out.
+    /// Returns the last runs of a task, newest first, that have a verdict, or the given verdict. Refused and pruned
+    /// runs are left out.
     judged_runs(project: &ProjectId, task: &TaskId, verdict: Option<OverallResult>, limit: u32) -> Vec<IndexedRun>;
     /// Returns the newest run of a task that executed a check on inputs with this digest and got a conclusive result.
     run_on_inputs(project: &ProjectId, task: &TaskId, check: &str, inputs: Digest) -> Option<IndexedRun>;
-    /// Returns the TDD state of a task; if the ledger has none, that of a task that never started.
+    /// Returns the TDD state of a task. A task without one in the ledger has the state of a task that never started.
     tdd(project: &ProjectId, task: &TaskId) -> TddState;
-    /// Returns the valid approval of a task.
+    /// Returns the approval of a task that is valid now; `None` if the task was never approved.
     approval(project: &ProjectId, task: &TaskId) -> Option<CurrentApproval>;
     /// Returns, by name, the digest with which each prerequisite of a project last succeeded.
     prerequisites(project: &ProjectId) -> BTreeMap<String, Digest>;
@@ -90,7 +92,7 @@ questions! {
     configuration(project: &ProjectId, task: &TaskId) -> BTreeMap<String, Digest>;
     /// Returns the tasks of a project that have a run or a TDD state, sorted.
     tasks(project: &ProjectId) -> Vec<TaskId>;
-    /// Returns the digest of a task list's blocks as they were last written, if they ever were.
+    /// Returns the digest of a task list's blocks as proctor last wrote them; `None` if it never did.
     task_list(project: &ProjectId, path: &str) -> Option<Digest>;
     /// Returns, in order, the violations that were recorded after a sealed run; `runs_ago` 0 means the last sealed run.
     violations_since(project: &ProjectId, runs_ago: u32) -> Vec<ViolationRecord>;
@@ -98,15 +100,15 @@ questions! {
     pruned(project: &ProjectId) -> BTreeMap<RunId, PruneReason>;
     /// Returns how many runs of a project were sealed.
     sealed_runs(project: &ProjectId) -> u64;
-    /// Returns whether the service watches a project.
+    /// Returns whether the background service watches a project.
     serving(project: &ProjectId) -> Serving;
     /// Returns the cached digests of files: path, stamp and digest.
     file_digests() -> Vec<(String, String, Digest)>;
 }
 
 impl StoreIndex {
-    /// Opens the index at `path`, and creates or migrates it if necessary. A damaged file is moved aside and replaced by an empty
-    /// one. `judge` decides which approvals count.
+    /// Opens the index at `path`, and creates or migrates it if necessary. A damaged file is moved aside and replaced
+    /// by an empty one. `judge` decides which approvals count.
     ///
     /// # Errors
     /// When the file cannot be used, or a newer version wrote it.
@@ -123,18 +125,19 @@ impl StoreIndex {
         }
     }
 
-    /// From now on, damage is repaired automatically.
+    /// Sets the functions by which damage that is found later is repaired automatically.
     pub fn repair_with(&mut self, mending: IndexRepair) {
         self.mending = Some(mending);
     }
 
-    /// Applies lines of a project's ledger, each with the offset after it, in one transaction.
+    /// Applies lines of a project's ledger in one transaction. Each line comes with the offset of its end in the
+    /// ledger.
     ///
-    /// Lines that were applied before are skipped. A line that does not follow the last applied one is an error, and then no line
-    /// is applied.
+    /// Lines that were applied before are skipped. If a line does not follow the last applied one, this is an error and
+    /// no line is applied.
     ///
     /// # Errors
-    /// When the index cannot be written, or a line does not follow.
+    /// When the index cannot be written, or a line does not follow the last applied one.
     pub fn apply(&mut self, project: &ProjectId, lines: &[(u64, LedgerLine)]) -> Result<(), IndexError> {
         self.update(|tables| tables.apply(project, lines))
     }
@@ -147,7 +150,7 @@ impl StoreIndex {
         self.update(|tables| tables.forget(project))
     }
 
-    /// Caches digests; one stamp and digest is kept per file.
+    /// Caches digests of files. Only the newest stamp and digest of each file are kept.
     ///
     /// # Errors
     /// When the index cannot be written.
@@ -171,12 +174,12 @@ impl StoreIndex {
         }
     }
 
-    /// Rebuilds the index if the caller has provided the lines; returns whether it did.
+    /// Rebuilds the index if `repair_with` was called; returns whether the index was rebuilt.
     fn rebuild(&self) -> Result<bool, IndexError> {
         let Some(mending) = &self.mending else { return Ok(false) };
         let mut tables = self.tables.borrow_mut();
         let path = tables.reader.path.clone();
-        // If another process has moved the damaged file aside already, use the file it has made.
+        // If another process has already moved the damaged file aside, its new file is used.
         let is_in_place = path.metadata().is_ok_and(|metadata| Some((metadata.dev(), metadata.ino())) == tables.identity);
         let aside = if is_in_place { Some(set_aside(&path)?) } else { None };
         let mut new = Tables::open(&path, tables.judge)?;

@@ -1,11 +1,11 @@
-//! The SQLite index of the ledgers: projects, their runs, TDD states and prerequisites. Also the saved tree indexes and the checkpoints
-//! of governance workflows.
+//! The SQLite index of the ledgers: projects, their runs, TDD states and prerequisites. Also the saved tree indexes and
+//! the checkpoints of governance workflows.
 //!
 //! # What it owns
 //!
-//! `state.db`. Every row follows from ledger lines, which the caller passes in order ([`StoreIndex::apply`]). Deleting the file loses
-//! nothing, and a rebuilt index equals one that was updated line by line. The index remembers the last applied line of each
-//! project, so that only new lines are read.
+//! `state.db`. Every row follows from ledger lines, which the caller passes in order ([`StoreIndex::apply`]). Deleting
+//! the file loses nothing, and a rebuilt index equals one that was updated line by line. The index remembers the last
+//! applied line of each project, so that only new lines are read.
 //!
 //! # What it may not do
 //!
@@ -15,11 +15,11 @@
 //!
 //! * `schema`: the tables and their versions
 //! * `tables`: opening the file, and moving a damaged one aside
-//! * `index`: what the rest of proctor uses; repairs itself
-//! * `apply`: lines to rows
-//! * `query`: rows to values
+//! * `index`: what the rest of proctor uses; repairs a damaged index
+//! * `apply`: turns ledger lines into rows
+//! * `query`: turns rows into values
 //! * `approvals`: the approved plan of each task
-//! * `compare`: verifies rows against lines
+//! * `compare`: verifies the rows against the ledger lines
 //! * `project_match`: which project a directory is
 //! * `checkpoints`: a file of its own, with the state of governance workflows
 //! * `tree_index`: the saved index of a project's tree

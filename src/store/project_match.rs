@@ -1,4 +1,4 @@
-//! Finds out which project a directory is: by its path, inode and repository together, without guessing.
+//! Finds out which project a directory belongs to: by its path, inode and repository together, without guessing.
 
 use rusqlite::params;
 
@@ -12,15 +12,16 @@ use crate::store::words::{from_integer, to_integer};
 pub struct IndexedProject {
     pub id: ProjectId,
     pub root: RootIdentity,
-    /// Digest of the plan that was approved by registering the project.
+    /// The digest of the plan that was approved by registering the project.
     pub plan_digest: Digest,
 }
 
-/// Which project a directory is.
+/// Which registered project a directory is the root of.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ProjectMatch {
     Known(ProjectId),
-    /// It resembles these projects but differs from what was registered: a person must decide. Never empty.
+    /// The directory resembles these projects but differs from what was registered, so a person must decide. Never
+    /// empty.
     Mismatch(Vec<ProjectMismatch>),
     /// The directory is no registered project.
     Unknown,
@@ -31,18 +32,18 @@ pub enum ProjectMatch {
 pub struct ProjectMismatch {
     /// The project as it was registered.
     pub project: IndexedProject,
-    /// How the directory differs from it. Never empty.
+    /// How the directory differs from the registered project. Never empty.
     pub differences: Vec<ProjectDifference>,
 }
 
 /// A part of a project's record in which a directory can differ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProjectDifference {
-    /// The path: the directory was moved, or is reached by another path.
+    /// The path differs: the directory was moved, or is reached by another path.
     Path,
-    /// The inode: another directory is at this path; it was replaced, restored or cloned anew.
+    /// The inode differs: the directory at this path was replaced, restored or cloned anew.
     Inode,
-    /// The repository: it is another one, or was created or removed.
+    /// The Git repository differs: it is another one, or was created or removed.
     GitCommonDirectory,
 }
 
@@ -62,8 +63,9 @@ impl Tables {
 
     /// Finds the project that a directory is the root of, by all parts of its record.
     ///
-    /// A device number alone is no difference: some file systems get another one at every boot (stat(2) promises nothing). When a
-    /// project is searched for at another path, the device is compared too, because inode numbers repeat between devices.
+    /// A device number alone is no difference: some file systems get another one at every boot (stat(2) promises
+    /// nothing). When a project is searched for at another path, the device is compared too, because inode numbers
+    /// repeat between devices.
     pub(super) fn find_project(
         &self,
         path: &str,

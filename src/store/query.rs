@@ -1,4 +1,4 @@
-//! Turns rows into values.
+//! Turns rows of the index into values.
 
 use std::collections::BTreeMap;
 
@@ -15,33 +15,32 @@ use crate::store::words::{from_integer, to_word};
 const RUN_COLUMNS: &str = "sequence, run_id, task, started, ended, status, result, blocking, tree_digest, environment_digest, \
                            plan_digest, report_hash, manifest_hash, route, exit";
 
-/// A run, as the index has it.
+/// What the index stores about a run. Everything else is in the run's report.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IndexedRun {
-    /// The number of its ledger line.
+    /// The number of the ledger line that records the run.
     pub sequence: Sequence,
     pub run_id: RunId,
     pub task: TaskId,
-    /// When it began.
     pub started: Timestamp,
-    /// When its last process had ended; `None` for a superseded run.
+    /// When the run's last process had ended; `None` for a superseded run.
     pub ended: Option<Timestamp>,
     pub status: OverallStatus,
-    /// The verdict, if there is one.
+    /// The verdict; `None` if the run has none.
     pub result: Option<OverallResult>,
-    /// How many results block.
+    /// How many results make the verdict FAILED.
     pub blocking: u32,
-    /// The digest of the tree that it tested.
+    /// The digest of the tree that the run tested.
     pub tree_digest: Option<TreeDigest>,
     pub environment_digest: Option<Digest>,
     pub plan_digest: Option<Digest>,
-    /// The hash of its report; `None` for a superseded run.
+    /// The hash of the run's report; `None` for a superseded run.
     pub report_hash: Option<Digest>,
-    /// The hash of its manifest; `None` for a superseded run.
+    /// The hash of the run's manifest; `None` for a superseded run.
     pub manifest_hash: Option<Digest>,
-    /// Where it was routed.
+    /// Where the run sent the task; `None` if the run was not routed.
     pub route: Option<RouteEntry>,
-    /// The exit code of a command that ends with this run; `None` if the ledger's line does not have it.
+    /// The exit code of a command that ends with this run; `None` if the ledger's line does not name it.
     pub exit: Option<CommandExit>,
 }
 
@@ -60,8 +59,9 @@ impl Tables {
         self.read_runs(&statement, params![project.as_str(), run_id.as_str()]).map(|runs| runs.into_iter().next())
     }
 
-    /// Returns the last run of a task that counts. Interrupted, superseded and moved runs do not count (E17), nor does a run that
-    /// was refused because its specification has errors (C78): it had no plan and says nothing about the code.
+    /// Returns the last run of a task that counts. Interrupted, superseded and moved runs do not count (E17), nor does
+    /// a run that was refused because its specification has errors (C78): it had no plan and says nothing about the
+    /// code.
     pub(super) fn last_run(&self, project: &ProjectId, task: &TaskId) -> Result<Option<IndexedRun>, IndexError> {
         let statement = format!(
             "SELECT {RUN_COLUMNS} FROM runs WHERE project = ?1 AND task = ?2 AND counts = 1 \
@@ -70,8 +70,9 @@ impl Tables {
         self.read_runs(&statement, params![project.as_str(), task.as_str()]).map(|runs| runs.into_iter().next())
     }
 
-    /// Returns the last runs of a task that have a verdict, or this verdict, newest first. Left out are runs that were refused
-    /// because their specification has errors, which had no plan (C78), and pruned runs, of which nothing is left to read.
+    /// Returns the last runs of a task, newest first, that have a verdict, or the given verdict. Left out are runs that
+    /// were refused because their specification has errors, which had no plan (C78), and pruned runs, of which nothing
+    /// is left to read.
     pub(super) fn judged_runs(
         &self,
         project: &ProjectId,
@@ -105,7 +106,7 @@ impl Tables {
         self.read_runs(&statement, values).map(|runs| runs.into_iter().next())
     }
 
-    /// Returns the TDD state of a task; if the ledger has none, that of a task that never started.
+    /// Returns the TDD state of a task. A task without one in the ledger has the state of a task that never started.
     pub(super) fn tdd(&self, project: &ProjectId, task: &TaskId) -> Result<TddState, IndexError> {
         let text: Option<String> = self.read(|index| {
             let mut statement = index.connection.prepare("SELECT state FROM tdd WHERE project = ?1 AND task = ?2")?;
@@ -132,7 +133,7 @@ impl Tables {
         names.into_iter().map(|name| self.reader.word("task id", name)).collect()
     }
 
-    /// Returns the digest of a task list's blocks as they were last written, if they ever were.
+    /// Returns the digest of a task list's blocks as proctor last wrote them; `None` if it never did.
     pub(super) fn task_list(&self, project: &ProjectId, path: &str) -> Result<Option<Digest>, IndexError> {
         let statement = "SELECT path, digest FROM task_lists WHERE project = ?1 AND path = ?2";
         self.read_digests(statement, params![project.as_str(), path]).map(|mut rows| rows.remove(path))
@@ -166,7 +167,7 @@ impl Tables {
         Ok(if rows.is_empty() { Serving::NotServed } else { Serving::Served })
     }
 
-    /// Reads all rows of a statement.
+    /// Runs a query and converts each row of its result with the given function.
     pub(super) fn read_rows<T>(
         &self,
         statement: &str,
@@ -189,7 +190,7 @@ impl Tables {
         self.read_rows(statement, values, |row| Ok(self.to_run(row)))?.into_iter().collect()
     }
 
-    /// Reads a row of [`RUN_COLUMNS`].
+    /// Converts a row with the columns [`RUN_COLUMNS`] to a run.
     fn to_run(&self, row: &Row<'_>) -> Result<IndexedRun, IndexError> {
         let reader = &self.reader;
         let refused = |source| reader.refused("read", source);

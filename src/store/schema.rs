@@ -1,11 +1,13 @@
-//! The tables, and the migration of files of older versions.
+//! The tables of the index, and the migration of files that an older version wrote.
 
 use rusqlite::{Connection, TransactionBehavior};
 
-/// One step per version: a file whose `user_version` is `n` has had the first `n` steps. Steps are never edited, only added.
+/// One step per version: a file whose `user_version` is `n` has had the first `n` steps. Steps are never edited, only
+/// added.
 ///
-/// Compatibility: an old program refuses a newer file by its version, a new program migrates an older file, and
-/// an old program never writes to a newer file. A migration that needs the lines again empties `positions`.
+/// Compatibility: an old program refuses a newer file by its version, a new program migrates an older file, and an old
+/// program never writes to a newer file. A migration that needs the ledger lines again empties `positions`, so that all
+/// lines are applied once more.
 pub(super) const MIGRATIONS: &[&str] = &[VERSION_1, VERSION_2, VERSION_3, VERSION_4, VERSION_5, VERSION_6];
 
 const VERSION_1: &str = "
@@ -107,7 +109,7 @@ CREATE TABLE approvals (
 ) STRICT, WITHOUT ROWID;
 ";
 
-/// Adds the protected files to approvals.
+/// Adds a column for the protected files to the approvals.
 const VERSION_6: &str = "
 ALTER TABLE approvals ADD COLUMN protected TEXT;
 ";
@@ -139,7 +141,7 @@ CREATE TABLE pruned (
 ) STRICT, WITHOUT ROWID;
 ";
 
-/// Every table with rows of projects, and its column for the project's id.
+/// Every table whose rows belong to a project, with the column that has the project's id.
 pub(super) const TABLES: [(&str, &str); 12] = [
     ("positions", "project"),
     ("projects", "id"),
@@ -155,15 +157,16 @@ pub(super) const TABLES: [(&str, &str); 12] = [
     ("pruned", "project"),
 ];
 
-/// The table that belongs to no project: a cache of file digests for all of them.
+/// The only table whose rows belong to no project: a cache of file digests that all projects use.
 pub(super) const CACHE_TABLE: &str = "file_digests";
 
-/// Reads the version of a file; a new file has 0.
+/// Reads the version of the tables in a file; a new file has version 0.
 pub(super) fn read_version(connection: &Connection) -> rusqlite::Result<u32> {
     connection.query_row("PRAGMA user_version", [], |row| row.get(0))
 }
 
-/// Runs the steps that a file has not had yet, in one transaction. Another process may just have done it.
+/// Runs the migration steps that a file has not had yet, in one transaction. Another process may have run them a moment
+/// before.
 pub(super) fn migrate(connection: &mut Connection, migrations: &[&str]) -> rusqlite::Result<()> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     let version = read_version(&transaction)?;
@@ -207,7 +210,7 @@ mod tests {
         migrate(&mut connection, MIGRATIONS).unwrap();
         let count =
             connection.query_row("SELECT count(*) FROM sqlite_schema WHERE type = 'table'", [], |row| row.get::<_, i64>(0));
-        // `file_digests` is a cache for all projects and belongs to none.
+        // The table `file_digests` is counted too: it is a cache for all projects and not in `TABLES`.
         assert_eq!(count, Ok(TABLES.len() as i64 + 1));
         for (table, column) in TABLES {
             connection.prepare(&format!("SELECT {column} FROM {table}")).unwrap();

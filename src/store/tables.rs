@@ -13,20 +13,21 @@ use crate::store::schema::{CACHE_TABLE, MIGRATIONS, TABLES, migrate, read_versio
 use crate::store::words::ColumnReader;
 use crate::store::{ApprovalJudge, IndexError};
 
-/// How long to wait for another process that writes; its transactions take a millisecond.
+/// How long to wait while another process writes. A transaction takes a millisecond.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
-/// The size of the file's pages in bytes. A run changes a few rows on a few pages. Every changed page is written to the log, and
-/// read again by the next process that opens the file; small pages keep that short.
+/// The size of the file's pages in bytes. A run changes a few rows on a few pages. Every changed page is written to the
+/// log, and read again by the next process that opens the file; small pages keep the log short.
 const PAGE_SIZE: u32 = 1024;
-/// When the index is closed, a write-ahead log of at least this many bytes is moved into the file; a run writes about 8 kB.
+/// When the index is closed, a write-ahead log of more than this many bytes is moved into the file. A run writes about
+/// 8 kB.
 const LONG_LOG: u64 = 128 * 1024;
 /// How often opening is tried while another process blocks it.
 const BUSY_ATTEMPTS: u32 = 500;
 const BUSY_PAUSE: Duration = Duration::from_millis(10);
-/// SQLite's own files beside the index.
+/// The suffixes of the files that SQLite keeps beside the index.
 const COMPANIONS: [&str; 2] = ["-wal", "-shm"];
 
-/// The open file and its tables.
+/// The open index file, and what is needed to read and write its tables.
 #[derive(Debug)]
 pub(super) struct Tables {
     pub(super) connection: Connection,
@@ -37,12 +38,12 @@ pub(super) struct Tables {
 }
 
 impl Tables {
-    /// Opens the file at `path`, and creates or migrates it if necessary. A damaged file is an error. `judge` decides which
-    /// approvals count.
+    /// Opens the file at `path`, and creates or migrates it if necessary. A damaged file is an error. `judge` decides
+    /// which approvals count.
     pub(super) fn open(path: &Path, judge: ApprovalJudge) -> Result<Self, IndexError> {
         let reader = ColumnReader { path: path.to_owned() };
         let is_new = create_private(path)?;
-        // No URI, and no link in place of the file.
+        // The flags forbid a URI as a path, and a link in place of the file.
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_NOFOLLOW;
         let connection =
             Connection::open_with_flags(resolve_parent(path), flags).map_err(|source| reader.refused("open", source))?;
@@ -60,8 +61,8 @@ impl Tables {
         Ok(index)
     }
 
-    /// Reads the first row of every table. This takes microseconds and finds lost or overwritten pages; a full check takes time
-    /// that grows with the file.
+    /// Reads the first row of every table. This takes microseconds and finds lost or overwritten pages; a full check
+    /// takes time that grows with the file.
     fn probe(&self) -> rusqlite::Result<()> {
         let tables = TABLES.iter().map(|(table, _)| *table).chain([CACHE_TABLE]);
         for table in tables {
@@ -70,8 +71,8 @@ impl Tables {
         Ok(())
     }
 
-    /// Prepares the connection, and tries again while another process blocks it. SQLite does not wait by itself where two
-    /// processes could wait for each other, for example when both find a new file and change its journal mode.
+    /// Prepares the connection, and tries again while another process blocks it. SQLite does not wait by itself where
+    /// two processes could wait for each other, for example when both find a new file and change its journal mode.
     fn prepare_patiently(&self, is_new: bool) -> rusqlite::Result<u32> {
         let mut attempts = 1;
         loop {
@@ -89,21 +90,23 @@ impl Tables {
     fn prepare(&self, is_new: bool) -> rusqlite::Result<u32> {
         self.connection.busy_timeout(BUSY_TIMEOUT)?;
         let version = read_version(&self.connection)?;
-        // The version is in the file's header; the list of tables is the first thing that can be damaged.
+        // The version stands in the file's header, which may be intact in a damaged file. So the list of tables is read
+        // too.
         self.connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
-        // The journal mode is stored in the file. A process that finds the file half-made sets it too, which is harmless.
+        // The journal mode is stored in the file. A process that finds the file half-made sets it too, which is
+        // harmless.
         if is_new || version == 0 {
-            // Only has an effect while the file has no page.
+            // SQLite accepts a page size only while the file has no page.
             self.connection.pragma_update(None, "page_size", PAGE_SIZE)?;
             match self.connection.pragma_update(None, "journal_mode", "WAL") {
-                // SQLite does not wait here: the process that holds the file is setting the same mode, or will do so at the next
-                // opening.
+                // SQLite does not wait here. The process that blocks the file is setting the same mode, or will set it
+                // at the next opening.
                 Err(error) if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) => {}
                 outcome => outcome?,
             }
         }
-        // By default the last connection that closes moves the write-ahead log into the file and deletes it, and the next one
-        // creates it again: four syncs for every command.
+        // By default the last connection that closes moves the write-ahead log into the file and deletes it, and the
+        // next one creates it again: four syncs for every command.
         self.connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
         // A power loss may lose the newest rows, which the ledger has, but never damages the file.
         self.connection.pragma_update(None, "synchronous", "NORMAL")?;
@@ -112,21 +115,21 @@ impl Tables {
 }
 
 impl Drop for Tables {
-    /// Keeps the write-ahead log short, because the first process that opens the file reads all of it. SQLite's own limit of 1000
-    /// pages does not work for short-lived processes: the pages are moved, but the log only begins anew within the same set of
-    /// connections.
+    /// Keeps the write-ahead log short, because the first process that opens the file reads all of it. SQLite's own
+    /// limit of 1000 pages does not work for short-lived processes: the pages are moved, but the log only begins anew
+    /// within the same set of connections.
     fn drop(&mut self) {
         let log = with_suffix(&self.reader.path, COMPANIONS[0]);
         if log.metadata().is_ok_and(|metadata| metadata.len() > LONG_LOG) {
-            // Refused while another process reads; the next process that closes the index tries again.
+            // SQLite refuses this while another process reads. The next process that closes the index tries again.
             let _refused = self.connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
         }
     }
 }
 
 impl ColumnReader {
-    /// Turns an error of SQLite into an [`IndexError`] with the operation that failed. Damage has a kind of its own, because it
-    /// can be repaired.
+    /// Turns an error of SQLite into an [`IndexError`] with the operation that failed. Damage has a variant of its own,
+    /// because it can be repaired.
     pub(super) fn refused(&self, operation: &'static str, source: rusqlite::Error) -> IndexError {
         let path = self.path.clone();
         if matches!(source.sqlite_error_code(), Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase)) {
@@ -137,9 +140,9 @@ impl ColumnReader {
     }
 }
 
-/// Moves the file at `path` and its companions to `state.db.corrupt-<n>`, where it can be examined.
+/// Moves the file at `path` and SQLite's files beside it to `state.db.corrupt-<n>`, where they can be examined.
 ///
-/// A process that has the file open goes on using it there.
+/// A process that has the file open goes on using it under the new name.
 pub(super) fn set_aside(path: &Path) -> Result<PathBuf, IndexError> {
     let with = |suffix: &str| with_suffix(path, suffix);
     let free = (1_u32..)
@@ -166,15 +169,15 @@ fn rename(from: &Path, to: &Path) -> Result<(), IndexError> {
     std::fs::rename(from, to).map_err(|source| IndexError::File { path: from.to_owned(), source })
 }
 
-/// Resolves links in the directories of a path. SQLite would refuse such links (`SQLITE_OPEN_NOFOLLOW`), but users may place the
-/// store where they want. A link in place of the file itself stays and is refused.
+/// Resolves links in the directories of a path. SQLite would refuse such links (`SQLITE_OPEN_NOFOLLOW`), but users may
+/// place the store where they want. A link in place of the file itself stays and is refused.
 pub(super) fn resolve_parent(path: &Path) -> PathBuf {
     let parent = path.parent().and_then(|parent| parent.canonicalize().ok());
     parent.zip(path.file_name()).map_or_else(|| path.to_owned(), |(parent, name)| parent.join(name))
 }
 
-/// Creates the file if it is missing, readable by the user alone; SQLite would apply the umask. Returns whether it created the
-/// file.
+/// Creates the file if it is missing, readable by the user alone; SQLite would apply the umask. Returns whether it
+/// created the file.
 pub(super) fn create_private(path: &Path) -> Result<bool, IndexError> {
     match OpenOptions::new().write(true).create_new(true).mode(0o600).open(path) {
         Ok(_) => Ok(true),

@@ -104,7 +104,7 @@ impl TestIndex {
         Self { index, lines: BTreeMap::new(), path, _directory: directory }
     }
 
-    /// Appends a line to a project's ledger and applies it.
+    /// Appends a line to the sample ledger of a project, and applies it to the index.
     pub(super) fn append(&mut self, id: &str, body: LedgerBody) {
         let lines = self.lines.entry(project(id)).or_default();
         lines.push(line(lines.len(), body));

@@ -1,5 +1,5 @@
-//! Stores the saved tree index of a project, for a fast start. This module does not interpret the bytes. They are a cache and can
-//! be lost without harm.
+//! Stores the saved tree index of a project, for a fast start. This module does not interpret the bytes. They are a
+//! cache and can be lost without harm.
 
 use std::fs::{self, DirBuilder, OpenOptions};
 use std::io::{self, Write as _};
@@ -11,15 +11,16 @@ use crate::store::IndexError;
 /// A larger file was not written by proctor: 64 MiB hold some hundred thousand entries.
 const MAX_BYTES: u64 = 512 * 1024 * 1024;
 
-/// Reads the saved bytes; `None` if there are none or they cannot be read.
+/// Reads the saved tree index of a project; `None` if there is none or it cannot be read.
 pub fn read_tree_index(path: &Path) -> Option<Vec<u8>> {
     let is_sound = fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_file() && metadata.len() <= MAX_BYTES);
     if is_sound { fs::read(path).ok() } else { None }
 }
 
-/// Replaces the saved bytes; only the owner can read them. A concurrent reader gets either the old bytes or the new ones.
+/// Replaces the saved tree index; only the owner can read the file. A concurrent reader gets either the old bytes or
+/// the new ones.
 ///
-/// The file is not synced: after a power loss it may be damaged, which is noticed when the bytes are parsed.
+/// The file is not synced: after a power loss it may be damaged. The parser notices this.
 ///
 /// # Errors
 /// When the directory or the file cannot be written.
@@ -40,8 +41,8 @@ fn write_whole(path: &Path, unfinished: &Path, bytes: &[u8]) -> io::Result<()> {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
         Ok(()) | Err(_) => {}
     }
-    // The file may be left from a killed process. Or another process saves at the same time: then one of the two fails, and the
-    // other one renames a complete file.
+    // A killed process may have left the file. Or another process saves at the same time: then one of the two fails,
+    // and the other one renames a complete file.
     match fs::remove_file(unfinished) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         Ok(()) | Err(_) => {}

@@ -1,4 +1,4 @@
-//! Converts values to columns and back. A column holds the value's JSON, without quotes if it is a word.
+//! Converts values to columns of the index and back. A column holds the value's JSON, without quotes if it is a word.
 
 use std::path::PathBuf;
 
@@ -7,7 +7,7 @@ use serde::de::DeserializeOwned;
 
 use crate::store::IndexError;
 
-/// Returns the word of an enum, or the text of an identifier or digest.
+/// Returns the text that a column stores for a value: the word of an enum, an identifier or a digest.
 pub(super) fn to_word(value: &impl Serialize) -> String {
     let json = serde_json::to_value(value).expect("our own values have a JSON form");
     json.as_str().map_or_else(|| json.to_string(), str::to_owned)
@@ -27,7 +27,7 @@ pub(super) fn from_integer(integer: i64) -> u64 {
     integer.cast_unsigned()
 }
 
-/// Parses columns of a file. An unexpected value becomes an error that names the file.
+/// Parses the columns of the index file at `path`. An unexpected value becomes an error that names the file.
 #[derive(Debug, Clone)]
 pub(super) struct ColumnReader {
     pub(super) path: PathBuf,

@@ -4,17 +4,17 @@ use crate::model::{DebtCategory, Diagnostic, Digest, FindingLevel, ResultType, T
 use crate::report::build_debt::item::word;
 use crate::report::{ActionOutcomeV2, ActionResultV2, OriginalErrorV1};
 
-/// The first error of an action.
+/// The cause of an action's failure: the first error of the action.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct DebtCause {
     pub(super) error: OriginalErrorV1,
-    /// What distinguishes the error in addition to its message: two commands that exit with 1 have different causes.
+    /// What distinguishes errors with the same message: two commands that exit with 1 have different causes.
     subject: String,
 }
 
 impl DebtCause {
-    /// Returns the first error of an entry. Tests and findings are sorted by file and position, because tools report them in any
-    /// order.
+    /// Returns the first error in an action's entry of the report. Tests and findings are sorted by file and position,
+    /// because tools report them in any order.
     pub(super) fn of(entry: &ActionResultV2) -> Self {
         let result = entry.result.as_ref();
         // After a time-out, the errors found so far are accidental. The exceeded limit is the cause.
@@ -44,7 +44,7 @@ impl DebtCause {
             file: failure.test_file.clone(),
             line: failure.line,
         };
-        // If there is no file, the test's name is used instead of the location.
+        // If the failure names no file, the test's name is used instead of the location.
         let subject = if error.file.is_some() { String::new() } else { failure.test_name.clone() };
         Self { error, subject }
     }
@@ -60,8 +60,8 @@ impl DebtCause {
         Self { error, subject: String::new() }
     }
 
-    /// Returns the cause of a failed request. A failed connection is one cause for all requests over it; a wrong answer is a
-    /// cause of its own.
+    /// Returns the cause of a failed request. All requests to one address share the cause of a failed connection. A
+    /// wrong answer is a separate cause for each command.
     fn from_exchange(entry: &ActionResultV2, result: &ActionOutcomeV2) -> Option<Self> {
         if let Some(error) = &result.error {
             let place = error.address.as_deref().map(|address| format!("{address}:{}", error.port.unwrap_or_default()));
@@ -114,8 +114,8 @@ fn exception(message: &str) -> Option<&str> {
     (is_name && ENDINGS.iter().any(|ending| name.ends_with(ending))).then_some(name)
 }
 
-/// Returns a message without the parts that differ between runs: numbers and addresses become `#`, runs of whitespace become one
-/// space.
+/// Returns a message without the parts that differ between runs: numbers and addresses become `#`, runs of whitespace
+/// become one space.
 fn normalised(message: &str) -> String {
     let mut words = Vec::new();
     for word in message.split(|it: char| it.is_whitespace() || it.is_control()).filter(|word| !word.is_empty()) {

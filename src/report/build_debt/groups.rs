@@ -6,27 +6,27 @@ use crate::model::{DebtCategory, DebtGeneration, Digest, Severity};
 use crate::report::build_debt::cause::DebtCause;
 use crate::report::{ActionResultV2, ExecutionReportV2};
 
-/// The entries of a report, in the order of the phases.
+/// The entries of all actions in a report, in the order of the phases.
 pub(super) struct Entries<'a>(Vec<&'a ActionResultV2>);
 
-/// Actions with one cause.
+/// Failed actions that share one cause. A group becomes one debt item.
 #[derive(Debug, Clone)]
 pub(super) struct Group<'a> {
-    /// The fingerprint of the cause.
+    /// The hash by which the cause is recognised in other runs.
     pub(super) fingerprint: Digest,
-    /// The first of the actions, which the item describes.
+    /// The group's first action. The debt item describes this action.
     pub(super) head: &'a ActionResultV2,
     /// The cause of the first action's failure.
     pub(super) cause: DebtCause,
-    /// The debt that was judged for the first action.
+    /// What was judged about debt for the first action.
     pub(super) debt: &'a DebtGeneration,
     /// The category of all actions in the group.
     pub(super) category: DebtCategory,
     /// The worst severity in the group.
     pub(super) severity: Severity,
-    /// Whether any action in the group blocks.
+    /// Whether the result of any action in the group makes the verdict FAILED.
     pub(super) blocking: bool,
-    /// The other actions.
+    /// The actions of the group after the first.
     pub(super) related: Vec<&'a ActionResultV2>,
 }
 
@@ -48,8 +48,8 @@ impl<'a> Group<'a> {
     }
 }
 
-/// Returns the groups in the order of their first actions. Whether an action becomes debt was judged before (R4) and is not
-/// judged again.
+/// Returns the groups in the order of their first actions. Each entry already says whether the action becomes debt
+/// (R4).
 pub(super) fn compute_groups<'a>(entries: &Entries<'a>) -> Vec<Group<'a>> {
     let mut groups: Vec<Group<'a>> = Vec::new();
     let mut known: BTreeMap<Digest, usize> = BTreeMap::new();

@@ -1,4 +1,4 @@
-//! Guidance for fixing an item: files, findings, acceptance criteria. It contains only what was seen (facts, 2.6).
+//! Guidance for fixing a debt item: files, findings, acceptance criteria. It contains only what was seen (facts, 2.6).
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use crate::report::build_debt::groups::Group;
 use crate::report::build_debt::item::on_one_line;
 use crate::report::{ActionOutcomeV2, ExecutionReportV2, ImplementationGuidanceV1};
 
-/// How many files, steps and failing tests an item lists.
+/// The most files, steps and failing tests that a debt item lists.
 const NAMED: usize = 20;
 
 pub(super) fn build_guidance(group: &Group<'_>, report: &ExecutionReportV2, settings: &DebtSettings) -> ImplementationGuidanceV1 {
@@ -31,7 +31,7 @@ fn findings<'a>(group: &Group<'a>) -> Vec<&'a Diagnostic> {
     results(group).flat_map(|result| result.diagnostics.findings()).collect()
 }
 
-/// Returns the mentioned files without repetition, those of the cause first.
+/// Returns the files that the group's failures mention, without repetition. The file of the cause is the first.
 fn files(group: &Group<'_>) -> Vec<String> {
     let tests = failures(group);
     let traced = tests.iter().flat_map(|failure| traced_files(failure.stack.as_deref().unwrap_or_default()));
@@ -97,7 +97,7 @@ fn acceptance_criteria(group: &Group<'_>, report: &ExecutionReportV2) -> Vec<Str
     criteria
 }
 
-/// Returns whether a condition mentions an action in any notation. For `STEP.1`, neither `STEP.11` nor `PRESTEP.1` counts.
+/// Returns whether a condition mentions an action in any notation. `STEP.11` and `PRESTEP.1` do not mention `STEP.1`.
 fn mentions(condition: &str, action_id: &str) -> bool {
     let dotted = ["['", "[\"", "']", "\"]"].into_iter().zip([".", ".", "", ""]);
     let dotted = dotted.fold(condition.to_owned(), |text, (bracket, dot)| text.replace(bracket, dot));

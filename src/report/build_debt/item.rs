@@ -10,10 +10,9 @@ use crate::report::{
     DebtRouteV1, DebtTestFailureV1, DiagnosticsV2, ErrorDetailsV1, ExecutionReportV2, HealthCheckV2, HttpTraceV1,
 };
 
-/// Exceptions that mean that a name is missing.
+/// Exceptions of Python which mean that a module or a name does not exist.
 const MISSING_NAMES: [&str; 3] = ["ModuleNotFoundError", "ImportError", "NameError"];
 
-/// Returns the debt item of a group.
 pub(super) fn build_item(
     NumberedGroup { id, group }: &NumberedGroup<'_>,
     routing: DebtRouteV1,
@@ -78,7 +77,8 @@ fn priority(severity: Severity) -> u8 {
     }
 }
 
-/// Returns whether something is missing or wrong (C41, C42).
+/// Returns FEATURE if the code lacks something and BUG_FIX if it is wrong (C41, C42); `None` for a refactoring, or if
+/// the code is not known to be the cause.
 fn work_type(group: &Group<'_>) -> Option<WorkType> {
     let code = group.head.classification.as_ref()?.code;
     let name = group.cause.error.error_type.as_deref();
@@ -93,8 +93,8 @@ fn work_type(group: &Group<'_>) -> Option<WorkType> {
     }
 }
 
-/// Returns what has to be fixed (C49); `None` for a tool that failed or ran out of time, because code and environment may both be the
-/// cause.
+/// Returns what has to be fixed (C49); `None` for a tool that failed or ran out of time, because code and environment
+/// may both be the cause.
 fn origin(entry: &ActionResultV2) -> Option<DebtOrigin> {
     match entry.status? {
         ResultType::PrerequisiteFailure => Some(DebtOrigin::Environment),
@@ -118,7 +118,7 @@ fn build_test_failure(group: &Group<'_>) -> Option<DebtTestFailureV1> {
     })
 }
 
-/// Returns whether the server that an action needs answered; `None` if it was not checked.
+/// Returns whether the server that an action needs has answered; `None` if no server was checked.
 fn is_server_running(entry: &ActionResultV2) -> Option<bool> {
     let result = entry.result.as_ref()?;
     let of_look = |look: &HealthCheckV2| match look.result.as_str() {
@@ -154,13 +154,13 @@ fn build_diagnostics(group: &Group<'_>) -> DebtDiagnosticsV1 {
     DebtDiagnosticsV1 { http_trace: trace, files_checked: group.members().filter_map(looked).collect() }
 }
 
-/// Returns a value's word on the wire, for people and for fingerprints.
+/// Returns the word that stands for a value in JSON. Texts for people and fingerprints use this word too.
 pub(super) fn word(value: &impl serde::Serialize) -> String {
     let value = serde_json::to_value(value).expect("a unit variant is a word");
     value.as_str().map(str::to_owned).unwrap_or_default()
 }
 
-/// Returns the first line of a text, because a list entry must fit on one line.
+/// Returns the words of a text on one line, because a list entry must fit on one line.
 pub(super) fn on_one_line(text: &str) -> String {
     text.split(|it: char| it.is_whitespace() || it.is_control()).filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
 }

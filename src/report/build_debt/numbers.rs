@@ -1,4 +1,5 @@
-//! Numbers the debt items: a known item keeps its number from the task's last debt file, a new one gets the next unused number.
+//! Numbers the debt items: a known item keeps its number from the task's last debt file, a new one gets the next unused
+//! number.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -7,10 +8,10 @@ use crate::model::{DebtId, Digest, TaskId};
 use crate::report::build_debt::groups::Group;
 use crate::report::{EarlierItemV1, TechnicalDebtV1};
 
-/// How many items that no longer occur are remembered. The ones with the highest numbers are kept.
+/// The most items that the debt file remembers after they no longer occur. Those with the highest numbers are kept.
 const REMEMBERED: usize = 500;
 
-/// A group and its id.
+/// A group of failed actions, and the id of its debt item.
 pub(super) struct NumberedGroup<'a> {
     pub(super) id: DebtId,
     pub(super) group: Group<'a>,
@@ -22,7 +23,7 @@ pub(super) struct Numbered<'a> {
     pub(super) groups: Vec<NumberedGroup<'a>>,
     /// Items that earlier runs had and this run does not have, by number.
     pub(super) earlier: Vec<EarlierItemV1>,
-    /// The number that the next new item gets.
+    /// The number for the next new item, in this run or a later one.
     pub(super) next_number: u32,
 }
 

@@ -1,4 +1,4 @@
-//! Tests each row of the table with its example, and the properties that hold for any text.
+//! Tests each row of the table of token shapes with its example, and the properties that hold for any text.
 
 use proptest::collection::vec;
 use proptest::prelude::{Strategy, any, prop_assert, prop_assert_eq, proptest};
@@ -15,7 +15,7 @@ fn example(position: usize) -> String {
     SHAPES[position].example.concat()
 }
 
-/// Returns the github token, as an example for all shapes.
+/// Returns the table's example of a GitHub token; it stands for tokens of all shapes.
 fn token() -> String {
     let position = SHAPES.iter().position(|shape| shape.name == "github token");
     example(position.expect("it is in the table"))
@@ -94,7 +94,8 @@ fn an_actions_id_that_has_a_tokens_shape_stays() {
     assert!(text.contains(&id) && !text.contains(&format!("x {secret} y")));
 }
 
-/// Puts a token into every free text of the golden report in turn. A label in that place must be accepted too.
+/// Puts a token into every free text of the sample report in turn. The redacted report must be readable, with a label
+/// in the token's place.
 #[test]
 fn wherever_a_report_may_hold_a_token_it_is_taken_out() {
     let report = serde_json::to_value(report_with_debt(&mixed_run())).expect("it is ours");

@@ -17,23 +17,20 @@ pub struct TaskState {
 /// The content of a task's last sealed verdict.
 #[derive(Debug, Clone)]
 pub enum TaskVerdict {
-    /// The report, and the debt file if there is one.
+    /// The evidence is intact: the report, and the debt file if the run has one.
     Sealed {
-        /// The report of the run.
         report: Box<ExecutionReportV2>,
         /// The debt file; `None` if the run has none.
         debt: Option<Box<TechnicalDebtV1>>,
     },
-    /// The evidence does not match the ledger, so nothing is known.
+    /// The run's evidence does not match the ledger, so proctor states no verdict for the task.
     NotIntact,
 }
 
-/// The lines of both blocks.
+/// The lines of both blocks that proctor writes into the task list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TaskLists {
-    /// The lines of the block of tasks.
     pub tasks: Vec<String>,
-    /// The lines of the block of debt.
     pub debt: Vec<String>,
 }
 
@@ -46,7 +43,7 @@ impl TaskLists {
     }
 }
 
-/// Returns the lines of both blocks. `link` is the name of the link to the evidence in the project.
+/// Returns the lines of both blocks. `link` is the name of the link in the project that leads to the evidence.
 pub fn build_task_lists(states: &[TaskState], link: Option<&str>) -> TaskLists {
     let tasks = states.iter().flat_map(|state| task_lines(state, link)).collect();
     let items: Vec<(&TaskId, &DebtItemV1)> = states.iter().flat_map(debt_of).collect();
@@ -112,8 +109,8 @@ fn debt_lines(task: &TaskId, item: &DebtItemV1, link: Option<&str>) -> Vec<Strin
     lines
 }
 
-/// Returns a text as one line of Markdown that cannot begin or end a comment. Titles come from the specification and may contain
-/// anything.
+/// Returns a text as one line of Markdown that cannot begin or end a comment. Titles come from the specification and
+/// may contain anything.
 fn plain(text: &str) -> String {
     let one_line = text.split(|it: char| it.is_whitespace() || it.is_control()).filter(|word| !word.is_empty());
     one_line.collect::<Vec<_>>().join(" ").replace("<!--", "<! --").replace("-->", "-- >")

@@ -1,12 +1,12 @@
-//! Finds proctor's blocks in the lines of a task list, and the entries in a block. For a block that lost a marking line see
-//! `pieces`.
+//! Finds proctor's blocks in the lines of a task list, and the entries in a block. For a block that lost a marking line
+//! see `pieces`.
 
 /// A block of the task list that proctor writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Block {
-    /// The tasks with their boxes.
+    /// The block of tasks, each with a box that is ticked when the task is complete.
     Tasks,
-    /// The debt items.
+    /// The block of debt items.
     Debt,
 }
 
@@ -15,17 +15,16 @@ pub(super) enum Block {
 pub(super) struct Entry {
     /// The id of the task or debt item, for example `T117` or `DEBT-T117-001`.
     pub(super) id: String,
-    /// Whether the box is ticked.
     pub(super) ticked: bool,
     /// The lines of the entry without line ends.
     pub(super) lines: Vec<String>,
 }
 
 impl Block {
-    /// Both blocks in the order of the file.
+    /// Both blocks, in the order in which they stand in the file.
     pub(super) const ALL: [Self; 2] = [Self::Tasks, Self::Debt];
 
-    /// Returns the block's name in its marking lines.
+    /// Returns the name that the block's marking lines show.
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Tasks => "tasks",
@@ -62,7 +61,7 @@ pub(super) fn block_lines(text: &str, block: Block) -> Option<Vec<String>> {
     Some(lines[first + 1..last].iter().map(|line| line.trim_end().to_owned()).collect())
 }
 
-/// Returns the entries in the lines of a block.
+/// Splits the lines of a block into entries. An entry is a line with a box and the indented lines below it.
 pub(super) fn entries(lines: &[String]) -> Vec<Entry> {
     let mut entries: Vec<Entry> = Vec::new();
     let mut open = false;

@@ -31,9 +31,10 @@ pub(super) fn find_drift(path: &str, block: Block, found: &[String], written: &[
     violations
 }
 
-/// Returns the changes to the entries that remain of a torn block; `found` has its remaining lines.
+/// Returns the changes to the entries that remain of a torn block, which is one that lost a marking line. `found` has
+/// the block's remaining lines.
 ///
-/// Missing entries are not reported one by one, because the torn block itself is reported together with what remains of it. If
+/// Missing entries are not reported one by one, because the torn block itself is reported with its remaining lines. If
 /// the lines between both blocks are gone, entries of the other block may be among them.
 pub(super) fn find_torn_drift(path: &str, block: Block, found: &[String], lists: &TaskLists) -> Vec<ViolationRecord> {
     let written: Vec<(Block, Entry)> =
@@ -52,7 +53,7 @@ pub(super) fn find_torn_drift(path: &str, block: Block, found: &[String], lists:
     violations
 }
 
-/// Returns the kind of violation for an entry that proctor did not write.
+/// Returns the kind of violation for an entry that proctor did not write: a ticked one claims that work is complete.
 fn made_up(block: Block, entry: &Entry) -> ViolationKind {
     if entry.ticked { ViolationKind::UnauthorizedCompletion } else { changed(block) }
 }
@@ -82,7 +83,7 @@ fn record(path: &str, violation: ViolationKind, found: Option<&Entry>, written: 
     ViolationRecord { path: path.to_owned(), violation, subject, found: text(found), restored: text(written) }
 }
 
-/// Cuts a text to the length that a record stores.
+/// Cuts a text to the length that a violation record may have.
 pub(super) fn cut(text: &str) -> String {
     text.chars().take(ViolationRecord::MOST_CHARACTERS).collect()
 }

@@ -1,10 +1,10 @@
-//! The fixed forms of the lines that proctor writes. When the marking lines of a block are gone, proctor recognises its own lines
-//! by them.
+//! The fixed forms of the lines that proctor writes. When a block's marking lines are gone, proctor recognises its own
+//! lines by these forms.
 
 use crate::model::Severity;
 use crate::report::task_list::document::Block;
 
-/// The first line of a block.
+/// The first line inside each block.
 pub(super) const WRITTEN_BY: &str =
     "<!-- Written by proctor from its sealed verdicts. What is changed here by hand is put back and recorded. -->";
 pub(super) const NO_TASK: &str = "No task has had a verdict yet.";
@@ -29,12 +29,14 @@ pub(super) fn fixed_lines() -> impl Iterator<Item = &'static str> {
     [WRITTEN_BY, NO_TASK, NO_DEBT].into_iter().chain(HEADINGS.map(|(_, heading)| heading))
 }
 
-/// Returns whether a line is a heading of the debt block. Some headings are common words, so a person may have written the line.
+/// Returns whether a line is a heading of the debt block. Some headings are common words, so a person may have written
+/// the line.
 pub(super) fn is_heading(line: &str) -> bool {
     HEADINGS.iter().any(|(_, heading)| *heading == line)
 }
 
-/// Returns whether a line begins like one of the detail lines that proctor writes below an entry. The rest may have been edited.
+/// Returns whether a line begins like one of the detail lines that proctor writes below an entry. The rest may have
+/// been edited.
 pub(super) fn begins_as_detail(line: &str) -> bool {
     [STATUS, TESTS, TECHNICAL_DEBT, EVIDENCE, DEBT_SOURCE, ACCEPTANCE].iter().any(|start| line.starts_with(start))
 }
@@ -51,8 +53,8 @@ pub(super) fn is_detail(line: &str) -> bool {
         || [EVIDENCE, ACCEPTANCE].iter().any(|start| line.starts_with(start))
 }
 
-/// Returns the block in which proctor writes such a line as the second line of an entry: a task's status, or a debt item's
-/// source. Other people hardly ever write such lines.
+/// Returns the block to which a line belongs that proctor writes as the second line of an entry: a task's status, or a
+/// debt item's source. Other people hardly ever write such lines.
 pub(super) fn signature(line: &str) -> Option<Block> {
     let is_status = |status: &str| ["COMPLETE", "INCOMPLETE"].contains(&status) || status.starts_with("INCOMPLETE:");
     if line.strip_prefix(STATUS).is_some_and(is_status) {

@@ -1,8 +1,9 @@
 //! Decides which lines of a text belong to a block, even if one of its marking lines was removed.
 //!
-//! A block without a marking line has no known end, and a person's text may follow it. So only lines that proctor could have
-//! written are taken: its sentences and headings, the entries it writes now, and entries in which every line has proctor's form.
-//! In doubt a line belongs to a person. The search stops at any other marking line, and at a sentence that begins a block.
+//! A block without a marking line has no known end, and a person's text may follow it. So only lines that proctor could
+//! have written are taken: its sentences and headings, the entries it writes now, and entries in which every line has
+//! proctor's form. In doubt a line belongs to a person. The search stops at any other marking line, and at a sentence
+//! that begins a block.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::iter;
@@ -20,16 +21,16 @@ use crate::report::task_list::forms::{
 pub(super) struct BlockPiece {
     /// The position of the first line, counted from 0.
     pub(super) first: usize,
-    /// For each line, whether it is proctor's. A person's lines are kept.
+    /// For each line, whether proctor wrote it. The lines of a person are kept.
     pub(super) is_ours: Vec<bool>,
 }
 
-/// The texts by which proctor's lines are recognised.
+/// The texts by which lines that proctor wrote are recognised.
 #[derive(Debug)]
 pub(super) struct OwnLines {
-    /// Every line that proctor writes now, and the fixed lines that it always writes.
+    /// Every line of the present verdicts, and the fixed lines that proctor writes into every list.
     lines: BTreeSet<String>,
-    /// The ids of the entries that it writes now, and the block of each.
+    /// The ids of the entries for the present verdicts, and the block of each entry.
     ids: BTreeMap<String, Block>,
 }
 
@@ -42,18 +43,19 @@ struct Unit<'a> {
 }
 
 impl BlockPiece {
-    /// Returns the position after the last line.
+    /// Returns the position after the last line of the piece.
     pub(super) fn end(&self) -> usize {
         self.first + self.is_ours.len()
     }
 
-    /// Returns the lines that are proctor's, or those that are not.
+    /// Returns the lines that proctor wrote if `ours` is true, and otherwise the other lines.
     pub(super) fn lines<'a>(&self, lines: &[&'a str], ours: bool) -> impl Iterator<Item = &'a str> {
         lines[self.first..].iter().zip(&self.is_ours).filter(move |(_, is_ours)| **is_ours == ours).map(|(line, _)| *line)
     }
 }
 
-/// Returns the block with its marking lines, if both exist. Without `hand`, all of its lines count as proctor's.
+/// Returns the block with its marking lines; `None` if one of these is missing. Without `hand`, all lines of the block
+/// count as proctor's.
 pub(super) fn whole_piece(block: Block, lines: &[&str], hand: Option<&OwnLines>) -> Option<BlockPiece> {
     let (first, last) = block.find(lines)?;
     let inside = &lines[first + 1..last];
@@ -61,9 +63,10 @@ pub(super) fn whole_piece(block: Block, lines: &[&str], hand: Option<&OwnLines>)
     Some(BlockPiece { first, is_ours: iter::once(true).chain(inside).chain(iter::once(true)).collect() })
 }
 
-/// Returns what remains of a torn block, in the order of the text.
+/// Returns the remaining pieces of a torn block, which is one that lost a marking line, in the order of the text.
 ///
-/// A complete block may have torn parts too: an end line above it shows that a beginning line was removed there.
+/// A complete block may have torn pieces too: an end line above the block shows that a beginning line was removed
+/// there.
 pub(super) fn torn_pieces(block: Block, lines: &[&str], hand: &OwnLines) -> Vec<BlockPiece> {
     let whole = block.find(lines);
     let above = whole.map_or(lines.len(), |(first, _)| first);
@@ -79,7 +82,7 @@ pub(super) fn torn_pieces(block: Block, lines: &[&str], hand: &OwnLines) -> Vec<
     pieces
 }
 
-/// Returns the remaining lines of a torn block without marking lines, for the record.
+/// Returns the remaining lines of a torn block without marking lines, for the record of the violation.
 pub(super) fn torn_lines(block: Block, lines: &[&str], hand: &OwnLines) -> Vec<String> {
     let pieces = torn_pieces(block, lines, hand);
     let ours = pieces.iter().flat_map(|piece| piece.lines(lines, true)).filter(|line| !is_marker(line));
@@ -96,7 +99,7 @@ fn stretches(lines: &[&str], between: Range<usize>) -> Vec<Range<usize>> {
 }
 
 impl OwnLines {
-    /// Returns the texts by which the lines of these lists are recognised.
+    /// Returns the texts by which the lines in `lists` are recognised in a file.
     pub(super) fn new(lists: &TaskLists) -> Self {
         let ids =
             Block::ALL.into_iter().flat_map(|block| entries(lists.of(block)).into_iter().map(move |entry| (entry.id, block)));
@@ -104,8 +107,8 @@ impl OwnLines {
         Self { ids: ids.collect(), lines: lines.chain(fixed_lines().map(str::to_owned)).collect() }
     }
 
-    /// Returns for each line of a complete block whether it may be dropped: entries, blank lines, marking lines, and proctor's
-    /// own lines.
+    /// Returns for each line of a complete block whether it may be dropped: entries, blank lines, marking lines, and
+    /// proctor's own lines.
     fn droppable(&self, lines: &[&str]) -> Vec<bool> {
         let mut open = false;
         let mut judge = |line: &str| {
@@ -116,8 +119,8 @@ impl OwnLines {
         lines.iter().map(|line| judge(line)).collect()
     }
 
-    /// Returns the part of a torn block in a range of lines: below its beginning line, or above its end line. If both are gone
-    /// and the block occurs nowhere else, it is the part below the block's first sentence.
+    /// Returns the part of a torn block in a range of lines: below its beginning line, or above its end line. If both
+    /// lines are gone and the block occurs nowhere else, the part is below the block's first sentence.
     fn torn_piece(&self, block: Block, lines: &[&str], stretch: Range<usize>, is_elsewhere: bool) -> Option<BlockPiece> {
         let opener = stretch.start.checked_sub(1).map(|at| lines[at].trim());
         let closer = lines.get(stretch.end).map(|line| line.trim());
@@ -130,7 +133,7 @@ impl OwnLines {
             return Some(BlockPiece { first: stretch.start - 1, is_ours });
         }
         if closer == Some(block.end().as_str()) {
-            // The sentence is the first line of the block, so the lines below it were inside.
+            // Proctor's sentence is the first line of a block, so the lines below the sentence were inside the block.
             let from = sentence.unwrap_or_else(|| units.len() - self.taken(block, units.iter().zip(&judged).rev()));
             let is_ours: Vec<bool> = judged[from..].concat().into_iter().chain([true]).collect();
             return Some(BlockPiece { first: stretch.end + 1 - is_ours.len(), is_ours });
@@ -142,15 +145,16 @@ impl OwnLines {
         let first = below().skip(1).find(|(unit, is_ours)| is_ours[0] && !unit.is_blank());
         first.filter(|(unit, _)| unit.block() == Some(block))?;
         let taken = self.taken(block, below());
-        // Only blank lines stand above the sentence.
+        // Only blank lines stand above the sentence that begins the block.
         Some(BlockPiece { first: stretch.start + sentence, is_ours: judged[sentence..sentence + taken].concat() })
     }
 
-    /// Returns for each line of each unit whether it is proctor's.
+    /// Returns for each line of each unit whether proctor wrote it.
     fn judge(&self, block: Block, units: &[Unit<'_>]) -> Vec<Vec<bool>> {
         let formed: BTreeSet<&str> = units.iter().filter(|unit| unit.is_formed()).filter_map(|unit| unit.id.as_deref()).collect();
         let wrote = |unit: &Unit<'_>, id: &str| {
-            // If a complete entry has this id too, that one is proctor's, and this incomplete one was written by a person.
+            // If another entry with this id has proctor's full form, proctor wrote that entry, and a person wrote this
+            // one.
             let is_expected = self.ids.get(id) == Some(&block) && !formed.contains(id);
             unit.is_formed() || (is_expected && (self.is_known(unit) || unit.has_no_notes()))
         };
@@ -173,16 +177,16 @@ impl OwnLines {
         units.iter().enumerate().map(judge).collect()
     }
 
-    /// Returns whether an entry is recognised by more than its id: by a line below it, or by its whole first line except for the
-    /// box.
+    /// Returns whether an entry is recognised by more than its id: by a line below it, or by its whole first line
+    /// except for the box.
     fn is_known(&self, unit: &Unit<'_>) -> bool {
         let title = unit.lines[0].find("**").map_or("", |at| &unit.lines[0][at..]);
         unit.is_signed() || ["- [ ] ", "- [x] "].iter().any(|head| self.lines.contains(&format!("{head}{title}")))
     }
 
-    /// Returns how many of the units belong to the block, counted from a line that bounds it. Counting stops at the first unit of
-    /// a person, but continues up to the last entry that the block must have and that was not found before. So nobody can hide a
-    /// ticked entry by putting a word above it.
+    /// Returns how many of the units belong to the block, counted from a line that bounds it. Counting stops at the
+    /// first unit of a person, but continues up to the last entry that the block must have and that was not found
+    /// before. So nobody can hide a ticked entry by putting a word above it.
     fn taken<'a>(&self, block: Block, units: impl Iterator<Item = (&'a Unit<'a>, &'a Vec<bool>)>) -> usize {
         let mut seen: BTreeSet<&str> = BTreeSet::new();
         let (mut taken, mut is_unbroken) = (0, true);
@@ -200,7 +204,7 @@ impl OwnLines {
     }
 }
 
-/// Splits lines into entries and single lines.
+/// Splits lines into entries, and into single lines outside of entries.
 fn units<'a>(lines: &'a [&'a str]) -> Vec<Unit<'a>> {
     let mut units = Vec::new();
     let mut rest = lines;
@@ -219,7 +223,7 @@ impl Unit<'_> {
         self.lines[0].is_empty()
     }
 
-    /// Returns whether it contains a line that hardly anybody but proctor writes.
+    /// Returns whether the unit contains a line that hardly anybody but proctor writes.
     fn is_signed(&self) -> bool {
         self.lines[1..].iter().any(|line| signature(line).is_some())
     }
@@ -229,7 +233,7 @@ impl Unit<'_> {
         self.lines[1..].iter().all(|line| is_detail(line))
     }
 
-    /// Returns whether it has the form of proctor's entries, with any id.
+    /// Returns whether the unit has the form of proctor's entries, with any id.
     fn is_formed(&self) -> bool {
         let Some(id) = self.id.as_deref() else { return false };
         let is_right = match self.lines.get(1).and_then(|line| signature(line)) {
@@ -240,7 +244,7 @@ impl Unit<'_> {
         is_right && self.has_no_notes()
     }
 
-    /// Returns the block in which such a unit belongs; `None` if it may belong to either block.
+    /// Returns the block in which an entry or line of this form belongs; `None` if it may belong to either block.
     fn block(&self) -> Option<Block> {
         match (&self.id, self.lines[0]) {
             (Some(id), _) if DebtId::try_from(id.as_str()).is_ok() => Some(Block::Debt),

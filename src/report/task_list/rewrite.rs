@@ -3,17 +3,17 @@
 use crate::report::task_list::document::Block;
 use crate::report::task_list::pieces::{BlockPiece, OwnLines, torn_pieces, whole_piece};
 
-/// What is known about the blocks in a text.
+/// Whether the blocks in a text may contain lines of a person.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum OldBlocks<'a> {
-    /// They are unchanged since proctor wrote them, so all of their lines are proctor's.
+    /// The blocks are unchanged since proctor wrote them, so all of their lines are proctor's.
     Untouched,
-    /// Another program or a person edited them. Proctor's lines are recognised by these texts.
+    /// Another program or a person edited them. Proctor's lines are recognised by the texts in `OwnLines`.
     Edited(&'a OwnLines),
 }
 
-/// Returns the text with new lines in a block. If the block is torn, they replace what remains of it; if nothing remains, they
-/// are put at the end.
+/// Returns the text with new lines in a block. If the block lost a marking line, the new lines replace the remaining
+/// ones. If no line of the block remains, the new lines are put at the end.
 ///
 /// A person's lines inside the old block are moved below the new one.
 pub(super) fn with_block(text: &str, block: Block, content: &[String], old: OldBlocks<'_>) -> String {
@@ -23,7 +23,7 @@ pub(super) fn with_block(text: &str, block: Block, content: &[String], old: OldB
         OldBlocks::Untouched => (Vec::new(), whole_piece(block, &lines, None)),
         OldBlocks::Edited(hand) => (torn_pieces(block, &lines, hand), whole_piece(block, &lines, Some(hand))),
     };
-    // Torn parts beside a complete block stand above it.
+    // If there is a complete block, all torn pieces of the block stand above it.
     let place = if whole.is_some() { torn.len() } else { 0 };
     let pieces: Vec<BlockPiece> = torn.into_iter().chain(whole).collect();
     let Some(last) = pieces.last() else { return appended(text, block, content, end_of_line) };

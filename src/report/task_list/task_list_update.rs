@@ -9,22 +9,22 @@ use crate::report::task_list::drift::{cut, find_drift, find_torn_drift};
 use crate::report::task_list::pieces::{OwnLines, torn_lines};
 use crate::report::task_list::rewrite::{OldBlocks, with_block};
 
-/// The decision about a task list.
+/// What to write into a task list, and which changes in it to report.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TaskListUpdate {
     /// The new content of the file; `None` if the file needs no change.
     pub text: Option<String>,
-    /// The digest of the blocks after the change.
+    /// The digest of the blocks as proctor writes them now, kept for the next comparison.
     pub digest: Digest,
     /// The changes that others made to the blocks since they were last written.
     pub violations: Vec<ViolationRecord>,
 }
 
-/// Decides about the file at `path`. `found` is its content if it exists, and `last` the digest of the blocks when they were last
-/// written.
+/// Decides about the file at `path`. `found` is its content if it exists, and `last` the digest of the blocks when
+/// proctor last wrote them.
 ///
-/// Blocks that were never written are filled in without a violation. A block that already has its new content is no violation
-/// either: a process wrote it and died before it could record that.
+/// Blocks that were never written are filled in without a violation. A block that already has its new content is no
+/// violation either: a process wrote it and died before it could record that.
 pub fn plan_task_list_update(path: &str, found: Option<&str>, lists: &TaskLists, last: Option<Digest>) -> TaskListUpdate {
     let digest = digest(&lists.tasks, &lists.debt);
     let Some(text) = found else {
@@ -49,7 +49,8 @@ pub fn plan_task_list_update(path: &str, found: Option<&str>, lists: &TaskLists,
     TaskListUpdate { text: Some(settled(text, lists, old)), digest, violations }
 }
 
-/// Returns the changes that others made to the blocks of a text; `blocks` has the lines of the complete ones.
+/// Returns the changes that others made to the blocks of a text; `blocks` has the lines of the blocks with both marking
+/// lines.
 fn find_violations(
     path: &str,
     text: &str,
@@ -81,8 +82,8 @@ fn find_violations(
     violations
 }
 
-/// Returns the text with both blocks in place. If one block lay inside the other, it is removed with it and added again at the
-/// end.
+/// Returns the text with both blocks in place. A block that lies inside the other block is removed with it, and is
+/// added again at the end.
 fn settled(text: &str, lists: &TaskLists, old: OldBlocks<'_>) -> String {
     let is_right = |text: &str| Block::ALL.iter().all(|block| block_lines(text, *block).as_deref() == Some(lists.of(*block)));
     let pass = |text: String| Block::ALL.iter().fold(text, |text, block| with_block(&text, *block, lists.of(*block), old));
@@ -90,7 +91,8 @@ fn settled(text: &str, lists: &TaskLists, old: OldBlocks<'_>) -> String {
     if is_right(&first) { first } else { pass(first) }
 }
 
-/// Returns the digest of both blocks. Blank lines and trailing spaces are ignored, because editors and formatters change them.
+/// Returns the digest of both blocks. Blank lines and trailing spaces are ignored, because editors and formatters
+/// change them.
 fn digest(tasks: &[String], debt: &[String]) -> Digest {
     let of = |lines: &[String]| spaceless(lines).collect::<Vec<_>>().join("\n");
     Digest::of(format!("{}\n\n{}", of(tasks), of(debt)).as_bytes())

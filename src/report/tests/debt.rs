@@ -26,7 +26,7 @@ use crate::report::{
 /// The sealed debt file of `mixed_run`. Other programs read this format, so check every changed line.
 const GOLDEN: &str = include_str!("../golden/technical-debt-data.json");
 
-/// Every key of the composed item (facts, 2.2) and of seed 004's additions to it.
+/// Every key of the original debt item (facts, 2.2) and of what seed 004 adds to the item.
 const KEYS: &str = "
 taskId testExecutionId generatedAt generatedBy agentInvolved
 debtItems[].debtId debtItems[].title debtItems[].description
@@ -57,7 +57,6 @@ routingSummary.sprintCapacity.maxCriticalHigh
 authenticity.sha256Hash authenticity.signatureVerification authenticity.tamperDetection
 ";
 
-/// Returns the debt of a run with these settings and this previous file.
 fn debt_with(facts: &RunFacts, settings: &DebtSettings, previous: Option<&TechnicalDebtV1>) -> TechnicalDebtV1 {
     build_debt(&build(facts), settings, previous).expect("the run is a verdict")
 }
@@ -66,7 +65,7 @@ fn debt_of(actions: Vec<ActionResult>) -> TechnicalDebtV1 {
     debt_with(&run_of(actions), &DebtSettings::default(), None)
 }
 
-/// An action that becomes debt: a command that failed for its own reason.
+/// Returns an action that becomes a debt item: a command that failed for its own reason.
 fn due(number: usize, category: DebtCategory, severity: Severity, blocking: Blocking, reason: &str) -> ActionResult {
     let mut facts = succeeded(ActionPhase::Step, number);
     facts.action.name = reason.to_owned();
@@ -89,7 +88,7 @@ fn simple(number: usize, severity: Severity, blocking: Blocking) -> ActionResult
     due(number, DebtCategory::BusinessLogicError, severity, blocking, &format!("cause {}", char::from(b'a' + number as u8)))
 }
 
-/// The sample action with debt of this severity.
+/// Returns the sample action with a judgement that makes it a debt item of this severity.
 fn with_debt_due(mut facts: ActionResult, category: DebtCategory, severity: Severity, status: ResultType) -> ActionResult {
     edit(&mut facts, |executed| {
         executed.judgement.classification.category = status;
@@ -110,7 +109,7 @@ fn related(item: &DebtItemV1) -> Vec<&str> {
     item.error_details.contextual_information.related_failures.iter().map(|id| id.as_str()).collect()
 }
 
-/// The report of a run with the section about its debt.
+/// Returns the report of a run with the section about the run's debt.
 pub(in crate::report) fn report_with_debt(facts: &RunFacts) -> ExecutionReportV2 {
     let report = build(facts);
     let debt = seal_debt_hash(build_debt(&report, &DebtSettings::default(), None).expect("the run is a verdict"));

@@ -1,4 +1,4 @@
-//! A sample run of a task with criteria of its own.
+//! A sample run of a task that has conditions and required evidence.
 
 use crate::model::{
     ActualValue, ConditionValue, CriteriaEvaluation, EvidenceKind, JudgedCondition, JudgedExpectation, SpecificationSource,

@@ -1,5 +1,5 @@
-//! Tests C09: an unanswered request is an EXECUTION_ERROR, and its root cause is the prerequisite that should have listened
-//! there.
+//! Tests C09: an unanswered request is an EXECUTION_ERROR, and its root cause is the prerequisite that should have
+//! listened at the port.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use crate::model::{ActionId, ActionPhase, ExchangeOutcome, Observation, ReadyChe
 use crate::report::samples::{edit, failed_prerequisite, refused_request, run_of, succeeded};
 use crate::report::{ActionResult, build};
 
-/// A service on this port that did not become ready.
+/// Returns a service that should listen on `port` and did not become ready.
 fn failed_service(port: u16) -> ActionResult {
     let mut facts = failed_prerequisite();
     let ready = ReadyCheck::Port(port);
@@ -16,7 +16,7 @@ fn failed_service(port: u16) -> ActionResult {
     facts
 }
 
-/// Returns the root cause of the run's last step in the report.
+/// Returns the root cause that the report names for the run's last step.
 fn cause(actions: Vec<ActionResult>) -> Option<String> {
     let report = build(&run_of(actions));
     report.step_execution.results.last().expect("there is a step").root_cause.as_ref().map(ToString::to_string)

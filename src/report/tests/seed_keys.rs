@@ -10,8 +10,8 @@ use crate::report::samples::{aborted_run, mixed_run, refused_request, run_of, se
 use crate::report::tests::unfilled::UNFILLED_KEYS;
 use crate::report::{ActionDisposition, seal_hash};
 
-/// Every key of seed 004's master report; `[]` stands for any entry of a list. A misspelt key of the seed's `executionSummary` is
-/// corrected to `actionCounts` (E1).
+/// Every key of seed 004's master report; `[]` stands for any entry of a list. A misspelt key of the seed's
+/// `executionSummary` is corrected to `actionCounts` (E1).
 const SEED_KEYS: &str = "
 reportVersion generatedAt generatedBy agentInvolved
 testSpecification.file testSpecification.schemaVersion testSpecification.taskId testSpecification.taskTitle
@@ -90,7 +90,8 @@ pub(super) fn collect_paths(value: &Value, path: &str, into: &mut BTreeSet<Strin
     }
 }
 
-/// Returns the keys of the samples. A prerequisite and a check have the same keys, so a key of one counts for both.
+/// Returns the keys that the reports of the sample runs have. A prerequisite and a check have the same keys, so a key
+/// of one counts for both.
 fn our_paths() -> BTreeSet<String> {
     let mut paths = BTreeSet::new();
     for mut facts in [mixed_run(), aborted_run(), judged_run(), run_of(vec![seen_file(), refused_request()])] {

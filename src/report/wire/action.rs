@@ -10,17 +10,18 @@ use crate::model::{
 use super::observed::{AttemptV2, DiagnosticsV2, HealthCheckV2, TextV2};
 use super::report::SpecificationErrorV2;
 
-/// Whether an action was carried out. How it ended is a separate field (C62).
+/// Whether an action was carried out. The field `status` says how it ended (C62).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum DispositionV2 {
     /// The action was started, or starting it failed.
     Executed,
-    /// The action was not run: `skipReason` says why, and `status` is null. This includes a prerequisite that is `unchanged`.
+    /// The action was not run: `skipReason` says why, and `status` is null. This includes a prerequisite that is
+    /// `unchanged`.
     Skipped,
     /// The action's specification is wrong, so it was not run.
     Invalid,
-    /// The action was not run. Its result is that of an earlier run with the same inputs, named in `reused`.
+    /// The action was not run. `reused` names the earlier run with the same inputs whose result is used.
     Reused,
 }
 
@@ -34,43 +35,43 @@ pub enum SkipReason {
     PrerequisiteFailed,
     /// The run was stopped before the action's turn.
     Stopped,
-    /// Only other checks were selected by name.
+    /// The user selected checks by name, and not this one.
     NotSelected,
-    /// An earlier step failed, and the run does not continue after that (`continueOnFailure`).
+    /// An earlier step failed whose `continueOnFailure` is false, so the run did not go on.
     AfterFailure,
-    /// A step that must succeed before it did not succeed.
+    /// Another step that this one depends on did not succeed.
     DependencyFailed,
     /// The time limit of the whole run had passed.
     RunTimedOut,
 }
 
-/// An action in the report.
+/// The report's entry of one action: what it was, how it ended and what follows from that.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ActionResultV2 {
     /// The action's id, for example `STEP.3`.
     pub action_id: ActionId,
-    /// The name in the configuration (addition).
+    /// The action's name in the configuration (addition).
     pub name: String,
     #[serde(rename = "type")]
     pub action_type: ActionType,
     /// The tool whose output was read, by its name in seed 004 (addition).
     pub tool: String,
-    /// Whether it was carried out (addition, C62).
+    /// Whether the action was carried out, skipped, invalid or reused (addition, C62).
     pub disposition: DispositionV2,
-    /// Why it was skipped (addition).
+    /// Why the action was skipped; absent if it was not (addition).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub skip_reason: Option<SkipReason>,
-    /// The result type; null exactly if it was skipped.
+    /// The result type; null exactly if the action was skipped.
     pub status: Option<ResultType>,
-    /// Whether it decides the verdict (addition); absent if it was skipped.
+    /// Whether the result makes the verdict FAILED (addition); absent if the action was skipped.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub blocking: Option<bool>,
-    /// The description for people.
+    /// What the action is for, as the configuration describes it for people.
     pub description: String,
     /// The command as the user wrote it, the request, or the file (addition).
     pub command: String,
-    /// The duration in the run that carried it out; absent if it was skipped.
+    /// The duration in the run that carried out the action; absent if it was skipped.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub duration: Option<DurationMs>,
     /// The log, as a file name in the report's directory. The name stays valid when the directory is moved or linked.
@@ -80,48 +81,49 @@ pub struct ActionResultV2 {
     /// `evidenceFiles`.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub evidence_files: Vec<String>,
-    /// The earlier run whose result is used; this entry then shows that run's findings. Absent if the action was not reused.
+    /// The earlier run whose result is used; this entry then shows the earlier run's findings. Absent if the action was
+    /// not reused.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reused: Option<ReusedV2>,
     /// The number of attempts, if there were several. The last attempt's result counts (addition).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub attempts: Option<u32>,
-    /// True if it succeeded only after a failed attempt, which means that the success is unreliable (addition).
+    /// True if the action succeeded only after a failed attempt, so its success is unreliable (addition).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub flaky: Option<bool>,
     /// The attempts before the last one (addition).
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub earlier_attempts: Vec<AttemptV2>,
-    /// The outcome; absent if it was skipped.
+    /// What the action did and found; absent if it was skipped.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub result: Option<ActionOutcomeV2>,
-    /// The classification of the result; absent if it was skipped.
+    /// The category code of the result and its reason; absent if the action was skipped.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub classification: Option<Classification>,
     /// The failed prerequisite that should have answered the action's request (addition, C09).
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub root_cause: Option<ActionId>,
-    /// What the failure kept from running.
+    /// Which checks the failure kept from running; absent if it kept none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub impact: Option<ImpactV2>,
-    /// Whether it becomes a debt item; absent if it was skipped.
+    /// Whether the result becomes a debt item; absent if the action was skipped.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub debt_generation: Option<DebtGeneration>,
-    /// What an agent should do; absent if it was skipped.
+    /// What an agent should do about the result; absent if the action was skipped.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agent_action: Option<AgentAction>,
 }
 
-/// The earlier run that a result comes from, and the action's files in that run. Nothing is copied.
+/// The earlier run that a reused result comes from, and the action's files in that run. No file is copied.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ReusedV2 {
-    /// The run that carried out the action. It is never a run that reused the result itself.
+    /// The run that carried out the action. A run that itself reused the result is never named here.
     pub run_id: RunId,
-    /// The action's log in that run's directory.
+    /// The action's log, as a file name in the earlier run's directory.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub evidence: Option<String>,
-    /// All files of the action in that run's directory. Their hashes are in this report's `reused`.
+    /// All files of the action in the earlier run's directory. Their hashes are in `reused` of the report.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub evidence_files: Vec<String>,
 }
@@ -145,28 +147,28 @@ pub struct ActionOutcomeV2 {
     /// The beginning and the end of the file, if `evidenceCapture.fileContents` is set (addition).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file_contents: Option<TextV2>,
-    /// The status code of an answer (addition).
+    /// The HTTP status code of the answer to a request (addition).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status_code: Option<u16>,
-    /// The beginning and the end of an answer's body, if `evidenceCapture.requestResponse` is set (addition).
+    /// The beginning and the end of the answer's body, if `evidenceCapture.requestResponse` is set (addition).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub response_body: Option<TextV2>,
     /// The exit code of a process that exited by itself.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub exit_code: Option<i32>,
-    /// The signal that ended the process, or the last signal that proctor sent before it exited.
+    /// The signal that ended the process, or the last signal that proctor sent before the process exited.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub signal: Option<String>,
-    /// Whether proctor stopped it; absent if it was never started or its end is not known.
+    /// Whether proctor stopped the process; absent if it never started or its end is not known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub killed: Option<bool>,
-    /// Why it could not be started, why its end is not known, or why a request got no answer.
+    /// Why the command could not be started, why its end is not known, or why a request got no answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<SystemFault>,
-    /// For a service that did not become ready: the end of its output.
+    /// For a service that did not become ready: what it printed on standard error or standard output.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub server_output: Option<String>,
-    /// For a service that did not become ready: the health checks.
+    /// For a service that did not become ready: the result of its health checks.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub health_check: Option<HealthCheckV2>,
     /// For a service: the time until it was ready; absent if it was never ready.
@@ -178,7 +180,7 @@ pub struct ActionOutcomeV2 {
     /// After a time-out: the measured duration.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub actual_duration: Option<DurationMs>,
-    /// After a time-out: the end of the output before it was stopped.
+    /// After a time-out: the end of the output before the process was stopped.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub partial_output: Option<String>,
     /// After a time-out: the time of the last output.
@@ -189,19 +191,20 @@ pub struct ActionOutcomeV2 {
     pub review: Option<ReviewObservation>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub test_results: Option<TestResults>,
-    /// Errors and warnings after the policy was applied, the first 500; or what was examined because a server did not answer.
+    /// Errors and warnings after the policy was applied, the first 500; or what was examined because a server did not
+    /// answer.
     #[serde(skip_serializing_if = "DiagnosticsV2::is_empty", default)]
     pub diagnostics: DiagnosticsV2,
-    /// Counts over all diagnostics.
+    /// Counts over all diagnostics, also those that are not listed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub summary: Option<DiagnosticSummary>,
     /// False if the action was not run because its specification is wrong; otherwise absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub executed: Option<bool>,
-    /// The errors in the specification, if it is wrong.
+    /// The errors in the specification of the action; absent if there are none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub schema_validation: Option<SchemaValidationV2>,
-    /// The measured and required coverage.
+    /// The measured and required test coverage; absent if none was measured.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub coverage: Option<Coverage>,
     /// How the test report was requested (E5): `argument`, `own`, `inherited`.
@@ -210,10 +213,10 @@ pub struct ActionOutcomeV2 {
     /// The result of the control, the tests that must fail, if the check has one (addition).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub control: Option<ControlObservation>,
-    /// Warnings that do not change the result but must be shown.
+    /// Warnings about the action that do not change its result but must be shown.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub warnings: Vec<String>,
-    /// The processes that it left behind, which were killed (E14).
+    /// The processes that the action left behind, which were killed (E14).
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub survivors: Vec<Survivor>,
     /// True if a process still held a pipe when reading ended. Any later output is in no file.
@@ -222,13 +225,13 @@ pub struct ActionOutcomeV2 {
     /// The beginning and the end of standard output as plain text (E11).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stdout: Option<String>,
-    /// The byte ranges shown in `stdout`; absent if it was empty.
+    /// The byte ranges shown in `stdout`; absent if standard output was empty.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stdout_shown: Option<ShownV2>,
     /// The beginning and the end of standard error as plain text (E11).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stderr: Option<String>,
-    /// The byte ranges shown in `stderr`; absent if it was empty.
+    /// The byte ranges shown in `stderr`; absent if standard error was empty.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stderr_shown: Option<ShownV2>,
 }
@@ -237,13 +240,13 @@ pub struct ActionOutcomeV2 {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ShownV2 {
-    /// The number of bytes in the stream.
+    /// The number of bytes in the whole stream, shown or not.
     pub total_bytes: u64,
-    /// The shown ranges, ascending.
+    /// The shown byte ranges in ascending order.
     pub ranges: Vec<ByteRangeV2>,
 }
 
-/// A range of bytes.
+/// A range of bytes in a stream; it includes `from` and excludes `to`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ByteRangeV2 {
@@ -253,7 +256,7 @@ pub struct ByteRangeV2 {
     pub to: u64,
 }
 
-/// What a failure kept from running.
+/// What did not run because of a failure.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum ImpactV2 {
@@ -263,13 +266,13 @@ pub enum ImpactV2 {
     Action(ActionImpactV2),
 }
 
-/// What a failed prerequisite kept from running.
+/// How many checks a failed prerequisite kept from running.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct PrerequisiteImpactV2 {
-    /// How many checks did not run because of it.
+    /// How many checks did not run because of the failed prerequisite.
     pub subsequent_steps_skipped: u64,
-    /// Whether no check could run.
+    /// True if not a single check could run.
     pub test_execution_aborted: bool,
     pub reason: String,
 }
@@ -278,7 +281,7 @@ pub struct PrerequisiteImpactV2 {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ActionImpactV2 {
-    /// Whether the action was skipped.
+    /// Whether the action was skipped because its specification is wrong.
     pub action_skipped: bool,
     pub reason: String,
 }

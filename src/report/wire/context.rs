@@ -21,9 +21,9 @@ pub struct ProjectV2 {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct TreeV2 {
-    /// The digest when the run began.
+    /// The tree's digest when the run began.
     pub before: TreeDigest,
-    /// The digest after the last process had ended; absent if the tree was not read again.
+    /// The tree's digest after the last process had ended; absent if the tree was not read again.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub after: Option<TreeDigest>,
     /// The first 200 paths that changed during the run.
@@ -35,18 +35,18 @@ pub struct TreeV2 {
     /// How many files belong to the tree; absent if the tree was not read again.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub files: Option<u64>,
-    /// Entries that could not be digested.
+    /// Entries of the tree that could not be digested.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub issues: Vec<TreeIssueV2>,
 }
 
-/// An entry that could not be digested.
+/// An entry of the tree that could not be digested, for example an unreadable file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct TreeIssueV2 {
     /// The path, relative to the project.
     pub path: String,
-    /// Why it could not be digested.
+    /// Why the entry could not be digested.
     pub kind: TreeIssueKind,
 }
 
@@ -54,14 +54,14 @@ pub struct TreeIssueV2 {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct IsolationV2 {
-    /// The isolation level of the run.
+    /// The weakest isolation level among the run's actions.
     pub level: IsolationLevel,
-    /// How remaining processes of an action were ended.
+    /// How processes that an action left behind were ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub killed_by: Option<KilledBy>,
     /// The processes that were still running when the main process of their action had ended (E14).
     pub survivors: Vec<SurvivorV2>,
-    /// Why stronger levels were not available.
+    /// Why stronger isolation levels were not available.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub obstacles: Vec<String>,
     /// The ways by which a command could reach outside of the run.
@@ -77,25 +77,27 @@ pub struct SurvivorV2 {
     pub pid: i32,
     /// The argument vector, with invalid UTF-8 replaced.
     pub argv: Vec<String>,
-    /// How long it had been running; absent if that could not be read.
+    /// How long the process had been running; absent if that could not be read.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub age_ms: Option<DurationMs>,
 }
 
-/// The environment of the commands: its digest, and the parts of it.
+/// The environment of the commands: a digest of the programs and packages that they use, and the names of their
+/// variables.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct EnvironmentV2 {
-    /// The digest over all parts below.
+    /// The digest of the programs, lock files, packages and test plugins that the commands use. The variables in
+    /// `names` are not part of it.
     pub digest: Digest,
     /// The names of the variables that were passed on, sorted.
     pub names: Vec<String>,
-    /// The other parts that the digest covers.
+    /// The programs, lock files and plugins that the digest covers, each with a digest of its own.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub components: Vec<EnvironmentComponentV2>,
 }
 
-/// A tool, a lock file or another part of the environment that the digest covers.
+/// A program, a lock file or another part of the environment that the digest covers.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct EnvironmentComponentV2 {
@@ -104,7 +106,7 @@ pub struct EnvironmentComponentV2 {
     pub sha256: Digest,
 }
 
-/// A file that can change the meaning of the checks, and that was changed (S7).
+/// A configuration file that was changed, and that can change what the checks mean (S7).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ConfigurationChangeV2 {
@@ -117,29 +119,29 @@ pub struct ConfigurationChangeV2 {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CustodyV2 {
-    /// The same user who runs the tested code.
+    /// The user who runs the tested code can also write and sign the evidence.
     SameUser,
 }
 
-/// Where the task goes next (R1). Outside a started cycle it is advice (R2).
+/// Where the task goes next (R1). Without a started cycle the route is only advice (R2).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RouteV2 {
     pub next_node: NextNode,
     pub reason: String,
-    /// Whether a person has to decide.
+    /// Whether a person has to decide before the task goes on.
     pub requires_human: bool,
-    /// Whether an automatic retry is allowed.
+    /// Whether the task may be retried without a person.
     pub retry_allowed: bool,
-    /// The rule that decided (addition).
+    /// The rule that decided the route (addition).
     pub kind: RouteKind,
-    /// The phase in which it was decided (addition).
+    /// The phase in which the route was decided (addition).
     pub phase: Phase,
-    /// The exit code that was routed; null if there was none (addition).
+    /// The exit code that led to the route; null if there was none (addition).
     pub exit_code: Option<i32>,
-    /// Where the exit code came from (addition).
+    /// From where the exit code was taken (addition).
     pub exit_code_source: ExitCodeSource,
-    /// The node from the table, if another rule decided differently (R7).
+    /// The node that the routing table gives, if another rule sent the task elsewhere (R7).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub override_of: Option<NextNode>,
 }
@@ -149,7 +151,7 @@ pub struct RouteV2 {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ContentionV2 {
     pub action_id: ActionId,
-    /// The waiting time in milliseconds. The action's own duration and time-out begin after it.
+    /// The waiting time in milliseconds. The action's own duration and time limit begin after the wait.
     pub waited_ms: DurationMs,
 }
 
@@ -158,14 +160,14 @@ pub struct ContentionV2 {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ReusedVerdictV2 {
     pub action_id: ActionId,
-    /// The run that carried out the check.
+    /// The earlier run, which carried out the check.
     pub run_id: RunId,
-    /// The hash of that run's report in the ledger. The report was checked against it.
+    /// The hash of the earlier run's report in the ledger. The report was checked against this hash.
     pub report_hash: Digest,
-    /// The isolation level of that run; absent if it is not recorded.
+    /// The isolation level of the earlier run; absent if it is not recorded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub isolation_level: Option<IsolationLevel>,
-    /// The check's files in that run's directory. Their hashes were checked when the result was reused.
+    /// The check's files in the earlier run's directory. Their hashes were checked when the result was reused.
     pub evidence_files: Vec<EvidenceFile>,
 }
 
@@ -179,7 +181,7 @@ pub struct TddV2 {
     pub phase: Phase,
     /// The phase after the run.
     pub phase_after: Phase,
-    /// The number of attempts in the phase, including this one.
+    /// The number of attempts in the phase, including this run.
     pub attempts: u32,
     /// Why and since when the task waits for a person; absent if it does not wait (R9).
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -6,7 +6,8 @@ use crate::model::{
     CompletionStatus, ConditionValue, EvidenceKind, JudgedExpectation, JudgedFailure, OverallResult, PartialReason, TaskStatus,
 };
 
-/// The verdict. Checks from `proctor.toml` or from discovery have no conditions: only blocking results count (E7).
+/// The verdict and the conditions behind it. Checks from `proctor.toml` or from discovery have no conditions: only
+/// blocking results count (E7).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ValidationCriteriaV2 {
@@ -38,7 +39,8 @@ pub struct CompletionV2 {
     /// The smallest share of checks that must pass, in per cent; absent if all must pass or no share is set.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub minimum_pass_rate: Option<f64>,
-    /// The share of SUCCESS among all checks of the plan, in per cent, rounded half up to one decimal; null without checks (C63).
+    /// The share of SUCCESS among all checks of the plan, in per cent, rounded half up to one decimal; null without
+    /// checks (C63).
     pub actual_pass_rate: Option<f64>,
     /// The evidence that the task requires; absent if the task has no criteria of its own.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -47,24 +49,24 @@ pub struct CompletionV2 {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub task_status_lock: Option<bool>,
     pub completion_status: CompletionStatus,
-    /// The task's status in the words of its owner (addition); absent if the run has no verdict.
+    /// The task's status: COMPLETE, PARTIAL or FAILED (addition); absent if the run has no verdict.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub task_status: Option<TaskStatus>,
-    /// Why the status is PARTIAL (addition).
+    /// Why the task's status is PARTIAL (addition); absent for any other status.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub partial_reason: Option<PartialReason>,
     pub reason: String,
 }
 
-/// The success conditions: `met + failed = total`, all counted over `details` (C65).
+/// Conditions or expectations with their counts: `met + failed = total`, all counted over `details` (C65).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct MetCountsV2<D> {
-    /// The number of conditions.
+    /// The number of entries in `details`.
     pub total: u64,
-    /// The number of conditions that are met.
+    /// The number of entries that are met.
     pub met: u64,
-    /// The number of conditions that are not met or unknown.
+    /// The number of entries that are not met; an unknown one counts as not met.
     pub failed: u64,
     /// One entry for each condition.
     pub details: Vec<D>,
@@ -74,19 +76,19 @@ pub struct MetCountsV2<D> {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct SuccessConditionV2 {
-    /// The condition as written.
+    /// The condition as the specification writes it.
     pub condition: String,
-    /// What the condition means, for people.
+    /// What the condition means, as the specification describes it for people.
     pub description: String,
-    /// Whether it is met; an unknown condition is not met.
+    /// Whether the condition is met; an unknown condition is not met.
     pub met: bool,
-    /// The value of the reference, if the condition has a single reference and the value is known.
+    /// The value of the condition's reference; absent if there are several references or the value is unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub actual_value: Option<ConditionValue>,
-    /// The values of the references, if there are several (addition).
+    /// The value of each reference, if the condition has several (addition).
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub actual_values: Vec<ActualValueV2>,
-    /// The references whose values are not known (addition).
+    /// The references in the condition whose values are not known (addition).
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub unknown: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -97,7 +99,7 @@ pub struct SuccessConditionV2 {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct FailureConditionsV2 {
-    /// The number of conditions.
+    /// The number of entries in `details`.
     pub total: u64,
     /// The number of conditions that are triggered or unknown (C67).
     pub triggered: u64,
@@ -109,37 +111,37 @@ pub struct FailureConditionsV2 {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct FailureConditionV2 {
-    /// The condition as written.
+    /// The condition as the specification writes it.
     pub condition: String,
-    /// What the condition means, for people.
+    /// What the condition means, as the specification describes it for people.
     pub description: String,
-    /// Whether it is triggered; an unknown condition counts as triggered (C67).
+    /// Whether the condition is triggered; an unknown condition counts as triggered (C67).
     pub triggered: bool,
-    /// The value of the reference, if the condition has a single reference and the value is known.
+    /// The value of the condition's reference; absent if there are several references or the value is unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub actual_value: Option<ConditionValue>,
-    /// The values of the references, if there are several (addition).
+    /// The value of each reference, if the condition has several (addition).
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub actual_values: Vec<ActualValueV2>,
-    /// The references whose values are not known (addition).
+    /// The references in the condition whose values are not known (addition).
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub unknown: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
 
-/// A reference in a condition and its value.
+/// A reference in a condition, and the value it had in this run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ActualValueV2 {
     /// The reference, for example `STEP.1.exitCode`.
     pub reference: String,
-    /// The value; absent if it is unknown.
+    /// The value of the reference; absent if it is unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub value: Option<ConditionValue>,
 }
 
-/// The evidence a task asks for, by kind: each required kind is in one of the other lists (C68).
+/// The evidence that a task requires, by kind: each required kind is in one of the two other lists (C68).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RequiredEvidenceV2 {

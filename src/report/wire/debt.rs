@@ -1,7 +1,7 @@
 //! `technical-debt-data.json`: the debt items, one for each root cause (facts, 2.2; seed 004, "Debt Item Structure").
 //!
-//! Every key is always present. An unknown value is null; it is neither left out nor guessed (C50). Keys of the original item
-//! that cannot be filled truthfully are listed in `tests/unfilled.rs`.
+//! Every key is always present. An unknown value is null; it is neither left out nor guessed (C50). Keys of the
+//! original item that cannot be filled truthfully are listed in `tests/unfilled.rs`.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,7 +12,7 @@ use crate::model::{
 
 use super::action::ReusedV2;
 
-/// The debt of one run.
+/// The debt file of one run: what has to be fixed, and where each item goes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct TechnicalDebtV1 {
@@ -20,7 +20,6 @@ pub struct TechnicalDebtV1 {
     pub schema: String,
     pub task_id: TaskId,
     pub test_execution_id: RunId,
-    /// The time when the file was built.
     pub generated_at: Timestamp,
     /// The program that built the file: `proctor 0.1.0`.
     pub generated_by: String,
@@ -28,12 +27,12 @@ pub struct TechnicalDebtV1 {
     pub debt_items: Vec<DebtItemV1>,
     /// The number of items for each destination.
     pub routing_summary: RoutingSummaryV1,
-    /// Items of earlier runs that this run did not find, by id. Either they are fixed, or their check was not carried out
-    /// (addition).
+    /// Items of earlier runs that this run did not find, by id. Either they are fixed, or their check was not carried
+    /// out (addition).
     pub earlier_items: Vec<EarlierItemV1>,
-    /// The number of the next new item. A number is never used twice (addition).
+    /// The number for the next new item, so that no number is used twice (addition).
     pub next_number: u32,
-    /// The origin of the file.
+    /// Which run this file comes from, and the file's own hash.
     pub authenticity: DebtAuthenticityV1,
 }
 
@@ -43,45 +42,45 @@ pub struct TechnicalDebtV1 {
 pub struct DebtItemV1 {
     /// The id, for example `DEBT-T030-001`. It is the same in every run that finds the same cause.
     pub debt_id: DebtId,
-    /// SHA-256 of tool, category and cause without numbers. It recognises the item in later runs (addition, C48).
+    /// SHA-256 of tool, category and cause without numbers. The same failure has the same fingerprint in later runs
+    /// (addition, C48).
     pub fingerprint: Digest,
     /// The first action that shows the failure (addition).
     pub action_id: ActionId,
-    /// The tool that found it, by its name in reports (addition).
+    /// The tool that found the failure, by its name in reports (addition).
     pub tool: String,
     pub title: String,
-    /// Why it is debt.
+    /// Why the failure is debt, in words for people.
     pub description: String,
-    /// The category and severity of the debt.
     pub classification: DebtClassificationV1,
-    /// Where the item goes.
+    /// Whether the item goes to the sprint or the inventory, and why.
     pub routing: DebtRouteV1,
     /// The failing test; null if the failure is not a test.
     pub test_failure: Option<DebtTestFailureV1>,
-    /// The evidence files.
+    /// The evidence files that show the failure.
     pub evidence: DebtEvidenceV1,
-    /// Guidance for fixing the item.
+    /// What to do to fix the item, as far as the run shows it.
     pub implementation_guidance: ImplementationGuidanceV1,
-    /// Text for an agent to copy.
     pub agent_instructions: AgentInstructionsV1,
-    /// The error and its context.
+    /// The original error, and the circumstances in which it occurred.
     pub error_details: ErrorDetailsV1,
 }
 
-/// The category and severity of an item.
+/// How serious an item is, and what kind of work it needs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct DebtClassificationV1 {
-    /// The category of the defect.
+    /// What kind of defect it is, for example a failing test.
     pub category: DebtCategory,
     pub severity: Severity,
-    /// From 1 for CRITICAL to 4 for LOW.
+    /// The severity as a number, from 1 for CRITICAL to 4 for LOW.
     pub priority: u8,
-    /// Whether something is missing or wrong (addition, C42); null means neither, as with refactoring and problems of the environment.
+    /// Whether something is missing or wrong (addition, C42); null means neither, as with refactoring and problems of
+    /// the environment.
     pub work_type: Option<WorkType>,
     /// Whether the code or the environment has to be fixed (addition, C49); null if unknown.
     pub origin: Option<DebtOrigin>,
-    /// Whether it decides the verdict (addition).
+    /// Whether the failure makes the verdict FAILED (addition).
     pub blocking: bool,
 }
 
@@ -92,31 +91,31 @@ pub struct DebtRouteV1 {
     /// The destination: the sprint, the inventory, or a person's decision.
     pub destination: DebtDestination,
     pub reason: String,
-    /// The id of the item in the inventory.
+    /// The item's id in the inventory: `DEBT-INV-` in place of `DEBT-`.
     pub inventory_correlation_id: String,
-    /// The status of the item in the inventory (addition).
+    /// Whether the item is in the sprint, in the inventory, or not routed yet (addition).
     pub status: InventoryStatus,
-    /// Whether it was added to the sprint although the sprint was full (addition).
+    /// Whether the item was added to the sprint although the sprint was full (addition).
     pub over_capacity: bool,
 }
 
-/// A failing test.
+/// The first failing test of an item, as the tool reported it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct DebtTestFailureV1 {
-    /// The file; null if the report names none.
+    /// The file of the test; null if the tool's report names none.
     pub test_file: Option<String>,
-    /// The full name.
+    /// The full name of the test.
     pub test_name: String,
-    /// The first line of the error.
+    /// The first line of the test's error.
     pub error_message: String,
-    /// The traceback; null if the report has none.
+    /// The traceback of the failure; null if the tool's report has none.
     pub error_stack: Option<String>,
-    /// The expected value; null if the tool does not say.
+    /// The value that the test expected; null if the tool does not say.
     pub expected_behavior: Option<String>,
-    /// The actual value; null if the tool does not say.
+    /// The value that the test got; null if the tool does not say.
     pub actual_behavior: Option<String>,
-    /// How many other tests of the same actions fail (addition).
+    /// How many other tests of the item's actions fail (addition).
     pub further_failures: u64,
 }
 
@@ -124,7 +123,7 @@ pub struct DebtTestFailureV1 {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct DebtEvidenceV1 {
-    /// Files in the same directory as this file.
+    /// The names of the files, which are in the same directory as the debt file.
     pub files: Vec<String>,
     /// If the action's result is reused: the earlier run and its files (addition).
     pub earlier_run: Option<ReusedV2>,
@@ -144,7 +143,7 @@ pub struct ImplementationGuidanceV1 {
     pub acceptance_criteria: Vec<String>,
 }
 
-/// Text for an agent to copy.
+/// Text that an agent can copy into a task list.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct AgentInstructionsV1 {
@@ -159,62 +158,62 @@ pub struct ErrorDetailsV1 {
     pub execution_result: ResultType,
     /// The first error that the action reported.
     pub original_error: OriginalErrorV1,
-    /// The circumstances of the error.
+    /// What else was known when the error occurred.
     pub contextual_information: ContextV1,
     /// What was examined to explain the error.
     pub diagnostics: DebtDiagnosticsV1,
 }
 
-/// The first error, by file and position.
+/// The first error of an action, in the order of files and positions.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct OriginalErrorV1 {
-    /// The exception, code or rule; null if it has none.
+    /// The exception, error code or lint rule; null if the error names none.
     #[serde(rename = "type")]
     pub error_type: Option<String>,
     pub message: String,
-    /// The expected value; null if the tool does not say.
+    /// The value that the test expected; null if the tool does not say.
     pub expected: Option<String>,
-    /// The actual value; null if the tool does not say.
+    /// The value that the test got; null if the tool does not say.
     pub received: Option<String>,
-    /// The file; null if no file is named.
+    /// The file that the error names; null if it names none.
     pub file: Option<String>,
-    /// The line in the file; null if no line is named.
+    /// The line that the error names; null if it names none.
     pub line: Option<u64>,
 }
 
-/// The circumstances of an error.
+/// What else was known when an error occurred: the server, earlier steps, related failures.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ContextV1 {
     pub prerequisites_met: Option<bool>,
-    /// Whether the server answered; null if no server was checked.
+    /// Whether the server that the action needs answered; null if no server was checked.
     pub server_running: Option<bool>,
-    /// The steps that succeeded before it.
+    /// The actions that succeeded before the failed one.
     pub previous_steps_succeeded: Vec<ActionId>,
-    /// Other actions with the same cause.
+    /// Other actions that failed from the same cause.
     pub related_failures: Vec<ActionId>,
 }
 
-/// What was examined to explain an error.
+/// What was looked at in order to explain an error: the request and the files.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct DebtDiagnosticsV1 {
-    /// The request and its answer; null if it was not a request.
+    /// The request and its answer; null if the failed action was not a request.
     pub http_trace: Option<HttpTraceV1>,
     /// The files that were checked, as `path: NOT_FOUND` or `path: FOUND`.
     pub files_checked: Vec<String>,
 }
 
-/// A request and the answer to it.
+/// The HTTP request of a failed action, and the answer that came.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct HttpTraceV1 {
-    /// Method and address.
+    /// The request's method and address.
     pub request: String,
-    /// The status of the answer; null if there was none.
+    /// The HTTP status of the answer; null if no answer came.
     pub response_status: Option<u16>,
-    /// The beginning and the end of the body; null if it is not stored.
+    /// The beginning and the end of the answer's body; null if it is not stored.
     pub response_body: Option<String>,
 }
 
@@ -222,7 +221,7 @@ pub struct HttpTraceV1 {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RoutingSummaryV1 {
-    /// The number of items.
+    /// The number of items in the debt file.
     pub total_debt_items: u64,
     /// The number of items for the sprint.
     pub routed_to_sprint: u64,
@@ -230,30 +229,30 @@ pub struct RoutingSummaryV1 {
     pub routed_to_inventory: u64,
     /// The number of items that a person has to route (addition).
     pub unrouted: u64,
-    /// The number of causes without an item, because the specification's `severityLevels` does not include their severity
-    /// (addition).
+    /// The number of causes without an item, because the specification's `severityLevels` does not include their
+    /// severity (addition).
     pub left_out: u64,
-    /// The routing strategy (addition).
+    /// The rule by which items are routed, from the task's settings (addition).
     pub strategy: DebtRouting,
     /// Whether the sprint gets more items than it can hold (addition).
     pub over_capacity: bool,
-    /// The capacity of the sprint for this task's items. Other items in the sprint are not known here.
+    /// The capacity of the sprint for this task's items. Items of other tasks in the sprint are not known to proctor.
     pub sprint_capacity: SprintCapacityV1,
 }
 
-/// The capacity of a sprint.
+/// How many items the sprint can hold, and how many this file puts into it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct SprintCapacityV1 {
-    /// The items of this file that go to the sprint.
+    /// How many items of this file go to the sprint.
     pub current_tasks: u64,
     /// The most items that the sprint can hold.
     pub max_tasks: u64,
-    /// The remaining capacity.
+    /// How many further items the sprint can hold; 0 if it is over capacity.
     pub available_slots: u64,
-    /// The number of CRITICAL items (addition).
+    /// How many CRITICAL items of this file go to the sprint (addition).
     pub critical_tasks: u64,
-    /// The most CRITICAL items (addition; specification 2.0.0, `sprintTasksMaxCritical`).
+    /// The most CRITICAL items that the sprint can hold (addition; specification 2.0.0, `sprintTasksMaxCritical`).
     pub max_critical: u64,
 }
 
@@ -261,22 +260,23 @@ pub struct SprintCapacityV1 {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct EarlierItemV1 {
-    /// The id. The item gets it again when it is found again.
+    /// The item's id. The item gets the same id when it is found again.
     pub debt_id: DebtId,
-    /// The fingerprint of the cause.
+    /// The hash by which the item is recognised when it is found again.
     pub fingerprint: Digest,
     pub title: String,
-    /// The last run that found it.
+    /// The last run that found the item.
     pub last_seen: RunId,
 }
 
-/// The origin of the file. It does not claim that the file is unchanged since (E13): `proctor verify` answers that. The report's
-/// hash covers this file's hash through `evidenceFiles`, so this file cannot contain the report's hash.
+/// Which run the debt file comes from. This does not prove that the file is unchanged since (E13): `proctor verify`
+/// answers that. The report's hash covers this file's hash through `evidenceFiles`, so this file cannot contain the
+/// report's hash.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct DebtAuthenticityV1 {
     pub execution_id: RunId,
-    /// SHA-256 of this file's RFC 8785 form without this key; null before it is set.
+    /// SHA-256 of this file's RFC 8785 form without this key; null before the hash is computed.
     pub sha256_hash: Option<Digest>,
 }
 
@@ -292,7 +292,7 @@ pub struct TechnicalDebtGeneratedV2 {
     pub routing: DebtDestinationsV2,
 }
 
-/// The number of items of each severity.
+/// How many items of the debt file have each severity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE", deny_unknown_fields)]
 pub struct DebtSeveritiesV2 {

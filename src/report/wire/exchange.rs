@@ -21,14 +21,14 @@ pub struct FileRecordV1 {
     pub name: String,
     /// The kind of check: `EXISTS`, `CONTENT_MATCH`, `SCHEMA_VALID`, `HASH_MATCH`, `SIZE_CHECK`.
     pub validation_type: String,
-    /// What was found.
+    /// What was found at the file's path.
     pub result: FileResultV1,
-    /// The meaning of the result.
+    /// What the result means for the check: a category code and the reason.
     pub judgement: JudgementV1,
     /// When the check was made, and how long it took.
     #[serde(rename = "execution")]
     pub timing: LookV1,
-    /// The origin of the record.
+    /// Which program made the observation, and when.
     pub authenticity: SeenByV1,
 }
 
@@ -36,18 +36,18 @@ pub struct FileRecordV1 {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct FileResultV1 {
-    /// Whether it exists as a regular file that is not a link; absent if the check ended before that was known.
+    /// Whether the path is a regular file that is not a link; absent if the check ended before that was known.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub file_exists: Option<bool>,
-    /// The path, relative to the project.
+    /// The checked path, relative to the project.
     pub file_path: String,
-    /// The size in bytes; absent if the file does not exist.
+    /// The file's size in bytes; absent if the file does not exist.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file_size: Option<u64>,
-    /// The time of the last change; absent if the file does not exist.
+    /// The time when the file was last changed; absent if the file does not exist.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_modified: Option<Timestamp>,
-    /// The SHA-256 of the content; absent if it was not read.
+    /// The SHA-256 of the file's content; absent if the content was not read.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sha256: Option<Digest>,
     /// The beginning and the end of the content, if `evidenceCapture.fileContents` is set.
@@ -55,7 +55,8 @@ pub struct FileResultV1 {
     pub contents: Option<TextV2>,
 }
 
-/// `STEP.9-http-request.json`, `STEP.9-http-error.json`: a request with its answer, or with the reason why there was none.
+/// `STEP.9-http-request.json`, `STEP.9-http-error.json`: a request with its answer, or with the reason why there was
+/// none.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ExchangeRecordV1 {
@@ -67,67 +68,67 @@ pub struct ExchangeRecordV1 {
     pub action_type: ActionType,
     pub name: String,
     pub request: RequestV1,
-    /// The answer.
+    /// The answer, or the reason why none came.
     pub response: ResponseV1,
     /// What was examined because no answer came; null if there was an answer.
     pub diagnostics: Option<ExchangeDiagnosticsV1>,
-    /// The meaning of the answer.
+    /// What the answer means for the check: a category code and the reason.
     pub judgement: JudgementV1,
-    /// The origin of the record.
+    /// Which program made the observation, and when.
     pub authenticity: SeenByV1,
 }
 
-/// A request. Values that look like secrets are replaced by `[hidden]`.
+/// The request as it was sent. Values that look like secrets are replaced by `[hidden]`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RequestV1 {
     pub url: String,
     pub method: String,
-    /// The headers, as written in the plan.
+    /// The request's headers, as written in the plan.
     pub headers: BTreeMap<String, String>,
     /// The beginning and the end of the body that was sent; null if there was no body.
     #[serde(rename = "body")]
     pub body_excerpt: Option<TextV2>,
-    /// The time of the request.
+    /// The time when the request was sent.
     pub timestamp: Timestamp,
 }
 
-/// The answer to a request.
+/// What came back for a request: an answer, or an error if none came.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ResponseV1 {
-    /// Whether there was an answer. Whether it was correct is in `judgement`.
+    /// Whether an answer came. `judgement` says whether the answer was correct.
     pub success: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status_code: Option<u16>,
-    /// The headers, with secrets replaced.
+    /// The answer's headers, with secrets replaced by `[hidden]`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub headers: Option<BTreeMap<String, String>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub body: Option<BodyV1>,
-    /// The final address, if a redirect was followed.
+    /// The address that answered, if a redirect was followed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub redirected_to: Option<String>,
-    /// Why there was no answer.
+    /// Why no answer came; absent if one came.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<SystemFault>,
     pub duration: DurationMs,
 }
 
-/// The body of an answer.
+/// What was read of an answer's body, and where the bytes are stored.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct BodyV1 {
-    /// The file with the bytes; absent if the body was empty.
+    /// The evidence file with the body's bytes; absent if the body was empty.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
-    /// The number of bytes that were read.
+    /// How many bytes of the body were read.
     pub bytes: u64,
     /// Whether the whole body was read.
     pub complete: bool,
-    /// The SHA-256 of the bytes that were read.
+    /// The SHA-256 of the bytes of the body that were read.
     pub sha256: Digest,
-    /// The beginning and the end of the body.
+    /// The beginning and the end of the body as plain text.
     pub excerpt: TextV2,
 }
 
@@ -141,12 +142,12 @@ pub struct ExchangeDiagnosticsV1 {
     /// Whether a process listens on the port; absent if the address is not on this machine.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub port_in_use: Option<bool>,
-    /// The addresses of the host name, or the lookup error.
+    /// The addresses that the host name resolves to, or the lookup error.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dns_resolution: Option<String>,
 }
 
-/// The judgement of a check.
+/// What the result of a check means: a category code and the reason.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct JudgementV1 {
@@ -154,13 +155,12 @@ pub struct JudgementV1 {
     pub reason: String,
 }
 
-/// The time at which a check was made.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct LookV1 {
-    /// The time when it began.
+    /// The time when the check began.
     pub start_time: Timestamp,
-    /// The time when it was over.
+    /// The time when the check was over.
     pub end_time: Timestamp,
     pub duration: DurationMs,
 }

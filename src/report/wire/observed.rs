@@ -1,5 +1,5 @@
-//! The stored form of observations that are not process output: files, answers, connections, services (seed 004, detailed
-//! examples 2 and 4).
+//! The stored form of observations that are not process output: files, answers, connections, services (seed 004,
+//! detailed examples 2 and 4).
 
 use serde::{Deserialize, Serialize};
 
@@ -11,7 +11,7 @@ use super::action::ShownV2;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum DiagnosticsV2 {
-    /// Errors and warnings after the policy was applied.
+    /// The errors and warnings that a tool reported, after the policy was applied.
     Findings(Vec<Diagnostic>),
     /// What was examined because a server did not answer.
     Connection(Box<ConnectionDiagnosticsV2>),
@@ -27,22 +27,22 @@ pub struct ConnectionDiagnosticsV2 {
     /// The processes that listen on the port; absent if the address is not on this machine.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub port_check: Option<PortCheckV2>,
-    /// The addresses of the host name, or the lookup error (addition).
+    /// The addresses that the host name resolves to, or the lookup error (addition).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dns_resolution: Option<String>,
 }
 
-/// A health check of a service.
+/// How a service answered when proctor asked whether it is ready.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct HealthCheckV2 {
-    /// Whether a check was made.
+    /// Whether proctor checked the service at all.
     pub attempted: bool,
-    /// The target: a URL, a port, or a command.
+    /// What was checked: a URL, a port, or a command.
     pub url: String,
-    /// `HEALTHY`, `CONNECTION_REFUSED`, `TIMEOUT`, `UNHEALTHY`, `NOT_ATTEMPTED`.
+    /// The outcome: `HEALTHY`, `CONNECTION_REFUSED`, `TIMEOUT`, `UNHEALTHY` or `NOT_ATTEMPTED`.
     pub result: String,
-    /// What was seen, in words (addition).
+    /// What the check saw, in words for people (addition).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub detail: Option<String>,
     /// For how long the service was checked, if known.
@@ -50,14 +50,14 @@ pub struct HealthCheckV2 {
     pub duration: Option<DurationMs>,
 }
 
-/// The check of a port.
+/// Whether a port is in use, and by which process.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct PortCheckV2 {
     pub port: u16,
-    /// Whether a process listens on it.
+    /// Whether a process listens on the port.
     pub in_use: bool,
-    /// The first process that listens; null if there is none.
+    /// The first process that listens on the port; null if none does.
     pub process: Option<PortProcessV2>,
 }
 
@@ -65,21 +65,21 @@ pub struct PortCheckV2 {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct PortProcessV2 {
-    /// The process id; null if its file descriptors cannot be read.
+    /// The process id; null if it could not be found.
     pub pid: Option<i32>,
-    /// The file name of its program; null if it cannot be read.
+    /// The file name of the process's program; null if it cannot be read.
     pub name: Option<String>,
-    /// The command; null if it cannot be read.
+    /// The command line of the process; null if it cannot be read.
     pub command: Option<String>,
     /// The user that the process runs as (addition).
     pub user: String,
 }
 
-/// An attempt before the one whose result counts.
+/// An earlier attempt of an action. Only the last attempt's result counts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct AttemptV2 {
-    /// The number, from 1.
+    /// The attempt's number; the first is 1.
     pub attempt: u32,
     pub status: ResultType,
     pub reason: String,
@@ -87,18 +87,18 @@ pub struct AttemptV2 {
     pub evidence_files: Vec<String>,
 }
 
-/// A part of a text, and the byte ranges that it shows.
+/// The beginning and the end of a text, and which bytes of it are shown.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct TextV2 {
-    /// The beginning and the end as plain text.
+    /// The shown parts as plain text.
     pub text: String,
-    /// The byte ranges.
+    /// The byte ranges of the whole text that `text` shows.
     pub shown: ShownV2,
 }
 
 impl DiagnosticsV2 {
-    /// Returns the findings of a tool; empty for the other variant.
+    /// Returns the findings of a tool; empty if a connection was examined instead.
     pub fn findings(&self) -> &[Diagnostic] {
         match self {
             Self::Findings(findings) => findings,

@@ -1,4 +1,5 @@
-//! The records beside the report: the start of a run, an action, its tests, its diagnostics ("evidence file standards").
+//! The records beside the report: the start of a run, an action, its tests, its diagnostics ("evidence file
+//! standards").
 
 use std::collections::BTreeMap;
 
@@ -21,7 +22,7 @@ pub struct RunStartV1<D = RunStartDetailsV1> {
     pub schema: String,
     pub run_id: RunId,
     pub task: TaskId,
-    /// All other keys.
+    /// All keys of the start record except `schema`, `runId` and `task`.
     #[serde(flatten)]
     pub details: D,
 }
@@ -30,12 +31,12 @@ pub struct RunStartV1<D = RunStartDetailsV1> {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RunStartDetailsV1 {
-    /// The program that wrote it.
+    /// The name and version of the program that wrote the record.
     pub generated_by: String,
     pub project: ProjectV2,
     /// The task, the origin and the digest of the plan that will be carried out.
     pub test_specification: TestSpecificationV2,
-    /// The tree that will be tested.
+    /// The digest of the tree that will be tested.
     pub tree_digest: TreeDigest,
     /// What started the run.
     pub trigger: Trigger,
@@ -44,8 +45,8 @@ pub struct RunStartDetailsV1 {
     pub process_id: u32,
 }
 
-/// `STEP.3-typescript-compilation.json`: what was started, how it ended, and where its output is (seed 004, terminal output
-/// evidence).
+/// `STEP.3-typescript-compilation.json`: what was started, how it ended, and where its output is (seed 004, terminal
+/// output evidence).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ActionRecordV1 {
@@ -55,30 +56,30 @@ pub struct ActionRecordV1 {
     pub action_id: ActionId,
     #[serde(rename = "type")]
     pub action_type: ActionType,
-    /// The name in the configuration.
+    /// The action's name in the configuration.
     pub name: String,
     /// The command as the user wrote it.
     pub command: String,
-    /// Program and arguments, as they were given to the kernel.
+    /// The program and its arguments, exactly as they were given to the kernel.
     pub argv: Vec<String>,
-    /// Whether the user asked for a shell.
+    /// Whether the command runs in a shell, as the user asked.
     pub shell: bool,
     pub working_directory: String,
     /// The program that was executed; absent if it was not found.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub program: Option<ProgramV1>,
-    /// When and how it ended.
+    /// When and how the command ended.
     pub execution: ExecutionV1,
     pub output: OutputV1,
-    /// The environment variables.
+    /// The command's environment variables; secret values are not shown.
     pub environment: EnvironmentRecordV1,
-    /// The resources it used; absent if it was never started.
+    /// The resources that the command used; absent if it never started.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
-    /// The processes that it left behind, which were killed (E14).
+    /// The processes that the command left behind, which were killed (E14).
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub survivors: Vec<Survivor>,
-    /// The origin of the record.
+    /// Which program captured the output, when, and the hash of the output.
     pub authenticity: RecordAuthenticityV1,
 }
 
@@ -86,9 +87,9 @@ pub struct ActionRecordV1 {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ProgramV1 {
-    /// The path with links resolved.
+    /// The program's path with symbolic links resolved.
     pub path: String,
-    /// The SHA-256; absent if the file can be executed but not read.
+    /// The SHA-256 of the program file; absent if the file can be executed but not read.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sha256: Option<Digest>,
     /// The version of the tool, from its installed package; absent if not known.
@@ -100,33 +101,34 @@ pub struct ProgramV1 {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ExecutionV1 {
-    /// The time when it was started.
+    /// The time when the command was started.
     pub start_time: Timestamp,
-    /// The time when the supervisor noticed its end.
+    /// The time when proctor noticed that the command had ended.
     pub end_time: Timestamp,
     pub duration: DurationMs,
     /// The exit code of a process that exited by itself; otherwise null.
     pub exit_code: Option<i32>,
-    /// The signal that ended the process, or the last signal that proctor sent before it exited; otherwise null.
+    /// The signal that ended the process, or the last signal that proctor sent before the process exited; otherwise
+    /// null.
     pub signal: Option<String>,
-    /// Whether proctor stopped it.
+    /// Whether proctor stopped the process.
     pub killed: bool,
-    /// The exit code after proctor had begun to stop it. It is recorded but never decides the result (E10).
+    /// The exit code of a process that proctor was stopping. It is recorded but never decides the result (E10).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub exit_code_after_stop: Option<i32>,
-    /// The last signal that proctor sent to stop it.
+    /// The last signal that proctor sent to stop the process.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stop_signal: Option<String>,
-    /// The exceeded limit.
+    /// The limit that the command exceeded, if any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limit: Option<LimitKind>,
-    /// Why it could not be started, or why its end is not known.
+    /// Why the command could not be started, or why its end is not known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<SystemFault>,
 }
 
-/// The output of a command. The log has the bytes of both streams in order of arrival, and the frames file says which byte came
-/// from which stream (E16).
+/// The output of a command. The log has the bytes of both streams in order of arrival, and the frames file says which
+/// byte came from which stream (E16).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct OutputV1 {
@@ -139,12 +141,11 @@ pub struct OutputV1 {
     pub frames: String,
     /// The size of the frames file in bytes.
     pub frames_bytes: u64,
-    /// The SHA-256 of the frames file.
     pub frames_sha256: Digest,
-    /// When the last byte arrived.
+    /// The time when the last byte of output arrived.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_output: Option<Timestamp>,
-    /// Whether a process still held a pipe when reading ended.
+    /// Whether a process still held a pipe open when reading ended, so that later output is lost.
     pub pipes_left_open: bool,
     /// The beginning and the end of standard output as plain text.
     pub stdout: String,
@@ -160,22 +161,23 @@ pub struct OutputV1 {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct EnvironmentRecordV1 {
-    /// All names, sorted.
+    /// The names of all variables, sorted.
     pub names: Vec<String>,
-    /// The values that are not secret.
+    /// The values of the variables that may be shown, by name.
     pub values: BTreeMap<String, String>,
-    /// SHA-256 over the lines `name=value` NUL of all other variables, sorted; absent if there are none.
+    /// SHA-256 over the lines `name=value` NUL of all variables whose values are not shown, sorted; absent if there are
+    /// none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rest_digest: Option<Digest>,
 }
 
-/// The origin of a record.
+/// Where a record of a command comes from, and the hash of the output behind it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RecordAuthenticityV1 {
     /// The program that captured the output.
     pub captured_by: String,
-    /// The time when the supervisor noticed the action's end.
+    /// The time when proctor noticed that the action had ended.
     pub timestamp: Timestamp,
     /// The SHA-256 of the log.
     pub output_hash: Digest,
@@ -191,7 +193,7 @@ pub struct TestResultsRecordV1 {
     pub action_id: ActionId,
     #[serde(rename = "type")]
     pub action_type: ActionType,
-    /// The tool, for example `pytest`.
+    /// The tool that ran the tests, for example `pytest`.
     pub test_framework: String,
     /// The file of the tests, if the tool's report names a file and it is the same for all tests.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -199,12 +201,12 @@ pub struct TestResultsRecordV1 {
     /// When and how the action ended.
     pub execution: ExecutionV1,
     pub results: TestRunV1,
-    /// The coverage; null if it was not measured.
+    /// The test coverage; null if it was not measured.
     pub coverage: Option<Coverage>,
     /// How the test report was requested (E5).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub report_channel: Option<String>,
-    /// The origin of the record.
+    /// Which program captured the output, when, and the hash of the output.
     pub authenticity: RecordAuthenticityV1,
 }
 
@@ -214,11 +216,11 @@ pub struct TestResultsRecordV1 {
 pub struct TestRunV1 {
     pub num_total_tests: u64,
     pub num_passed_tests: u64,
-    /// The number of failures and errors.
+    /// The number of tests with a failure or an error.
     pub num_failed_tests: u64,
-    /// The number of skips and expected failures.
+    /// The number of tests that were skipped or failed as expected.
     pub num_pending_tests: u64,
-    /// One entry for each test, in the order of the report.
+    /// One entry for each test, in the order of the tool's report.
     pub test_results: Vec<TestRecordV1>,
 }
 
@@ -226,20 +228,20 @@ pub struct TestRunV1 {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct TestRecordV1 {
-    /// Module and class, or the enclosing `describe` blocks.
+    /// What encloses the test: module and class, or the `describe` blocks.
     pub ancestor_titles: Vec<String>,
-    /// The full name as the tool joins it.
+    /// The full name of the test as the tool writes it.
     pub full_name: String,
     pub status: TestOutcome,
-    /// The test's own name.
+    /// The test's own name, without what encloses it.
     pub title: String,
-    /// The duration in milliseconds.
+    /// The test's duration in milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub duration: Option<u64>,
-    /// The messages of the failure; empty if it passed.
+    /// The messages of the test's failure; empty if the test passed.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub failure_messages: Vec<String>,
-    /// Where it failed, if known.
+    /// The place where the test failed, if it is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub location: Option<TestLocationV1>,
 }
@@ -249,7 +251,7 @@ pub struct TestRecordV1 {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct TestLocationV1 {
     pub file: String,
-    /// The line, if known.
+    /// The line of the failure, if the tool's report names one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub line: Option<u64>,
 }
@@ -264,15 +266,15 @@ pub struct DiagnosticsRecordV1 {
     pub action_id: ActionId,
     #[serde(rename = "type")]
     pub action_type: ActionType,
-    /// The tool by its name in seed 004.
+    /// The tool that reported the findings, by its name in seed 004.
     pub tool: String,
     /// When and how the action ended.
     pub execution: ExecutionV1,
-    /// Errors and warnings, as the policy left them.
+    /// The errors and warnings of the tool, with the severities that the policy gave them.
     #[serde(rename = "diagnostics")]
     pub findings: Vec<Diagnostic>,
-    /// Their counts.
+    /// The number of findings of each severity.
     pub summary: DiagnosticSummary,
-    /// The origin of the record.
+    /// Which program captured the output, when, and the hash of the output.
     pub authenticity: RecordAuthenticityV1,
 }

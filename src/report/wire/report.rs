@@ -22,21 +22,20 @@ use super::tests_modified::TestsModifiedV2;
 pub struct ExecutionReportV2 {
     /// Always `2.0.0`.
     pub report_version: String,
-    /// The time when the report was built.
     pub generated_at: Timestamp,
-    /// The program that built it: `proctor 0.1.0`.
+    /// The program that built the report: `proctor 0.1.0`.
     pub generated_by: String,
     /// The project that was tested (addition).
     pub project: ProjectV2,
-    /// The requested task.
+    /// The task that the run was for, and the plan that checks it.
     pub test_specification: TestSpecificationV2,
-    /// All errors in the task's specification. With any of these nothing is run (addition, C78).
+    /// All errors in the task's specification. If there is any, nothing is run (addition, C78).
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub specification_errors: Vec<SpecificationErrorV2>,
     /// What started the run; absent if the run died and its start record is damaged.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trigger: Option<Trigger>,
-    /// The outcome of the run in numbers.
+    /// How the run ended: status, times, and counts of actions and tests.
     pub execution_summary: ExecutionSummaryV2,
     pub prerequisite_execution: PrerequisiteExecutionV2,
     pub step_execution: StepExecutionV2,
@@ -51,16 +50,16 @@ pub struct ExecutionReportV2 {
     /// Where the task goes next; absent if the run was not routed (R2).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub route: Option<RouteV2>,
-    /// The task's TDD state; absent if the run does not change it.
+    /// The phase and the attempts of the task's TDD cycle; absent if the run does not change them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tdd: Option<TddV2>,
     /// The tree that was tested; absent if the run died and its start record is damaged.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tree: Option<TreeV2>,
-    /// How the run was isolated; absent if the run's process died before it could record it.
+    /// How the run was isolated; absent if the run's process died before this was recorded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub isolation: Option<IsolationV2>,
-    /// The environment of the commands; absent if the run's process died before it could record it.
+    /// The environment of the commands; absent if the run's process died before this was recorded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub environment: Option<EnvironmentV2>,
     /// Configuration files that changed since the last sealed run of the task (S7).
@@ -71,7 +70,7 @@ pub struct ExecutionReportV2 {
     pub tests_modified: Option<TestsModifiedV2>,
     /// Who can write and sign this evidence (S8).
     pub custody: CustodyV2,
-    /// The limit that ended an action of the run, if any (C15).
+    /// The first limit that ended an action of the run, if any did (C15).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limit: Option<LimitKind>,
     /// The actions that waited for actions of other runs, in the order of the plan.
@@ -80,18 +79,20 @@ pub struct ExecutionReportV2 {
     /// The checks whose results are reused from earlier runs with the same inputs, in the order of `stepExecution`.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub reused: Vec<ReusedVerdictV2>,
-    /// Why file events may have been missed before the run. The whole tree was compared in that case.
+    /// Why file events may have been missed before the run. After such a loss the whole tree is compared.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub lost_events: Vec<String>,
-    /// Changes that others made to the task list since the project's last sealed run. They were reverted.
+    /// Changes that others made to the task list since the project's last sealed run. proctor has reverted these
+    /// changes.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub violations: Vec<ViolationRecord>,
     /// Remarks about the plan or the run for people.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub notes: Vec<PlanNote>,
-    /// The other files of the run by name, with their hashes. Manifest, ledger and this file are never listed.
+    /// The evidence files of the run by name, with their hashes. The manifest, the ledger and the report itself are
+    /// never listed.
     pub evidence_files: Vec<EvidenceFile>,
-    /// The origin of the report.
+    /// Which run and program the report comes from, and its hash.
     pub authenticity: AuthenticityV2,
 }
 
@@ -99,11 +100,12 @@ pub struct ExecutionReportV2 {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct TestSpecificationV2 {
-    /// The file of the plan, relative to the project; absent for discovered plans and plans from the command line.
+    /// The file that the plan comes from, relative to the project; absent for discovered plans and plans from the
+    /// command line.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
-    /// The version of the format; absent if the plan does not come from a test specification. The same holds for title and
-    /// sprint.
+    /// The version of the specification's format. This key, the title and the sprint are absent if the plan does not
+    /// come from a test specification.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub schema_version: Option<String>,
     pub task_id: TaskId,
@@ -126,26 +128,26 @@ pub struct TestSpecificationV2 {
 pub struct SpecificationErrorV2 {
     /// The code of a lint rule, or `SCHEMA`, `SYNTAX`, `DUPLICATE_KEY`, `FORMAT_VERSION`.
     pub code: String,
-    /// The file's path, relative to the project.
+    /// The specification's path, relative to the project.
     pub file: String,
     /// The line, counted from 1; 0 if the error concerns the whole file.
     pub line: u64,
     /// The column in characters, counted from 1; 0 if the error concerns the whole file.
     pub column: u64,
-    /// The JSON pointer to the value that is wrong.
+    /// The JSON pointer to the wrong value in the specification.
     pub instance_path: String,
     /// Where the rule is defined: in the schema that `proctor schema` prints, or as `#/lint/CODE`.
     pub schema_path: String,
-    /// The schema keyword, or `lint`.
+    /// The schema keyword that the value violates, or `lint` for a lint rule.
     pub keyword: String,
     /// The parameters of the rule, by keyword.
     pub params: serde_json::Value,
-    /// What is wrong.
+    /// What is wrong with the value, in words for people.
     pub message: String,
-    /// The most similar value that would be correct.
+    /// The correct value that is most similar to the wrong one.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub nearest: Option<String>,
-    /// What to do about it.
+    /// What the author of the specification can do about the error.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub hint: Option<String>,
 }
@@ -177,17 +179,17 @@ impl SpecificationErrorV2 {
     }
 }
 
-/// The outcome of a run in numbers.
+/// How a run ended: its status, its times, and counts of actions and tests.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ExecutionSummaryV2 {
-    /// How the run ended (R5, E17).
+    /// How the run ended. After some endings, such as MOVED, the run has no verdict (R5, E17).
     pub overall_status: OverallStatus,
     pub start_time: Timestamp,
     /// The time when the last process had ended; absent if the run died and its end is not known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub end_time: Option<Timestamp>,
-    /// The duration; absent if the run died and its end is not known.
+    /// The duration of the run; absent if the run died and its end is not known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub total_duration: Option<DurationMs>,
     /// The number of actions by phase and disposition (C60, C62); absent if the run died.
@@ -207,18 +209,17 @@ pub struct ExecutionSummaryV2 {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ActionCountsV2 {
     pub total: u64,
-    /// The actions that were carried out, even if not to the end.
+    /// The number of actions that were started, even if they were not finished.
     pub executed: u64,
-    /// The actions that were skipped.
     pub skipped: u64,
-    /// The actions whose results are reused from earlier runs; absent if there are none.
+    /// The number of actions whose results are reused from earlier runs; absent if there are none.
     #[serde(skip_serializing_if = "is_zero", default)]
     pub reused: u64,
-    /// The number of prerequisites.
+    /// The number of prerequisites in the plan.
     pub prerequisites: u64,
-    /// The number of checks.
+    /// The number of checks in the plan.
     pub steps: u64,
-    /// The number of cleanup actions.
+    /// The number of cleanup actions in the plan.
     pub cleanup: u64,
 }
 
@@ -250,28 +251,28 @@ pub struct ActionResultsV2 {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct TestTotalsV2 {
     pub passed: u64,
-    /// The number of failures and errors.
+    /// The number of tests with a failure or an error.
     pub failed: u64,
-    /// The number of skips and expected failures (addition).
+    /// The number of tests that were skipped or failed as expected (addition).
     pub skipped: u64,
     pub total: u64,
-    /// The share of passed tests among passed and failed ones, in per cent, rounded half up to one decimal; null if there are
-    /// none.
+    /// The share of passed tests among passed and failed ones, in per cent, rounded half up to one decimal; null if no
+    /// test passed or failed.
     pub pass_rate: Option<f64>,
 }
 
-/// The prerequisites of the run.
+/// What became of the prerequisites, which must succeed before the checks start.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct PrerequisiteExecutionV2 {
-    /// Whether each of them succeeded, or was unchanged since it last succeeded; absent if the run died.
+    /// Whether each prerequisite succeeded, or was unchanged since it last succeeded; absent if the run died.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub all_met: Option<bool>,
     /// One entry for each prerequisite, in the order of the plan.
     pub results: Vec<ActionResultV2>,
 }
 
-/// The checks of the run.
+/// The results of the checks, which decide the verdict.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct StepExecutionV2 {
@@ -279,7 +280,7 @@ pub struct StepExecutionV2 {
     pub results: Vec<ActionResultV2>,
 }
 
-/// The cleanup actions.
+/// The results of the cleanup actions, which run at the end in every case.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct CleanupExecutionV2 {
@@ -290,14 +291,15 @@ pub struct CleanupExecutionV2 {
     pub results: Vec<ActionResultV2>,
 }
 
-/// The origin of the report. It does not claim that the file is unchanged since (E13): `proctor verify` answers that.
+/// Which run the report comes from. This does not prove that the file is unchanged since (E13): `proctor verify`
+/// answers that.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct AuthenticityV2 {
     pub execution_id: RunId,
     /// The program that built the report: `proctor 0.1.0`.
     pub generator_version: String,
-    /// The version of the engine that carried out the run. It replaces the seed's `nodeVersion` (E1).
+    /// The version of proctor that carried out the run. This key replaces the seed's `nodeVersion` (E1).
     pub engine_version: String,
     /// The operating system, always `linux`.
     pub platform: String,
@@ -307,7 +309,7 @@ pub struct AuthenticityV2 {
     /// The signature algorithm; absent if the report is not signed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub signature_algorithm: Option<String>,
-    /// The signature; absent if the report is not signed. `reportHash` does not cover it.
+    /// The signature; absent if the report is not signed. `reportHash` does not cover the signature.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub signature: Option<String>,
     /// SHA-256 of the report's RFC 8785 form without this key and `signature` (E13); absent before sealing.

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::model::{Digest, ProtectedChange, RunId};
 
-/// The comparison of the tested tree's protected files with the approved ones.
+/// The comparison of the protected files in the tested tree with the approved ones.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct TestsModifiedV2 {
@@ -14,7 +14,7 @@ pub struct TestsModifiedV2 {
     pub protect: Vec<String>,
     /// The digest of all approved files: SHA-256 of the lines `<digest>  <path>`, sorted by path.
     pub approved: Digest,
-    /// The digest of all tested files, computed in the same way.
+    /// The digest of the protected files in the tested tree, computed in the same way.
     pub now: Digest,
     /// The number of protected files in the tested tree.
     pub files: u64,
@@ -23,24 +23,25 @@ pub struct TestsModifiedV2 {
     pub changes: Vec<ProtectedChange>,
     /// How many files differ.
     pub changed_count: u64,
-    /// The number of tests in the task's last green run and now; absent if nothing differs, or there was no such run.
+    /// The number of tests in the task's last PASSED run and in this run; absent if nothing differs, or there was no
+    /// such run.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub tests: Option<TestCountsChangeV2>,
 }
 
-/// The number of tests in the checks that both runs carried out.
+/// How many tests two runs had, counted over the checks that both carried out.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct TestCountsChangeV2 {
-    /// The last green run.
+    /// The last run of the task with the verdict PASSED.
     pub since: RunId,
-    /// The counts in the last green run.
+    /// The counts of tests in the run `since`.
     pub before: TestCountsV2,
-    /// The counts in this run.
+    /// The counts of tests in this run.
     pub now: TestCountsV2,
 }
 
-/// Counts of tests.
+/// How many tests a run had, by outcome.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct TestCountsV2 {

@@ -192,7 +192,7 @@ fn runs_with_a_verdict_are_what_a_test_history_is_read_from() {
     };
     test.append_run(SHOP, judged(1, OverallResult::Passed, OverallStatus::Success));
     test.append_run(SHOP, judged(2, OverallResult::Failed, OverallStatus::PartialSuccess));
-    // A run of selected checks has a verdict on them.
+    // A run of selected checks has a verdict, but only on the selected checks.
     let picked = judged(3, OverallResult::Passed, OverallStatus::Success);
     test.append_run(SHOP, RunRecord { checks: vec!["lint".to_owned()], ..picked });
     test.append_run(SHOP, judged(4, OverallResult::Passed, OverallStatus::Success));
@@ -282,7 +282,7 @@ fn lines_may_be_given_twice_but_none_may_be_missing() {
     assert!(test.index.apply(&project("till-00000002"), &lines[1..]).is_err());
 }
 
-/// Everything that the index says about some projects.
+/// All answers of the index about some projects, to compare two indexes.
 #[derive(Debug, PartialEq)]
 struct Everything {
     projects: Vec<IndexedProject>,

@@ -12,7 +12,7 @@ const END: &str = "<!-- proctor:end tasks -->\n";
 const OPEN: &str = "- [ ] **T2**";
 const TICKED: &str = "- [x] **T2**";
 
-/// Lines of a person: unknown tasks, remarks about known tasks, and lines that look like proctor's.
+/// Lines that a person wrote: unknown tasks, remarks about known tasks, and lines that look like proctor's.
 const OWN: [&[&str]; 7] = [
     &[],
     &["my words"],
@@ -28,7 +28,7 @@ fn sentence() -> String {
     build_task_lists(&[], None).tasks.swap_remove(0)
 }
 
-/// Returns the blocks with that sentence, as proctor writes them.
+/// Returns the blocks with their first sentence, as proctor writes them.
 fn real_lists() -> TaskLists {
     let with_sentence = |lines: Vec<String>| std::iter::once(sentence()).chain(lines).collect();
     let TaskLists { tasks, debt } = lists();
@@ -40,7 +40,7 @@ fn written(text: &str) -> (String, Digest) {
     (task_list_update.text.expect("the blocks are not in it"), task_list_update.digest)
 }
 
-/// Returns the mended text and the violations, and checks that the result is stable.
+/// Returns the text after the update, and the violations. Checks that a second update changes nothing.
 #[track_caller]
 fn mended(found: &str, last: Digest) -> (String, Vec<ViolationRecord>) {
     let TaskListUpdate { text, violations, .. } = plan_task_list_update(PATH, Some(found), &real_lists(), Some(last));
@@ -166,8 +166,8 @@ fn what_is_dropped_is_recorded_up_to_the_bound_of_a_record() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(512))]
 
-    /// With any marking line missing, a person's lines above, between and below the blocks are kept in order. A tick is found as
-    /// long as a marking line or the first sentence of its block is left.
+    /// With any marking line missing, a person's lines above, between and below the blocks are kept in order. A tick is
+    /// found as long as a marking line or the first sentence of its block is left.
     #[test]
     fn a_persons_own_entries_survive_any_torn_marker(
         above in select(&OWN[..]),
