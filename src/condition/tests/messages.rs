@@ -35,7 +35,7 @@ const KNOWN: &[(&str, &str)] = &[
     ("STEP.1.stdout === \"a\\u00e9\\n\"", "STEP.1.stdout === \"aé\\n\""),
 ];
 
-/// Texts that are refused, with the message for each.
+/// Texts that the parser refuses; a snapshot holds the message for each.
 const REFUSED: &[&str] = &[
     "",
     "   ",
