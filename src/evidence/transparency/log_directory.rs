@@ -8,7 +8,7 @@ use crate::evidence::files::{if_exists, read_no_follow};
 use crate::evidence::transparency::tiles;
 use crate::evidence::transparency::{LedgerLog, LogCheckpointError, SignedCheckpoint};
 
-/// The file that contains the log's head.
+/// The name of the file that contains the log's head.
 const CHECKPOINT: &str = "checkpoint";
 
 /// Why a log was not written.
@@ -27,11 +27,11 @@ pub enum LogDirectoryError {
     Evidence(#[from] EvidenceError),
 }
 
-/// Writes the missing files of a log, and its head last. Only the head is overwritten, and only by a later head of the same
-/// log.
+/// Writes the missing files of a log, and its head last. Only the head is overwritten, and only by a later head of the
+/// same log.
 ///
-/// Returns how many files were written. Two processes may write at the same time, because a file of a given name always has the
-/// same content.
+/// Returns how many files were written. Two processes may write at the same time, because a file of a given name always
+/// has the same content.
 pub fn write_log_directory(directory: &Path, log: &LedgerLog, head: &SignedCheckpoint) -> Result<usize, LogDirectoryError> {
     let checkpoint = directory.join(CHECKPOINT);
     if let Some(bytes) = if_exists(read_no_follow(&checkpoint))? {
