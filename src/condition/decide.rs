@@ -42,9 +42,9 @@ enum Formula {
     Not(Box<Formula>),
     Same(Box<Formula>, Box<Formula>),
     Constant(ConditionTruth),
-    /// Holds if the variable with this index is `true`.
+    /// Holds if the variable at this index in `Translation::variables` is `true`.
     IsTrue(usize),
-    /// Compares the variable with this index with a constant.
+    /// Compares the variable at this index in `Translation::variables` with a constant.
     Test(usize, Operator, ConditionValue),
 }
 
@@ -89,7 +89,7 @@ type ValueKey = (ActionId, Field, Vec<Segment>, Option<Accessor>);
 type OperandKey = (bool, ValueKey);
 
 impl Translation<'_> {
-    /// Translates a part that is true or false.
+    /// Translates a part of the condition that is true or false into a formula.
     fn truth(&mut self, part: &Expression) -> Formula {
         match part {
             Expression::Or(parts) => Formula::Or(parts.iter().map(|part| self.truth(part)).collect()),

@@ -50,7 +50,7 @@ pub enum ConditionErrorKind {
     NoField(String),
     #[error("`.{0}(…)` cannot be asked; there are `.includes(\"…\")` and `.length`")]
     UnknownMethod(String),
-    /// A text without its closing quote.
+    /// A text in quotes does not end; the character is the quote that is missing.
     #[error("the text does not end; close it with `{0}` on the same line")]
     OpenText(char),
     #[error("there is no such escape in a text; there are \\n \\r \\t \\\\ \\\" \\' and \\u with four hexadecimal digits")]

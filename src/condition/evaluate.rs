@@ -48,16 +48,16 @@ impl From<f64> for FieldValue<'_> {
     }
 }
 
-/// A text of which possibly only parts were kept.
+/// A text, such as an action's output, of which possibly only parts were kept.
 #[derive(Debug, Clone)]
 pub struct OutputText<'a> {
-    /// The kept parts, in order.
+    /// The parts of the text that were kept, in order.
     pub parts: Vec<Cow<'a, str>>,
     /// Whether the parts together are the whole text.
     pub complete: bool,
 }
 
-/// The result of evaluating a condition.
+/// The answer to a condition, with the values that led to it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Evaluation {
     pub truth: ConditionTruth,

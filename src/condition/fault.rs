@@ -8,7 +8,7 @@ use crate::model::{ActionId, ActionType};
 /// A fault of a condition that is found before anything runs. `column` counts characters from 1.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ConditionFault {
-    /// The condition names no action.
+    /// The condition consists of constants only, so it refers to no action.
     #[error(
         "column 1: the condition names no action, so no run can change it; compare a value of an action: `STEP.1.exitCode === 0`"
     )]
@@ -45,7 +45,7 @@ pub enum ConditionFault {
         left_kind: &'static str,
         right: String,
         right_kind: &'static str,
-        /// The operator's column.
+        /// The column of the operator in the condition's text; the first column is 1.
         column: usize,
     },
     /// An operator such as `<` compares a value that is not a number.
@@ -53,7 +53,7 @@ pub enum ConditionFault {
     NoOrder {
         part: String,
         kind: &'static str,
-        /// The operator's column.
+        /// The column of the operator in the condition's text; the first column is 1.
         column: usize,
     },
     /// A part that must be true or false, such as a side of `&&`, has another kind of value.

@@ -2,7 +2,7 @@
 
 use crate::model::ActionType;
 
-/// A field of an action; several names may mean the same field.
+/// A field of an action, of which conditions ask the value; several names may mean the same field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Field {
     /// The exit code of a process that ended by itself; 0 or 1, from `success`, for an action without a process (C66).
@@ -37,11 +37,11 @@ pub enum Field {
     PatternMatches,
     /// The number of rows that a database returned.
     Count,
-    /// Whether a browser started.
+    /// Whether the browser that the action commands has started.
     Initialized,
 }
 
-/// The values that a field can have.
+/// The kind of values that a field can have, which decides how a condition may use the field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ValueKind {
     Boolean,

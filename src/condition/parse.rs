@@ -13,9 +13,9 @@ use crate::condition::syntax::{
 };
 use crate::model::{ActionId, ConditionValue};
 
-/// The longest text that is read, in bytes.
+/// A condition with more bytes than this is refused.
 pub(super) const LONGEST: usize = 1024;
-/// How deeply parentheses may be nested.
+/// A condition with more open parentheses than this at any position is refused.
 pub(super) const DEEPEST: usize = 32;
 
 /// Texts that people who know other languages write after a condition, each with what to write instead.

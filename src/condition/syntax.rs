@@ -26,7 +26,7 @@ pub enum Expression {
         left: Box<Expression>,
         operator: Operator,
         right: Box<Expression>,
-        /// The position of the operator.
+        /// The position of the operator in the condition's text.
         at: Offset,
     },
     /// A value of an action, such as `STEP.1.exitCode`.

@@ -15,7 +15,6 @@ use crate::model::Digest;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Artifact {
     pub bytes: Vec<u8>,
-    /// The SHA-256 of the bytes.
     pub sha256: Digest,
 }
 
@@ -35,7 +34,7 @@ pub enum ArtifactRefusal {
     HardLinked { links: u64 },
     #[error("it has more than {cap} bytes")]
     TooBig {
-        /// The limit, in bytes.
+        /// The most bytes that the file may have.
         cap: u64,
     },
     #[error("it cannot be read: {0}")]

@@ -24,7 +24,7 @@ use crate::evidence::{EvidenceError, FileOperation};
 
 /// The mode of the store's directories: only the user may use them.
 const DIRECTORY_MODE: u32 = 0o700;
-/// The mode of a store's file while it is written.
+/// The mode of a file of the store while the file is written: only the user may read and write it.
 const FILE_MODE: u32 = 0o600;
 /// The mode of a sealed file: the user may read it, nobody may write it.
 const SEALED_MODE: u32 = 0o400;

@@ -10,7 +10,7 @@ pub enum DurableStep {
     RunRecordWritten,
     /// `run.json` is on disk. Its sync was started before the first process of the run.
     RunRecordSynced,
-    /// Every other file that was written during the run is on disk.
+    /// Every file that was written during the run, besides `run.json`, is on disk.
     FilesSynced,
     /// `execution-report.json` is written, not yet synced.
     ReportWritten,
@@ -34,7 +34,7 @@ pub enum DurableStep {
 pub type DurableStepObserver<'a> = &'a dyn Fn(DurableStep);
 
 impl DurableStep {
-    /// All steps, in their order.
+    /// All steps, in the order in which a run takes them.
     pub const ALL: [Self; 11] = [
         Self::RunRecordWritten,
         Self::RunRecordSynced,

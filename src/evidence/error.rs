@@ -81,14 +81,14 @@ pub enum EvidenceError {
     #[error("the ledger of project `{project}` does not begin with the {size} lines that were anchored")]
     NotAnchored {
         project: ProjectId,
-        /// How many lines the checkpoint covers.
+        /// How many lines of the ledger the checkpoint covers.
         size: u64,
     },
     /// The run's line was written after the checkpoint, so the checkpoint proves nothing about it.
     #[error("run {run_id} was added to the ledger after the checkpoint, which covers {size} lines")]
     AnchoredEarlier {
         run_id: RunId,
-        /// How many lines the checkpoint covers.
+        /// How many lines of the ledger the checkpoint covers.
         size: u64,
     },
     #[error("`{}` is no archive as proctor writes it", path.display())]

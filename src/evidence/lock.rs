@@ -54,7 +54,7 @@ struct ProjectLockState {
 /// The runs that the last lock holder may have left, according to the lock file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum LeftBehind {
-    /// Every run was sealed.
+    /// No run is left behind: every run was sealed.
     Nothing,
     /// This run was begun and not sealed.
     Run(OpenRun),

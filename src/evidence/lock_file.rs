@@ -20,7 +20,7 @@ use crate::evidence::{EvidenceError, FileOperation};
 /// The range that covers a whole file, however long the file is.
 pub(super) const ALL_BYTES: Range<i64> = 0..i64::MAX;
 
-/// Whether to try again for a lock that is taken.
+/// What to do after a failed attempt to take a lock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WaitDecision {
     GoOn,
@@ -135,7 +135,7 @@ mod tests {
         (LockFile::open(&path).unwrap(), LockFile::open(&path).unwrap(), directory)
     }
 
-    /// The ranges that others have locked, as pairs of start and end.
+    /// Returns the ranges that other holders have locked, as pairs of start and end.
     fn found(file: &LockFile, within: Range<i64>) -> Vec<(i64, i64)> {
         file.locked_by_others(within).unwrap().iter().map(|lock| (lock.start, lock.end)).collect()
     }

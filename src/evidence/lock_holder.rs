@@ -6,7 +6,7 @@ use crate::evidence::lock_record::LockRecord;
 use crate::evidence::{EvidenceError, OpenRun, Store};
 use crate::model::ProjectId;
 
-/// The process that holds a project's lock.
+/// What the lock file says about the process that holds a project's lock.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LockHolder {
     /// The holder's process id, if the lock file contains it.

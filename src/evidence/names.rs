@@ -27,7 +27,7 @@ pub(super) const ARCHIVE_SUFFIX: &str = ".tar.zst";
 /// The prefix that recovery puts before the name of a file that may be half-written.
 pub(super) const RECOVERED_PREFIX: &str = "recovered-";
 
-/// `NAME_MAX` of Linux, in bytes.
+/// The longest file name that Linux allows (`NAME_MAX`), in bytes.
 const LONGEST_NAME: usize = 255;
 const OWN_NAMES: [&str; 4] = [REPORT_NAME, MANIFEST_NAME, START_RECORD_NAME, SIGNATURE_NAME];
 

@@ -19,7 +19,7 @@ use crate::evidence::changes::{
 use crate::evidence::files::read_no_follow;
 use crate::evidence::{EvidenceError, mint_project_id};
 
-/// The longest task list that is read, in bytes.
+/// A task list with more bytes than this is not read.
 const LONGEST_FILE: u64 = 4 << 20;
 
 /// Whether the project's file, which is the task list, was replaced.

@@ -11,7 +11,7 @@ use crate::evidence::{EvidenceError, FileOperation};
 /// The result of creating the project's link.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LinkOutcome {
-    /// The link was created. The user is told once.
+    /// The link was created, which the user is told.
     Created,
     /// The link existed and has the right target.
     AlreadyRight,

@@ -168,7 +168,7 @@ impl RunDirectory {
         Ok(EvidenceFile { name: name.to_owned(), kind, action_id: action_id.map(|id| id.as_str().to_owned()), bytes, sha256 })
     }
 
-    /// Creates a file with this content and adopts it.
+    /// Creates a file with this content and adds it to the run's evidence.
     pub fn write(
         &mut self,
         name: &str,

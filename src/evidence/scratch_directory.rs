@@ -42,7 +42,7 @@ impl ScratchDirectory {
     }
 
     /// Creates the files and directories that the next run needs first. Actions cannot see these files, because actions
-    /// only see subdirectories of their own.
+    /// see only other subdirectories of the scratch directory.
     pub fn prepare_files(&mut self) -> Result<(), EvidenceError> {
         self.prepared = PreparedFiles::create(&self.path.join("ready"))?;
         Ok(())

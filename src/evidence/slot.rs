@@ -51,9 +51,9 @@ pub struct Slot {
 /// The state of the queue as a waiter sees it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SlotQueueState {
-    /// How many slots are taken, by any process.
+    /// How many slots of this machine are taken, by this or any other process.
     pub taken: usize,
-    /// How many waiters are ahead in the line.
+    /// How many waiters are in the line ahead of this one.
     pub ahead: usize,
 }
 

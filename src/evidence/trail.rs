@@ -38,13 +38,13 @@ pub enum TrailError {
     #[error("`{}` is longer than {cap} bytes", path.display())]
     TooLong {
         path: PathBuf,
-        /// The limit, in bytes.
+        /// The most bytes that the file may have.
         cap: u64,
     },
 }
 
 impl TrailDirectory {
-    /// The longest file that is read, in bytes.
+    /// A file of more bytes than this is not read.
     pub const CAP: u64 = 1 << 20;
 
     /// Refers to a directory that need not exist yet.

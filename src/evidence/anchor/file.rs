@@ -15,7 +15,7 @@ use crate::evidence::{EvidenceError, FileOperation, LedgerLog, SignedCheckpoint}
 /// Why a checkpoint was not written to a file.
 #[derive(Debug, thiserror::Error)]
 pub enum AnchorFileError {
-    /// The file contains something that must not be replaced.
+    /// The file contains something other than an earlier head of the same ledger, so it is not replaced.
     #[error("`{}` is left alone", path.display())]
     Refused { path: PathBuf, source: AnchorRefusal },
     #[error(transparent)]

@@ -7,7 +7,7 @@ use crate::model::{RunId, TaskId, Timestamp};
 
 const DAY_MS: i64 = 24 * 60 * 60 * 1000;
 
-/// Which runs `plan_archive` is asked to archive.
+/// The runs that `plan_archive` is to consider for archiving.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ArchiveRequest {
     Runs(BTreeSet<RunId>),

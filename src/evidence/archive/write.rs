@@ -13,7 +13,7 @@ use crate::evidence::names::EXPORTED_RUN;
 use crate::evidence::{EvidenceError, FileOperation};
 use crate::model::RunId;
 
-/// The mode of files that are unpacked: for their owner alone.
+/// The mode that files get when the archive is unpacked: only their owner may read and write them.
 const MODE: u32 = 0o600;
 
 /// An archive that is being written. Nothing here syncs the archive's file; whoever opened the file does that.
@@ -69,7 +69,7 @@ impl<'a> ArchiveWriter<'a> {
     }
 }
 
-/// Copies all bytes of a reader to a file that is no archive.
+/// Copies all bytes of a reader to the file `file`, whose path is `path`.
 pub(in crate::evidence) fn copy_into(file: &mut File, path: &Path, content: &mut dyn Read) -> Result<(), EvidenceError> {
     io::copy(content, &mut CheckedWriter { path, file }).map(drop).map_err(failed(FileOperation::Write, path))
 }

@@ -68,7 +68,7 @@ impl FailureInjection {
         let _begun_already = PLANNED.set(self);
     }
 
-    /// Logs that a durable step is done.
+    /// Adds a line to the log of operations that says that a durable step is done.
     pub fn log_step(step: DurableStep) {
         if let Some(planned) = PLANNED.get() {
             planned.log(&format!("done {}", step.name()));

@@ -32,7 +32,7 @@ pub enum KeyProblem {
 pub struct LedgerPosition {
     /// The sequence number of the last line; 0 if the ledger had no line.
     pub sequence: Sequence,
-    /// The hash of the last line.
+    /// The hash of the last line; if the ledger had no line, the hash of no bytes.
     pub hash: Digest,
 }
 

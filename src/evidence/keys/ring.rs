@@ -125,8 +125,8 @@ impl KeyRing {
 /// Which signature of a key's record is missing or wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::evidence) enum MissingKeySignature {
-    /// The signature by the key itself.
+    /// The signature of the record by the key itself.
     Own,
-    /// The signature by the previous key.
+    /// The endorsement, which is the signature of the record by the previous key.
     Endorsement,
 }

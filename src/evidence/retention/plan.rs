@@ -83,7 +83,7 @@ pub fn plan_prune(runs: &[KeptRun], limits: &RetentionLimits, now: Timestamp) ->
     }
 }
 
-/// The runs that remain while runs are picked for removal.
+/// The number and total size of the runs that remain while runs are picked for removal.
 struct RemainingRuns<'r> {
     runs: u64,
     bytes: u64,

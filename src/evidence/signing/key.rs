@@ -16,10 +16,10 @@ const PRIVATE_PREFIX: [u8; 16] = [0x30, 0x2e, 0x02, 0x01, 0x00, 0x30, 0x05, 0x06
 const PUBLIC_PREFIX: [u8; 12] = [0x30, 0x2a, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x03, 0x21, 0x00];
 const PRIVATE_LABEL: &str = "PRIVATE KEY";
 const PUBLIC_LABEL: &str = "PUBLIC KEY";
-/// The algorithm's name in all formats of OpenSSH.
+/// The name of the algorithm Ed25519 in all formats of OpenSSH.
 pub(super) const SSH_ALGORITHM: &str = "ssh-ed25519";
 
-/// Why a text is not a key.
+/// Why a text could not be read as a key.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum KeyFormatError {
     #[error("it is no Ed25519 private key in PKCS#8 version 1, written as PEM")]

@@ -19,7 +19,6 @@ const BUILD_TYPE: &str = "urn:proctor:run:v1";
 
 /// The facts from which the statements about a run are built.
 pub(in crate::evidence) struct RunStatements<'a> {
-    /// The run's ledger record.
     pub(in crate::evidence) record: &'a RunRecord,
     /// The part of the run's report that goes into the statements.
     pub(in crate::evidence) attested: &'a AttestedRun,

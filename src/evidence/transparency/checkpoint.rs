@@ -12,7 +12,7 @@ const ORIGIN: &str = "proctor/";
 /// The longest checkpoint that is read, in bytes. Other programs may have added signatures below proctor's.
 pub(in crate::evidence) const LONGEST_CHECKPOINT: u64 = 64 * 1024;
 
-/// The head of a project's log.
+/// The head of a project's log, unsigned: how many entries it has, and their Merkle root.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LogCheckpoint {
     pub project: ProjectId,
@@ -78,7 +78,7 @@ impl SignedCheckpoint {
         Ok(Self { checkpoint: LogCheckpoint::parse(&note.text)?, note })
     }
 
-    /// Returns the text form that is stored and sent.
+    /// Returns the checkpoint with its signatures, in the text form that is stored and sent.
     pub fn to_text(&self) -> String {
         self.note.to_text()
     }

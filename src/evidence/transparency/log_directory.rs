@@ -17,7 +17,7 @@ pub enum LogDirectoryError {
     /// The directory contains another log, or this ledger's log from before the ledger was rewritten.
     #[error("`{}` belongs to another ledger, or to this one before it was rewritten", path.display())]
     Differs {
-        /// The file that differs.
+        /// The file in the directory that differs from the log's.
         path: PathBuf,
     },
     /// The file at the checkpoint's path does not contain a checkpoint.

@@ -54,7 +54,7 @@ impl InclusionProof {
         format!("{PROOF}\nindex {}\n{}\n{}", self.index, lines(&self.hashes), self.checkpoint.to_text())
     }
 
-    /// Returns the checkpoint that the proof leads to.
+    /// Returns the checkpoint to whose root the proof leads.
     pub fn checkpoint(&self) -> &SignedCheckpoint {
         &self.checkpoint
     }

@@ -12,9 +12,9 @@ use crate::model::{Digest, Sequence};
 /// The key that must have signed a checkpoint.
 #[derive(Debug, Clone, Copy)]
 pub enum CheckpointSigner<'a> {
-    /// Any key of the store.
+    /// Any key of the store may have signed the checkpoint.
     Ring(&'a KeyRing),
-    /// This key, which came from outside the store.
+    /// Only this key, which came from outside the store, may have signed the checkpoint.
     Key(&'a PublicKey),
 }
 

@@ -231,7 +231,7 @@ fn unfinished_run_and_line(
     run.into_iter().chain(line).collect()
 }
 
-/// The statements of the ledger about each run, by the kind of line.
+/// What the ledger says about each run, by the kind of ledger line.
 #[derive(Default)]
 struct RunsInLedger<'a> {
     /// The sealed runs, each with the sequence number of its ledger line.

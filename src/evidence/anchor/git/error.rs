@@ -22,16 +22,16 @@ pub enum GitAnchorError {
     Name(String),
     #[error("`{}` is there: another program is changing the reference, or died while it did", path.display())]
     Locked {
-        /// The lock file beside the reference.
+        /// The lock file that the other program created beside the reference.
         path: PathBuf,
     },
     #[error("object {id} {problem}")]
     Object {
-        /// The object's hash.
+        /// The object's hash in hexadecimal digits.
         id: String,
         problem: ObjectProblem,
     },
-    /// The note contains something that must not be replaced.
+    /// The note contains something other than an earlier head of the same ledger, so it is not replaced.
     #[error("the note `{place}` is left alone")]
     Refused { place: String, source: AnchorRefusal },
     #[error(transparent)]

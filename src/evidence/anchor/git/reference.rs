@@ -12,7 +12,7 @@ use crate::evidence::changes::{
     create_shared_directories, create_shared_file_with_mode, remove_file, rename, sync_directory, sync_file, write_all,
 };
 
-/// The longest file of a reference that is read, in bytes.
+/// The most bytes that are read of a reference's file.
 const LONGEST_REFERENCE: u64 = 4096;
 /// How many references in a row are followed if each names another one. Git has the same limit.
 const MOST_STEPS: u32 = 5;
