@@ -13,23 +13,23 @@ pub(super) enum PartKind {
     Number,
     Text,
     Null,
-    /// JSON of an answer, which can be of any of these kinds.
+    /// A JSON value of an HTTP answer; its kind is not known before the run.
     Any,
-    /// A part whose fault was reported already.
+    /// A part whose fault was reported already, so comparing it is no further fault.
     Refused,
 }
 
-/// Returns an action's type by its id.
+/// A function that returns an action's type by the action's id; `None` if the task has no such action.
 pub(super) type TypeOf<'a> = &'a dyn Fn(&ActionId) -> Option<ActionType>;
 
-/// Returns the faults of a condition, in the order of its text. An empty list means that it can be evaluated and that runs can
-/// give different answers.
+/// Returns the faults of a condition, in the order of its text. An empty list means that it can be evaluated and that
+/// runs can give different answers.
 ///
-/// `type_of` returns the types of the task's actions. Only a condition without other faults is examined for being constant. It is
-/// refused as [`ConditionFault::Constant`] when it gives the same answer for all values of its references, each taken as
-/// independent of the others, and of other questions about the same value (`.length`, `.includes`). So every refusal is right,
-/// but an accepted condition may still be constant for a reason outside the condition, for example `STEP.1.testsPassed <=
-/// STEP.1.testsTotal`.
+/// `type_of` returns the types of the task's actions. Only a condition without other faults is examined for being
+/// constant. It is refused as [`ConditionFault::Constant`] when it gives the same answer for all values of its
+/// references, each taken as independent of the others, and of other questions about the same value (`.length`,
+/// `.includes`). So every refusal is right, but an accepted condition may still be constant for a reason outside the
+/// condition, for example `STEP.1.testsPassed <= STEP.1.testsTotal`.
 pub fn check(condition: &Condition, type_of: TypeOf<'_>) -> Vec<ConditionFault> {
     if condition.references().is_empty() {
         return vec![ConditionFault::NoReference];
@@ -149,7 +149,7 @@ impl Checking<'_> {
     }
 }
 
-/// Returns the fault of asking a field for this part; `None` if the field can be asked for it.
+/// Returns the fault if the field has no part as the reference names it, or if `.includes` asks for the empty text.
 fn part_fault(reference: &Reference, row: &FieldRow, column: usize) -> Option<ConditionFault> {
     let has_path = !reference.path.is_empty();
     let (what, advice) = match row.kind {

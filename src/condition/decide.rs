@@ -1,10 +1,10 @@
-//! Finds out whether a condition can give more than one answer, by a bounded search over the values at which its parts can
-//! change.
+//! Finds out whether a condition can give more than one answer, by a bounded search over the values at which its parts
+//! can change.
 //!
-//! Each distinct question about an action is a variable. Between two neighbouring constants that a variable is compared with, no comparison
-//! changes, so one value of each such stretch is enough. Two references that are compared with each other form a variable that is "less",
-//! "equal" or "greater". Variables are taken as independent, so the search covers at least all answers that runs can give. A condition that
-//! it calls constant is therefore constant.
+//! Each distinct question about an action is a variable. Between two neighbouring constants that a variable is compared
+//! with, no comparison changes, so one value of each such stretch is enough. Two references that are compared with each
+//! other form a variable that is "less", "equal" or "greater". Variables are taken as independent, so the search covers
+//! at least all answers that runs can give. A condition that it calls constant is therefore constant.
 
 use std::collections::BTreeMap;
 
@@ -15,10 +15,12 @@ use crate::condition::fields::{Field, FieldRow, MOST, ValueKind, row_of};
 use crate::condition::syntax::{Accessor, Condition, Expression, Operator, Reference, Segment};
 use crate::model::{ActionId, ConditionValue};
 
-/// How many partial assignments are tried. A condition of 1 KiB as people write them needs some dozens.
+/// The most partial assignments of values to variables that the search tries. A condition of 1 KiB, as people write
+/// conditions, needs some dozens.
 const MOST_LOOKS: u32 = 20_000;
 
-/// Returns an error if a condition without other faults cannot both be true and be something else.
+/// Returns an error if the condition is true for all values or for none, or if the search cannot tell. The condition
+/// must have no other fault.
 pub(super) fn decide(condition: &Condition, type_of: TypeOf<'_>) -> Result<(), ConditionFault> {
     let mut translation = Translation { type_of, variables: Vec::new(), places: BTreeMap::new() };
     let formula = translation.truth(condition.expression());
@@ -40,13 +42,13 @@ enum Formula {
     Not(Box<Formula>),
     Same(Box<Formula>, Box<Formula>),
     Constant(ConditionTruth),
-    /// Whether a variable's value is `true`.
+    /// Holds if the variable at this index in `Translation::variables` is `true`.
     IsTrue(usize),
-    /// A variable's value, compared with a constant.
+    /// Compares the variable at this index in `Translation::variables` with a constant.
     Test(usize, Operator, ConditionValue),
 }
 
-/// A distinct question about an action.
+/// An unknown of the search: a value that the condition asks of an action, or the order of two such values.
 struct Variable {
     values: Values,
     constants: Vec<ConditionValue>,
@@ -57,7 +59,7 @@ enum Values {
     Integer(u64, u64),
     Text,
     Any,
-    /// The order of two numbers or two texts: -1, 0 or 1.
+    /// The order of two numbers or two texts: -1 for less, 0 for equal, 1 for greater.
     Order,
     /// The order of two values, one of which may be of any kind: null if they have no order.
     OrderOrNone,
@@ -69,25 +71,25 @@ struct Translation<'a> {
     places: BTreeMap<VariableKey, usize>,
 }
 
-/// What a variable stands for.
+/// What a variable stands for. Parts of a condition with equal keys share one variable.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum VariableKey {
     Value(ValueKey),
-    /// The order of two values.
+    /// The order of the two sides of a comparison; the side with the smaller key stands first.
     Order(OperandKey, OperandKey),
-    /// A whole comparison with this number. The number makes it different from every other comparison.
+    /// A comparison as a whole. Each has a number of its own, so that no two comparisons share a variable.
     Whole(usize),
 }
 
 /// Identifies a value. References that are written differently but mean the same value have equal keys.
 type ValueKey = (ActionId, Field, Vec<Segment>, Option<Accessor>);
 
-/// Identifies one side of a comparison of two values. The flag says whether the side is the negation of the value, because the order of a
-/// negation is another variable.
+/// Identifies one side of a comparison of two values. The flag says whether the side is the negation of the value,
+/// because the order of a negation is another variable.
 type OperandKey = (bool, ValueKey);
 
 impl Translation<'_> {
-    /// Translates a part that is true or false.
+    /// Translates a part of the condition that is true or false into a formula.
     fn truth(&mut self, part: &Expression) -> Formula {
         match part {
             Expression::Or(parts) => Formula::Or(parts.iter().map(|part| self.truth(part)).collect()),
@@ -201,7 +203,7 @@ fn operand_key(reference: &Reference, row: &FieldRow) -> OperandKey {
 }
 
 impl Variable {
-    /// Returns one value of each stretch in which no comparison with the constants changes.
+    /// Returns the values that the search tries: one from each range in which no comparison with the constants changes.
     fn points(&self) -> Vec<KnownValue> {
         let number = |number: f64| ConditionValue::Number(number);
         let booleans = [ConditionValue::Boolean(false), ConditionValue::Boolean(true)];
@@ -230,7 +232,8 @@ impl Variable {
     }
 
     fn integers(&self, least: f64, most: f64) -> Vec<ConditionValue> {
-        // Each stretch ends just below a constant or at the end of the domain, and each constant may be a stretch of its own.
+        // Each stretch ends just below a constant or at the end of the domain, and each constant may be a stretch of
+        // its own.
         let beside = |number: f64| [number.ceil() - 1.0, number.ceil()];
         let mut integers: Vec<f64> = self.numbers().flat_map(beside).chain([least, most]).collect();
         integers.retain(|integer| (least..=most).contains(integer));
@@ -247,7 +250,7 @@ impl Variable {
         distinct(constants)
     }
 
-    /// Returns the texts that it is compared with, and one other text.
+    /// Returns the texts that the variable is compared with, and one text that differs from all of them.
     fn texts(&self) -> Vec<ConditionValue> {
         let mut texts: Vec<ConditionValue> =
             self.constants.iter().filter(|constant| matches!(constant, ConditionValue::Text(_))).cloned().collect();
@@ -283,7 +286,7 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// Returns whether the search succeeds; `None` if the bound was reached first.
+    /// Returns whether values as wanted exist; `None` if the search reached its bound first.
     fn finds(&mut self, wanted: Wanted) -> Option<bool> {
         self.looks += 1;
         if self.looks > MOST_LOOKS {
@@ -306,7 +309,8 @@ impl Search<'_> {
 }
 
 impl Formula {
-    /// Returns the truth that holds for all values of the variables not chosen yet; `None` if the truth depends on them.
+    /// Returns the truth that holds for all values of the variables not chosen yet; `None` if the truth depends on
+    /// them.
     fn truth(&self, chosen: &[&KnownValue]) -> Option<ConditionTruth> {
         match self {
             Self::Or(parts) => {

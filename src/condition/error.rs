@@ -7,14 +7,14 @@ use serde_json::{Map, Value};
 use crate::condition::fields::{meaning_of, types_with};
 use crate::condition::parse::{DEEPEST, LONGEST};
 
-/// A text that is not a condition.
+/// The refusal of a text that is not a condition: what is wrong with the text, and where.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConditionError {
-    /// The position of the error, in bytes from 0.
+    /// The position of the error in bytes; the first byte is 0.
     pub offset: usize,
-    /// The position of the error, in characters from 1.
+    /// The position of the error in characters; the first character is 1.
     pub column: usize,
-    /// The next word or sign at that position, shortened; `None` at the end.
+    /// The word or sign at the error's position, shortened; `None` if the text ends there.
     pub found: Option<String>,
     pub kind: ConditionErrorKind,
 }
@@ -24,19 +24,17 @@ pub struct ConditionError {
 pub enum ConditionErrorKind {
     #[error("the condition is empty; write a comparison, for example `STEP.1.exitCode === 0`")]
     Empty,
-    /// The text is longer than the limit.
     #[error("the condition is longer than {LONGEST} bytes; write several conditions, each of them must be met")]
     TooLong,
-    /// Parentheses are nested too deeply.
     #[error("parentheses stand in parentheses more than {DEEPEST} deep; write several conditions")]
     TooDeep,
-    /// Something else is expected here.
+    /// The text does not go on as the grammar demands; the string names what is expected.
     #[error("{0} should stand here")]
     Expected(&'static str),
-    /// A whole condition is followed by something that does not belong to it.
+    /// More text follows a complete condition; the string says what to write instead.
     #[error("the condition ends before this; {0}")]
     Trailing(&'static str),
-    /// A field without an action.
+    /// A field's name stands without an action, as in `exitCode === 0`.
     #[error("`{0}` names no action; {advice}", advice = unscoped_advice(.0))]
     Unscoped(String),
     #[error(
@@ -47,34 +45,34 @@ pub enum ConditionErrorKind {
     NoActionNumber(String),
     #[error("`{0}` cannot be an action's id: upper-case letters, digits and `_`, a dot, and a number of at most 9 digits")]
     NotAnAction(String),
-    /// An action without a field.
+    /// An action's id stands without a field, as in `STEP.1 === 0`.
     #[error("`{0}` is an action; say what of it: `{0}.success`")]
     NoField(String),
     #[error("`.{0}(…)` cannot be asked; there are `.includes(\"…\")` and `.length`")]
     UnknownMethod(String),
-    /// A text without its closing quote.
+    /// A text in quotes does not end; the character is the quote that is missing.
     #[error("the text does not end; close it with `{0}` on the same line")]
     OpenText(char),
     #[error("there is no such escape in a text; there are \\n \\r \\t \\\\ \\\" \\' and \\u with four hexadecimal digits")]
     UnknownEscape,
-    /// Not a number, or one that cannot be represented exactly.
+    /// The text is not a number, or it is a number that cannot be represented exactly.
     #[error("write a number with digits alone, at most 15 of them, no leading zero, and a point at most: `200`, `0.5`, `-1`")]
     BadNumber,
-    /// Not an index.
+    /// The brackets contain neither a number nor a name in quotes.
     #[error("write a position as a number of at most 9 digits, `[0]`, or a name in quotes, `['id']`")]
     BadIndex,
-    /// `!a === b`.
+    /// The left side of a comparison is negated without parentheses: `!a === b`.
     #[error("JavaScript reads this as `(!…) {0} …`; write `!(… {0} …)` or use the contrary operator")]
     NegatedComparison(String),
-    /// `a < b < c`.
+    /// A comparison is compared again without parentheses: `a < b < c`.
     #[error("comparisons do not chain; write `a {0} b && b {0} c`")]
     ChainedComparison(String),
-    /// A condition written as an object.
+    /// The condition is written as a JSON object; the string is the text to write instead.
     #[error("a condition is a text, not an object; write {0}")]
     ObjectForm(String),
 }
 
-/// The types of the object form with what to write instead; `{}` stands for the action.
+/// For each type of a condition written as a JSON object: the text to write instead. `{}` stands for the action's id.
 const OBJECT_FORMS: &[(&str, &str)] = &[
     ("ACTION_SUCCESS", "`\"{}.success === true\"`"),
     ("RESPONSE_STATUS", "`\"{}.statusCode === 200\"` with the status that is expected"),
@@ -84,7 +82,7 @@ const OBJECT_FORMS: &[(&str, &str)] = &[
 ];
 
 impl ConditionError {
-    /// Returns the error at a byte offset of a text.
+    /// Makes the error for a byte offset of the condition's text; its column and word are taken from the text there.
     pub(super) fn new(text: &str, offset: usize, kind: ConditionErrorKind) -> Self {
         let offset = text.floor_char_boundary(offset);
         let column = crate::condition::syntax::column(text, offset);
@@ -93,7 +91,7 @@ impl ConditionError {
 }
 
 impl ConditionErrorKind {
-    /// Returns what to write instead of an object form.
+    /// Returns the error for a condition written as a JSON object, with the text to write instead.
     pub(super) fn object_form(form: &Map<String, Value>) -> Self {
         let word = |key: &str| form.get(key).and_then(Value::as_str);
         let action = word("actionId").unwrap_or("STEP.1");

@@ -17,9 +17,10 @@ pub enum ConditionTruth {
     True,
 }
 
-/// Provides the results of actions.
+/// Provides the values of the actions' fields to `evaluate`.
 pub trait ConditionContext {
-    /// Returns a field of an action; `None` if there is no such action, it has no such field, or the value is not known.
+    /// Returns a field of an action; `None` if there is no such action, it has no such field, or the value is not
+    /// known.
     fn field(&self, action: &ActionId, field: Field) -> Option<FieldValue<'_>>;
 }
 
@@ -28,10 +29,10 @@ pub trait ConditionContext {
 pub enum FieldValue<'a> {
     /// A value that is completely known.
     Scalar(ConditionValue),
-    /// What was printed, or the kept parts of it.
+    /// The text that an action printed, or only the parts of it that were kept.
     Output(OutputText<'a>),
     Json(&'a Value),
-    /// Texts by lower-case name.
+    /// Texts by name, such as headers; all names are in lower case.
     Texts(&'a BTreeMap<String, String>),
 }
 
@@ -47,33 +48,32 @@ impl From<f64> for FieldValue<'_> {
     }
 }
 
-/// A text of which possibly only parts were kept.
+/// A text, such as an action's output, of which possibly only parts were kept.
 #[derive(Debug, Clone)]
 pub struct OutputText<'a> {
-    /// The kept parts, in order.
+    /// The parts of the text that were kept, in order.
     pub parts: Vec<Cow<'a, str>>,
-    /// Whether the first part is the whole text.
+    /// Whether the parts together are the whole text.
     pub complete: bool,
 }
 
-/// The result of evaluating a condition.
+/// The answer to a condition, with the values that led to it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Evaluation {
-    /// Whether the condition holds.
     pub truth: ConditionTruth,
-    /// Each reference once, in the order of the text.
+    /// The value of each reference, in the order of the condition's text; a repeated reference appears once.
     pub actual: Vec<ActualValue>,
     /// The references whose values are not known, in the order of the text.
     pub unknown: Vec<String>,
 }
 
-/// The knowledge about a value.
+/// What is known about a value while a condition is evaluated.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum KnownValue {
     Value(ConditionValue),
-    /// It is a number of at least this size.
+    /// The value is at least this number: the length of a text of which only parts were kept.
     AtLeast(f64),
-    /// Nothing is known.
+    /// Nothing is known about the value, so every comparison with it is unknown.
     Nothing,
 }
 
@@ -159,7 +159,7 @@ fn compare_values(left: &ConditionValue, operator: Operator, right: &ConditionVa
     }
 }
 
-/// Compares a number of which only a lower bound is known.
+/// Compares a number, of which only the lower bound `least` is known, with `number`.
 fn compare_least(least: f64, operator: Operator, number: f64) -> ConditionTruth {
     let decided = |is_decided: bool, truth: ConditionTruth| if is_decided { truth } else { ConditionTruth::Unknown };
     match operator {
@@ -244,7 +244,7 @@ fn as_number(length: usize) -> f64 {
 }
 
 impl<'a> OutputText<'a> {
-    /// Returns a text that is complete.
+    /// Makes an output text whose only part is the whole text.
     pub fn whole(text: &'a str) -> Self {
         Self { parts: vec![Cow::Borrowed(text)], complete: true }
     }

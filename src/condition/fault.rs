@@ -8,31 +8,31 @@ use crate::model::{ActionId, ActionType};
 /// A fault of a condition that is found before anything runs. `column` counts characters from 1.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ConditionFault {
-    /// The condition names no action.
+    /// The condition consists of constants only, so it refers to no action.
     #[error(
         "column 1: the condition names no action, so no run can change it; compare a value of an action: `STEP.1.exitCode === 0`"
     )]
     NoReference,
-    /// The task has no such action.
+    /// The task has no action with this id.
     #[error(
         "column {column}: there is no action `{action}`; name one of the task's prerequisites, steps or cleanups by its `actionId`"
     )]
     UnknownAction { action: ActionId, column: usize },
-    /// No action has such a field.
+    /// No type of action has a field of this name.
     #[error("column {column}: no action has a field `{field}`{}; {action}, of type {action_type}, has {}", meant(.field), names(*.action_type))]
     UnknownField { action: ActionId, action_type: ActionType, field: String, column: usize },
-    /// Only actions of other types have the field.
+    /// The field exists, but not for actions of this type.
     #[error(
         "column {column}: `{field}` is a field of {}; {action}, of type {action_type}, has {}", types_with(.field), names(*.action_type)
     )]
     FieldOfOtherType { action: ActionId, action_type: ActionType, field: String, column: usize },
-    /// The field has no such part.
+    /// The condition asks a field for a part that its value cannot have, such as the length of a number.
     #[error("column {column}: `{reference}` asks for a part of {what}; {advice}")]
     NoSuchPart {
         reference: String,
-        /// The kind of the field.
+        /// The kind of the field's value, in words for the message.
         what: &'static str,
-        /// What can be asked of the field instead.
+        /// What the condition can ask of the field instead, in words for the message.
         advice: &'static str,
         column: usize,
     },
@@ -42,39 +42,36 @@ pub enum ConditionFault {
     )]
     TypeMismatch {
         left: String,
-        /// The kind of the left side.
         left_kind: &'static str,
-        /// The right side.
         right: String,
-        /// The kind of the right side.
         right_kind: &'static str,
-        /// The operator's position.
+        /// The column of the operator in the condition's text; the first column is 1.
         column: usize,
     },
-    /// The order of values that are no numbers is asked for.
+    /// An operator such as `<` compares a value that is not a number.
     #[error("column {column}: `{part}` is {kind}, and only numbers have an order; compare it with `===` or `!==`")]
     NoOrder {
         part: String,
         kind: &'static str,
-        /// The operator's position.
+        /// The column of the operator in the condition's text; the first column is 1.
         column: usize,
     },
-    /// A part that must be true or false is neither.
+    /// A part that must be true or false, such as a side of `&&`, has another kind of value.
     #[error("column {column}: `{part}` is {kind}, neither true nor false; compare it, for example `{part} === {example}`")]
     NotTrueOrFalse {
         part: String,
         kind: &'static str,
-        /// What it could be compared with.
+        /// A value that the part can be compared with, for the message.
         example: &'static str,
         column: usize,
     },
-    /// No run can change this part.
+    /// A part of the condition has the same value in every run, such as `true` or `1 === 1`.
     #[error("column {column}: no run can change `{part}`; leave it out or compare a value of an action")]
     ConstantPart { part: String, column: usize },
-    /// The condition gives the same answer for all values.
+    /// The condition gives the same answer for all values of its references.
     #[error("column 1: the condition is {0} whatever the actions do, so it decides nothing; narrow it to what the task needs")]
     Constant(Constancy),
-    /// The bound was reached before it was known whether the condition can be both true and false.
+    /// The search for values that change the answer reached its bound without a result.
     #[error(
         "column 1: the condition has too many parts to tell whether it can fail; write several conditions, each with few references"
     )]
@@ -84,9 +81,9 @@ pub enum ConditionFault {
 /// The answer that a constant condition always gives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Constancy {
-    /// True for all values of its references.
+    /// The condition is true for all values of its references.
     AlwaysTrue,
-    /// True for no values of its references.
+    /// The condition is false or unknown for all values of its references.
     NeverTrue,
 }
 
@@ -103,7 +100,7 @@ fn names(action_type: ActionType) -> String {
     fields_of(action_type).map(|row| row.name).collect::<Vec<_>>().join(", ")
 }
 
-/// Returns the field whose name differs only in upper and lower case, as a hint.
+/// Returns a hint with the field whose name differs only in upper and lower case; empty if there is none.
 fn meant(field: &str) -> String {
     let row = FIELDS.iter().find(|row| row.name.eq_ignore_ascii_case(field));
     row.map_or_else(String::new, |row| format!(", `{}` is one", row.name))

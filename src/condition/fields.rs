@@ -2,73 +2,73 @@
 
 use crate::model::ActionType;
 
-/// A field of an action; several names may mean the same field.
+/// A field of an action, of which conditions ask the value; several names may mean the same field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Field {
     /// The exit code of a process that ended by itself; 0 or 1, from `success`, for an action without a process (C66).
     ExitCode,
-    /// Whether the action is SUCCESS.
+    /// Whether the action's result is SUCCESS.
     Success,
     /// The duration of the action in milliseconds.
     Duration,
     Stdout,
     Stderr,
-    /// Errors that the tool reported, after the policy was applied (C24).
+    /// The number of errors that the tool reported, counted after the policy was applied (C24).
     ErrorCount,
-    /// Warnings that the tool reported, after the policy was applied (C24).
+    /// The number of warnings that the tool reported, counted after the policy was applied (C24).
     WarningCount,
-    /// Tests that passed, as the tool's report counts them.
+    /// The number of tests that passed, as the tool's report counts them.
     TestsPassed,
     TestsFailed,
     TestsSkipped,
     TestsTotal,
-    /// The HTTP status of an answer.
+    /// The status code of the answer to an HTTP request.
     StatusCode,
-    /// The body of an answer: JSON if it can be parsed, otherwise a text.
+    /// The body of the answer to an HTTP request: JSON if it can be parsed, otherwise a text.
     Body,
-    /// The headers of an answer, by lower-case name.
+    /// The headers of the answer to an HTTP request, by their names in lower case.
     Headers,
-    /// Whether the file exists.
+    /// Whether the file that a file validation looks for exists.
     Exists,
     Size,
     /// Whether the file contains valid JSON.
     IsValidJson,
-    /// Whether the file has the expected content.
+    /// Whether the file's content matches the pattern that the file validation expects.
     PatternMatches,
     /// The number of rows that a database returned.
     Count,
-    /// Whether a browser started.
+    /// Whether the browser that the action commands has started.
     Initialized,
 }
 
-/// The values that a field can have.
+/// The kind of values that a field can have, which decides how a condition may use the field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ValueKind {
     Boolean,
     /// A whole number in this range, both ends included.
     Integer(u64, u64),
     Text,
-    /// Any JSON.
+    /// Any JSON value; a path can name its parts.
     Json,
-    /// Texts by name.
+    /// Texts by name, such as the headers of an HTTP answer.
     Texts,
 }
 
-/// A name that can be used for some types of actions.
+/// A field's name in conditions, with the types of actions that have the field. A name may have several rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FieldRow {
     pub name: &'static str,
-    /// The field that it means.
+    /// The field that the name stands for.
     pub field: Field,
-    /// Whether it means the negation of the field.
+    /// Whether the name stands for the negation of the field, as `failed` does for `success`.
     pub negated: bool,
-    /// The types of actions that have it. Types that proctor does not execute yet are included if their actions would have it.
+    /// The types of actions that have the field, including types that proctor does not execute yet.
     pub action_types: &'static [ActionType],
-    /// The values that it can have.
+    /// The values that the field can have in actions of these types.
     pub kind: ValueKind,
 }
 
-/// The largest integer up to which all arithmetic here is exact; no count or size comes near it.
+/// The largest count or size in a condition: 64-bit floats represent every integer up to this one exactly.
 pub(super) const MOST: u64 = (1 << 53) - 1;
 
 const ALL: &[ActionType] = &ActionType::ALL;
@@ -81,7 +81,7 @@ const DATABASES: &[ActionType] = &[ActionType::DatabaseQuery];
 const BROWSERS: &[ActionType] = &[ActionType::McpBrowserCommand];
 const COUNT: ValueKind = ValueKind::Integer(0, MOST);
 
-/// All names. A name may have several rows, but only one row for each type of action.
+/// The table of all field names. A name may have several rows, but only one row for each type of action.
 pub const FIELDS: [FieldRow; 23] = [
     row("exitCode", Field::ExitCode, PROCESSES, ValueKind::Integer(0, 255)),
     row("exitCode", Field::ExitCode, WITHOUT_PROCESS, ValueKind::Integer(0, 1)),
@@ -112,23 +112,24 @@ const fn row(name: &'static str, field: Field, action_types: &'static [ActionTyp
     FieldRow { name, field, negated: false, action_types, kind }
 }
 
-/// Returns the names for actions of a type, in the table's order.
+/// Returns the rows of the fields that actions of a type have, in the order of `FIELDS`.
 pub fn fields_of(action_type: ActionType) -> impl Iterator<Item = &'static FieldRow> {
     FIELDS.iter().filter(move |row| row.action_types.contains(&action_type))
 }
 
-/// Returns the row of a name for actions of a type.
+/// Returns the row of a field's name, or `None` if actions of this type have no such field.
 pub(super) fn row_of(name: &str, action_type: ActionType) -> Option<&'static FieldRow> {
     fields_of(action_type).find(|row| row.name == name)
 }
 
-/// Returns a row of a name for any type: a name always means the same field, only the possible values differ.
+/// Returns the first row of a field's name. A name means the same field in all its rows; only the possible values
+/// differ.
 pub(super) fn meaning_of(name: &str) -> Option<&'static FieldRow> {
     FIELDS.iter().find(|row| row.name == name)
 }
 
-/// Returns the types of actions that have a field of this name, for people: `A or B`. Types that proctor executes, if there are
-/// any.
+/// Returns the types of actions that have a field of this name, in words: `A or B`. Types that proctor does not execute
+/// are named only if no executed type has the field.
 pub(super) fn types_with(name: &str) -> String {
     let types = ActionType::ALL.into_iter().filter(|action_type| row_of(name, *action_type).is_some());
     let (carried_out, others): (Vec<ActionType>, Vec<ActionType>) = types.partition(|action_type| action_type.is_carried_out());

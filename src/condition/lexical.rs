@@ -9,13 +9,13 @@ use winnow::token::{any, one_of, take_while};
 use crate::condition::error::ConditionErrorKind;
 use crate::condition::syntax::{begins_word, continues_word};
 
-/// Every number with at most this many digits can be represented exactly.
+/// The most digits of a number in a condition: every number of so many digits can be represented exactly.
 const MOST_DIGITS: usize = 15;
-/// The possible operands, for people.
+/// The possible operands of a comparison, in the words of the error message.
 pub(super) const OPERAND: &str =
     "a value of an action (`STEP.1.exitCode`), a number, a text in quotes, `true`, `false`, `null` or `(`";
 
-/// The rest of the text with its position, and the number of open parentheses.
+/// The parser's input: the rest of the text with its position, and the number of parentheses that are open.
 pub(super) type ConditionInput<'t> = Stateful<LocatingSlice<&'t str>, usize>;
 pub(super) type ParserResult<T> = ModalResult<T, ConditionParserError>;
 
@@ -34,12 +34,11 @@ impl ParserError<ConditionInput<'_>> for ConditionParserError {
     }
 }
 
-/// Fails without trying another alternative.
+/// Returns an error that ends the parsing: the parser tries no other alternative of the grammar.
 pub(super) fn refuse<T>(offset: usize, kind: ConditionErrorKind) -> ParserResult<T> {
     Err(ErrMode::Cut(ConditionParserError { offset, kind }))
 }
 
-/// Skips space.
 pub(super) fn space(input: &mut ConditionInput<'_>) -> ParserResult<()> {
     take_while(0.., [' ', '\t', '\r', '\n']).void().parse_next(input)
 }
@@ -66,7 +65,7 @@ pub(super) fn number(input: &mut ConditionInput<'_>) -> ParserResult<f64> {
     }
 }
 
-/// Reads a text from its opening quote on.
+/// Reads a text in quotes, up to its closing quote.
 pub(super) fn text(input: &mut ConditionInput<'_>) -> ParserResult<String> {
     let offset = input.current_token_start();
     let quote = any.parse_next(input)?;

@@ -13,12 +13,12 @@ use crate::condition::syntax::{
 };
 use crate::model::{ActionId, ConditionValue};
 
-/// The longest text that is read, in bytes.
+/// A condition with more bytes than this is refused.
 pub(super) const LONGEST: usize = 1024;
-/// How deeply parentheses may be nested.
+/// A condition with more open parentheses than this at any position is refused.
 pub(super) const DEEPEST: usize = 32;
 
-/// What people write who know other languages, and what to write in a condition instead.
+/// Texts that people who know other languages write after a condition, each with what to write instead.
 const TRAILING: &[(&str, &str)] = &[
     ("===", "compare two values only"),
     ("==", "compare two values only"),
@@ -220,7 +220,7 @@ fn action(input: &mut ConditionInput<'_>, name: &str, at: Offset) -> ParserResul
     ActionId::try_from(id.as_str()).or_else(|_| refuse(at.0, ConditionErrorKind::NotAnAction(id)))
 }
 
-/// What can follow an action.
+/// A piece of a reference after the action's id: a segment of the path, or `.includes(…)` or `.length` at its end.
 enum Part {
     Segment(Segment),
     Accessor(Accessor),

@@ -4,50 +4,47 @@ use std::fmt;
 
 use crate::model::{ActionId, ConditionValue};
 
-/// A condition of a specification. Two conditions are equal if they mean the same, however they were written.
+/// A condition of a specification. Two conditions are equal if their syntax trees are equal, however their texts are
+/// spaced or quoted.
 #[derive(Debug, Clone)]
 pub struct Condition {
     pub(super) text: String,
     pub(super) root: Expression,
 }
 
-/// A part of a condition.
+/// A node of a condition's syntax tree.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Expression {
-    /// At least one of two or more parts holds.
+    /// Two or more parts joined by `||`: at least one of them holds.
     Or(Vec<Expression>),
-    /// All of two or more parts hold.
+    /// Two or more parts joined by `&&`: all of them hold.
     And(Vec<Expression>),
-    /// The part does not hold.
+    /// A negated part: true if the part is false, unknown if the part is unknown.
     Not(Box<Expression>),
-    /// Two values are compared.
+    /// A comparison of two values, such as `STEP.1.exitCode === 0`.
     Compare {
         left: Box<Expression>,
         operator: Operator,
         right: Box<Expression>,
-        /// The position of the operator.
+        /// The position of the operator in the condition's text.
         at: Offset,
     },
-    /// A value of an action.
+    /// A value of an action, such as `STEP.1.exitCode`.
     Reference(Reference),
-    /// A constant.
+    /// A constant: a number, a text, `true`, `false` or `null`.
     Literal { value: ConditionValue, at: Offset },
 }
 
 /// How two values are compared. `==` and `!=` are parsed as `===` and `!==`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Operator {
-    /// `===`
+    /// `===`, also written `==`
     Equal,
-    /// `!==`
+    /// `!==`, also written `!=`
     NotEqual,
-    /// `<`
     Less,
-    /// `<=`
     LessOrEqual,
-    /// `>`
     Greater,
-    /// `>=`
     GreaterOrEqual,
 }
 
@@ -59,7 +56,7 @@ pub struct Reference {
     pub field: String,
     /// The path to a part of the field; empty for the whole field.
     pub path: Vec<Segment>,
-    /// The question about that value, if the value itself is not asked for.
+    /// `.includes(…)` or `.length` after the path; `None` if the condition uses the value itself.
     pub accessor: Option<Accessor>,
     pub at: Offset,
 }
@@ -67,13 +64,13 @@ pub struct Reference {
 /// One step of a path into a value that has parts.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Segment {
-    /// The part with this name.
+    /// The member of a JSON object, or the header, with this name.
     Name(String),
-    /// The part at this position, counted from 0.
+    /// The entry of a JSON array at this position; the first is 0.
     Index(u32),
 }
 
-/// A question about a value.
+/// A question about a value, written after its path.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Accessor {
     /// Whether a text contains this text, or a list this entry.
@@ -82,12 +79,13 @@ pub enum Accessor {
     Length,
 }
 
-/// A position in a condition's text, in bytes from 0. All positions are equal, because they do not change what a condition means.
+/// A position in a condition's text, in bytes from 0. All positions are equal, because they do not change what a
+/// condition means.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Offset(pub usize);
 
 impl Condition {
-    /// Returns the text as it was written.
+    /// Returns the condition's text as it stands in the specification.
     pub fn text(&self) -> &str {
         &self.text
     }
@@ -96,20 +94,21 @@ impl Condition {
         &self.root
     }
 
-    /// Returns its references in the order of the text, including repeated ones.
+    /// Returns the condition's references in the order of the text, including repeated ones.
     pub fn references(&self) -> Vec<&Reference> {
         let mut found = Vec::new();
         self.root.collect_references(&mut found);
         found
     }
 
-    /// Returns the column of a position, in characters from 1.
+    /// Returns the column of a position, in characters; the first column is 1.
     pub fn column(&self, at: Offset) -> usize {
         column(&self.text, at.0)
     }
 }
 
-/// Returns the column of a byte offset, in characters from 1. An offset within a character counts as that character.
+/// Returns the column of a byte offset, in characters; the first is 1. An offset within a character counts as that
+/// character.
 pub(super) fn column(text: &str, offset: usize) -> usize {
     text[..text.floor_char_boundary(offset)].chars().count() + 1
 }
@@ -142,7 +141,7 @@ impl Expression {
         }
     }
 
-    /// Returns the position at which the part begins.
+    /// Returns the position of the part's first reference or literal.
     pub(super) fn at(&self) -> Offset {
         match self {
             Self::Or(parts) | Self::And(parts) => parts.first().map_or(Offset(0), Self::at),
@@ -162,7 +161,7 @@ impl Expression {
 }
 
 impl Operator {
-    /// Returns the operator for exchanged sides.
+    /// Returns the operator that means the same when the two sides change places: `<` becomes `>`.
     pub(super) fn flipped(self) -> Self {
         match self {
             Self::Equal => Self::Equal,
@@ -268,7 +267,7 @@ fn name(formatter: &mut fmt::Formatter<'_>, name: &str) -> fmt::Result {
     }
 }
 
-/// Returns whether a text can follow a dot.
+/// Returns whether a part of this name can be written after a dot; other names need brackets and quotes.
 pub(super) fn is_name(text: &str) -> bool {
     text.chars().next().is_some_and(begins_word) && text.chars().all(continues_word)
 }

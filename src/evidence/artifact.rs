@@ -15,7 +15,6 @@ use crate::model::Digest;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Artifact {
     pub bytes: Vec<u8>,
-    /// The SHA-256 of the bytes.
     pub sha256: Digest,
 }
 
@@ -35,14 +34,15 @@ pub enum ArtifactRefusal {
     HardLinked { links: u64 },
     #[error("it has more than {cap} bytes")]
     TooBig {
-        /// The limit, in bytes.
+        /// The most bytes that the file may have.
         cap: u64,
     },
     #[error("it cannot be read: {0}")]
     Unreadable(String),
 }
 
-/// The meaning of the errors of openat2(2) and open(2). `ENXIO` is the error for opening a socket.
+/// The refusal for each error of openat2(2) and open(2) that has a meaning here. `ENXIO` is the error for opening a
+/// socket.
 const REFUSAL_BY_ERRNO: [(Errno, ArtifactRefusal); 5] = [
     (Errno::ENOENT, ArtifactRefusal::NotThere),
     (Errno::ENOTDIR, ArtifactRefusal::NotThere),
@@ -53,8 +53,8 @@ const REFUSAL_BY_ERRNO: [(Errno, ArtifactRefusal); 5] = [
 
 /// Reads the file at `relative` below `base`, if it is a regular file with one hard link and at most `cap` bytes.
 ///
-/// To be called after the last process that could change the file has ended. Below `base` neither symbolic links nor `..` are
-/// followed (openat2(2), `RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS`). A pipe is not waited for.
+/// To be called after the last process that could change the file has ended. Below `base` neither symbolic links nor
+/// `..` are followed (openat2(2), `RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS`). A pipe is not waited for.
 pub fn read_artifact(base: &Path, relative: &Path, cap: u64) -> Result<Artifact, ArtifactRefusal> {
     let (file, metadata) = open_artifact(base, relative)?;
     if metadata.len() > cap {
@@ -63,7 +63,8 @@ pub fn read_artifact(base: &Path, relative: &Path, cap: u64) -> Result<Artifact,
     read_capped(file, cap)
 }
 
-/// Opens the file at `relative` below `base` under the same conditions as [`read_artifact`], but without a limit on its size.
+/// Opens the file at `relative` below `base` under the same conditions as [`read_artifact`], but without a limit on its
+/// size.
 pub(super) fn open_artifact(base: &Path, relative: &Path) -> Result<(File, Metadata), ArtifactRefusal> {
     if !relative.components().all(|component| matches!(component, Component::Normal(_))) || relative.as_os_str().is_empty() {
         return Err(ArtifactRefusal::Escapes);

@@ -1,5 +1,5 @@
-//! A thread for work that a run need not wait for, mostly syncs. The syncs of many short actions have a thread of their own
-//! (`file_syncs`).
+//! A thread for work that a run need not wait for, mostly syncs. The syncs of many short actions have a thread of their
+//! own (`file_syncs`).
 
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, OnceLock};
@@ -7,16 +7,17 @@ use std::thread;
 
 type Job = Box<dyn FnOnce() + Send>;
 
-/// Runs jobs one after the other on one thread. Clones share the thread, which is started by the first job and ends with the
-/// last clone.
+/// Runs jobs one after the other on one thread. Clones share the thread, which is started by the first job and ends
+/// with the last clone.
 ///
-/// If the system refuses a thread, a job runs at once on the thread that begins it. That is slower, but gives the same result.
+/// If the system refuses a thread, a job runs at once on the thread that begins it. That is slower, but gives the same
+/// result.
 #[derive(Debug, Clone, Default)]
 pub struct BackgroundThread {
     thread: Arc<OnceLock<Option<Sender<Job>>>>,
 }
 
-/// A job that was begun.
+/// A job that was queued; `wait` returns its result.
 #[derive(Debug)]
 #[must_use = "what a job finds is lost when nobody waits for it"]
 pub struct BackgroundJob<T> {

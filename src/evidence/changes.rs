@@ -1,10 +1,10 @@
 //! Every operation that changes something on disk. Files of the store are created, never overwritten.
 //!
-//! Nothing else in this folder changes a file, a link or a directory; `tests/faults.rs` checks that. Each operation asks
-//! [`failure_injection`](crate::evidence::failure_injection) first, so that a test can make any of them fail.
+//! Nothing else in this folder changes a file, a link or a directory; `tests/faults.rs` checks that. Each operation
+//! asks [`failure_injection`](crate::evidence::failure_injection) first, so that a test can make any of them fail.
 //!
-//! "Private" files and directories belong to the store, and only the user may read them. "Shared" ones are outside the store, in
-//! a project or at an anchor's place. They get the permissions that the user's `umask` gives to any new file.
+//! "Private" files and directories belong to the store, and only the user may read them. "Shared" ones are outside the
+//! store, in a project or at an anchor's place. They get the permissions that the user's `umask` gives to any new file.
 
 use std::fs::{DirBuilder, File, OpenOptions, Permissions};
 use std::io::{self, Write};
@@ -22,13 +22,14 @@ use crate::evidence::failure_injection::{fail_if_planned, write_unless_planned_t
 use crate::evidence::files::{if_exists, open_no_follow};
 use crate::evidence::{EvidenceError, FileOperation};
 
-/// The mode of directories of the store.
+/// The mode of the store's directories: only the user may use them.
 const DIRECTORY_MODE: u32 = 0o700;
-/// The mode of a store's file while it is written.
+/// The mode of a file of the store while the file is written: only the user may read and write it.
 const FILE_MODE: u32 = 0o600;
-/// The mode of a sealed file.
+/// The mode of a sealed file: the user may read it, nobody may write it.
 const SEALED_MODE: u32 = 0o400;
-/// Concurrent syncs share one commit of the file system's journal. More threads than this were not faster.
+/// The most threads that sync files at the same time. More were not faster, because concurrent syncs share one commit
+/// of the file system's journal.
 const SYNC_THREADS: usize = 4;
 /// Sealing opens at most this fraction of the allowed file descriptors (the limit is mostly 1,024), and never more than
 /// `MOST_OPEN_FILES`.
@@ -45,12 +46,12 @@ pub(super) fn create_directories(path: &Path) -> Result<(), EvidenceError> {
     change(FileOperation::Create, path, || DirBuilder::new().recursive(true).mode(DIRECTORY_MODE).create(path))
 }
 
-/// Creates a private directory. It is an error if it exists.
+/// Creates a private directory. An existing directory is an error.
 pub(super) fn create_directory(path: &Path) -> Result<(), EvidenceError> {
     change(FileOperation::Create, path, || DirBuilder::new().mode(DIRECTORY_MODE).create(path))
 }
 
-/// Creates a shared directory. It is an error if it exists.
+/// Creates a shared directory. An existing directory is an error.
 pub(super) fn create_shared_directory(path: &Path) -> Result<(), EvidenceError> {
     change(FileOperation::Create, path, || DirBuilder::new().create(path))
 }
@@ -66,25 +67,26 @@ pub(super) fn set_private_directory_mode(path: &Path) -> Result<(), EvidenceErro
     change(FileOperation::Protect, path, || std::fs::set_permissions(path, Permissions::from_mode(DIRECTORY_MODE)))
 }
 
-/// Creates a private file for reading and writing. It is an error if it exists. Programs that are executed later do not inherit
-/// its descriptor.
+/// Creates a private file for reading and writing. An existing file is an error. Programs that are executed later do
+/// not inherit the file's descriptor.
 pub(super) fn create_file(path: &Path) -> Result<File, EvidenceError> {
     change(FileOperation::Create, path, || OpenOptions::new().read(true).write(true).create_new(true).mode(FILE_MODE).open(path))
 }
 
-/// Creates a shared file. It is an error if the name is taken, even by a symbolic link.
+/// Creates a shared file. An existing entry of this name is an error, even a symbolic link.
 pub(super) fn create_shared_file(path: &Path) -> Result<File, EvidenceError> {
     change(FileOperation::Create, path, || {
         OpenOptions::new().write(true).create_new(true).custom_flags(libc::O_NOFOLLOW).open(path)
     })
 }
 
-/// Creates a shared file with this mode, reduced by the user's `umask`. It is an error if it exists.
+/// Creates a shared file with this mode, reduced by the user's `umask`. An existing file is an error.
 pub(super) fn create_shared_file_with_mode(path: &Path, mode: u32) -> Result<File, EvidenceError> {
     change(FileOperation::Create, path, || OpenOptions::new().write(true).create_new(true).mode(mode).open(path))
 }
 
-/// Opens a private file for reading and writing and creates it if it is missing. A symbolic link in its place is refused.
+/// Opens a private file for reading and writing and creates it if it is missing. A symbolic link in its place is
+/// refused.
 pub(super) fn open_or_create(path: &Path) -> Result<File, EvidenceError> {
     change(FileOperation::Open, path, || {
         let mut options = OpenOptions::new();
@@ -92,8 +94,8 @@ pub(super) fn open_or_create(path: &Path) -> Result<File, EvidenceError> {
     })
 }
 
-/// Opens a shared file for reading and appending and creates it if it is missing. A symbolic link in its place is refused, and
-/// a pipe is not waited for.
+/// Opens a shared file for reading and appending and creates it if it is missing. A symbolic link in its place is
+/// refused, and a pipe is not waited for.
 pub(super) fn open_shared_to_append(path: &Path) -> Result<File, EvidenceError> {
     change(FileOperation::Open, path, || {
         let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK;
@@ -101,19 +103,20 @@ pub(super) fn open_shared_to_append(path: &Path) -> Result<File, EvidenceError> 
     })
 }
 
-/// Creates a private file with this content. It is an error if it exists.
+/// Creates a private file with this content. An existing file is an error.
 pub(super) fn write_new(path: &Path, bytes: &[u8]) -> Result<File, EvidenceError> {
     let mut file = create_file(path)?;
     write_all(&mut file, path, bytes)?;
     Ok(file)
 }
 
-/// Appends bytes after the last write to the file.
+/// Writes all bytes to the file, after those of the last write.
 pub(super) fn write_all(file: &mut File, path: &Path, bytes: &[u8]) -> Result<(), EvidenceError> {
     write_unless_planned_to_fail(path, bytes, |bytes| file.write_all(bytes)).map_err(failed(FileOperation::Write, path))
 }
 
-/// Appends bytes after the last write to the file and returns the plain I/O error, for callers that name the file themselves.
+/// Writes all bytes to the file, after those of the last write. Returns the plain I/O error, for callers that name the
+/// file themselves.
 pub(super) fn write_raw(file: &mut File, path: &Path, bytes: &[u8]) -> io::Result<()> {
     write_unless_planned_to_fail(path, bytes, |bytes| file.write_all(bytes))
 }
@@ -123,7 +126,7 @@ pub(super) fn write_at(file: &File, path: &Path, bytes: &[u8], offset: u64) -> R
         .map_err(failed(FileOperation::Write, path))
 }
 
-/// Copies a file with its mode.
+/// Copies a file's content and permissions; an existing file at `to` is overwritten.
 pub(super) fn copy_file(from: &Path, to: &Path) -> Result<(), EvidenceError> {
     change(FileOperation::Write, to, || std::fs::copy(from, to)).map(drop)
 }
@@ -169,7 +172,8 @@ pub(super) fn replace_shared_file(path: &Path, bytes: &[u8]) -> Result<(), Evide
     rename(&new, path)
 }
 
-/// Makes files read-only and waits until they are on disk, several at a time. All are tried; the first failure is returned.
+/// Makes files read-only and waits until they are on disk, several at a time. All files are tried; the first failure is
+/// returned.
 pub(super) fn seal_files(paths: &[PathBuf]) -> Result<(), EvidenceError> {
     paths.chunks(files_open_at_once()).map(seal_batch).fold(Ok(()), Result::and)
 }
@@ -181,12 +185,12 @@ fn files_open_at_once() -> usize {
 }
 
 fn seal_batch(paths: &[PathBuf]) -> Result<(), EvidenceError> {
-    // All modes first, so that the syncs cover them: a mode that changes after its file's sync would need another commit of the
-    // journal.
+    // All modes first, so that the syncs cover them: a mode that changes after its file's sync would need another
+    // commit of the journal.
     let (protected, refused): (Vec<_>, Vec<_>) = paths.iter().map(|path| make_read_only(path)).partition(Result::is_ok);
     let protected: Vec<(File, &Path)> = protected.into_iter().flatten().collect();
-    // With more files than sync threads, the kernel starts to write all of them before one is waited for, so that one commit of
-    // the journal covers many.
+    // With more files than sync threads, the kernel starts to write all of them before one is waited for, so that one
+    // commit of the journal covers many.
     if protected.len() > SYNC_THREADS {
         protected.iter().for_each(|(file, _)| begin_writing(file));
     }
@@ -201,8 +205,8 @@ fn make_read_only(path: &Path) -> Result<(File, &Path), EvidenceError> {
 
 /// Tells the kernel to begin writing a file's data. This only makes the sync that follows faster.
 fn begin_writing(file: &File) {
-    // Linux writes dirty pages before it drops them from its cache (`mm/fadvise.c`). Dropped pages are read from the disk again
-    // when needed.
+    // Linux writes dirty pages before it drops them from its cache (`mm/fadvise.c`). Dropped pages are read from the
+    // disk again when needed.
     let _no_promise = posix_fadvise(file, 0, 0, PosixFadviseAdvice::POSIX_FADV_DONTNEED);
 }
 
@@ -226,7 +230,7 @@ pub(super) fn make_link(target: &Path, link: &Path) -> Result<(), EvidenceError>
     change(FileOperation::Link, link, || symlink(target, link))
 }
 
-/// Gives a file a second name (hard link). It is an error if the name is taken.
+/// Gives a file a second name (hard link). An existing file of that name is an error.
 pub(super) fn hard_link(path: &Path, name: &Path) -> Result<(), EvidenceError> {
     change(FileOperation::Link, name, || std::fs::hard_link(path, name))
 }
@@ -255,12 +259,12 @@ pub(super) fn exchange(one: &Path, other: &Path) -> Result<(), Errno> {
     renameat2(AT_FDCWD, one, AT_FDCWD, other, RenameFlags::RENAME_EXCHANGE)
 }
 
-/// Removes a file or link. A missing one is not an error.
+/// Removes a file or link. A missing file is not an error.
 pub(super) fn remove_file(path: &Path) -> Result<(), EvidenceError> {
     if_exists(change(FileOperation::Remove, path, || std::fs::remove_file(path))).map(drop)
 }
 
-/// Removes a directory with everything in it. A missing one is not an error.
+/// Removes a directory with everything in it. A missing directory is not an error.
 pub(super) fn remove_directory(path: &Path) -> Result<(), EvidenceError> {
     if_exists(change(FileOperation::Remove, path, || std::fs::remove_dir_all(path))).map(drop)
 }

@@ -1,16 +1,16 @@
 //! The steps that bring a run safely to disk, in their order.
 
-/// A step in making a run durable. It is reported when it is done.
+/// A step in making a run durable. The step is reported to a `DurableStepObserver` when it is done.
 ///
-/// A process may die between any two steps. Before [`DurableStep::LedgerCommitted`] the run becomes INTERRUPTED. After it the run
-/// is valid, and recovery only repeats the later steps: index, link and publication.
+/// A process may die between any two steps. Before [`DurableStep::LedgerCommitted`] the run becomes INTERRUPTED. After
+/// it the run is valid, and recovery only repeats the later steps: index, link and publication.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum DurableStep {
-    /// `run.json` is written; no process of the run has been started. Reported by the caller.
+    /// `run.json` is written; no process of the run has been started. The `run` folder reports this step.
     RunRecordWritten,
     /// `run.json` is on disk. Its sync was started before the first process of the run.
     RunRecordSynced,
-    /// Every other file that was written during the run is on disk.
+    /// Every file that was written during the run, besides `run.json`, is on disk.
     FilesSynced,
     /// `execution-report.json` is written, not yet synced.
     ReportWritten,
@@ -20,21 +20,21 @@ pub enum DurableStep {
     ManifestWritten,
     /// Report, signatures, manifest and the directory's entries are on disk.
     DirectorySynced,
-    /// The run's ledger line is on disk. This is the commit.
+    /// The run's ledger line is on disk, so the run counts: no failure after this step can undo it.
     LedgerCommitted,
-    /// The SQLite index has the line. Reported by the caller.
+    /// The SQLite index has the run's ledger line. The `run` folder reports this step.
     IndexUpdated,
-    /// `latest` points to the run. Reported by the caller.
+    /// The link `latest` points to the run. The `run` folder reports this step.
     LatestLinked,
-    /// Everyone who waits for the run has been notified. Reported by the caller.
+    /// Everyone who waits for the run has been notified. The `run` folder reports this step.
     Published,
 }
 
-/// Called after each step; a test may end the process in it.
+/// A function that is called after each step. A test may end the process in it, to see what recovery does.
 pub type DurableStepObserver<'a> = &'a dyn Fn(DurableStep);
 
 impl DurableStep {
-    /// All steps, in their order.
+    /// All steps, in the order in which a run takes them.
     pub const ALL: [Self; 11] = [
         Self::RunRecordWritten,
         Self::RunRecordSynced,

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use crate::evidence::{ArchiveProblem, KeyProblem};
 use crate::model::{ProjectId, RunId, Sequence};
 
-/// Hints for causes that the operating system names.
+/// Hints for I/O errors whose kind already shows what to do.
 const FILE_HINTS: [(io::ErrorKind, &str); 4] = [
     (io::ErrorKind::StorageFull, "free some space there and run the command again"),
     (io::ErrorKind::QuotaExceeded, "free some space there and run the command again"),
@@ -22,7 +22,7 @@ pub enum FileOperation {
     Open,
     Read,
     Write,
-    /// Waiting until it is on disk (`fsync`).
+    /// Waiting until the content is on disk (`fsync`).
     Sync,
     Protect,
     List,
@@ -44,14 +44,14 @@ pub enum EvidenceError {
     Name { name: String },
     #[error("cannot write `{name}` as JSON")]
     Encode {
-        /// The file that the value was meant for.
+        /// The name of the file to which the JSON was to be written.
         name: String,
         source: serde_json::Error,
     },
     #[error("`{}`, line {line}: {problem}", path.display())]
     LedgerLine {
         path: PathBuf,
-        /// The line number, counted from 1.
+        /// The line's number in the file; the first line is 1.
         line: u64,
         problem: LineProblem,
     },
@@ -81,14 +81,14 @@ pub enum EvidenceError {
     #[error("the ledger of project `{project}` does not begin with the {size} lines that were anchored")]
     NotAnchored {
         project: ProjectId,
-        /// How many lines the checkpoint covers.
+        /// How many lines of the ledger the checkpoint covers.
         size: u64,
     },
     /// The run's line was written after the checkpoint, so the checkpoint proves nothing about it.
     #[error("run {run_id} was added to the ledger after the checkpoint, which covers {size} lines")]
     AnchoredEarlier {
         run_id: RunId,
-        /// How many lines the checkpoint covers.
+        /// How many lines of the ledger the checkpoint covers.
         size: u64,
     },
     #[error("`{}` is no archive as proctor writes it", path.display())]

@@ -24,11 +24,11 @@ pub fn allowed_signers(key: &PublicKey) -> String {
     format!("{SSH_IDENTITY} namespaces=\"{SSH_NAMESPACE}\" {}\n", key.to_ssh_line())
 }
 
-/// Exports a sealed run to a new directory, or to a new file if the name ends in `.tar.zst`. Returns the key that signed the
-/// run.
+/// Exports a sealed run to a new directory, or to a new file if the name ends in `.tar.zst`. Returns the key that
+/// signed the run.
 ///
-/// The export contains a proof that the run is in the log of the checkpoint `anchored`, or in the present log if that is
-/// `None`.
+/// The export contains a proof that the run is in the log of the checkpoint `anchored`, or in the present log if
+/// `anchored` is `None`.
 pub fn export_run(
     store: &Store,
     project: &ProjectId,
@@ -61,7 +61,7 @@ pub fn export_run(
     Ok(key)
 }
 
-/// Returns whether an export to this path is a single file.
+/// Returns whether an export to this path is a single archive file; otherwise it is a directory.
 pub fn is_archive_name(path: &Path) -> bool {
     path.file_name().is_some_and(|name| name.to_string_lossy().ends_with(ARCHIVE_SUFFIX))
 }
@@ -81,7 +81,8 @@ fn write_directory(to: &Path, files: &[(&str, Vec<u8>)], directory: &Path) -> Re
     }
     for entry in list_directory(directory)? {
         let (from, copy) = (entry.path(), run.join(entry.file_name()));
-        // Other entries were not sealed, so they are not copied. Verification reports them in the store.
+        // Entries that are no regular files were not sealed, so they are not copied. Verification reports them in the
+        // store.
         if entry.file_type().map_err(failed(FileOperation::List, &from))?.is_file() {
             copy_file(&from, &copy)?;
         }
@@ -105,8 +106,8 @@ fn write_archive(to: &Path, run_id: &RunId, files: &[(&str, Vec<u8>)], directory
     writer.finish()
 }
 
-/// Proves that the run's line is in the log, with a checkpoint signed by the key that signed the run. Returns `None` if that
-/// key's private half is gone.
+/// Proves that the run's line is in the log, with a checkpoint signed by the key that signed the run. Returns `None` if
+/// that key's private half is gone.
 fn prove_inclusion_of_run(
     store: &Store,
     project: &ProjectId,
@@ -124,7 +125,7 @@ fn prove_inclusion_of_run(
     proof.ok_or_else(too_early).map(Some)
 }
 
-/// Finds the ledger line of a run, byte for byte.
+/// Finds the ledger line of a run. Returns the line exactly as it stands in the file, with its sequence number.
 fn find_line(store: &Store, project: &ProjectId, run_id: &RunId) -> Result<(Vec<u8>, crate::model::Sequence), EvidenceError> {
     let bytes = read_no_follow(&store.ledger_path(project))?;
     let found = bytes.split_inclusive(|byte| *byte == b'\n').find_map(|line| {

@@ -12,22 +12,22 @@ use crate::model::{Digest, FileState, FoundFile, Timestamp};
 /// How many bytes are read between two calls of `interrupted`.
 const CHUNK: usize = 256 * 1024;
 
-/// The part of a file that is read.
+/// How much of a file `observe_file` reads.
 #[derive(Clone, Copy)]
 pub enum ContentRequest<'a> {
-    /// Nothing, because the check only needs existence and size.
+    /// Reads no content, because the check only needs existence and size.
     MetadataOnly,
     /// Reads the whole file and computes its digest. The content is returned too if it has at most `keep` bytes.
     Whole {
-        /// The most bytes that are kept.
+        /// The content of a file with more bytes than this is not returned.
         keep: u64,
-        /// Called between two chunks; `Some` ends the reading with this result.
+        /// A function that is called before each chunk is read. If it returns a state, reading ends with that state.
         interrupted: &'a dyn Fn() -> Option<FileState>,
     },
 }
 
-/// Observes the file at `relative` below `base`. It must be a regular file with one hard link, reached without symbolic links
-/// (E12).
+/// Observes the file at `relative` below `base`. It must be a regular file with one hard link, reached without symbolic
+/// links (E12).
 pub fn observe_file(base: &Path, relative: &Path, request: ContentRequest<'_>) -> FileState {
     let (mut file, metadata) = match open_artifact(base, relative) {
         Ok(opened) => opened,
@@ -58,7 +58,7 @@ pub fn observe_file(base: &Path, relative: &Path, request: ContentRequest<'_>) -
         }
     }
     FileState::Found(FoundFile {
-        // The size that was read counts. For a file that grows, the metadata may say less.
+        // The number of bytes that were read counts. For a file that grows, the metadata may say less.
         bytes: total,
         sha256: Some(Digest::from_hasher(hasher)),
         content: (total <= keep).then_some(content),

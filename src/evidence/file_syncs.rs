@@ -10,15 +10,15 @@ use std::time::Duration;
 use crate::evidence::changes::seal_files;
 use crate::evidence::{BackgroundJob, BackgroundThread, EvidenceError};
 
-/// This many sync requests of a run are carried out at once. Later requests may wait to share a sync, so a run of few actions
-/// never waits.
+/// The first sync requests of a run, up to this number, are carried out without delay. Later requests may wait to share
+/// a sync. So a run of few actions never waits.
 const SYNCS_BEFORE_BATCHING: usize = 8;
 
-/// How long files wait for others to be synced with them. A file system's journal commits many files at the cost of one, and
-/// creating a file waits while a commit goes on.
+/// How long files wait for other files to be synced with them. A file system's journal commits many files at the cost
+/// of one, and creating a file waits while a commit goes on.
 const BATCH_DELAY: Duration = Duration::from_secs(1);
 
-/// A sync in the background.
+/// A sync that goes on in the background; `join` waits for its result.
 #[derive(Debug)]
 pub(super) struct SyncHandle {
     sync: BackgroundJob<Result<(), EvidenceError>>,
@@ -37,7 +37,7 @@ pub(super) struct FileSyncs {
 #[derive(Debug)]
 struct SyncBatcher {
     files: Sender<Vec<PathBuf>>,
-    /// Dropping it ends the wait for further files.
+    /// Dropping this sender ends the thread's wait for further files.
     wait_for_more: Sender<Infallible>,
     thread: JoinHandle<Result<(), EvidenceError>>,
 }
@@ -61,7 +61,7 @@ impl FileSyncs {
         Self { background, begun: HashSet::new(), single: Vec::new(), batched: None }
     }
 
-    /// Begins to sync some complete files at once.
+    /// Begins to sync complete files without delay.
     pub(super) fn begin(&mut self, files: Vec<PathBuf>) {
         if !files.is_empty() {
             self.begun.extend(files.iter().cloned());
@@ -69,8 +69,8 @@ impl FileSyncs {
         }
     }
 
-    /// Begins to sync files, for runs with many actions that each take less time than syncing their files. The first requests
-    /// are carried out at once; later files are collected for about a second and synced together.
+    /// Begins to sync files, for runs with many actions that each take less time than syncing their files. The first
+    /// requests are carried out at once; later files are collected for about a second and synced together.
     pub(super) fn begin_batched(&mut self, files: Vec<PathBuf>) {
         if self.single.len() >= SYNCS_BEFORE_BATCHING && self.batched.is_none() {
             self.batched = SyncBatcher::start();
@@ -98,7 +98,7 @@ impl FileSyncs {
 }
 
 impl SyncBatcher {
-    /// Returns `None` if the system refuses a thread.
+    /// Starts the thread. Returns `None` if the system refuses one.
     fn start() -> Option<Self> {
         let (files, arriving) = channel();
         let (patience, hurry) = channel();
@@ -112,7 +112,8 @@ impl SyncBatcher {
     }
 }
 
-/// Collects and syncs files until the sender is dropped. All files are tried; the first failure is returned.
+/// Collects and syncs the files that arrive, until their sender is dropped. All files are tried; the first failure is
+/// returned.
 fn sync_batches(arriving: &Receiver<Vec<PathBuf>>, hurry: &Receiver<Infallible>) -> Result<(), EvidenceError> {
     let mut outcome = Ok(());
     while let Ok(mut files) = arriving.recv() {
@@ -146,7 +147,7 @@ mod tests {
         std::fs::metadata(file).expect("it is there").permissions().mode() & 0o777 == 0o400
     }
 
-    /// Makes enough requests that the next ones are collected.
+    /// Begins a sync for each of these files. With enough files, later requests are collected into batches.
     fn in_a_long_row(first: &[PathBuf]) -> FileSyncs {
         let mut syncs = FileSyncs::new(BackgroundThread::default());
         first.iter().for_each(|file| syncs.begin_batched(vec![file.clone()]));

@@ -1,4 +1,5 @@
-//! Reading from the store: files, their digests, the entries of a directory. Everything that changes the disk is in `changes`.
+//! Reading from the store: files, their digests, the entries of a directory. Everything that changes the disk is in
+//! `changes`.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read};
@@ -28,7 +29,7 @@ pub(super) fn read_no_follow(path: &Path) -> Result<Vec<u8>, EvidenceError> {
     Ok(bytes)
 }
 
-/// By which a file's content is recognised.
+/// The size and the digest by which a file's content is recognised.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SizeAndDigest {
     pub bytes: u64,
@@ -50,8 +51,8 @@ pub(super) fn hash_reader(reader: &mut dyn Read) -> io::Result<SizeAndDigest> {
     Ok(SizeAndDigest { bytes, sha256: Digest::from_hasher(hasher) })
 }
 
-/// Reads to the end and passes each chunk to `take`. Chunks are small, so that a chunk is still in the processor's cache when
-/// it is hashed.
+/// Reads to the end and passes each chunk to `take`. Chunks are small, so that a chunk is still in the processor's
+/// cache when it is hashed.
 pub(super) fn read_chunks(reader: &mut dyn Read, take: &mut dyn FnMut(&[u8])) -> io::Result<()> {
     let mut buffer = vec![0_u8; 64 * 1024];
     loop {

@@ -1,4 +1,5 @@
-//! Git's state, read from its files: where a project's repository is, and the repository's private list of ignored paths.
+//! Git's state, read from its files: where a project's repository is, and the repository's private list of ignored
+//! paths.
 //!
 //! Git is never run, because a repository's own configuration can make it run any program.
 
@@ -12,7 +13,7 @@ use crate::evidence::error::failed;
 use crate::evidence::names::check_component;
 use crate::evidence::{EvidenceError, FileOperation};
 
-/// The most bytes that are read of a file with a path in it, such as `.git` of a worktree.
+/// The most bytes that are read of a file that contains a path, such as the file `.git` of a worktree.
 const LONGEST_POINTER: u64 = 8 * 1024;
 /// The largest exclude file, in bytes, to which an entry is added.
 const LARGEST_EXCLUDE: u64 = 4 * 1024 * 1024;
@@ -26,13 +27,13 @@ pub struct GitLocation {
     pub common_directory: PathBuf,
 }
 
-/// The result of adding the entry to `.git/info/exclude`.
+/// The result of adding the project's link to `.git/info/exclude`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ExcludeOutcome {
     Added,
     AlreadyThere,
-    /// Nothing was written: `info` or `exclude` is a link, not a regular file, or too large, or the project is not in the
-    /// working tree.
+    /// Nothing was written: `info` or `exclude` is a link, not a regular file, or too large, or the project is not in
+    /// the working tree.
     LeftAlone,
 }
 
@@ -41,8 +42,8 @@ pub fn find_git_location(project_root: &Path) -> Option<GitLocation> {
     find_location_and_git_directory(project_root).map(|(location, _)| location)
 }
 
-/// Returns the git directory of the project's working tree, which contains its `HEAD`, and the directory that all worktrees
-/// share.
+/// Returns the git directory of the project's working tree, which contains its `HEAD`, and the directory that all
+/// worktrees share.
 pub(super) fn find_git_directories(project_root: &Path) -> Option<(PathBuf, PathBuf)> {
     find_location_and_git_directory(project_root).map(|(location, git_directory)| (git_directory, location.common_directory))
 }

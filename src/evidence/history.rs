@@ -1,5 +1,5 @@
-//! Reading runs back from the store, never through the link in the project. If a run's directory is gone, its files are read
-//! from its archive.
+//! Reading runs back from the store, never through the link in the project. If a run's directory is gone, its files are
+//! read from its archive.
 
 use std::cmp::Reverse;
 use std::path::PathBuf;
@@ -27,7 +27,8 @@ pub fn list_tasks(store: &Store, project: &ProjectId) -> Result<Vec<TaskId>, Evi
     Ok(tasks)
 }
 
-/// Lists the runs of a project, or of one of its tasks, newest first. Entries that are not named like a run are skipped.
+/// Lists the runs of a project, or of one of its tasks, newest first. Entries that are not named like a run are
+/// skipped.
 pub fn list_runs(store: &Store, project: &ProjectId, task: Option<&TaskId>) -> Result<Vec<StoredRun>, EvidenceError> {
     let tasks = match task {
         Some(task) => vec![task.clone()],
@@ -75,7 +76,8 @@ pub fn stream_file(
     stream_stored_file(&store.run_directory(project, task, run_id), name, take)
 }
 
-/// Returns whether a file of a run has the size and digest that the report gives. A file that cannot be read does not.
+/// Returns whether a file of a run has the size and digest that the report gives. A file that cannot be read is not
+/// intact.
 pub fn is_intact(store: &Store, project: &ProjectId, task: &TaskId, run_id: &RunId, file: &EvidenceFile) -> bool {
     let directory = store.run_directory(project, task, run_id);
     check_component(&file.name).is_ok()

@@ -1,5 +1,5 @@
-//! Writing a project's ledger: lines are only appended, each with one write and one sync, and each names the hash of the line
-//! before it.
+//! Writing a project's ledger: lines are only appended, each with one write and one sync, and each names the hash of
+//! the line before it.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -24,8 +24,8 @@ pub struct Ledger {
     torn_line_file: Option<PathBuf>,
     finished_prunings: usize,
     health: LedgerHealth,
-    /// The signing key; `None` until it is needed. It cannot change while the lock is held, because changing the key needs the
-    /// locks of all projects.
+    /// The signing key; `None` until it is needed. It cannot change while the lock is held, because changing the key
+    /// needs the locks of all projects.
     signer: Option<Signer>,
     lock: ProjectLock,
 }
@@ -33,15 +33,15 @@ pub struct Ledger {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum LedgerHealth {
     Sound,
-    /// A write or sync failed, so the content on disk is unknown. A later successful sync would not prove that those bytes were
-    /// written.
+    /// A write or sync failed, so the content on disk is unknown. A later successful sync would not prove that those
+    /// bytes were written.
     Failed,
 }
 
 impl Ledger {
-    /// Opens the ledger of the locked project and creates it if it is missing. An incomplete last line is cut off and kept in a
-    /// file beside the ledger. If the last line prunes runs, their remains are removed first. So no line ever follows an
-    /// unfinished pruning.
+    /// Opens the ledger of the locked project and creates it if it is missing. An incomplete last line is cut off and
+    /// kept in a file beside the ledger. If the last line prunes runs, their remains are removed first. So no line ever
+    /// follows an unfinished pruning.
     pub fn open(lock: &ProjectLock) -> Result<Self, EvidenceError> {
         let path = lock.store().ledger_path(lock.project());
         let is_new = !path.exists();
@@ -64,7 +64,7 @@ impl Ledger {
         })
     }
 
-    /// Takes a signing key that was read in the background while the run went on.
+    /// Accepts a signing key that was read in the background while the run went on. A key that is already known stays.
     pub(super) fn use_signer(&mut self, signer: Option<Signer>) {
         self.signer = self.signer.take().or(signer);
     }
@@ -105,7 +105,7 @@ impl Ledger {
         Ok(line)
     }
 
-    /// Returns the sequence that the next line gets. The id of a new run contains it.
+    /// Returns the sequence number of the next line. The id of a new run contains it.
     pub fn next_sequence(&self) -> Sequence {
         self.end.next_sequence()
     }
@@ -125,7 +125,8 @@ impl Ledger {
         self.torn_line_file.as_deref()
     }
 
-    /// Returns how many pruned runs were removed when the ledger was opened, because the process that pruned them had died.
+    /// Returns how many pruned runs were removed when the ledger was opened, because the process that pruned them had
+    /// died.
     pub fn finished_prunings(&self) -> usize {
         self.finished_prunings
     }
@@ -140,8 +141,9 @@ impl Ledger {
         let synced = written.and_then(|()| sync_data(&self.file, &self.path));
         if synced.is_err() {
             self.health = LedgerHealth::Failed;
-            // Nobody may read a line whose commit was reported as failed. If this truncation fails too, the next opening finds
-            // either a torn line, which it cuts off, or a whole line, which is then valid. The caller's recovery handles both.
+            // Nobody may read a line whose commit was reported as failed. If this truncation fails too, the next
+            // opening finds either a torn line, which it cuts off, or a whole line, which is then valid. The caller's
+            // recovery handles both.
             let _ = truncate(&self.file, &self.path, self.end.length);
         }
         synced
@@ -162,7 +164,8 @@ fn cut_torn_line(file: &File, path: &Path, end: &ChainEnd) -> Result<Option<Path
     Ok(Some(aside))
 }
 
-/// Returns `<id>.torn-<sequence>`, with a number behind it if that name is taken.
+/// Returns a free path for an incomplete last line: `<id>.torn-<sequence>`, with a number behind it if that name is
+/// taken.
 fn free_torn_name(ledger: &Path, sequence: Sequence) -> PathBuf {
     let first = ledger.with_extension(format!("torn-{}", sequence.0));
     let numbered = (2_u32..).map(|number| ledger.with_extension(format!("torn-{}-{number}", sequence.0)));

@@ -35,7 +35,7 @@ pub fn read_lines(store: &Store, project: &ProjectId, offset: u64) -> Result<Led
 }
 
 impl LedgerLines {
-    /// Returns the hash of the last line that was returned; before the first, the hash of no bytes.
+    /// Returns the hash of the line that the iterator returned last; before the first line, the hash of no bytes.
     pub(super) fn last_hash(&self) -> Digest {
         self.end.hash
     }

@@ -1,5 +1,5 @@
-//! Reading a ledger from its end: its last whole line, the line that ends at a known offset, and the torn bytes behind the last
-//! line.
+//! Reading a ledger from its end: its last whole line, the line that ends at a known offset, and the torn bytes behind
+//! the last line.
 
 use std::fs::File;
 use std::io;
@@ -17,14 +17,14 @@ pub(super) const LONGEST_LINE: u64 = 16 * 1024 * 1024;
 /// The number of bytes that are read at a time when going backwards. Most lines are shorter.
 const CHUNK: u64 = 16 * 1024;
 
-/// The state after some line, from which the hash chain continues.
+/// Where a ledger's hash chain stands after one of its lines. The next line must continue from this.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ChainEnd {
-    /// The length of all whole lines in bytes.
+    /// The offset after the line, in bytes from the beginning of the ledger.
     pub(super) length: u64,
-    /// The sequence of the last line; 0 if there is no line.
+    /// The sequence number of the line; 0 if the ledger has no line.
     pub(super) sequence: Sequence,
-    /// The hash of the last line; if there is no line, the hash of no bytes.
+    /// The hash of the line; if the ledger has no line, the hash of no bytes.
     pub(super) hash: Digest,
 }
 
@@ -33,7 +33,7 @@ impl ChainEnd {
         Self { length: 0, sequence: Sequence(0), hash: Digest::of(b"") }
     }
 
-    /// Returns the sequence that the next line must have.
+    /// Returns the sequence number that the next line must have.
     pub(super) fn next_sequence(&self) -> Sequence {
         Sequence(self.sequence.0 + 1)
     }
@@ -44,7 +44,7 @@ struct SchemaOnly {
     schema: String,
 }
 
-/// Parses a line without its newline. Sequence and previous hash are not checked.
+/// Parses a line without its newline. The line's sequence number and the hash of the previous line are not checked.
 pub(super) fn parse_line(bytes: &[u8]) -> Result<LedgerLine, LineProblem> {
     let unreadable = |error: serde_json::Error| LineProblem::Unreadable(error.to_string());
     match serde_json::from_slice::<LedgerLine>(bytes) {
@@ -58,8 +58,9 @@ pub(super) fn parse_line(bytes: &[u8]) -> Result<LedgerLine, LineProblem> {
     }
 }
 
-/// Finds the end of the whole lines, and the last of them. Bytes behind it are torn: a line without its newline, or a last line
-/// with zero bytes in it, which results if the file system kept the length of the last write but lost some of its bytes.
+/// Finds the end of the whole lines, and the last whole line. Bytes behind that line are torn: a line without its
+/// newline, or a last line with zero bytes in it, which results if the file system kept the length of the last write
+/// but lost some of its bytes.
 pub(super) fn find_end(file: &File, path: &Path) -> Result<(ChainEnd, Option<LedgerLine>), EvidenceError> {
     let total = file.metadata().map_err(failed(FileOperation::Read, path))?.len();
     let after_newline = find_line_start(file, path, total)?;
@@ -84,17 +85,17 @@ pub(super) fn whole_length(bytes: &[u8]) -> usize {
     if bytes[start..].contains(&0) { start } else { whole }
 }
 
-/// Returns whether torn bytes are what a proctor process leaves if it dies while it writes the line that follows `end`: the
-/// beginning of that line, possibly with zero bytes where the file system lost some.
+/// Returns whether torn bytes are what a proctor process leaves if it dies while it writes the line that follows `end`:
+/// the beginning of that line, possibly with zero bytes where the file system lost some.
 ///
 /// # Why this cannot hide a removed line
 ///
-/// Torn bytes count for nothing: no reader returns them, and the next writer cuts them off. Somebody could turn a committed
-/// line into torn bytes, but that is the same as removing the line, and a ledger that is cut after a whole line has no torn
-/// bytes at all. That a line is gone is detected by the whole lines alone, in both cases: a run has no line, the index knows
-/// more lines, a key took over after a line that is missing, or an anchor covers more lines. A committed line ended in its
-/// newline, and was on disk with it before the run was published or another line named it. So bytes without that newline never
-/// were a verdict, an approval or a signature.
+/// Torn bytes count for nothing: no reader returns them, and the next writer cuts them off. Somebody could turn a
+/// committed line into torn bytes, but that is the same as removing the line, and a ledger that is cut after a whole
+/// line has no torn bytes at all. That a line is gone is detected by the whole lines alone, in both cases: a run has no
+/// line, the index knows more lines, a key took over after a line that is missing, or an anchor covers more lines. A
+/// committed line ended in its newline, and was on disk with it before the run was published or another line named it.
+/// So bytes without that newline never were a verdict, an approval or a signature.
 pub(super) fn is_write_cut_short(torn: &[u8], end: &ChainEnd) -> bool {
     let (sequence, previous) = (end.next_sequence().0, end.hash.hex());
     let head = format!("{{\"schema\":\"{LEDGER_SCHEMA}\",\"sequence\":{sequence},\"previous\":\"{previous}\",\"time\":");
@@ -137,7 +138,8 @@ fn end_after(line: &[u8], path: &Path, length: u64) -> Result<(ChainEnd, LedgerL
     }
 }
 
-/// Counts the lines in the first `length` bytes. It reads all of them, so it is used for error messages only.
+/// Counts the lines in the first `length` bytes of a ledger. Reading all of them is slow, so only error messages use
+/// this.
 fn count_lines(path: &Path, length: u64) -> Result<u64, EvidenceError> {
     let bytes = std::fs::read(path).map_err(failed(FileOperation::Read, path))?;
     let length = usize::try_from(length).unwrap_or(usize::MAX).min(bytes.len());
@@ -153,7 +155,8 @@ fn read_line_before(file: &File, path: &Path, end: u64) -> Result<Vec<u8>, Evide
     Ok(line)
 }
 
-/// Returns the start of the line that contains the byte before `end`, which is the offset behind the last newline before `end`.
+/// Returns the start of the line that contains the byte before `end`, which is the offset behind the last newline
+/// before `end`.
 fn find_line_start(file: &File, path: &Path, end: u64) -> Result<u64, EvidenceError> {
     let mut chunk = Vec::new();
     let mut cursor = end;

@@ -1,8 +1,8 @@
-//! The signature of a ledger line. It is the last key of the line's JSON, and signs the bytes that the line would have without
-//! it.
+//! The signature of a ledger line. It is the last key of the line's JSON, and signs the bytes that the line would have
+//! without the signature.
 //!
-//! The bytes are used as they are in the file, so that a line can be verified by every version of proctor, and by hand with a
-//! text editor and OpenSSL.
+//! The bytes are used as they are in the file, so that a line can be verified by every version of proctor, and by hand
+//! with a text editor and OpenSSL.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;

@@ -26,7 +26,7 @@ pub enum LockError {
     #[error("project `{project}` is in use by {}", holder.map_or("another proctor process".to_owned(), |pid| format!("the proctor process {pid}")))]
     Busy {
         project: ProjectId,
-        /// The process that holds it, if the lock file says so.
+        /// The id of the process that holds the lock, if the lock file says so.
         holder: Option<u32>,
     },
     /// The lock file could not be used.
@@ -34,7 +34,7 @@ pub enum LockError {
     Evidence(#[from] EvidenceError),
 }
 
-/// The right to write a project's evidence. Clones share it; the lock is released when the last clone is dropped.
+/// The right to write a project's evidence. Clones share one lock, which is released when the last clone is dropped.
 #[derive(Debug, Clone)]
 pub struct ProjectLock {
     state: Arc<ProjectLockState>,
@@ -54,7 +54,7 @@ struct ProjectLockState {
 /// The runs that the last lock holder may have left, according to the lock file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum LeftBehind {
-    /// Every run was sealed.
+    /// No run is left behind: every run was sealed.
     Nothing,
     /// This run was begun and not sealed.
     Run(OpenRun),
@@ -62,7 +62,7 @@ pub(super) enum LeftBehind {
     Unknown,
 }
 
-/// Exists while a run of the project is open in this process. Dropping it allows the next run.
+/// Exists while a run of the project is open in this process. Dropping the guard allows the next run.
 #[derive(Debug)]
 pub(super) struct OpenRunGuard {
     lock: ProjectLock,
@@ -82,8 +82,8 @@ impl Store {
                 }
             }
         }
-        // Only the process id is replaced. If this process dies before it has recovered the last holder's runs, the next holder
-        // must still find them in the record.
+        // Only the process id is replaced. If this process dies before it has recovered the last holder's runs, the
+        // next holder must still find them in the record.
         let pid = std::process::id();
         let record =
             LockRecord::read(file.file()).map_or_else(|| LockRecord::unknown(pid), |record| LockRecord { pid, ..record });
@@ -107,7 +107,7 @@ impl ProjectLock {
         &self.state.store
     }
 
-    /// Returns the project whose evidence may be written.
+    /// Returns the project whose evidence the holder of this lock may write.
     pub fn project(&self) -> &ProjectId {
         &self.state.project
     }
@@ -117,18 +117,19 @@ impl ProjectLock {
         *self.prepared() = prepared;
     }
 
-    /// Creates a private file, which must not exist, out of a prepared one if there is one.
+    /// Creates a private file, by renaming a prepared file if one is left. An existing file at `path` is an error.
     pub(super) fn create_file(&self, path: &Path) -> Result<File, EvidenceError> {
         let prepared = self.prepared().take_file(path);
         prepared.map_or_else(|| create_file(path), Ok)
     }
 
-    /// Creates a private directory, which must not exist, out of a prepared one if there is one.
+    /// Creates a private directory, by renaming a prepared directory if one is left. An existing directory is an error.
     pub(super) fn create_directory(&self, path: &Path) -> Result<(), EvidenceError> {
         if self.prepared().take_directory(path) { Ok(()) } else { create_directory(path) }
     }
 
-    /// Creates a private directory and its missing parents, out of a prepared one if there is one.
+    /// Creates a private directory, by renaming a prepared directory if one is left; otherwise with its missing
+    /// parents.
     pub(super) fn create_directories(&self, path: &Path) -> Result<(), EvidenceError> {
         if self.prepared().take_directory(path) { Ok(()) } else { create_directories(path) }
     }
@@ -164,8 +165,8 @@ impl ProjectLock {
         }
         let open = OpenRunGuard { lock: self.clone() };
         if self.left_behind() != LeftBehind::Nothing {
-            // An earlier run of this process failed before its commit. Recording a new run would overwrite its record, and it
-            // would never be recovered.
+            // An earlier run of this process failed before its commit. Recording a new run would overwrite the record
+            // of the earlier run, which would then never be recovered.
             return Err(EvidenceError::NotRecovered { project: self.state.project.clone() });
         }
         self.note(Some(run))?;
@@ -216,7 +217,8 @@ impl LockError {
     }
 }
 
-/// Returns the kernel's id of this boot. If it cannot be read it is empty, and recovery then scans all runs every time.
+/// Returns the kernel's id of this boot, or an empty text if the id cannot be read. With an empty id, recovery scans
+/// all runs every time.
 fn read_boot_id() -> String {
     std::fs::read_to_string(BOOT_ID_PATH).map(|text| text.trim().to_owned()).unwrap_or_default()
 }

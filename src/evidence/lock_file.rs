@@ -1,8 +1,8 @@
 //! Locks on ranges of a file's bytes (open-file-description locks).
 //!
-//! The kernel releases such a lock when the last descriptor of its holder closes, however the holder ends (fcntl(2), "Open file
-//! description locks"), so a lock never outlives its holder. Descriptors close on exec. A range may lie beyond the end of the
-//! file. The meaning of the bytes is defined by `lock` and `slot`.
+//! The kernel releases such a lock when the last descriptor of its holder closes, however the holder ends (fcntl(2),
+//! "Open file description locks"), so a lock never outlives its holder. Descriptors close on exec. A range may lie
+//! beyond the end of the file. The meaning of the bytes is defined by `lock` and `slot`.
 
 use std::fs::File;
 use std::ops::Range;
@@ -17,19 +17,19 @@ use crate::evidence::error::failed;
 use crate::evidence::files::{if_exists, open_no_follow};
 use crate::evidence::{EvidenceError, FileOperation};
 
-/// Locks the whole file, however long it is.
+/// The range that covers a whole file, however long the file is.
 pub(super) const ALL_BYTES: Range<i64> = 0..i64::MAX;
 
-/// Whether to try again for a lock that is taken.
+/// What to do after a failed attempt to take a lock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WaitDecision {
     GoOn,
-    /// Return without the lock.
+    /// The function that waits returns without the lock.
     GiveUp,
 }
 
-/// An open lock file. Each value is a holder of its own: two values for the same path exclude each other, also within one
-/// process.
+/// An open lock file. Each value is a holder of its own: two values for the same path exclude each other, also within
+/// one process.
 #[derive(Debug)]
 pub(super) struct LockFile {
     file: File,
@@ -135,7 +135,7 @@ mod tests {
         (LockFile::open(&path).unwrap(), LockFile::open(&path).unwrap(), directory)
     }
 
-    /// The ranges that others have locked, as pairs of start and end.
+    /// Returns the ranges that other holders have locked, as pairs of start and end.
     fn found(file: &LockFile, within: Range<i64>) -> Vec<(i64, i64)> {
         file.locked_by_others(within).unwrap().iter().map(|lock| (lock.start, lock.end)).collect()
     }

@@ -6,17 +6,18 @@ use crate::evidence::lock_record::LockRecord;
 use crate::evidence::{EvidenceError, OpenRun, Store};
 use crate::model::ProjectId;
 
-/// The process that holds a project's lock.
+/// What the lock file says about the process that holds a project's lock.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LockHolder {
     /// The holder's process id, if the lock file contains it.
     pub pid: Option<u32>,
-    /// The run that it has begun and not yet sealed, if the lock file says so.
+    /// The run that the holder has begun and not yet sealed, if the lock file says so.
     pub run: Option<OpenRun>,
 }
 
 impl Store {
-    /// Returns the holder of a project's lock, or `None` if it is free. The holder may change before this function returns.
+    /// Returns the holder of a project's lock, or `None` if the lock is free. The holder may change before this
+    /// function returns.
     pub fn lock_holder(&self, project: &ProjectId) -> Result<Option<LockHolder>, EvidenceError> {
         let Some(file) = LockFile::open_to_inspect(&self.lock_path(project))? else { return Ok(None) };
         if file.locked_by_others(ALL_BYTES)?.is_empty() {

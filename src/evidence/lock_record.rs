@@ -1,7 +1,9 @@
-//! The content of a lock file: the process that holds the lock, and the run that was open when the file was last written.
+//! The content of a lock file: the process that holds the lock, and the run that was open when the file was last
+//! written.
 //!
-//! It is a hint that saves recovery a scan of all runs, never the truth. A record that cannot be read or is from another boot
-//! means "scan". A change of its shape needs a new [`LOCK_SCHEMA`]; a reader that does not know the schema scans.
+//! It is a hint that saves recovery a scan of all runs, never the truth. A record that cannot be read or is from
+//! another boot means "scan". A change of its shape needs a new [`LOCK_SCHEMA`]; a reader that does not know the schema
+//! scans.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -16,7 +18,7 @@ use crate::model::{RunId, TaskId};
 /// The name and version of the record's format.
 pub const LOCK_SCHEMA: &str = "proctor-lock-v1";
 
-/// Every record is padded to this length, so that one write replaces it and nothing of a longer one is left.
+/// The length in bytes to which every record is padded, so that one write replaces the whole earlier record.
 const RECORD_BYTES: usize = 512;
 
 /// A run that was begun and not yet sealed.
@@ -33,7 +35,7 @@ pub(super) struct LockRecord {
     pub(super) schema: String,
     /// The process that holds the lock, or held it last.
     pub(super) pid: u32,
-    /// The boot for which `open_run` is valid; empty if nothing is known.
+    /// The id of the boot in which `open_run` was recorded; empty if nothing is known about open runs.
     pub(super) boot_id: String,
     pub(super) open_run: Option<OpenRun>,
 }
@@ -52,7 +54,8 @@ impl LockRecord {
         (record.schema == LOCK_SCHEMA).then_some(record)
     }
 
-    /// Replaces the file's content. No sync is needed: after a power loss the boot id differs, and the record is ignored.
+    /// Replaces the file's content. No sync is needed: after a power loss the boot id differs, and the record is
+    /// ignored.
     pub(super) fn write(&self, file: &File, path: &Path) -> Result<(), EvidenceError> {
         let mut bytes = serde_json::to_vec(self).expect("our own values have a JSON form");
         bytes.resize(RECORD_BYTES.max(bytes.len() + 1) - 1, b' ');

@@ -20,14 +20,14 @@ pub(super) const STATEMENTS_SUFFIX: &str = ".intoto.jsonl";
 pub(super) const EXPORTED_RUN: &str = "run";
 /// The file of an export that holds the run's line of the ledger.
 pub(super) const EXPORTED_LEDGER: &str = "ledger.jsonl";
-/// The file of an export that proves that this line is in the ledger's log.
+/// The file of an export that proves that the run's line is in the ledger's transparency log.
 pub(super) const EXPORTED_PROOF: &str = "ledger.tlog-proof";
 /// The suffix of an archive. The name begins with the run's id.
 pub(super) const ARCHIVE_SUFFIX: &str = ".tar.zst";
-/// The prefix that recovery gives to a file that may be half-written.
+/// The prefix that recovery puts before the name of a file that may be half-written.
 pub(super) const RECOVERED_PREFIX: &str = "recovered-";
 
-/// `NAME_MAX` of Linux, in bytes.
+/// The longest file name that Linux allows (`NAME_MAX`), in bytes.
 const LONGEST_NAME: usize = 255;
 const OWN_NAMES: [&str; 4] = [REPORT_NAME, MANIFEST_NAME, START_RECORD_NAME, SIGNATURE_NAME];
 
@@ -45,7 +45,8 @@ pub(super) fn run_from_archive_name(name: &str) -> Option<RunId> {
     RunId::try_from(name.strip_suffix(ARCHIVE_SUFFIX)?).ok()
 }
 
-/// Returns whether a file of this name is written while a run is sealed. Such a file may be half-written when proctor dies.
+/// Returns whether a file of this name is written while a run is sealed. Such a file may be half-written when proctor
+/// dies.
 pub(super) fn is_written_while_sealing(name: &str) -> bool {
     [REPORT_NAME, MANIFEST_NAME, SIGNATURE_NAME, DEBT_FILE].contains(&name) || name.ends_with(STATEMENTS_SUFFIX)
 }
@@ -59,8 +60,8 @@ pub(super) fn check_component(name: &str) -> Result<(), EvidenceError> {
     if is_plain { Ok(()) } else { Err(EvidenceError::Name { name: name.to_owned() }) }
 }
 
-/// Refuses a name that callers may not give to a file of a run: one with several components, or one that proctor keeps for
-/// itself.
+/// Refuses a name that callers may not give to a file of a run: one with several components, or one that proctor keeps
+/// for itself.
 pub(super) fn check_new_name(name: &str) -> Result<(), EvidenceError> {
     check_component(name)?;
     if OWN_NAMES.contains(&name) || name.ends_with(STATEMENTS_SUFFIX) || name.starts_with(RECOVERED_PREFIX) {
@@ -69,7 +70,7 @@ pub(super) fn check_new_name(name: &str) -> Result<(), EvidenceError> {
     Ok(())
 }
 
-/// Returns the last component of a path for people; bytes that are not UTF-8 are replaced.
+/// Returns the last component of a path, to be shown in a message. Bytes that are not UTF-8 are replaced.
 pub(super) fn last_component(path: &Path) -> String {
     path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
 }

@@ -1,5 +1,5 @@
-//! The directories in which actions may leave files (`PROCTOR_OUT`, E12). They are outside the run directory and are removed
-//! after the run.
+//! The directories in which actions may leave files (`PROCTOR_OUT`, E12). They are outside the run directory and are
+//! removed after the run.
 
 use std::io;
 use std::os::unix::fs::MetadataExt as _;
@@ -18,8 +18,8 @@ pub struct OutputDirectory {
     stamp: Option<OutputStamp>,
 }
 
-/// Facts about a directory. Any change to the directory changes at least one of them, unless it happens within one tick of the
-/// file system's clock.
+/// Facts about a directory. Any change to the directory changes at least one of them, unless it happens within one tick
+/// of the file system's clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct OutputStamp {
     file: (u64, u64),
@@ -29,16 +29,16 @@ struct OutputStamp {
 }
 
 impl OutputDirectory {
-    /// Creates the directory of an action. It is an error if it exists.
+    /// Creates the directory of an action's first attempt. An existing directory is an error.
     pub fn create(lock: &ProjectLock, run_id: &RunId, action_id: &ActionId) -> Result<Self, EvidenceError> {
         Self::create_for_attempt(lock, run_id, action_id, 1, None)
     }
 
     /// Creates the empty directory of an attempt of an action; attempts count from 1.
     ///
-    /// If `spare` is given and nothing has touched it since it was created, it is renamed instead of creating a new one.
-    /// `spare` is the directory of an earlier action of the run whose processes have all ended. So a thousand actions that
-    /// leave no files need one directory.
+    /// If `spare` is given and nothing has touched it since it was created, it is renamed instead of creating a new
+    /// one. `spare` is the directory of an earlier action of the run whose processes have all ended. So a thousand
+    /// actions that leave no files need one directory.
     pub fn create_for_attempt(
         lock: &ProjectLock,
         run_id: &RunId,
@@ -56,8 +56,8 @@ impl OutputDirectory {
         Ok(Self { stamp: OutputStamp::read(&path), path })
     }
 
-    /// Creates the directory for the control run of an attempt. It is separate, so that the attempt cannot see files of the
-    /// control run.
+    /// Creates the directory for the control run of an attempt. The attempt has another directory, so that it cannot
+    /// see files of the control run.
     pub fn create_for_control(
         lock: &ProjectLock,
         run_id: &RunId,
@@ -71,8 +71,8 @@ impl OutputDirectory {
         Ok(Self { path, stamp: None })
     }
 
-    /// Renames an untouched directory; returns whether that worked. If not, the caller creates a new one, so the reason does
-    /// not matter.
+    /// Renames an untouched directory; returns whether that worked. If not, the caller creates a new one, so the reason
+    /// does not matter.
     fn try_rename_to(&self, path: &Path) -> bool {
         self.is_untouched() && rename_if_free(&self.path, path).is_ok_and(|is_named| is_named)
     }
@@ -82,17 +82,17 @@ impl OutputDirectory {
         is_as_it_was && list_directory(&self.path).is_ok_and(|entries| entries.is_empty())
     }
 
-    /// Writes a file of proctor's own into it, before any process of the action is started.
+    /// Writes a file of proctor's own into the directory, before any process of the action is started.
     pub fn put(&self, name: &str, bytes: &[u8]) -> Result<(), EvidenceError> {
         write_new(&self.path.join(name), bytes).map(drop)
     }
 
-    /// Returns its path, which is the value of `PROCTOR_OUT`.
+    /// Returns the directory's path, which the action gets as the variable `PROCTOR_OUT`.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Reads a file that the action left in it, after the action's last process has ended.
+    /// Reads a file that the action left in the directory, after the action's last process has ended.
     pub fn read_artifact(&self, relative: &Path, cap: u64) -> Result<Artifact, ArtifactRefusal> {
         read_artifact(&self.path, relative, cap)
     }
@@ -115,8 +115,8 @@ pub fn remove_outputs_of_run(lock: &ProjectLock, run_id: &RunId) -> Result<(), E
     remove_tree(&lock.store().outputs_directory(lock.project()).join(run_id.as_str()))
 }
 
-/// Removes the output directories of all earlier runs of the project; no process of the project may be running. The project's
-/// own directory stays, because the next run needs it.
+/// Removes the output directories of all earlier runs of the project; no process of the project may be running. The
+/// project's own directory stays, because the next run needs it.
 pub(super) fn remove_leftover_outputs(lock: &ProjectLock) -> Result<(), EvidenceError> {
     let leftovers = list_directory(&lock.store().outputs_directory(lock.project()))?;
     leftovers.iter().try_for_each(|entry| remove_tree(&entry.path()))

@@ -1,7 +1,7 @@
-//! Files and directories that are created before a run needs them, and are only renamed when it does.
+//! Files and directories that are created in advance, so that a run that needs one only renames it.
 //!
-//! A file system may search long for a free inode if many were freed lately (ext4 without a journal: 0.2 ms for each file); a
-//! rename takes a hundredth of that.
+//! A file system may search long for a free inode if many were freed lately (ext4 without a journal: 0.2 ms for each
+//! file); a rename takes a hundredth of that.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -11,11 +11,12 @@ use crate::evidence::changes::{create_directories, create_directory, create_file
 
 /// The number of prepared files: `run.json`, and the log and the frames file of the first action.
 const FILES: usize = 3;
-/// The number of prepared directories: the run directory, and the output directories of the run and of its first action.
+/// The number of prepared directories: the run directory, and the output directories of the run and of its first
+/// action.
 const DIRECTORIES: usize = 3;
 
-/// Empty private files and directories that have no final name yet. Unused ones are removed together with the directory in which
-/// they were made.
+/// Empty private files and directories that have no final name yet. Unused ones are removed together with the directory
+/// in which they were made.
 #[derive(Debug, Default)]
 pub(super) struct PreparedFiles {
     files: Vec<(PathBuf, File)>,
@@ -23,7 +24,7 @@ pub(super) struct PreparedFiles {
 }
 
 impl PreparedFiles {
-    /// Creates them in this directory.
+    /// Creates `FILES` empty files and `DIRECTORIES` empty directories in this directory.
     pub(super) fn create(directory: &Path) -> Result<Self, EvidenceError> {
         create_directories(directory)?;
         let mut ready = Self::default();
@@ -40,8 +41,8 @@ impl PreparedFiles {
         Ok(ready)
     }
 
-    /// Renames a prepared file to this path. Returns `None` if no prepared file is left, or the path is taken, or the rename
-    /// fails.
+    /// Renames a prepared file to this path. Returns `None` if no prepared file is left, or the path is taken, or the
+    /// rename fails.
     pub(super) fn take_file(&mut self, path: &Path) -> Option<File> {
         let (made, file) = self.files.pop()?;
         if try_rename(&made, path) {
@@ -62,7 +63,8 @@ impl PreparedFiles {
     }
 }
 
-/// Renames without replacing anything. If it fails, the caller creates the file or directory and gets the error that matters.
+/// Renames without replacing anything. If it fails, the caller creates the file or directory and gets the error that
+/// matters.
 fn try_rename(made: &Path, path: &Path) -> bool {
     rename_if_free(made, path).is_ok_and(|is_named| is_named)
 }

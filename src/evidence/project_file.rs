@@ -1,9 +1,10 @@
-//! Replaces the task list, the only file of a project that proctor changes. It is replaced only if it has not changed since it
-//! was read.
+//! Replaces the task list, the only file of a project that proctor changes. It is replaced only if it has not changed
+//! since it was read.
 //!
-//! The new text is written to a second file, which is exchanged with the task list in one step (renameat2(2), `RENAME_EXCHANGE`).
-//! The old file is then compared with the text that was read, and exchanged back if another program saved in between. One case is
-//! not detected: a program that opened the file before the exchange and writes to it after the comparison.
+//! The new text is written to a second file, which is exchanged with the task list in one step (renameat2(2),
+//! `RENAME_EXCHANGE`). The old file is then compared with the text that was read, and exchanged back if another program
+//! saved in between. One case is not detected: a program that opened the file before the exchange and writes to it
+//! after the comparison.
 
 use std::io;
 use std::os::unix::fs::PermissionsExt as _;
@@ -18,10 +19,10 @@ use crate::evidence::changes::{
 use crate::evidence::files::read_no_follow;
 use crate::evidence::{EvidenceError, mint_project_id};
 
-/// The longest task list that is read, in bytes.
+/// A task list with more bytes than this is not read.
 const LONGEST_FILE: u64 = 4 << 20;
 
-/// Whether a file was replaced.
+/// Whether the project's file, which is the task list, was replaced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReplaceOutcome {
     Done,
@@ -41,8 +42,8 @@ pub enum ProjectFileError {
     Write { path: PathBuf, problem: io::Error },
 }
 
-/// Reads the file `relative` of a project as text, or returns `None` if it does not exist. Links are not followed, and at most
-/// 4 MiB are read.
+/// Reads the file `relative` of a project as text, or returns `None` if it does not exist. Links are not followed, and
+/// at most 4 MiB are read.
 pub fn read_project_file(root: &Path, relative: &str) -> Result<Option<String>, ProjectFileError> {
     let path = root.join(relative);
     match read_artifact(root, Path::new(relative), LONGEST_FILE) {
@@ -52,8 +53,8 @@ pub fn read_project_file(root: &Path, relative: &str) -> Result<Option<String>, 
     }
 }
 
-/// Replaces the file `relative` of a project if it still has the text `read` (`None`: if it still does not exist). `root` must
-/// be free of links.
+/// Replaces the file `relative` of a project if it still has the text `read` (`None`: if it still does not exist).
+/// `root` must be free of links.
 pub fn replace_project_file(
     root: &Path,
     relative: &str,
@@ -68,7 +69,7 @@ pub fn replace_project_file(
     }
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let unique = mint_project_id(&name).map_err(|error| failed(io::Error::other(error)))?;
-    // A name ending in `~` belongs to no tree, so watchers ignore it.
+    // A file whose name ends in `~` belongs to no project's tree, so watchers ignore it.
     let new_path = directory.join(format!(".{unique}~"));
     write_replacement(&new_path, new, &path, read).map_err(failed)?;
     let outcome = match read {
@@ -79,7 +80,8 @@ pub fn replace_project_file(
     outcome.map_err(failed)
 }
 
-/// Writes the new text. The file gets the mode of the one it replaces, or that of any new file.
+/// Writes the new text to a second file. That file gets the mode of the file that it will replace; if there is none,
+/// the mode of any new file.
 fn write_replacement(new_path: &Path, new: &str, path: &Path, read: Option<&str>) -> io::Result<()> {
     let mut file = create_shared_file(new_path).map_err(cause)?;
     if read.is_some()
@@ -91,7 +93,7 @@ fn write_replacement(new_path: &Path, new: &str, path: &Path, read: Option<&str>
     sync_file(&file, new_path).map_err(cause)
 }
 
-/// Gives the new file its name, unless the name was taken meanwhile.
+/// Gives the new file the name of the task list, unless another program took that name meanwhile.
 fn link_if_free(new_path: &Path, path: &Path) -> io::Result<ReplaceOutcome> {
     match hard_link(new_path, path).map_err(cause) {
         Ok(()) => sync_parent(path).map(|()| ReplaceOutcome::Done),

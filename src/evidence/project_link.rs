@@ -11,11 +11,12 @@ use crate::evidence::{EvidenceError, FileOperation};
 /// The result of creating the project's link.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LinkOutcome {
-    /// The link was created. The user is told once.
+    /// The link was created, which the user is told.
     Created,
     /// The link existed and has the right target.
     AlreadyRight,
-    /// Another entry has the link's name and was not changed. The user is told about it and about the setting `evidence.link`.
+    /// Another entry has the link's name and was not changed. The user is told about it and about the setting
+    /// `evidence.link`.
     Obstructed(LinkObstacle),
     /// The link is turned off: `evidence.link` is empty.
     Off,
@@ -27,11 +28,12 @@ pub enum LinkObstacle {
     /// A link to another target.
     LinkTo(PathBuf),
     Directory,
-    /// A file or another entry.
+    /// A regular file, or an entry of another kind, such as a pipe.
     File,
 }
 
-/// Creates the link `link_name` in a project's root, pointing to the project's evidence. An empty name turns it off.
+/// Creates the link `link_name` in a project's root, pointing to the project's evidence. With an empty name, no link is
+/// created.
 pub fn link_project(project_root: &Path, link_name: &str, target: &Path) -> Result<LinkOutcome, EvidenceError> {
     if link_name.is_empty() {
         return Ok(LinkOutcome::Off);
@@ -59,8 +61,8 @@ fn handle_existing(link: &Path, target: &Path) -> Result<LinkOutcome, EvidenceEr
         if found == target {
             return Ok(LinkOutcome::AlreadyRight);
         }
-        // The project's directory was copied together with its link, or is registered as another project now. The link is
-        // proctor's and points to the wrong evidence, so it is replaced.
+        // The project's directory was copied together with its link, or is registered as another project now. The link
+        // is proctor's and points to the wrong evidence, so it is replaced.
         if target.parent().is_some_and(|store| found.parent() == Some(store)) {
             remove_file(link)?;
             make_link(target, link)?;

@@ -13,10 +13,11 @@ use crate::model::{RunId, TaskId};
 pub(super) const LATEST: &str = "latest";
 const NEW_LATEST: &str = ".latest.new";
 
-/// Makes the task's link `latest` point to a sealed run, and links every file of the run beside it: `execution-report.json ->
-/// latest/execution-report.json` and so on. Repeating it changes nothing.
+/// Makes the task's link `latest` point to a sealed run, and makes a link to every file of the run beside `latest`:
+/// `execution-report.json -> latest/execution-report.json` and so on. A second call changes nothing.
 ///
-/// Only for runs that may become `latest` (E17). Nothing is synced: after a power loss, recovery links again.
+/// To be called only for runs that may become `latest` (E17). The links are not synced: after a power loss, recovery
+/// makes them again.
 pub fn publish_latest(lock: &ProjectLock, task: &TaskId, run_id: &RunId) -> Result<(), EvidenceError> {
     let task_directory = lock.store().task_directory(lock.project(), task);
     let target = Path::new("runs").join(run_id.as_str());
@@ -48,7 +49,7 @@ fn link_files(task_directory: &Path, run_directory: &Path) -> Result<(), Evidenc
     Ok(())
 }
 
-/// Returns the target of a link, or `None` if the link does not exist.
+/// Returns the target of a link, or `None` if the path does not exist or is no link.
 fn read_link(path: &Path) -> Result<Option<PathBuf>, EvidenceError> {
     match path.read_link() {
         Err(error) if error.kind() == std::io::ErrorKind::InvalidInput => Ok(None),

@@ -1,4 +1,5 @@
-//! Cleaning up after a process that died: unsealed runs are sealed as INTERRUPTED, and none of their files is lost (S2, E17).
+//! Cleaning up after a process that died: unsealed runs are sealed as INTERRUPTED, and none of their files is lost (S2,
+//! E17).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -16,7 +17,7 @@ use crate::model::{Asker, ProjectId, RunId, RunLine, TaskId, Timestamp};
 /// A file that was found in the directory of an unsealed run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InterruptedFile {
-    /// The file's present name. Bytes that are not UTF-8 are replaced.
+    /// The file's name now; recovery may have renamed the file. Bytes that are not UTF-8 are replaced.
     pub name: String,
     pub content: SizeAndDigest,
 }
@@ -28,7 +29,7 @@ pub struct InterruptedRun {
     pub task: TaskId,
     /// The id contains the time at which the run began.
     pub run_id: RunId,
-    /// The content of `run.json`, which may be incomplete.
+    /// The content of `run.json`, which may be incomplete. `None` if there is no such file.
     pub start_record: Option<Vec<u8>>,
     /// All files of the run, sorted by name. Incomplete files have been renamed to `recovered-…`.
     pub files: Vec<InterruptedFile>,
@@ -42,10 +43,12 @@ enum CommittedState {
     Removed,
 }
 
-/// Cleans up everything that earlier holders of the lock left, and returns the runs that became INTERRUPTED, oldest first.
+/// Cleans up everything that earlier holders of the lock left, and returns the runs that became INTERRUPTED, oldest
+/// first.
 ///
-/// To be called once after the lock is taken, and again after a run failed before its commit. `build_report` makes the report
-/// and the ledger record of an interrupted run. If the lock file says that no run is open, run directories are not scanned.
+/// To be called once after the lock is taken, and again after a run failed before its commit. `build_report` makes the
+/// report and the ledger record of an interrupted run. If the lock file says that no run is open, run directories are
+/// not scanned.
 pub fn recover(
     lock: &ProjectLock,
     ledger: &mut Ledger,
@@ -92,8 +95,8 @@ fn all_runs(lock: &ProjectLock) -> Result<Vec<OpenRun>, EvidenceError> {
     Ok(runs.into_iter().map(|run| OpenRun { task: run.task, run_id: run.run_id }).collect())
 }
 
-/// Reads from the ledger which runs were committed. This reads the whole ledger, which is acceptable because it happens only
-/// after a crash or a boot.
+/// Reads from the ledger which runs were committed. This reads the whole ledger, which is acceptable because it happens
+/// only after a crash or a boot.
 fn read_committed(lock: &ProjectLock) -> Result<BTreeMap<RunId, (TaskId, CommittedState)>, EvidenceError> {
     let mut committed = BTreeMap::new();
     for line in read_lines(lock.store(), lock.project(), 0)? {
@@ -171,8 +174,8 @@ fn rename_half_written(directory: &Path) -> Result<(), EvidenceError> {
     Ok(())
 }
 
-/// Makes `latest` point to the last run of the task that may be `latest`. The process that should have linked it may have died,
-/// or the link was lost with the power.
+/// Makes `latest` point to the last run of the task that may be `latest`. The process that should have made the link
+/// may have died, or the link was lost with the power.
 fn link_latest(
     lock: &ProjectLock,
     task: &TaskId,

@@ -1,5 +1,5 @@
-//! The directory of one run while the run goes on: files are created in it, never overwritten, and hashed while they are
-//! written.
+//! The directory of one run while the run goes on: files are created in it, never overwritten, and hashed while they
+//! are written.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -21,15 +21,15 @@ use crate::report::RunStartV1;
 /// The name and version of the format of `run.json`.
 pub const RUN_SCHEMA: &str = "proctor-run-v1";
 
-/// The directory of a run that is begun and not yet sealed. If it is dropped without being sealed, recovery seals it as
-/// INTERRUPTED.
+/// The directory of a run that is begun and not yet sealed. If this value is dropped before the run is sealed, recovery
+/// seals the run as INTERRUPTED.
 #[derive(Debug)]
 pub struct RunDirectory {
     pub(super) lock: ProjectLock,
     pub(super) path: PathBuf,
     pub(super) task: TaskId,
     pub(super) run_id: RunId,
-    /// The digests of files whose content need not be read again.
+    /// The digests, by file name, of files whose content need not be read again when the run is sealed.
     pub(super) digests: BTreeMap<Vec<u8>, Digest>,
     start_record: StartRecord,
     /// Files that are complete and whose sync has not begun.
@@ -49,8 +49,8 @@ enum StartRecord {
 }
 
 impl RunDirectory {
-    /// Creates the directory of a new run. The project must have been recovered, and no other run of the project may be open in
-    /// this process.
+    /// Creates the directory of a new run. The project must have been recovered, and no other run of the project may be
+    /// open in this process.
     pub fn create(lock: &ProjectLock, task: &TaskId, run_id: &RunId) -> Result<Self, EvidenceError> {
         let is_open = lock.begin_run(OpenRun { task: task.clone(), run_id: run_id.clone() })?;
         create_directories(&lock.store().runs_directory(lock.project(), task))?;
@@ -95,8 +95,8 @@ impl RunDirectory {
         &self.run_id
     }
 
-    /// Writes `run.json` from the fields of `details`, with `schema`, `runId` and `task` added. To be called before the first
-    /// process of the run is started.
+    /// Writes `run.json` from the fields of `details`, with `schema`, `runId` and `task` added. To be called before the
+    /// first process of the run is started.
     pub fn start_record(&mut self, details: &impl Serialize) -> Result<(), EvidenceError> {
         let (run_id, task) = (self.run_id.clone(), self.task.clone());
         let record = RunStartV1 { schema: RUN_SCHEMA.to_owned(), run_id, task, details };
@@ -109,19 +109,19 @@ impl RunDirectory {
         Ok(())
     }
 
-    /// Declares that all files which were written or adopted so far are complete, and begins to sync them. Sealing waits for
-    /// these syncs. Files that are synced while a run goes on cost no time at its end.
+    /// Declares that all files which were written or adopted so far are complete, and begins to sync them. Sealing
+    /// waits for these syncs. Files that are synced while a run goes on cost no time at its end.
     ///
-    /// The first call also begins the sync of `run.json`, so it is to be made before the first process is started, but as late
-    /// as possible: while a file is synced, creating another one in the same directory waits for the disk.
+    /// The first call also begins the sync of `run.json`. That call is to be made before the first process is started,
+    /// but as late as possible: while a file is synced, creating another one in the same directory waits for the disk.
     pub fn begin_sync(&mut self) {
         self.begin_sync_of_start_record();
         self.syncs.begin(std::mem::take(&mut self.complete));
     }
 
-    /// Does the same as [`RunDirectory::begin_sync`], for runs with many actions that each take less time than syncing their
-    /// files. The files of about a second are then synced together, which is faster than one after the other. `run.json` and the
-    /// first few files are synced at once.
+    /// Does the same as [`RunDirectory::begin_sync`], for runs with many actions that each take less time than syncing
+    /// their files. The files of about a second are then synced together, which is faster than one after the other.
+    /// `run.json` and the first few files are synced at once.
     pub fn begin_batched_sync(&mut self) {
         self.begin_sync_of_start_record();
         self.syncs.begin_batched(std::mem::take(&mut self.complete));
@@ -149,8 +149,9 @@ impl RunDirectory {
         self.lock.create_file(&self.path.join(name))
     }
 
-    /// Adds a file that another writer filled through [`RunDirectory::create_file`], with the size and digest that it computed
-    /// while writing. The file is not read again: if its content differs from the digest, the run does not verify.
+    /// Adds a file that another writer filled through [`RunDirectory::create_file`], with the size and digest that it
+    /// computed while writing. The file is not read again: if its content differs from the digest, the run does not
+    /// verify.
     pub fn adopt(
         &mut self,
         name: &str,
@@ -167,7 +168,7 @@ impl RunDirectory {
         Ok(EvidenceFile { name: name.to_owned(), kind, action_id: action_id.map(|id| id.as_str().to_owned()), bytes, sha256 })
     }
 
-    /// Creates a file with this content and adopts it.
+    /// Creates a file with this content and adds it to the run's evidence.
     pub fn write(
         &mut self,
         name: &str,
@@ -181,8 +182,8 @@ impl RunDirectory {
     }
 }
 
-/// Syncs the directories above the files of a new run, so that it survives a power loss. The directories of the task and the
-/// project may be new too.
+/// Syncs the directories above the files of a new run, so that the run survives a power loss. The directories of the
+/// task and the project may be new too.
 pub(super) fn sync_entries(run_directory: &Path) -> Result<(), EvidenceError> {
     run_directory.ancestors().take(5).try_for_each(sync_directory)
 }

@@ -12,8 +12,8 @@ use crate::evidence::{EvidenceError, ProjectLock};
 /// millisecond.
 const TRIES: usize = 20;
 
-/// The scratch directory of one run: `scratch/<project-id>/<process>-<number>`. It may be created before it is known which run
-/// will use it.
+/// The scratch directory of one run: `scratch/<project-id>/<process>-<number>`. It may be created before it is known
+/// which run will use it.
 #[derive(Debug)]
 pub struct ScratchDirectory {
     path: PathBuf,
@@ -21,8 +21,8 @@ pub struct ScratchDirectory {
 }
 
 impl ScratchDirectory {
-    /// Creates a new directory and removes those of earlier runs. That is safe, because only the lock holder runs actions of the
-    /// project. `number` must be unique within this process.
+    /// Creates a new directory and removes the directories of earlier runs. No action can still use those, because only
+    /// the lock holder runs actions of the project. `number` must be unique within this process.
     pub fn create(lock: &ProjectLock, number: u64) -> Result<Self, EvidenceError> {
         let all = lock.store().scratch_directory(lock.project());
         create_directories(&all)?;
@@ -36,13 +36,13 @@ impl ScratchDirectory {
         &self.path
     }
 
-    /// Returns whether it belongs to this project and still exists.
+    /// Returns whether the directory belongs to this project and still exists.
     pub fn is_usable_for(&self, lock: &ProjectLock) -> bool {
         self.path.starts_with(lock.store().scratch_directory(lock.project())) && self.path.is_dir()
     }
 
-    /// Creates the files and directories that the next run needs first. Actions cannot see them, because they only see
-    /// subdirectories.
+    /// Creates the files and directories that the next run needs first. Actions cannot see these files, because actions
+    /// see only other subdirectories of the scratch directory.
     pub fn prepare_files(&mut self) -> Result<(), EvidenceError> {
         self.prepared = PreparedFiles::create(&self.path.join("ready"))?;
         Ok(())
@@ -59,8 +59,8 @@ impl ScratchDirectory {
     }
 }
 
-/// Removes a directory in which a keeper may still be making directories: a keeper that waits for another run or is being killed.
-/// If all attempts fail, the next run removes the rest, which is not evidence.
+/// Removes a directory in which a keeper may still be making directories: a keeper that waits for another run or is
+/// being killed. If all attempts fail, the next run removes the rest, which is not evidence.
 fn remove_patiently(path: &Path) {
     let _left = (0..TRIES).find(|_| remove_tree(path).is_ok());
 }

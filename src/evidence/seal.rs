@@ -19,7 +19,7 @@ use crate::evidence::{
 use crate::model::{Asker, Digest, LedgerBody, LedgerLine, RunRecord, SupersededRecord, Timestamp};
 use crate::report::AttestedRun;
 
-/// The caller's input for sealing a run.
+/// What `seal` writes about a run, apart from the files that are in the run's directory already.
 #[derive(Debug, Clone)]
 pub struct SealInput {
     /// The bytes of `execution-report.json`.
@@ -30,12 +30,12 @@ pub struct SealInput {
     pub attested: AttestedRun,
 }
 
-/// The facts about a run after it was sealed.
+/// A sealed run: its ledger line and its directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SealedRun {
-    /// The ledger line that committed it.
+    /// The ledger line that committed the run.
     pub line: LedgerLine,
-    /// The ledger's length after that line, for the index.
+    /// The ledger's length in bytes after the run's line. The index needs it.
     pub offset_after: u64,
     pub directory: PathBuf,
 }
@@ -43,18 +43,19 @@ pub struct SealedRun {
 /// How sealing treats directories, links and other entries of a run directory that are not regular files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ForeignEntries {
-    /// Sealing fails.
+    /// Sealing fails if the run directory contains such an entry.
     Refuse,
-    /// Unexpected entries stay in place and are left out of the manifest. Recovery uses this, because otherwise the same entry
-    /// would make it fail again and again.
+    /// Such entries stay in the run directory and are left out of the manifest. Recovery uses this, because otherwise
+    /// the same entry would make every recovery fail.
     LeaveAlone,
 }
 
-/// Seals a run: carries out the steps of [`DurableStep::ALL`] up to [`DurableStep::LedgerCommitted`], which is the commit.
+/// Seals a run: carries out the steps of [`DurableStep::ALL`] up to [`DurableStep::LedgerCommitted`], which is the
+/// commit.
 ///
-/// If it fails before the commit, `recover` has to seal the run. After it, the caller updates the index and `latest`, and then
-/// calls [`ProjectLock::mark_published`](crate::evidence::ProjectLock::mark_published). Until that call the lock file names the
-/// run, and the next process that takes the lock links it.
+/// If a step before the commit fails, `recover` has to seal the run. After the commit, the caller updates the index and
+/// `latest`, and then calls [`ProjectLock::mark_published`](crate::evidence::ProjectLock::mark_published). Until that
+/// call the lock file names the run, and the next process that takes the lock makes the link `latest`.
 pub fn seal(
     mut run: RunDirectory,
     input: SealInput,
@@ -68,7 +69,7 @@ pub fn seal(
     let is_late = |path: &PathBuf| !run.syncs.has_begun(path);
     let others = files.iter().filter(|name| *name != START_RECORD_NAME.as_bytes());
     let late_files: Vec<_> = others.map(|name| join(&run.path, name)).filter(is_late).collect();
-    // This sync ran while the run's processes did, and is nearly always done.
+    // The sync of `run.json` went on while the run's processes ran, so it is nearly always done by now.
     run.finish_start_record()?;
     observer(DurableStep::RunRecordSynced);
     run.syncs.join()?;
@@ -127,7 +128,8 @@ pub(super) fn seal_synced(
     write_new(&manifest_path, &manifest)?;
     paths.push(manifest_path);
     observer(DurableStep::ManifestWritten);
-    // One wait for all of them: before the commit, nothing depends on the order in which they reach the disk.
+    // All these files are waited for together: before the commit, nothing depends on the order in which they reach the
+    // disk.
     let files = SyncHandle::begin(store.background(), move || seal_files(&paths));
     let entries = sync_directory(directory);
     files.join().and(entries)?;
@@ -139,7 +141,8 @@ pub(super) fn seal_synced(
     Ok(SealedRun { line, offset_after: ledger.length(), directory: directory.to_owned() })
 }
 
-/// Returns the two signature files of a run by name (S4): the SSH signature of the report, and the signed in-toto statements.
+/// Returns the two signature files of a run by name (S4): the SSH signature of the report, and the signed in-toto
+/// statements.
 fn signatures(input: &SealInput, files: &BTreeMap<Vec<u8>, Digest>, signer: &Signer) -> [(String, Vec<u8>); 2] {
     let SealInput { report, record, attested } = input;
     let statements = RunStatements { record, attested, report_digest: Digest::of(report), files };

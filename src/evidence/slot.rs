@@ -1,18 +1,19 @@
-//! The machine-wide queue. Every running action holds one of the store's slots; an action waits in line until a slot is free.
+//! The machine-wide queue. Every running action holds one of the store's slots; an action waits in line until a slot is
+//! free.
 //!
-//! The queue consists of locks on byte ranges of the file `locks/slots`, which stays empty. So a process that dies leaves
-//! nothing to clean up, and no server process is needed.
+//! The queue consists of locks on byte ranges of the file `locks/slots`, which stays empty. So a process that dies
+//! leaves nothing to clean up, and no server process is needed.
 //!
 //! ```text
 //! bytes 0 … 1023           the slots: the holder of slot n has locked byte n
 //! bytes 1024·k …, k ≥ 1    the line: a waiter with a limit of N has locked N bytes from 1024·k on
 //! ```
 //!
-//! A process with a limit of N takes the lowest free slot among the first N. It skips slots that somebody ahead of it in the
-//! line could take, and no others: a waiter that may use few slots does not hold back those that may use more. Newcomers join
-//! at the end of the line, so the longest waiter gets the next slot.
+//! A process with a limit of N takes the lowest free slot among the first N. It skips slots that somebody ahead of it
+//! in the line could take, and no others: a waiter that may use few slots does not hold back those that may use more.
+//! Newcomers join at the end of the line, so the longest waiter gets the next slot.
 //!
-//! It reads no clock: a callback decides after each attempt whether to wait longer.
+//! The queue reads no clock: a callback decides after each attempt whether to wait longer.
 
 use std::ops::Range;
 use std::thread;
@@ -24,21 +25,23 @@ use crate::evidence::{EvidenceError, Store};
 /// The most slots that processes can use. A higher limit has no effect.
 pub const MOST_SLOTS: u32 = 1024;
 
-/// The width of one place in the line, in bytes. The slots take as many bytes at the beginning of the file.
+/// How many bytes of the lock file each waiter's place in the line may take. The slots take as many bytes at the
+/// beginning of the file.
 const WIDTH: i64 = MOST_SLOTS as i64;
 
-/// The bytes of all slots.
+/// The range of the lock file's bytes that stand for the slots.
 const SLOTS: Range<i64> = 0..WIDTH;
 
-/// The first and the longest pause between two attempts. The pause doubles.
+/// The first and the longest pause between two attempts. Each pause is twice as long as the one before.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(5), Duration::from_millis(25));
 
-/// The number of attempts in a row that find a slot free but kept for waiters ahead in the line. After these attempts, the
-/// waiters ahead are assumed to be stopped processes, and are passed: a stopped process (SIGSTOP, Ctrl-Z) keeps its place in the
-/// line. With the pauses above this takes about a second.
+/// The number of attempts in a row that find a slot free but kept for waiters ahead in the line. After these attempts,
+/// the waiters ahead are assumed to be stopped processes, and are passed: a stopped process (SIGSTOP, Ctrl-Z) keeps its
+/// place in the line. With the pauses above this takes about a second.
 const ATTEMPTS_UNTIL_LINE_IS_PASSED: u32 = 40;
 
-/// The right to run one action. The slot is freed when this is dropped, and when the process ends, however it ends.
+/// The right to run one action. The slot is freed when this value is dropped, and when the process ends, however it
+/// ends.
 #[derive(Debug)]
 pub struct Slot {
     file: LockFile,
@@ -48,15 +51,15 @@ pub struct Slot {
 /// The state of the queue as a waiter sees it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SlotQueueState {
-    /// How many slots are taken, by any process.
+    /// How many slots of this machine are taken, by this or any other process.
     pub taken: usize,
-    /// How many waiters are ahead in the line.
+    /// How many waiters are in the line ahead of this one.
     pub ahead: usize,
 }
 
 impl Store {
-    /// Takes one of the first `limit` slots, which all processes with this store share. After each failed attempt, `waiting`
-    /// decides whether to try again. The result is `None` if it decides to give up. A limit of 0 counts as 1.
+    /// Takes one of the first `limit` slots, which all processes with this store share. After each failed attempt,
+    /// `waiting` decides whether to try again. The result is `None` if it decides to give up. A limit of 0 counts as 1.
     pub fn take_slot(
         &self,
         limit: u32,
@@ -96,17 +99,18 @@ impl Store {
 
 impl Drop for Slot {
     fn drop(&mut self) {
-        // Closing the file would free the slot too, but not while a process that was just forked has a copy of the descriptor.
+        // Closing the file would free the slot too, but not while a process that was just forked has a copy of the
+        // descriptor.
         let _freed_by_closing = self.file.unlock(&self.bytes);
     }
 }
 
-/// Returns how many of the first slots are kept for the waiters ahead.
+/// Returns how many of the first slots are kept for the waiters ahead: as many as the largest of their limits.
 fn kept_slots(ahead: &[Range<i64>]) -> i64 {
     ahead.iter().map(|place| place.end - place.start).max().unwrap_or(0)
 }
 
-/// Returns the first place behind everybody in the line.
+/// Returns the bytes to lock for a place in the line behind all other waiters.
 fn place_behind(line: &[Range<i64>], limit: i64) -> Range<i64> {
     let start = line.last().map_or(WIDTH, |last| (last.start / WIDTH + 1) * WIDTH);
     start..start + limit
@@ -136,8 +140,8 @@ mod tests {
         WaitDecision::GiveUp
     }
 
-    /// Waits for this many attempts. A free slot may look taken for a moment, while a child that another test starts has a copy
-    /// of its descriptor.
+    /// Waits for this many attempts. A free slot may look taken for a moment, while a child that another test starts
+    /// has a copy of the lock file's descriptor.
     fn patient(attempts: u32) -> impl FnMut(SlotQueueState) -> WaitDecision {
         let mut seen = 0;
         move |_| {
@@ -205,8 +209,8 @@ mod tests {
         assert!(seen.len() < ATTEMPTS_UNTIL_LINE_IS_PASSED as usize, "nobody is in the line: {seen:?}");
     }
 
-    /// Waits for the only slot on a thread of its own and frees it again. Sends its name when it is in line, and when it has
-    /// the slot.
+    /// Waits for the only slot on a thread of its own and frees the slot again. The thread sends `name` when it is in
+    /// the line, and when it has the slot.
     fn wait_in_line(store: &Store, name: u32, said: Sender<(u32, &'static str)>) -> thread::JoinHandle<()> {
         let store = store.clone();
         thread::spawn(move || {

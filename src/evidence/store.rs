@@ -9,7 +9,8 @@ use crate::model::{ProjectId, RunId, TaskId};
 
 const DIRECTORIES: [&str; 4] = ["evidence", "ledger", "locks", "log"];
 
-/// The store of one user: `$XDG_STATE_HOME/proctor`. Its directories have mode 0700, its files 0600 or, once sealed, 0400.
+/// The store of one user: `$XDG_STATE_HOME/proctor`. Its directories have mode 0700, its files 0600 or, once sealed,
+/// 0400.
 #[derive(Debug, Clone)]
 pub struct Store {
     root: PathBuf,
@@ -46,7 +47,7 @@ impl Store {
         self.evidence_directory().join(project.as_str())
     }
 
-    /// Returns the directory of a task's evidence.
+    /// Returns the directory of a task's evidence, which contains the link `latest` and the directory `runs`.
     pub fn task_directory(&self, project: &ProjectId, task: &TaskId) -> PathBuf {
         self.project_directory(project).join(task.as_str())
     }
@@ -56,18 +57,18 @@ impl Store {
         self.task_directory(project, task).join("runs")
     }
 
-    /// Returns the directory of one run.
+    /// Returns the directory of one run, which need not exist: the run may be archived or removed.
     pub fn run_directory(&self, project: &ProjectId, task: &TaskId, run_id: &RunId) -> PathBuf {
         self.runs_directory(project, task).join(run_id.as_str())
     }
 
-    /// Returns the path of a run's archive. It is beside the run's directory.
+    /// Returns the path of a run's archive, which is beside the run's directory.
     pub fn archive_path(&self, project: &ProjectId, task: &TaskId, run_id: &RunId) -> PathBuf {
         self.runs_directory(project, task).join(archive_name(run_id))
     }
 
-    /// Returns the directory in which archives of a project's runs are written. It exists only during archiving or after an
-    /// interruption.
+    /// Returns the directory in which archives of a project's runs are written. It exists only during archiving or
+    /// after an interruption.
     pub(super) fn archiving_directory(&self, project: &ProjectId) -> PathBuf {
         self.root.join("archiving").join(project.as_str())
     }
@@ -77,18 +78,18 @@ impl Store {
         self.root.join("ledger")
     }
 
-    /// Returns the path of a project's ledger.
+    /// Returns the path of a project's ledger, `ledger/<project-id>.jsonl`.
     pub fn ledger_path(&self, project: &ProjectId) -> PathBuf {
         self.ledger_directory().join(format!("{project}.jsonl"))
     }
 
-    /// Returns the path of a project's lock file.
+    /// Returns the path of a project's lock file, which only the holder of the lock writes.
     pub fn lock_path(&self, project: &ProjectId) -> PathBuf {
         self.root.join("locks").join(project.as_str())
     }
 
-    /// Returns the file whose locks are the queue of all actions. No project can have this name, because project ids end in a
-    /// number.
+    /// Returns the file whose locks are the queue of all actions. No project can have this name, because project ids
+    /// end in a number.
     pub(super) fn slots_path(&self) -> PathBuf {
         self.root.join("locks").join("slots")
     }

@@ -16,7 +16,7 @@ pub(super) fn now() -> Timestamp {
     Timestamp::from_millis(1_772_616_600_120)
 }
 
-/// Returns an empty store, and the directory that it is removed with.
+/// Returns an empty store and its temporary directory. Dropping the directory removes the store.
 pub(crate) fn new_store() -> (Store, TempDir) {
     let directory = tempfile::tempdir().expect("a temporary directory can be made");
     (Store::open(&directory.path().join("proctor")).expect("a new store opens"), directory)
@@ -69,8 +69,8 @@ impl TestStore {
         Self { store, project, task: TaskId::default_task(), _directory: directory }
     }
 
-    /// Takes the lock, which no test holds for long. A child that another test starts keeps a copy of its descriptor until it
-    /// calls exec.
+    /// Takes the project's lock, and waits for it if necessary: a child that another test starts keeps a copy of the
+    /// lock's descriptor until the child calls exec.
     pub(super) fn lock(&self) -> ProjectLock {
         let mut attempts = 0;
         let waiting = &mut || {

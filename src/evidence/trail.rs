@@ -1,7 +1,8 @@
-//! The audit trail of a governance workflow: a directory of the project with files that proctor writes once and never changes.
+//! The audit trail of a governance workflow: a directory of the project with files that proctor writes once and never
+//! changes.
 //!
-//! The files belong to the project: they are readable like its other files, and its people commit them. `governance/` chooses
-//! their names.
+//! The files belong to the project: they are readable like its other files, and its people commit them. `governance/`
+//! chooses their names.
 
 use std::fs::{self, File};
 use std::io::{self, Read as _};
@@ -37,13 +38,13 @@ pub enum TrailError {
     #[error("`{}` is longer than {cap} bytes", path.display())]
     TooLong {
         path: PathBuf,
-        /// The limit, in bytes.
+        /// The most bytes that the file may have.
         cap: u64,
     },
 }
 
 impl TrailDirectory {
-    /// The longest file that is read, in bytes.
+    /// A file of more bytes than this is not read.
     pub const CAP: u64 = 1 << 20;
 
     /// Refers to a directory that need not exist yet.
@@ -55,13 +56,13 @@ impl TrailDirectory {
         &self.path
     }
 
-    /// Returns whether anything exists at its path.
+    /// Returns whether anything exists at the directory's path.
     pub fn exists(&self) -> bool {
         self.path.symlink_metadata().is_ok()
     }
 
-    /// Writes a file. If it already exists with the same bytes, an earlier process wrote it before it died, and it is left
-    /// unchanged.
+    /// Writes a file. If it already exists with the same bytes, an earlier process wrote it before it died, and it is
+    /// left unchanged.
     ///
     /// # Errors
     ///
@@ -77,7 +78,7 @@ impl TrailDirectory {
     /// Creates a file for a person to edit; returns whether it was created. An existing file is left as it is.
     ///
     /// # Errors
-    /// When it cannot be written.
+    /// When the file cannot be written.
     pub fn create_if_missing(&self, name: &str, text: &str) -> Result<bool, TrailError> {
         create_shared_directories(&self.path)?;
         let path = self.path.join(name);
@@ -104,15 +105,15 @@ impl TrailDirectory {
     /// Reads a file of the trail.
     ///
     /// # Errors
-    /// When it cannot be read, is too long, or is not UTF-8.
+    /// When the file cannot be read, is too long, or is not UTF-8.
     pub fn read(&self, name: &str) -> Result<String, TrailError> {
         Self::read_text(&self.path.join(name))
     }
 
-    /// Reads a text file anywhere, with the same limit.
+    /// Reads a text file at any path, if it has at most `CAP` bytes.
     ///
     /// # Errors
-    /// When it cannot be read, is too long, or is not UTF-8.
+    /// When the file cannot be read, is too long, or is not UTF-8.
     pub fn read_text(path: &Path) -> Result<String, TrailError> {
         // Opening a pipe would block until another process writes to it.
         if !fs::metadata(path).map_err(failed(FileOperation::Open, path))?.is_file() {
@@ -127,7 +128,7 @@ impl TrailDirectory {
         String::from_utf8(bytes).map_err(|_| TrailError::NotUtf8(path.to_owned()))
     }
 
-    /// Returns the names of files that are missing or differ from their digest.
+    /// Returns the names of those files in `kept` that are missing or do not have the digest given there.
     ///
     /// # Errors
     /// When a file cannot be read.
@@ -159,7 +160,7 @@ impl TrailDirectory {
     /// Moves the directory to another path and creates the parent of that path if it is missing.
     ///
     /// # Errors
-    /// When something exists at that path, or the directory cannot be moved.
+    /// When something exists at `target`, or the directory cannot be moved.
     pub fn move_to(&self, target: &Path) -> Result<Self, TrailError> {
         if target.symlink_metadata().is_ok() {
             return Err(TrailError::Different(target.to_owned()));

@@ -1,12 +1,12 @@
-//! One process at a time works on a governance workflow. Each workflow has a lock file, whose lock ends with its holder however
-//! that ends.
+//! One process at a time works on a governance workflow. Each workflow has a lock file. Its lock is released when the
+//! process that holds it ends, however the process ends.
 
 use crate::evidence::changes::create_directories;
 use crate::evidence::lock_file::{ALL_BYTES, LockFile};
 use crate::evidence::{EvidenceError, Store};
 use crate::model::ProjectId;
 
-/// The right to work on a workflow. The lock is released when this is dropped.
+/// The right to work on a workflow. The lock is released when this value is dropped.
 #[derive(Debug)]
 pub struct WorkflowLock {
     _file: LockFile,

@@ -32,8 +32,8 @@ const RIGHT: &[&str] = &[
     // A part of an answer can have another type than the value it is compared with. Then neither comparison holds.
     "STEP.5.body.ok === true || STEP.5.body.ok === false",
     "STEP.5.body.id <= STEP.1.errorCount || STEP.5.body.id > STEP.1.errorCount",
-    // The decisive value lies below the smallest constant, above the largest, between two constants, or on one side of an equal
-    // pair.
+    // The decisive value lies below the smallest constant, above the largest, between two constants, or on one side of
+    // an equal pair.
     "STEP.5.body.id < 1",
     "STEP.5.body.id > 1",
     "STEP.1.exitCode >= 5 || STEP.1.exitCode === 0",
@@ -186,7 +186,8 @@ fn a_condition_that_no_run_can_meet_is_refused() {
     assert_snapshot!(faults("STEP.1.exitCode === 256")[0], @"column 1: the condition is never true whatever the actions do, so it decides nothing; narrow it to what the task needs");
 }
 
-/// A pigeonhole problem: it can never be true, and no search within the limit can find that out.
+/// The condition is a pigeonhole problem: it can never be true, but the search reaches its limit before it finds that
+/// out.
 #[test]
 fn a_condition_too_large_to_decide_is_refused() {
     let seat = |pigeon: usize, hole: usize| format!("S.1.body.p{pigeon}{hole}");

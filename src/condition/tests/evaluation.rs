@@ -100,8 +100,8 @@ fn of_a_text_that_was_not_kept_whole_only_what_is_sure_is_said() {
     }
 }
 
-/// The static check refuses such conditions. If one is evaluated nevertheless, the part is unknown and does not get the value of
-/// the whole field.
+/// The static check refuses conditions that ask, for example, for a part of a number. If such a condition is evaluated
+/// nevertheless, the part is unknown: it does not get the value of the whole field.
 #[test]
 fn a_part_of_what_has_none_is_unknown() {
     for text in [

@@ -6,7 +6,8 @@ use serde_json::json;
 use super::read;
 use crate::condition::{Accessor, Condition, Expression, Segment};
 
-/// Every condition in seed 004, and every form of condition in existing specifications that the grammar supports.
+/// Every condition in seed 004 (one of the project's first documents), and every form of condition in existing
+/// specifications that the grammar supports.
 const KNOWN: &[(&str, &str)] = &[
     ("STEP.1.exitCode === 0", "STEP.1.exitCode === 0"),
     ("STEP.3.exitCode === 0", "STEP.3.exitCode === 0"),
@@ -35,7 +36,7 @@ const KNOWN: &[(&str, &str)] = &[
     ("STEP.1.stdout === \"a\\u00e9\\n\"", "STEP.1.stdout === \"aé\\n\""),
 ];
 
-/// Texts that are refused, with the message for each.
+/// Texts that the parser refuses; a snapshot holds the message for each.
 const REFUSED: &[&str] = &[
     "",
     "   ",

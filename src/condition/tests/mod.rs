@@ -14,19 +14,19 @@ use serde_json::Value;
 use crate::condition::{Condition, ConditionContext, ConditionFault, Field, FieldValue, OutputText, check};
 use crate::model::{ActionId, ActionType};
 
-/// The result of an action as a test sets it.
+/// The values of fields that a test sets, by action and field.
 #[derive(Debug, Clone, Default)]
 pub(super) struct FakeAction {
     fields: BTreeMap<(String, Field), FakeValue>,
 }
 
-/// A value of a field, owned.
+/// A value of a field that owns its data, so that a test can keep it.
 #[derive(Debug, Clone)]
 pub(super) enum FakeValue {
     Boolean(bool),
     Number(f64),
     Text(String),
-    /// Only the first and the last part of a longer text.
+    /// A longer text of which only the first and the last part were kept.
     Ends(String, String),
     Json(Value),
     Texts(BTreeMap<String, String>),
@@ -59,8 +59,8 @@ fn read(text: &str) -> Condition {
     Condition::parse(text).unwrap_or_else(|error| panic!("`{text}` is refused: {error}"))
 }
 
-/// Returns the types of the actions in the tests: 1 to 4 are commands, 5 and 9 are requests, 7 is a file, 8 is a database, and a
-/// file is a prerequisite.
+/// Returns the types of the actions in the tests: 1 to 4 are commands, 5 and 9 are requests, 7 is a file, 8 is a
+/// database, and a file is a prerequisite.
 fn type_of(action: &ActionId) -> Option<ActionType> {
     Some(match action.as_str() {
         "STEP.1" | "STEP.2" | "STEP.3" | "STEP.4" | "T001.1" => ActionType::TerminalCommand,

@@ -1,4 +1,5 @@
-//! An anchor in a file, for example on another disk, in a synchronised directory, or in a file to be sent to another person.
+//! An anchor in a file, for example on another disk, in a synchronised directory, or in a file to be sent to another
+//! person.
 
 use std::fs::File;
 use std::io::Read as _;
@@ -14,7 +15,7 @@ use crate::evidence::{EvidenceError, FileOperation, LedgerLog, SignedCheckpoint}
 /// Why a checkpoint was not written to a file.
 #[derive(Debug, thiserror::Error)]
 pub enum AnchorFileError {
-    /// The file contains something that must not be replaced.
+    /// The file contains something other than an earlier head of the same ledger, so it is not replaced.
     #[error("`{}` is left alone", path.display())]
     Refused { path: PathBuf, source: AnchorRefusal },
     #[error(transparent)]
@@ -29,7 +30,7 @@ pub fn read_anchor(path: &Path) -> Result<Option<Anchor>, EvidenceError> {
     Ok(Some(Anchor { place: path.to_owned(), found: SignedCheckpoint::parse(&bytes) }))
 }
 
-/// Writes a log's head to a file. It may replace an earlier head of the same log, but no other file.
+/// Writes the ledger's signed head to a file. It may replace an earlier head of the same ledger, but no other file.
 pub fn write_anchor(path: &Path, log: &LedgerLog, head: &SignedCheckpoint) -> Result<(), AnchorFileError> {
     if let Some(anchor) = read_anchor(path)? {
         anchor.replaceable_by(log).map_err(|source| AnchorFileError::Refused { path: path.to_owned(), source })?;

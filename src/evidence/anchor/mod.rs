@@ -28,21 +28,21 @@ pub struct Anchor {
     pub found: Result<SignedCheckpoint, LogCheckpointError>,
 }
 
-/// Why a checkpoint may not replace the present one.
+/// Why a new checkpoint may not replace what an anchor contains.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AnchorRefusal {
     #[error("what is there is no checkpoint of proctor's")]
     NotOurs(#[source] LogCheckpointError),
-    /// The project whose checkpoint is there.
+    /// The anchor contains the checkpoint of this other project.
     #[error("it has the checkpoint of project {0}")]
     OtherProject(String),
-    /// How many lines the anchor covers. The ledger does not begin with these lines.
+    /// The anchor covers this many lines, and the ledger does not begin with these lines.
     #[error("the ledger does not begin with the {0} lines that were anchored there: it was cut or written anew")]
     Rewritten(u64),
 }
 
 impl Anchor {
-    /// Decides whether the head of this log may replace the anchor. Returns the checkpoint that is replaced.
+    /// Decides whether a checkpoint of this ledger may replace the anchor. Returns the anchor's checkpoint.
     pub fn replaceable_by(&self, log: &LedgerLog) -> Result<&LogCheckpoint, AnchorRefusal> {
         let checkpoint = self.found.as_ref().map_err(|error| AnchorRefusal::NotOurs(error.clone()))?.checkpoint();
         if checkpoint.project != *log.project() {

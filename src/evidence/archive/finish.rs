@@ -1,4 +1,5 @@
-//! Finishes interrupted archiving. Archives that a ledger line names are completed, and all other unfinished work is undone.
+//! Finishes interrupted archiving. Archives that a ledger line names are completed, and all other unfinished work is
+//! undone.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -16,11 +17,11 @@ pub(in crate::evidence) fn finish_interrupted_archiving(lock: &ProjectLock) -> R
     if workplace.symlink_metadata().is_ok() { finish_archiving(lock).map(drop) } else { Ok(()) }
 }
 
-/// Finishes or undoes the archiving of each run that has both a directory and an archive, and removes archives that were being
-/// written. Returns how many runs it dealt with.
+/// Finishes or undoes the archiving of each run that has both a directory and an archive, and removes archives that
+/// were being written. Returns how many runs it dealt with.
 ///
-/// If the ledger names the archive, the directory is removed; if not, the archive is. Either is removed only if the other one
-/// has the hash that the ledger records. Whatever differs is kept, and `verification` reports it.
+/// If the ledger names the archive, the directory is removed; if not, the archive is. Either is removed only if the
+/// other one has the hash that the ledger records. Whatever differs is kept, and `verification` reports it.
 pub fn finish_archiving(lock: &ProjectLock) -> Result<usize, EvidenceError> {
     let (store, project) = (lock.store(), lock.project());
     let archives = list_archives(store, project)?;
@@ -38,7 +39,7 @@ pub fn finish_archiving(lock: &ProjectLock) -> Result<usize, EvidenceError> {
     Ok(finished)
 }
 
-/// The hashes that the ledger records for a run.
+/// The hashes that the ledger records for a run: of the manifest and, if the run was archived, of the archive.
 struct RecordedHashes {
     manifest_hash: Digest,
     packed: Option<PackedRun>,

@@ -1,5 +1,5 @@
-//! Turning run directories into archives. A directory is removed only after its archive was read back and a ledger line names
-//! it.
+//! Turning run directories into archives. A directory is removed only after its archive was read back and a ledger line
+//! names it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
@@ -18,15 +18,16 @@ use crate::evidence::retention::KeptRun;
 use crate::evidence::{EvidenceError, FileOperation, Ledger, ProjectLock};
 use crate::model::{ArchiveRecord, Asker, Digest, LedgerBody, LedgerLine, PackedRun, RunId, Timestamp};
 
-/// The most runs that one ledger line names. Directories are removed only after the line is written, so at most this many runs
-/// exist twice at the same time, as a directory and as an archive.
+/// The most runs that one ledger line names. Directories are removed only after the line is written, so at most this
+/// many runs exist twice at the same time, as a directory and as an archive.
 const MOST_OF_A_LINE: usize = 32;
 const SEALED_MODE: u32 = 0o400;
 
-/// The result of archiving runs.
+/// What `archive_runs` did: the runs that became archives, and those that it refused.
 #[derive(Debug, Default)]
 pub struct ArchiveOutcome {
-    /// The ledger lines that name the archives, each with the ledger's length after it, for the index.
+    /// The ledger lines that name the new archives, each with the ledger's length in bytes after the line. The index
+    /// needs both.
     pub lines: Vec<(u64, LedgerLine)>,
     pub runs: Vec<PackedRun>,
     /// The runs that were not archived, and why.
@@ -41,13 +42,13 @@ pub enum ArchiveRefusal {
     Foreign(String),
     #[error("its files are not those that were sealed ({0})")]
     NotSealed(ArchiveProblem),
-    /// The path of its archive is taken.
+    /// Something else already has the path of the run's archive.
     #[error("something else has the name of its archive")]
     Taken,
 }
 
-/// Replaces run directories with archives. If the process dies, the next command that archives, prunes or runs finishes or undoes
-/// the work.
+/// Replaces run directories with archives. If the process dies, the next command that archives, prunes or runs finishes
+/// or undoes the work.
 ///
 /// A run whose files differ from the sealed ones is not archived, because the archive would hide the difference.
 pub fn archive_runs(
@@ -63,7 +64,7 @@ pub fn archive_runs(
     }
     let workplace = lock.store().archiving_directory(lock.project());
     create_directories(&workplace)?;
-    // The directory is on disk before anything is archived: after a crash it shows that archiving was under way.
+    // `workplace` is on disk before anything is archived: after a crash it shows that archiving was under way.
     sync_directory(workplace.parent().expect("it lies in the store"))?;
     for part in runs.chunks(MOST_OF_A_LINE) {
         archive_chunk(lock, ledger, part, &mut outcome, (asker, now))?;
@@ -162,7 +163,8 @@ fn write_files(
     Ok(contents)
 }
 
-/// Checks that an archive contains the manifest that was sealed, and exactly the files and digests that this manifest lists.
+/// Checks that an archive contains the manifest that was sealed, and exactly the files and digests that this manifest
+/// lists.
 pub(in crate::evidence) fn check_written_archive(
     archive: impl Read,
     run: &KeptRun,
@@ -216,8 +218,8 @@ mod tests {
         test.store.archive_path(&test.project, &test.task, &run_id(number))
     }
 
-    /// Returns the kinds of faults that concern where runs are kept. The reports of these test runs are one line of text, so
-    /// faults of reports are left out.
+    /// Returns the kinds of faults that concern where runs are kept. The reports of these test runs are one line of
+    /// text, so faults of reports are left out.
     fn faults(test: &TestStore) -> Vec<&'static str> {
         let (keys, _) = verify_keys(&test.store).unwrap();
         let checked = verify_project(&test.store, &test.project, &keys, &VerificationScope::Everything, 2).unwrap();
@@ -282,8 +284,8 @@ mod tests {
             })
             .collect();
         assert_eq!(archive(&test).runs.len(), 4);
-        // Runs 1 and 2 get their directories back, and the archive of run 2 is replaced by another one. Run 3 gets back a part
-        // of its directory.
+        // Runs 1 and 2 get their directories back, and the archive of run 2 is replaced by another one. Run 3 gets back
+        // a part of its directory.
         for number in [1, 2, 3] {
             std::fs::create_dir(directory(&test, number)).unwrap();
             let part = if number == 3 { 1 } else { usize::MAX };
@@ -294,7 +296,8 @@ mod tests {
         }
         std::fs::remove_file(archive_of(&test, 2)).unwrap();
         std::fs::copy(archive_of(&test, 4), archive_of(&test, 2)).unwrap();
-        // Run 5 has an archive that no ledger line names. Below, the directory in which archives are written exists as well.
+        // Run 5 has an archive that no ledger line names. Below, the directory in which archives are written exists as
+        // well.
         std::fs::copy(archive_of(&test, 4), archive_of(&test, 5)).unwrap();
         let found = faults(&test);
         for kind in ["runArchived", "archiveChanged", "archiveUnreadable", "archiveUnnamed"] {
@@ -303,7 +306,7 @@ mod tests {
         put(&test.store.archiving_directory(&test.project).join("half.tar.zst"), b"half");
         let found = faults(&test);
         assert!(!found.contains(&"runArchived") && !found.contains(&"archiveUnnamed"), "unfinished is no fault: {found:?}");
-        // Recovery by the next holder of the lock finishes it.
+        // The next process that opens the project recovers it, which finishes the archiving.
         let (lock, _, _) = test.open();
         assert!(!directory(&test, 1).exists() && !directory(&test, 3).exists());
         assert!(directory(&test, 2).is_dir(), "its archive is not what the ledger names");

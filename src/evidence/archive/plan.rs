@@ -7,24 +7,24 @@ use crate::model::{RunId, TaskId, Timestamp};
 
 const DAY_MS: i64 = 24 * 60 * 60 * 1000;
 
-/// The runs that a caller wants to have archived.
+/// The runs that `plan_archive` is to consider for archiving.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ArchiveRequest {
     Runs(BTreeSet<RunId>),
-    /// Every run that began at least this many days ago, unless it has to stay a directory.
+    /// Every run that began at least `days` days ago, except runs that must not be archived.
     Old {
         days: u32,
-        /// Only runs of this task.
+        /// Selects only runs of this task; `None` selects runs of all tasks.
         task: Option<TaskId>,
     },
 }
 
-/// Why a requested run stays a directory.
+/// Why a run that was requested by its id is not archived.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ArchiveExemption {
-    /// Pruning would never remove it either. For example, it is the last run of its task.
+    /// Pruning never removes the run, for example because it is the last run of its task.
     Protected,
-    /// A person has to decide something about it.
+    /// A person still has to decide something about the run.
     WaitsForPerson,
     AlreadyArchived,
 }
@@ -34,7 +34,7 @@ pub enum ArchiveExemption {
 pub struct ArchivePlan {
     /// The runs to archive, in ledger order.
     pub runs: Vec<KeptRun>,
-    /// The runs that were requested by id and stay as they are.
+    /// The runs that were requested by id and are not archived, and why.
     pub exempted: Vec<(RunId, ArchiveExemption)>,
 }
 
@@ -67,7 +67,7 @@ pub fn plan_archive(runs: &[KeptRun], request: &ArchiveRequest, now: Timestamp) 
 }
 
 impl ArchiveExemption {
-    /// Returns the reason as text for people.
+    /// Returns the reason in words; `it` is the run.
     pub fn reason(self) -> &'static str {
         match self {
             Self::Protected => "it is the last run of its task, or the last that passed",

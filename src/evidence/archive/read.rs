@@ -10,10 +10,10 @@ use crate::model::RunId;
 
 /// The most bytes of zeros after the last entry: tar's end mark, filled up to a whole record.
 const LONGEST_END: u64 = 1 << 20;
-/// The longest path that is read if it does not fit into a header, in bytes: two directories and a file name.
+/// The longest path, in bytes, that is read from an entry of its own because it does not fit into a tar header.
 const LONGEST_PATH: u64 = 1024;
 
-/// The limits for the content of an archive.
+/// The most files and bytes that an archive may contain. Reading an archive with more is an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::evidence) struct ArchiveBounds {
     pub(in crate::evidence) files: u64,
@@ -26,20 +26,20 @@ impl ArchiveBounds {
     pub(in crate::evidence) const UNTRUSTED: Self = Self { files: 1 << 16, bytes: 1 << 36 };
 }
 
-/// The directory of an archive in which a file is.
+/// The directory inside an archive in which a file lies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(in crate::evidence) enum ArchiveFolder {
     /// The only directory at the top, which is named like the run.
     Top,
-    /// The directory `run` below it, which only an export has.
+    /// The directory `run` in the top directory; only an export has it.
     Run,
 }
 
-/// Names one file in an archive.
+/// Names one file in an archive by its directory and its name.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(in crate::evidence) struct ArchiveMember {
     pub(in crate::evidence) folder: ArchiveFolder,
-    /// A single path component.
+    /// The file's name, which is a single path component.
     pub(in crate::evidence) name: String,
 }
 
@@ -54,7 +54,7 @@ pub enum ArchiveProblem {
         /// The entry's path. Bytes that are not UTF-8 are replaced.
         name: String,
     },
-    /// A path that is not directly in the run's directory.
+    /// An entry's path is not `RUN/NAME` or `RUN/run/NAME`, or names another run than the first entry.
     #[error("`{name}` in it is not the path of a file of this run")]
     Path {
         /// The path; bytes that are not UTF-8 are replaced.
@@ -62,13 +62,13 @@ pub enum ArchiveProblem {
     },
     #[error("`{name}` is in it twice")]
     Twice { name: String },
-    /// The limit.
+    /// The archive has more files than this limit.
     #[error("it holds more than {0} files")]
     TooMany(u64),
-    /// The limit in bytes.
+    /// The archive's files together have more bytes than this limit.
     #[error("its files have more than {0} bytes")]
     TooLarge(u64),
-    /// Something follows the last file.
+    /// Bytes other than tar's end mark, which is zeros, follow the last file.
     #[error("something follows its last file")]
     Trailing,
     #[error("it holds no file")]
@@ -87,8 +87,8 @@ pub(in crate::evidence) fn read_archive(
     let decoder = zstd::Decoder::new(archive).map_err(ArchiveProblem::Unreadable)?;
     let mut tar = tar::Archive::new(BufReader::new(decoder));
     let (mut members, mut archived_run, mut bytes, mut long_path) = (BTreeSet::new(), None, 0_u64, None);
-    // Raw entries: tar's other features (sparse files, attributes, links to earlier entries) are not files here and are
-    // refused.
+    // Entries are read raw, so that sparse files, attributes and links to earlier entries are refused below as no
+    // regular files.
     for entry in tar.entries().map_err(ArchiveProblem::Unreadable)?.raw(true) {
         let mut entry = entry.map_err(ArchiveProblem::Unreadable)?;
         if entry.header().entry_type() == EntryType::GNULongName && long_path.is_none() {
@@ -114,14 +114,14 @@ pub(in crate::evidence) fn read_archive(
         if !members.insert(member.clone()) {
             return Err(ArchiveProblem::Twice { name: shown() });
         }
-        // An entry that is cut off just ends early here; the error comes from reading the next one.
+        // An entry that is cut off just ends early here; the error comes from reading the next entry.
         visit(&member, entry.size(), &mut entry)?;
     }
     check_end(&mut tar.into_inner(), long_path.is_none())?;
     archived_run.ok_or(ArchiveProblem::Empty)
 }
 
-/// Reads the path of the next entry, if it is too long for a header.
+/// Reads a path that is too long for a header from `entry`, whose content is the path of the entry after it.
 fn read_long_path(entry: &mut TarEntry<'_, impl Read>) -> Result<Vec<u8>, ArchiveProblem> {
     let mut path = Vec::new();
     let is_short = entry.size() <= LONGEST_PATH;

@@ -10,7 +10,7 @@ use crate::evidence::names::{ARCHIVE_SUFFIX, run_from_archive_name};
 use crate::evidence::{EvidenceError, FileOperation, Store, list_tasks};
 use crate::model::{ProjectId, RunId, TaskId};
 
-/// An archive in the directory of a task's runs. Only the ledger says whether it belongs there.
+/// A file named like an archive in the directory of a task's runs. Only the ledger says whether proctor wrote it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::evidence) struct StoredArchive {
     pub(in crate::evidence) task: TaskId,
@@ -36,7 +36,7 @@ pub fn is_archived(store: &Store, project: &ProjectId, task: &TaskId, run_id: &R
     !store.run_directory(project, task, run_id).is_dir() && store.archive_path(project, task, run_id).is_file()
 }
 
-/// Reads a file of a run from its directory or, if that is gone, from its archive.
+/// Reads a file of a run from the run's directory or, if it is not there, from the run's archive.
 pub(in crate::evidence) fn read_stored_file(directory: &Path, name: &str) -> Result<Vec<u8>, EvidenceError> {
     let mut bytes = Vec::new();
     with_file(directory, name, &mut |content| content.read_to_end(&mut bytes).map(drop))?;
@@ -59,7 +59,7 @@ pub(in crate::evidence) fn stream_stored_file(
     with_file(directory, name, &mut |content| read_chunks(content, take))
 }
 
-/// Called with a file's name, size and content.
+/// A function that is called with a file's name, its size in bytes, and a reader of its content.
 type VisitFile<'a> = &'a mut dyn FnMut(&str, u64, &mut dyn Read) -> Result<(), EvidenceError>;
 type ReadContent<'a> = &'a mut dyn FnMut(&mut dyn Read) -> io::Result<()>;
 
@@ -72,7 +72,8 @@ fn with_file(directory: &Path, name: &str, visit: ReadContent<'_>) -> Result<(),
     let absent = || failed(FileOperation::Open, &path)(io::Error::from(io::ErrorKind::NotFound));
     let Some(file) = if_exists(open_no_follow(&archive))? else { return Err(absent()) };
     let mut is_seen = false;
-    // The archive is trusted as little as a file in a directory would be: `verification` compares either with the ledger.
+    // The archive is trusted as little as a file in a directory would be: `verification` compares either with the
+    // ledger.
     let read = read_archive(file, ArchiveBounds::UNTRUSTED, |member, _, content| {
         if member.folder == ArchiveFolder::Top && member.name == name {
             is_seen = true;
@@ -113,7 +114,7 @@ pub(in crate::evidence) fn for_each_stored_file(directory: &Path, visit: VisitFi
     }
 }
 
-/// Returns the path of the archive that belongs to this run directory, which may be gone.
+/// Returns the path of the archive that belongs to this run directory. Neither of them needs to exist.
 pub(in crate::evidence) fn archive_beside(directory: &Path) -> PathBuf {
     let mut name = directory.file_name().unwrap_or_default().to_owned();
     name.push(ARCHIVE_SUFFIX);

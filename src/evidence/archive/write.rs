@@ -13,10 +13,10 @@ use crate::evidence::names::EXPORTED_RUN;
 use crate::evidence::{EvidenceError, FileOperation};
 use crate::model::RunId;
 
-/// The mode of files that are unpacked: for their owner alone.
+/// The mode that files get when the archive is unpacked: only their owner may read and write them.
 const MODE: u32 = 0o600;
 
-/// An archive that is being written. It is on disk only after its file is synced.
+/// An archive that is being written. Nothing here syncs the archive's file; whoever opened the file does that.
 pub(in crate::evidence) struct ArchiveWriter<'a> {
     path: &'a Path,
     run_id: &'a RunId,
@@ -57,7 +57,7 @@ impl<'a> ArchiveWriter<'a> {
         let written = self.tar.append_data(&mut header, path, &mut counted);
         let whole = written.and_then(|()| match counted.limit() {
             0 => Ok(()),
-            // tar does not notice this: it would take the next header for the missing content.
+            // The `tar` library does not notice missing content: whoever unpacks would take the next header for it.
             _ => Err(io::Error::new(io::ErrorKind::UnexpectedEof, "a file became shorter while it was archived")),
         });
         whole.map_err(failed(FileOperation::Write, self.path))
@@ -69,7 +69,7 @@ impl<'a> ArchiveWriter<'a> {
     }
 }
 
-/// Copies the bytes of a reader to an ordinary file.
+/// Copies all bytes of a reader to the file `file`, whose path is `path`.
 pub(in crate::evidence) fn copy_into(file: &mut File, path: &Path, content: &mut dyn Read) -> Result<(), EvidenceError> {
     io::copy(content, &mut CheckedWriter { path, file }).map(drop).map_err(failed(FileOperation::Write, path))
 }

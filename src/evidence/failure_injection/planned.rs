@@ -10,7 +10,7 @@ use nix::errno::Errno;
 
 use crate::evidence::{DurableStep, FileOperation};
 
-/// The errors that a test can choose.
+/// The I/O errors that a test can choose, by name.
 const ERRNOS: [(&str, Errno); 6] = [
     ("EIO", Errno::EIO),
     ("ENOSPC", Errno::ENOSPC),
@@ -26,7 +26,7 @@ const RUN_PREFIX: &str = "exec-";
 
 static PLANNED: OnceLock<FailureInjection> = OnceLock::new();
 
-/// The failure at the operation that a test chose.
+/// What happens at the operation that a test chose.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum InjectedFailure {
     /// The operation fails with this error. If it is a write, the first half of the bytes is written.
@@ -35,7 +35,7 @@ pub enum InjectedFailure {
     Dies,
 }
 
-/// The failure to inject into this process, and the log of the operations it passes.
+/// The failure to inject into this process, and the log of the operations that the process tried.
 #[derive(Debug)]
 pub struct FailureInjection {
     planned: Option<(String, InjectedFailure)>,
@@ -46,8 +46,9 @@ pub struct FailureInjection {
 }
 
 impl FailureInjection {
-    /// Reads the failure to inject: `OPERATION:ERRNO` from `fail_at`, or the operation to die at from `die_at`. `passed` is the
-    /// file for the log. Returns `None` if nothing is asked for or the text cannot be read. `die` must end the process at once.
+    /// Reads the failure to inject: `OPERATION:ERRNO` from `fail_at`, or the operation to die at from `die_at`.
+    /// `passed` is the file for the log. Returns `None` if nothing is asked for or the text cannot be read. `die` must
+    /// end the process at once.
     pub fn parse(fail_at: Option<&str>, die_at: Option<&str>, passed: Option<&Path>, die: fn()) -> Option<Self> {
         let fails = || {
             let (operation, errno_name) = fail_at?.rsplit_once(':')?;
@@ -62,12 +63,12 @@ impl FailureInjection {
         Some(Self { planned, passed, counts: Mutex::default(), die })
     }
 
-    /// Makes this the failure injection of the whole process.
+    /// Makes this the failure injection of the whole process. A second call has no effect.
     pub fn install(self) {
         let _begun_already = PLANNED.set(self);
     }
 
-    /// Logs that a durable step is done.
+    /// Adds a line to the log of operations that says that a durable step is done.
     pub fn log_step(step: DurableStep) {
         if let Some(planned) = PLANNED.get() {
             planned.log(&format!("done {}", step.name()));
@@ -105,13 +106,13 @@ impl FailureInjection {
     }
 }
 
-/// Fails if the plan says that this operation fails here.
+/// Counts and logs an operation. Returns an error if a test planned that the operation fails.
 pub(in crate::evidence) fn fail_if_planned(operation: FileOperation, path: &Path) -> io::Result<()> {
     let Some(planned) = PLANNED.get() else { return Ok(()) };
     planned.pass_operation(operation, path).map_or(Ok(()), |failure| Err(planned.cause(failure)))
 }
 
-/// Writes the bytes, or only their first half if the plan says that this write fails.
+/// Writes the bytes. If a test planned that this write fails, only the first half is written.
 pub(in crate::evidence) fn write_unless_planned_to_fail(
     path: &Path,
     bytes: &[u8],
@@ -127,8 +128,8 @@ pub(in crate::evidence) fn write_unless_planned_to_fail(
     }
 }
 
-/// Returns a name for an operation that is the same in every process: the kind of operation and the last two components of the
-/// path, without ids.
+/// Returns a name for an operation that is the same in every process: the kind of operation and the last two components
+/// of the path, without ids.
 fn operation_name(operation: FileOperation, path: &Path) -> String {
     let process = std::process::id().to_string();
     // Git stores an object in a directory whose name is the first two digits of the object's id.
@@ -140,7 +141,8 @@ fn operation_name(operation: FileOperation, path: &Path) -> String {
     format!("{} {}/{}", operation_word(operation), path.parent().map(name).unwrap_or_default(), name(path))
 }
 
-/// The words that tests name operations by. A message says some of them otherwise: "cannot write to `x`".
+/// Returns the word by which tests name an operation. Error messages use other words for some operations: "cannot write
+/// to `x`".
 fn operation_word(operation: FileOperation) -> &'static str {
     match operation {
         FileOperation::Create => "create",

@@ -1,10 +1,10 @@
 //! The signing keys of a store: made on first use, replaced by `proctor key rotate`, never deleted (S4).
 //!
-//! `keys/` contains two files for each key: its private half `private-<id>.pem` and its record `key-<number>.json`. A key
-//! exists from the moment its record does. The record appears by one rename, after everything else is on disk. Until then the
-//! private half has a temporary name, which is changed right after that, or by the next process that needs the key. The key
-//! with the highest number is in use. Its record names the line of every ledger after which the key took over, and is signed by
-//! the previous key, so that a key that another program added is detected.
+//! `keys/` contains two files for each key: its private half `private-<id>.pem` and its record `key-<number>.json`. A
+//! key exists from the moment its record does. The record appears by one rename, after everything else is on disk.
+//! Until then the private half has a temporary name, which is changed right after that, or by the next process that
+//! needs the key. The key with the highest number is in use. Its record names the line of every ledger after which the
+//! key took over, and is signed by the previous key, so that a key that another program added is detected.
 
 mod record;
 mod ring;
@@ -32,7 +32,7 @@ use record::KeyStatement;
 
 /// The number of digits of a key's id in the names of its files.
 const SHORT_ID: usize = 16;
-/// The suffix of a file that does not belong to a key yet.
+/// The suffix of the temporary name under which a key's file is written.
 const TEMPORARY_SUFFIX: &str = ".new";
 const RANDOM_SOURCE: &str = "/dev/urandom";
 
@@ -40,11 +40,12 @@ const RANDOM_SOURCE: &str = "/dev/urandom";
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Endorsement {
     ByThePreviousKey,
-    /// The previous key is lost and cannot sign. From then on, verification always reports that the new key is not endorsed.
+    /// The previous key is lost and cannot sign. From then on, verification always reports that the new key is not
+    /// endorsed.
     PreviousKeyIsLost,
 }
 
-/// Returns the key in use, if the store has a key.
+/// Reads the private half of the key in use. Returns `None` if the store has no key.
 pub(super) fn find_signer(store: &Store) -> Result<Option<Signer>, EvidenceError> {
     let ring = read_key_ring(store)?;
     ring.current().map(|key| read_signer(store, key)).transpose()
@@ -56,15 +57,15 @@ pub(super) fn find_or_make_signer(store: &Store, now: Timestamp) -> Result<Signe
         Some(signer) => Ok(signer),
         None => {
             make_key(store, None, 1, now)?;
-            // If another process made the first key at the same time, that one is used.
+            // If another process made the first key at the same time, its key is used.
             let ring = read_key_ring(store)?;
             read_signer(store, ring.current().expect("a record was just made, or found in its place"))
         }
     }
 }
 
-/// Makes a new key that replaces the one in use. `locks` must contain the locks of all projects, so that no process is about to
-/// sign with the old key.
+/// Makes a new key that replaces the one in use. `locks` must contain the locks of all projects, so that no process is
+/// about to sign with the old key.
 pub fn rotate_key(
     store: &Store,
     locks: &[ProjectLock],
@@ -103,8 +104,8 @@ pub(super) fn temporary_private_name(id: Digest) -> String {
     format!(".{}{TEMPORARY_SUFFIX}", private_name(id))
 }
 
-/// Returns whether a file in the keys directory has the temporary name under which a record or a private half is written. A
-/// process that dies may leave such a file.
+/// Returns whether a file in the keys directory has the temporary name under which a record or a private half is
+/// written. A process that dies may leave such a file.
 pub(super) fn is_temporary_key_file(name: &str) -> bool {
     let id = name.strip_prefix('.').and_then(|name| name.strip_suffix(TEMPORARY_SUFFIX));
     let id = id.map(|id| id.strip_prefix("private-").and_then(|id| id.strip_suffix(".pem")).unwrap_or(id));
@@ -136,8 +137,8 @@ pub(super) fn read_signer(store: &Store, key: &KnownKey) -> Result<Signer, Evide
     if signer.public() == key.public() { Ok(signer) } else { Err(refuse(KeyProblem::AnotherKey)) }
 }
 
-/// Makes a key from 32 random bytes. If another process made a key with the same number first, the new one is discarded, which
-/// is no error.
+/// Makes a key from 32 random bytes. If another process made a key with the same number first, the new one is
+/// discarded, which is no error.
 fn make_key(store: &Store, previous: Option<(Digest, Option<Signer>)>, number: u32, now: Timestamp) -> Result<(), EvidenceError> {
     let directory = keys_directory(store);
     create_directories(&directory)?;
@@ -162,13 +163,13 @@ fn make_key(store: &Store, previous: Option<(Digest, Option<Signer>)>, number: u
         sync_directory(&directory)?;
         return rename_private_half(store, signer.public().id());
     }
-    // The new key never signed anything.
+    // The new key never signed anything, so its files can be removed.
     remove_file(&new)?;
     remove_file(&private)
 }
 
-/// Gives the private half of a key that has a record its final name. Another process may have done so before, which is no
-/// error.
+/// Gives the private half of a key that has a record its final name. Another process may have done so before, which is
+/// no error.
 fn rename_private_half(store: &Store, id: Digest) -> Result<(), EvidenceError> {
     if if_exists(rename(&temporary_private_path(store, id), &private_path(store, id)))?.is_some() {
         sync_directory(&keys_directory(store))?;
@@ -184,8 +185,8 @@ fn random_seed() -> Result<[u8; 32], EvidenceError> {
     Ok(seed)
 }
 
-/// Returns where every ledger ends. A ledger that cannot be read is left out, because it must not prevent the others from being
-/// signed.
+/// Returns the number and hash of the last line of every ledger. A ledger that cannot be read is left out, because it
+/// must not prevent lines of other ledgers from being signed.
 fn ledger_positions(store: &Store) -> Result<BTreeMap<ProjectId, LedgerPosition>, EvidenceError> {
     let mut positions = BTreeMap::new();
     for project in list_projects(store)? {

@@ -21,18 +21,18 @@ pub enum KeyProblem {
     AnotherKey,
     #[error("it is no record of a key ({0})")]
     Record(String),
-    /// A record with a lower number is missing, or the number in the record differs from that in its name.
+    /// A record with a lower number is missing, or the number in the record differs from the number in the file's name.
     #[error("its number does not follow the one before")]
     Number,
 }
 
-/// The end of a ledger when a key took over. Lines up to it were signed by the previous key, or not at all.
+/// The end of a ledger when a key took over. Lines up to this end were signed by the previous key, or not at all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct LedgerPosition {
-    /// The sequence of the last line; 0 if there was none.
+    /// The sequence number of the last line; 0 if the ledger had no line.
     pub sequence: Sequence,
-    /// The hash of the last line.
+    /// The hash of the last line; if the ledger had no line, the hash of no bytes.
     pub hash: Digest,
 }
 
@@ -48,7 +48,7 @@ pub(super) struct KeyStatement {
     pub(super) ledgers: BTreeMap<ProjectId, LedgerPosition>,
 }
 
-/// The content of `key-<number>.json`.
+/// The record of a key, which is the content of the file `key-<number>.json`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct KeyRecord {

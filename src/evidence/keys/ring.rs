@@ -8,7 +8,7 @@ use crate::evidence::signing::PublicKey;
 use crate::evidence::{EvidenceError, Store};
 use crate::model::{Digest, ProjectId, Sequence, Timestamp};
 
-/// A key that has a record.
+/// A public key of the store, with its record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KnownKey {
     record: KeyRecord,
@@ -50,7 +50,7 @@ pub(in crate::evidence) fn number_from_record_name(name: &str) -> Option<u32> {
 }
 
 impl KnownKey {
-    /// Returns the public key, which checks the signatures.
+    /// Returns the public key, with which signatures by this key are checked.
     pub fn public(&self) -> &PublicKey {
         &self.public
     }
@@ -91,7 +91,7 @@ impl KeyRing {
         self.keys.last()
     }
 
-    /// Returns the number that the next key gets.
+    /// Returns the number that the next new key gets: one more than that of the newest key.
     pub fn next_number(&self) -> u32 {
         u32::try_from(self.keys.len()).expect("keys are few") + 1
     }
@@ -125,8 +125,8 @@ impl KeyRing {
 /// Which signature of a key's record is missing or wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::evidence) enum MissingKeySignature {
-    /// The signature by the key itself.
+    /// The signature of the record by the key itself.
     Own,
-    /// The signature by the previous key.
+    /// The endorsement, which is the signature of the record by the previous key.
     Endorsement,
 }

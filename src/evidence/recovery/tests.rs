@@ -80,8 +80,8 @@ fn latest_is_linked_again_to_the_last_run_that_counts() {
     test.run(3, &[], OverallStatus::Moved);
     test.open();
     assert_eq!(std::fs::read(&latest).unwrap(), test.report(2));
-    // As if a power loss had removed the link. The lock file does not tell, so nothing is linked until its record is from another
-    // boot.
+    // As if a power loss had undone the link to run 2. The lock file does not show this, so recovery links nothing
+    // until the lock file's record is from another boot.
     publish_latest(&test.lock(), &test.task, &run_id(1)).unwrap();
     test.open();
     assert_eq!(std::fs::read(&latest).unwrap(), test.report(1));

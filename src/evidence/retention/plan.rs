@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::model::{Digest, PruneReason, PrunedRun, RetentionLimits, RunId, Sequence, TaskId, Timestamp};
 
 const DAY_MS: i64 = 24 * 60 * 60 * 1000;
-/// Failed runs are kept this many times as long as others.
+/// Failed runs are kept this many times as long as other runs.
 const FAILED_TIMES: i64 = 2;
 
 /// A run that has not been pruned.
@@ -16,14 +16,13 @@ pub struct KeptRun {
     pub sequence: Sequence,
     pub manifest_hash: Digest,
     pub started: Timestamp,
-    /// The size of its files; 0 if sizes were not measured.
+    /// The size of the run's files, or of its archive, in bytes; 0 if sizes were not measured.
     pub bytes: u64,
     pub result: KeptRunResult,
-    /// The meaning of the run for its task.
     pub significance: RunSignificance,
-    /// Whether a person has to decide something about it.
+    /// Whether a person still has to decide something about the run.
     pub waits_for_person: bool,
-    /// The runs whose results it reused. Their files are evidence for its verdict, too.
+    /// The runs whose results this run reused. Their files are evidence for this run's verdict, too.
     pub reused_runs: Vec<RunId>,
     pub form: RunForm,
 }
@@ -32,22 +31,23 @@ pub struct KeptRun {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RunForm {
     Directory,
-    /// Only as its archive.
+    /// The run's directory is gone; only the run's archive is left.
     Archive,
 }
 
-/// The meaning of a run for its task.
+/// What a run says about its task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RunSignificance {
     /// The run is a verdict on the task, and may be `latest`.
     Verdict,
-    /// The run's specification has errors, so nothing was tested. The run may be `latest`, but says nothing about the code (C78).
+    /// The run's specification has errors, so nothing was tested. The run may be `latest`, but says nothing about the
+    /// code (C78).
     Refused,
-    /// Nothing: the run covered only some of the checks, was interrupted, or files changed during it.
+    /// The run says nothing: it covered only some of the checks, was interrupted, or files changed while it went on.
     Nothing,
 }
 
-/// The result of a run.
+/// The result of a run, which decides how long the run is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KeptRunResult {
     Passed,
@@ -58,17 +58,17 @@ pub enum KeptRunResult {
 
 /// Returns the runs to remove, in the order in which they are removed.
 ///
-/// Never removed are, for each task: its last run, the last run that says something about it ([`RunSignificance`]), the last
-/// that passed, runs that wait for a person, and runs whose results a remaining run reused. Of the others, failed runs are
-/// removed last; otherwise the oldest are removed first.
+/// Never removed are, for each task: its last run, the last run that says something about it ([`RunSignificance`]), the
+/// last that passed, runs that wait for a person, and runs whose results a remaining run reused. Of the others, failed
+/// runs are removed last; otherwise the oldest are removed first.
 pub fn plan_prune(runs: &[KeptRun], limits: &RetentionLimits, now: Timestamp) -> Vec<PrunedRun> {
     let protected = protected_runs(runs);
     let mut free: Vec<&KeptRun> = runs.iter().filter(|run| !run.waits_for_person && !protected.contains(&run.sequence)).collect();
     free.sort_by_key(|run| (run.result == KeptRunResult::Failed, run.sequence));
     let mut remaining = RemainingRuns::new(runs);
     let mut removed = Vec::new();
-    // A run whose results were reused may be removed only after all runs that reused them. Each removal may allow another one, so
-    // several rounds are needed.
+    // A run whose results were reused may be removed only after all runs that reused them. So each removal may allow
+    // another one, and the loop ends when none was possible.
     loop {
         let before = removed.len();
         free.retain(|run| {
@@ -83,11 +83,11 @@ pub fn plan_prune(runs: &[KeptRun], limits: &RetentionLimits, now: Timestamp) ->
     }
 }
 
-/// The runs that remain while runs are picked for removal.
+/// The number and total size of the runs that remain while runs are picked for removal.
 struct RemainingRuns<'r> {
     runs: u64,
     bytes: u64,
-    /// How many remaining runs reused the results of a run.
+    /// For each run, how many of the remaining runs reused its results.
     reuse_counts: BTreeMap<&'r RunId, usize>,
 }
 
@@ -129,7 +129,8 @@ fn is_too_old(run: &KeptRun, days: u32, now: Timestamp) -> bool {
     now.as_millis().saturating_sub(run.started.as_millis()) > i64::from(days) * DAY_MS * times
 }
 
-/// Returns the runs that other things depend on: `latest`, the state of a task, comparisons with an earlier failure.
+/// Returns the sequence numbers of the runs that must stay: `latest`, the state of a task, or a comparison with an
+/// earlier failure depends on them.
 pub(in crate::evidence) fn protected_runs(runs: &[KeptRun]) -> BTreeSet<Sequence> {
     let kinds: [fn(&KeptRun) -> bool; 5] = [
         |_| true,

@@ -1,8 +1,8 @@
-//! Removes runs. The ledger line that names them is on disk before the first file is removed, and all files are removed before
-//! the next line is written.
+//! Removes runs. The ledger line that names them is on disk before the first file is removed, and all files are removed
+//! before the next line is written.
 //!
-//! The manifest of each run is removed last. So verification can distinguish the remains of an interrupted removal from files
-//! that another program added: it compares the files with the manifest, and the manifest with the ledger line.
+//! The manifest of each run is removed last. So verification can distinguish the remains of an interrupted removal from
+//! files that another program added: it compares the files with the manifest, and the manifest with the ledger line.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -18,10 +18,11 @@ use crate::model::{Asker, LedgerBody, LedgerLine, PruneRecord, PrunedRun, TaskId
 /// The most runs that one ledger line names. The longest such line is far shorter than a reader accepts.
 const MOST_OF_A_LINE: usize = 256;
 
-/// The result of removing runs.
+/// The runs that `prune_runs` removed, and the ledger lines that say so.
 #[derive(Debug, Default)]
 pub struct PruneOutcome {
-    /// The ledger lines that name the removed runs, each with the ledger's length after it, for the index.
+    /// The ledger lines that name the removed runs, each with the ledger's length in bytes after the line. The index
+    /// needs both.
     pub lines: Vec<(u64, LedgerLine)>,
     pub runs: Vec<PrunedRun>,
 }
@@ -54,8 +55,8 @@ pub fn remove_pruned_leftovers(lock: &ProjectLock, leftovers: &[StoredRun]) -> R
     leftovers.iter().try_for_each(|run| remove(lock, &run.directory).map(drop))
 }
 
-/// Removes the runs that a line names and waits until they are gone from the disk, because no later line may exist together
-/// with them.
+/// Removes the runs that a line names and waits until they are gone from the disk, because no later line may exist
+/// together with them.
 fn remove_named(lock: &ProjectLock, runs: &[PrunedRun]) -> Result<usize, EvidenceError> {
     let mut removed = 0;
     for run in runs {
@@ -82,12 +83,14 @@ fn remove(lock: &ProjectLock, directory: &Path) -> Result<bool, EvidenceError> {
     Ok(was_there || is_archive)
 }
 
-/// Removes the directory of a run, its manifest last; returns whether it existed. A link or a file in its place is left alone.
+/// Removes the directory of a run, the manifest last; returns whether there was a directory. A link or a file at this
+/// path is left alone.
 fn remove_run_directory(_lock: &ProjectLock, directory: &Path) -> Result<bool, EvidenceError> {
     if !directory.symlink_metadata().is_ok_and(|metadata| metadata.is_dir()) {
         return Ok(false);
     }
-    // In the order of names, so that a process that dies leaves the same files on every file system.
+    // Files are removed in the order of their names, so that a process that dies leaves the same files on every file
+    // system.
     let mut entries = list_directory(directory)?;
     entries.retain(|entry| entry.file_name() != MANIFEST_NAME);
     entries.sort_by_key(std::fs::DirEntry::file_name);

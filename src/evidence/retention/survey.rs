@@ -87,8 +87,8 @@ pub fn survey_runs(store: &Store, project: &ProjectId, sizes: Sizes) -> Result<R
     Ok(survey)
 }
 
-/// Returns the facts that the ledger record has about a run. Size, form and whether it waits for a person are filled in by the
-/// caller.
+/// Returns the facts that the ledger record has about a run. `survey_runs` adds the size, the form, and whether the run
+/// waits for a person.
 fn kept_run_from_record(sequence: Sequence, record: &RunRecord) -> KeptRun {
     let result = match record.overall_result {
         Some(OverallResult::Passed) => KeptRunResult::Passed,
@@ -114,7 +114,8 @@ fn kept_run_from_record(sequence: Sequence, record: &RunRecord) -> KeptRun {
     }
 }
 
-/// Returns the sum of the sizes of a run's files. On disk they take more, because a file system stores whole blocks.
+/// Returns the sum of the sizes of a run's files in bytes. The files take more space on disk, because a file system
+/// stores whole blocks.
 fn total_size(directory: &Path) -> Result<u64, EvidenceError> {
     let mut bytes = 0;
     for entry in list_directory(directory)? {

@@ -1,5 +1,5 @@
-//! DSSE v1.0.2: the envelope around an in-toto statement, and the pre-authentication encoding, which proctor signs everywhere
-//! except in SSHSIG.
+//! DSSE v1.0.2: the envelope around an in-toto statement, and the pre-authentication encoding, which proctor signs
+//! everywhere except in SSHSIG.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -32,8 +32,8 @@ pub(in crate::evidence) struct SignedEnvelope {
     pub(in crate::evidence) payload: Vec<u8>,
 }
 
-/// Returns the bytes that are signed for a body. They contain its type and both lengths, so that a signature for one type is not
-/// valid for a body of another type.
+/// Returns the bytes that are signed for a body. These contain the body's type and the lengths of both, so that a
+/// signature for one type is not valid for a body of another type.
 pub(in crate::evidence) fn encode_pre_authentication(payload_type: &str, body: &[u8]) -> Vec<u8> {
     let head = format!("DSSEv1 {} {payload_type} {} ", payload_type.len(), body.len());
     [head.as_bytes(), body].concat()
@@ -60,7 +60,7 @@ impl Envelope {
         serde_json::from_slice(line).ok()
     }
 
-    /// Returns the statement if its only signature names this key and is valid.
+    /// Returns the content if the envelope's only signature names this key and is valid.
     pub(in crate::evidence) fn open(&self, key: &PublicKey) -> Option<SignedEnvelope> {
         let [signature] = self.signatures.as_slice() else { return None };
         if self.payload_type != STATEMENT_PAYLOAD || signature.keyid != key.id().hex() {

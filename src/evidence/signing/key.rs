@@ -1,8 +1,8 @@
 //! Ed25519 keys, and the forms in which people and other programs keep them.
 //!
-//! A private key is written as PKCS#8 version 1. OpenSSL 3.0, Python's `cryptography` and Node 20 refuse version 2, which also
-//! contains the public key. Both the private and the public form are a fixed prefix and 32 bytes (RFC 8410, sections 4 and 7),
-//! so no library for ASN.1 is needed.
+//! A private key is written as PKCS#8 version 1. OpenSSL 3.0, Python's `cryptography` and Node 20 refuse version 2,
+//! which also contains the public key. Both the private and the public form are a fixed prefix and 32 bytes (RFC 8410,
+//! sections 4 and 7), so no library for ASN.1 is needed.
 
 use std::fmt;
 
@@ -16,10 +16,10 @@ const PRIVATE_PREFIX: [u8; 16] = [0x30, 0x2e, 0x02, 0x01, 0x00, 0x30, 0x05, 0x06
 const PUBLIC_PREFIX: [u8; 12] = [0x30, 0x2a, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x03, 0x21, 0x00];
 const PRIVATE_LABEL: &str = "PRIVATE KEY";
 const PUBLIC_LABEL: &str = "PUBLIC KEY";
-/// The algorithm's name in all formats of OpenSSH.
+/// The name of the algorithm Ed25519 in all formats of OpenSSH.
 pub(super) const SSH_ALGORITHM: &str = "ssh-ed25519";
 
-/// Why a text is not a key.
+/// Why a text could not be read as a key.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum KeyFormatError {
     #[error("it is no Ed25519 private key in PKCS#8 version 1, written as PEM")]
@@ -94,7 +94,8 @@ impl PublicKey {
         VerifyingKey::from_bytes(&bytes).ok().map(Self::from_verifying_key)
     }
 
-    /// Returns the key's id as securesystemslib computes it: the SHA-256 of its canonical JSON. Envelopes name it as `keyid`.
+    /// Returns the key's id as securesystemslib computes it: the SHA-256 of its canonical JSON. Envelopes name it as
+    /// `keyid`.
     pub fn id(&self) -> Digest {
         self.id
     }
@@ -118,8 +119,8 @@ impl PublicKey {
         [ssh_string(SSH_ALGORITHM.as_bytes()), ssh_string(self.key.as_bytes())].concat()
     }
 
-    /// Returns whether the signature is this key's signature of the message. Weak keys and other signatures that could fit
-    /// several messages are refused.
+    /// Returns whether the signature is this key's signature of the message. Signatures that could fit several
+    /// messages, such as those by weak keys, are refused.
     pub(in crate::evidence) fn verifies(&self, message: &[u8], signature: &[u8]) -> bool {
         let signature = <[u8; 64]>::try_from(signature).map(|bytes| Signature::from_bytes(&bytes));
         signature.is_ok_and(|signature| self.key.verify_strict(message, &signature).is_ok())

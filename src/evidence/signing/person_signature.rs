@@ -1,5 +1,5 @@
-//! Signatures that people make with `ssh-keygen -Y sign`, by keys that proctor never sees: Ed25519 keys in a file or on a
-//! security key.
+//! Signatures that people make with `ssh-keygen -Y sign`, by keys that proctor never sees: Ed25519 keys in a file or on
+//! a security key.
 //!
 //! The formats are OpenSSH's PROTOCOL.sshsig and PROTOCOL.u2f. The caller says whose signature is accepted.
 
@@ -20,7 +20,8 @@ const SECURITY_KEY: &str = "sk-ssh-ed25519@openssh.com";
 /// The flag that says that the person touched the security key.
 const TOUCHED: u8 = 1;
 
-/// Returns the signer whose key signed these bytes. Returns `None` if no signer did, or if the text is not an approval signature.
+/// Returns the signer whose key signed these bytes. Returns `None` if no signer did, or if the text is not an approval
+/// signature.
 pub fn approving_signer<'k>(message: &[u8], signature: &str, signers: &'k [AllowedSigner]) -> Option<&'k AllowedSigner> {
     let decoded = decode(signature)?;
     let signature = PersonSignature::parse(&decoded)?;
@@ -50,7 +51,7 @@ impl<'s> PersonSignature<'s> {
         is_ours.then_some(Self { key, hash, kind, bytes, added })
     }
 
-    /// Returns whether it is the signature of these bytes by this key, which is given in OpenSSH's form.
+    /// Returns whether this is the signature of `message` by `key`, which is given in OpenSSH's form.
     fn is_valid_for(&self, message: &[u8], key: &str) -> bool {
         let mut words = key.split(' ');
         let (Some(kind), Some(blob)) = (words.next(), words.next().and_then(|blob| STANDARD.decode(blob).ok())) else {
@@ -62,7 +63,8 @@ impl<'s> PersonSignature<'s> {
         self.signed_bytes(kind, message, &blob).is_some_and(|(public, signed)| public.verifies(&signed, self.bytes))
     }
 
-    /// Returns the public key and the bytes that it signed.
+    /// Returns the public key and the bytes that its signature has to cover. Returns `None` if the key or the hash is
+    /// of an unknown kind, or the security key was not touched.
     fn signed_bytes(&self, kind: &str, message: &[u8], blob: &[u8]) -> Option<(PublicKey, Vec<u8>)> {
         let hashed = match self.hash {
             b"sha512" => Sha512::digest(message).to_vec(),

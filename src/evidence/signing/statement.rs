@@ -1,8 +1,8 @@
-//! The in-toto statements about a run: a test-result v0.1, exactly as it is defined, and a SLSA provenance v1, which contains
-//! the whole verdict and every file of the run.
+//! The in-toto statements about a run: a test-result v0.1, exactly as it is defined, and a SLSA provenance v1, which
+//! contains the whole verdict and every file of the run.
 //!
-//! The test result has only the keys of its definition, because strict readers refuse others. It has no values for "timed out" or
-//! "moved", so such runs are FAILED in it. The provenance contains the exact status.
+//! The test result has only the keys of its definition, because strict readers refuse others. It has no values for
+//! "timed out" or "moved", so such runs are FAILED in it. The provenance contains the exact status.
 
 use std::collections::BTreeMap;
 
@@ -19,13 +19,12 @@ const BUILD_TYPE: &str = "urn:proctor:run:v1";
 
 /// The facts from which the statements about a run are built.
 pub(in crate::evidence) struct RunStatements<'a> {
-    /// The run's ledger record.
     pub(in crate::evidence) record: &'a RunRecord,
-    /// The part of the run's report that is attested.
+    /// The part of the run's report that goes into the statements.
     pub(in crate::evidence) attested: &'a AttestedRun,
     /// The SHA-256 of the report's bytes.
     pub(in crate::evidence) report_digest: Digest,
-    /// The SHA-256 of each of the run's other files.
+    /// The SHA-256, by name, of each file of the run except the report, the signatures and the manifest.
     pub(in crate::evidence) files: &'a BTreeMap<Vec<u8>, Digest>,
 }
 
@@ -109,7 +108,7 @@ impl Statement {
         self.value["subject"] == json!([resource(REPORT_NAME, report)])
     }
 
-    /// Returns whether its byproducts are exactly these files.
+    /// Returns whether the statement's byproducts are exactly these files.
     pub(in crate::evidence) fn names_files(&self, files: &BTreeMap<Vec<u8>, Digest>) -> bool {
         self.value.pointer("/predicate/runDetails/byproducts") == Some(&Value::from(resources(files)))
     }
@@ -120,7 +119,7 @@ impl Statement {
         kinds == [TEST_RESULT, PROVENANCE]
     }
 
-    /// Returns whether it agrees with a statement that is built from these facts.
+    /// Returns whether the statement agrees with one that is built from these facts.
     pub(in crate::evidence) fn agrees_with(&self, statements: &RunStatements<'_>) -> bool {
         let predicate = &self.value["predicate"];
         if self.value["predicateType"] == TEST_RESULT {
@@ -128,7 +127,8 @@ impl Statement {
         }
         let expected = statements.provenance();
         let same = |pointer: &str| predicate.pointer(pointer) == expected.pointer(pointer);
-        // proctor's version and the builder are not compared, because another version of proctor need not write the same.
+        // proctor's version and the builder are not compared, because another version of proctor need not write the
+        // same.
         ["/buildDefinition", "/runDetails/metadata", "/runDetails/byproducts", "/runDetails/proctor_verdict"]
             .into_iter()
             .all(same)

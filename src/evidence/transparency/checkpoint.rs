@@ -9,10 +9,10 @@ use crate::model::{Digest, ProjectId};
 
 /// The prefix of every log's name; the project's id follows.
 const ORIGIN: &str = "proctor/";
-/// The longest checkpoint that is read, in bytes. Others may have added signatures below ours.
+/// The longest checkpoint that is read, in bytes. Other programs may have added signatures below proctor's.
 pub(in crate::evidence) const LONGEST_CHECKPOINT: u64 = 64 * 1024;
 
-/// The head of a project's log.
+/// The head of a project's log, unsigned: how many entries it has, and their Merkle root.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LogCheckpoint {
     pub project: ProjectId,
@@ -41,7 +41,8 @@ pub enum LogCheckpointError {
     Malformed,
 }
 
-/// Returns the key in the form in which other programs take it to verify checkpoints of a project (signed-note, Verifier keys).
+/// Returns the public key as a text with which other programs verify a project's checkpoints (signed-note, Verifier
+/// keys).
 pub fn verifier_key(project: &ProjectId, key: &PublicKey) -> String {
     note::verifier_key(&origin(project), key)
 }
@@ -77,7 +78,7 @@ impl SignedCheckpoint {
         Ok(Self { checkpoint: LogCheckpoint::parse(&note.text)?, note })
     }
 
-    /// Returns the text form that is stored and sent.
+    /// Returns the checkpoint with its signatures, in the text form that is stored and sent.
     pub fn to_text(&self) -> String {
         self.note.to_text()
     }
@@ -86,7 +87,7 @@ impl SignedCheckpoint {
         &self.checkpoint
     }
 
-    /// Returns whether this key signed it under the log's name.
+    /// Returns whether this key signed the checkpoint under the log's name.
     pub fn is_signed_by(&self, key: &PublicKey) -> bool {
         self.note.is_signed_by(&origin(&self.checkpoint.project), key)
     }

@@ -8,13 +8,13 @@ use crate::evidence::transparency::{ConsistencyProof, InclusionProof, LogCheckpo
 use crate::evidence::{EvidenceError, Store, read_lines};
 use crate::model::{Digest, LedgerBody, ProjectId, RunId};
 
-/// A project's log, held in memory.
+/// The transparency log of a project's ledger, held in memory.
 #[derive(Debug, Clone)]
 pub struct LedgerLog {
     project: ProjectId,
     lines: Vec<Digest>,
     tree: MerkleTree,
-    /// The index of each run's line.
+    /// For each run, the index of its ledger line in the log.
     runs: BTreeMap<RunId, u64>,
 }
 
@@ -37,7 +37,7 @@ pub(super) fn entry_from_line(line: Digest) -> Vec<u8> {
 }
 
 impl LedgerLog {
-    /// Builds the log of lines with these hashes. It does not know which lines are about runs.
+    /// Builds the log of ledger lines with these hashes. This log does not know which lines are about runs.
     pub fn from_hashes(project: ProjectId, lines: Vec<Digest>) -> Self {
         let tree = MerkleTree::from_hashes(lines.iter().map(|line| hash_entry(&entry_from_line(*line))));
         Self { project, lines, tree, runs: BTreeMap::new() }
@@ -48,12 +48,12 @@ impl LedgerLog {
         &self.project
     }
 
-    /// Returns the number of entries.
+    /// Returns the number of entries, which is the number of ledger lines.
     pub fn size(&self) -> u64 {
         self.tree.size()
     }
 
-    /// Returns the head that the log had when it had `size` entries, or `None` if it is shorter.
+    /// Returns the head that the log had when it had `size` entries, or `None` if the log is shorter.
     pub fn checkpoint_at(&self, size: u64) -> Option<LogCheckpoint> {
         let root = self.tree.root_at(size)?;
         Some(LogCheckpoint { project: self.project.clone(), size, root })
@@ -64,7 +64,7 @@ impl LedgerLog {
         Ok(find_signer(store)?.map(|signer| self.head().sign(&signer)))
     }
 
-    /// Returns the present head.
+    /// Returns the present head of the log, unsigned.
     pub fn head(&self) -> LogCheckpoint {
         self.checkpoint_at(self.size()).expect("it has its own size")
     }
@@ -74,18 +74,19 @@ impl LedgerLog {
         self.checkpoint_at(earlier.size).as_ref() == Some(earlier)
     }
 
-    /// Returns the index of the line about a run.
+    /// Returns the index of the line about a run, or `None` if there is none.
     pub fn index_of(&self, run_id: &RunId) -> Option<u64> {
         self.runs.get(run_id).copied()
     }
 
-    /// Proves that a line is in the log of a checkpoint. Returns `None` if it is not.
+    /// Proves that a line is in the log of a checkpoint. Returns `None` if the line is not in that log.
     pub fn prove_inclusion(&self, index: u64, checkpoint: &SignedCheckpoint) -> Option<InclusionProof> {
         let hashes = self.tree.prove_inclusion(index, checkpoint.checkpoint().size)?;
         Some(InclusionProof { index, hashes, checkpoint: checkpoint.clone() })
     }
 
-    /// Proves that the log of a checkpoint begins with the first `old` entries. Returns `None` if it has fewer.
+    /// Proves that the log of a checkpoint begins with the first `old` entries. Returns `None` if that log has fewer
+    /// entries.
     pub fn prove_consistency(&self, old: u64, checkpoint: &SignedCheckpoint) -> Option<ConsistencyProof> {
         let hashes = self.tree.prove_consistency(old, checkpoint.checkpoint().size)?;
         Some(ConsistencyProof { old, hashes, checkpoint: checkpoint.clone() })

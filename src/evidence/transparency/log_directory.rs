@@ -8,7 +8,7 @@ use crate::evidence::files::{if_exists, read_no_follow};
 use crate::evidence::transparency::tiles;
 use crate::evidence::transparency::{LedgerLog, LogCheckpointError, SignedCheckpoint};
 
-/// The file that contains the log's head.
+/// The name of the file that contains the log's head.
 const CHECKPOINT: &str = "checkpoint";
 
 /// Why a log was not written.
@@ -17,7 +17,7 @@ pub enum LogDirectoryError {
     /// The directory contains another log, or this ledger's log from before the ledger was rewritten.
     #[error("`{}` belongs to another ledger, or to this one before it was rewritten", path.display())]
     Differs {
-        /// The file that differs.
+        /// The file in the directory that differs from the log's.
         path: PathBuf,
     },
     /// The file at the checkpoint's path does not contain a checkpoint.
@@ -27,11 +27,11 @@ pub enum LogDirectoryError {
     Evidence(#[from] EvidenceError),
 }
 
-/// Writes the missing files of a log, and its head last. Only the head is overwritten, and only by a later head of the same
-/// log.
+/// Writes the missing files of a log, and its head last. Only the head is overwritten, and only by a later head of the
+/// same log.
 ///
-/// Returns how many files were written. Two processes may write at the same time, because a file of a given name always has the
-/// same content.
+/// Returns how many files were written. Two processes may write at the same time, because a file of a given name always
+/// has the same content.
 pub fn write_log_directory(directory: &Path, log: &LedgerLog, head: &SignedCheckpoint) -> Result<usize, LogDirectoryError> {
     let checkpoint = directory.join(CHECKPOINT);
     if let Some(bytes) = if_exists(read_no_follow(&checkpoint))? {

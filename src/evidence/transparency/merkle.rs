@@ -4,16 +4,16 @@ use sha2::{Digest as _, Sha256};
 
 use crate::model::Digest;
 
-/// Prefixes of the hashed bytes, one for an entry and one for a pair of hashes, so that the two cannot be confused (RFC 6962,
-/// section 2.1).
+/// Prefixes of the hashed bytes, one for an entry and one for a pair of hashes, so that the two cannot be confused (RFC
+/// 6962, section 2.1).
 const LEAF: [u8; 1] = [0];
 const NODE: [u8; 1] = [1];
 
 /// A tree to which entries can only be added.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(in crate::evidence) struct MerkleTree {
-    /// For each height the hashes of all complete subtrees of this height, from left to right. Height 0 has the entries'
-    /// hashes.
+    /// For each height the hashes of all complete subtrees of this height, from left to right. Height 0 has the
+    /// entries' hashes.
     levels: Vec<Vec<Digest>>,
 }
 
@@ -56,7 +56,7 @@ impl MerkleTree {
         self.levels.get(height).map_or(&[], Vec::as_slice)
     }
 
-    /// Returns the root of the first `size` entries, or `None` if there are fewer.
+    /// Returns the root of the tree of the first `size` entries, or `None` if there are fewer entries.
     pub(in crate::evidence) fn root_at(&self, size: u64) -> Option<Digest> {
         match size {
             0 => Some(Digest::of(b"")),
@@ -65,8 +65,8 @@ impl MerkleTree {
         }
     }
 
-    /// Returns the sibling hashes from an entry up to the root of the first `size` entries. Returns `None` if the entry does not
-    /// exist.
+    /// Returns the sibling hashes from an entry up to the root of the first `size` entries. Returns `None` if the entry
+    /// does not exist.
     pub(super) fn prove_inclusion(&self, index: u64, size: u64) -> Option<Vec<Digest>> {
         if index >= size || size > self.size() {
             return None;
@@ -86,8 +86,8 @@ impl MerkleTree {
         Some(path)
     }
 
-    /// Returns the hashes that prove that the tree of `new` entries begins with that of `old` entries, or `None` if there are
-    /// fewer entries.
+    /// Returns the hashes that prove that the tree of `new` entries begins with the tree of `old` entries. Returns
+    /// `None` if `old` is larger than `new`, or the tree has fewer than `new` entries.
     pub(super) fn prove_consistency(&self, old: u64, new: u64) -> Option<Vec<Digest>> {
         if old > new || new > self.size() {
             return None;
@@ -111,8 +111,8 @@ impl MerkleTree {
         Some(path)
     }
 
-    /// Returns the hash of the entries from `start` to before `end`. They must form a subtree: `start` is a multiple of the
-    /// smallest power of two that is at least their number.
+    /// Returns the hash of the entries from `start` to before `end`. They must form a subtree: `start` is a multiple of
+    /// the smallest power of two that is at least their number.
     fn subtree_hash(&self, start: u64, end: u64) -> Digest {
         let length = end - start;
         if length.is_power_of_two() {
@@ -125,13 +125,14 @@ impl MerkleTree {
     }
 }
 
-/// Returns the largest power of two below `length`, which is at least 2. This is how many entries are in the left subtree.
+/// Returns the largest power of two below `length`, which is at least 2. This is how many entries are in the left
+/// subtree.
 fn split(length: u64) -> u64 {
     1 << (length - 1).ilog2()
 }
 
-/// Computes the root from an entry's hash and its path, or `None` if the path does not fit such a tree (RFC 9162, section
-/// 2.1.3.2).
+/// Computes the root of a tree of `size` entries from one entry's hash and its path. Returns `None` if the path does
+/// not fit a tree of this size (RFC 9162, section 2.1.3.2).
 pub(super) fn root_from_path(entry: Digest, index: u64, size: u64, path: &[Digest]) -> Option<Digest> {
     let (mut node, mut last) = (index, size.checked_sub(1)?);
     if node > last {
@@ -155,8 +156,8 @@ pub(super) fn root_from_path(entry: Digest, index: u64, size: u64, path: &[Diges
     (last == 0).then_some(hash)
 }
 
-/// Checks a consistency proof: does the tree of the second size and root begin with that of the first (RFC 9162, section
-/// 2.1.4.2)?
+/// Checks a consistency proof: returns whether the tree with the size and root `second` begins with the tree with the
+/// size and root `first` (RFC 9162, section 2.1.4.2).
 pub(super) fn is_consistent(first: (u64, Digest), second: (u64, Digest), path: &[Digest]) -> bool {
     if first.0 == 0 || first.0 == second.0 {
         let is_empty = first.0 != 0 || first.1 == Digest::of(b"");

@@ -6,11 +6,11 @@ use base64::engine::general_purpose::STANDARD;
 use crate::evidence::signing::{PublicKey, Signer};
 use crate::model::Digest;
 
-/// The type of an Ed25519 signature (signed-note, Signature types).
+/// The byte that stands for Ed25519 in the signed-note format (Signature types).
 const ED25519: u8 = 1;
 /// The beginning of a signature line: an em dash and a space.
 const DASH: &str = "— ";
-/// The most signatures of a note. The format allows a reader to set a limit.
+/// A note with more signatures than this is refused. The format allows a reader to set a limit.
 const MOST_SIGNATURES: usize = 100;
 
 /// A parsed note. Its signatures may be invalid.
@@ -78,7 +78,8 @@ pub(super) fn verifier_key(name: &str, key: &PublicKey) -> String {
     format!("{name}+{hash}+{}", STANDARD.encode(key_with_type(key)))
 }
 
-/// Returns the bytes by which a signature line names its key. Several keys can share them, so they prove nothing.
+/// Returns the bytes by which a signature line names its key. Several keys can have the same bytes, so these prove
+/// nothing.
 fn key_hash(name: &str, key: &PublicKey) -> [u8; 4] {
     let hash = Digest::of(&[name.as_bytes(), b"\n", &key_with_type(key)].concat());
     *hash.as_bytes().first_chunk().expect("a digest has 32 bytes")

@@ -1,5 +1,5 @@
-//! Proofs for people who do not have the ledger: that a line is in a log (C2SP tlog-proof), and that a log's head extends an
-//! earlier head (as in tlog-witness).
+//! Proofs for people who do not have the ledger: that a line is in a log (C2SP tlog-proof), and that a log's head
+//! extends an earlier head (as in tlog-witness).
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -16,13 +16,13 @@ const MOST_HASHES: usize = 64;
 /// Proves that a line of a ledger is in the log of a checkpoint (an inclusion proof of RFC 6962).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InclusionProof {
-    /// The entry's index, from 0.
+    /// The entry's index in the log; the first entry has 0.
     pub(super) index: u64,
     pub(super) hashes: Vec<Digest>,
     pub(super) checkpoint: SignedCheckpoint,
 }
 
-/// Proves that the log of a checkpoint begins with the log of an earlier one (a consistency proof of RFC 6962).
+/// Proves that the log of a checkpoint begins with the log of an earlier checkpoint (a consistency proof of RFC 6962).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConsistencyProof {
     /// The number of entries of the earlier log.
@@ -49,17 +49,17 @@ impl InclusionProof {
         Ok(Self { index, hashes, checkpoint })
     }
 
-    /// Returns the text form.
+    /// Returns the proof in the text form of tlog-proof.
     pub fn to_text(&self) -> String {
         format!("{PROOF}\nindex {}\n{}\n{}", self.index, lines(&self.hashes), self.checkpoint.to_text())
     }
 
-    /// Returns the checkpoint that the proof leads to.
+    /// Returns the checkpoint to whose root the proof leads.
     pub fn checkpoint(&self) -> &SignedCheckpoint {
         &self.checkpoint
     }
 
-    /// Returns the sequence of the ledger line that the proof is about.
+    /// Returns the sequence number of the ledger line that the proof is about.
     pub fn sequence(&self) -> u64 {
         self.index.saturating_add(1)
     }
@@ -72,7 +72,7 @@ impl InclusionProof {
 }
 
 impl ConsistencyProof {
-    /// The beginning of its text form.
+    /// The first characters of a consistency proof's text form.
     pub const START: &'static str = "old ";
 
     /// Parses a proof, without checking it.
@@ -87,12 +87,12 @@ impl ConsistencyProof {
         format!("{}{}\n{}\n{}", Self::START, self.old, lines(&self.hashes), self.checkpoint.to_text())
     }
 
-    /// Returns the later checkpoint.
+    /// Returns the later one of the two checkpoints; the proof does not contain the earlier one.
     pub fn checkpoint(&self) -> &SignedCheckpoint {
         &self.checkpoint
     }
 
-    /// Checks that the log of the later checkpoint begins with the log of the earlier one.
+    /// Checks that the log of the proof's checkpoint begins with the log of the checkpoint `earlier`.
     pub fn proves_extension_of(&self, earlier: &LogCheckpoint) -> bool {
         let new = self.checkpoint.checkpoint();
         let is_about_it = earlier.project == new.project && earlier.size == self.old;
@@ -104,7 +104,7 @@ fn lines(hashes: &[Digest]) -> String {
     hashes.iter().map(|hash| STANDARD.encode(hash.as_bytes()) + "\n").collect()
 }
 
-/// Parses a number, a list of hashes, an empty line and a checkpoint.
+/// Parses what both kinds of proofs have: a number, a list of hashes, an empty line and a checkpoint.
 fn parse_rest(text: &str) -> Result<(u64, Vec<Digest>, SignedCheckpoint), ProofError> {
     let (head, checkpoint) = text.split_once("\n\n").ok_or(ProofError::NotAProof)?;
     let mut lines = head.split('\n');

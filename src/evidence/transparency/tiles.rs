@@ -1,6 +1,8 @@
-//! The files of a log, as C2SP's tlog-tiles defines them: tiles of 256 hashes, and bundles of the 256 entries below them. Pure.
+//! The files of a log, as C2SP's tlog-tiles defines them: tiles of 256 hashes, and bundles of the 256 entries below
+//! them. Pure.
 //!
-//! The content of a file of a given name never changes, because a tile that is not full has its number of hashes in its name.
+//! The content of a file of a given name never changes, because a tile that is not full has its number of hashes in its
+//! name.
 
 use crate::evidence::transparency::LedgerLog;
 
@@ -38,7 +40,7 @@ fn tile_ranges(count: u64) -> impl Iterator<Item = (u64, u64, u64)> {
     (0..count.div_ceil(WIDTH)).map(move |number| (number, number * WIDTH, count.min((number + 1) * WIDTH)))
 }
 
-/// Returns an entry with its length in front.
+/// Returns an entry as a bundle contains it: with its length in front, as two bytes.
 fn bundle_entry(entry: Vec<u8>) -> Vec<u8> {
     let length = u16::try_from(entry.len()).expect("an entry is a digest");
     [length.to_be_bytes().as_slice(), &entry].concat()

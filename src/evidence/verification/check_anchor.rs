@@ -1,5 +1,5 @@
-//! Checks whether a ledger continues from a checkpoint that was stored elsewhere. Only this detects a store that was rewritten
-//! with its own key.
+//! Checks whether a ledger continues from a checkpoint that was stored elsewhere. Only this check detects a store that
+//! was rewritten with its own key.
 
 use std::path::Path;
 
@@ -12,9 +12,9 @@ use crate::model::{Digest, Sequence};
 /// The key that must have signed a checkpoint.
 #[derive(Debug, Clone, Copy)]
 pub enum CheckpointSigner<'a> {
-    /// Any key of the store.
+    /// Any key of the store may have signed the checkpoint.
     Ring(&'a KeyRing),
-    /// This key, which came from outside the store.
+    /// Only this key, which came from outside the store, may have signed the checkpoint.
     Key(&'a PublicKey),
 }
 
@@ -83,7 +83,7 @@ pub(super) fn check_proof(
     faults
 }
 
-/// Compares the checkpoint of a proof with that of an anchor.
+/// Compares the checkpoint of a proof with the checkpoint of an anchor.
 fn compare(anchor: &Anchor, proven: &LogCheckpoint, key: &PublicKey) -> Vec<EvidenceFault> {
     let fault = |kind, detail: String| EvidenceFault::new(kind, &anchor.place, detail);
     let kept = match &anchor.found {
@@ -104,7 +104,7 @@ fn compare(anchor: &Anchor, proven: &LogCheckpoint, key: &PublicKey) -> Vec<Evid
     faults
 }
 
-/// Checks with a consistency proof alone, without the ledger, that a log continues the anchored one.
+/// Checks with a consistency proof, without the ledger, that a log continues the log of each anchor.
 pub fn check_consistency_proof(path: &Path, bytes: &[u8], key: &PublicKey, anchors: &[Anchor]) -> Vec<EvidenceFault> {
     let fault = |kind, detail: String| vec![EvidenceFault::new(kind, path, detail)];
     let proof = match ConsistencyProof::parse(bytes) {

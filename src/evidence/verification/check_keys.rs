@@ -70,7 +70,7 @@ pub(super) fn check_takeover_lines(
     faults
 }
 
-/// Checks that the private half of the key in use exists and belongs to its record.
+/// Checks that the private half of the key in use exists and belongs to the key's record.
 fn check_current_key(base: &Path, found: &InspectedDirectory, id: Digest) -> Option<EvidenceFault> {
     let name = private_name(id);
     // The process that made the key may have died before it gave the file its final name.

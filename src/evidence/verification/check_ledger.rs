@@ -10,16 +10,16 @@ use crate::evidence::verification::parallel::in_parallel;
 use crate::evidence::verification::{EvidenceFault, FaultKind};
 use crate::model::{Digest, LedgerBody, LedgerLine, ProjectId, PruneRecord, PrunedRun, RunId, RunLine, Sequence};
 
-/// The content of a ledger file.
+/// What `check_ledger` read from a ledger file.
 #[derive(Debug, Default)]
 pub(super) struct ParsedLedger {
     /// The lines that could be parsed, each with the offset after it.
     pub(super) lines: Vec<(u64, LedgerLine)>,
-    /// The hash of each parsed line by its sequence.
+    /// The hash of each parsed line, by the line's sequence number.
     pub(super) hashes: BTreeMap<u64, Digest>,
     /// The hash of each whole line in the order of the file, whether it could be parsed or not.
     pub(super) all_hashes: Vec<Digest>,
-    /// The length of the last line's beginning, if a process died while it wrote that line.
+    /// How many bytes of an incomplete last line there are, if a process died while it wrote that line.
     pub(super) cut_short: Option<usize>,
 }
 
@@ -144,7 +144,7 @@ fn check_lines_together(read: &ParsedLedger, path: &Path, project: &ProjectId, f
     }
 }
 
-/// Checks that each pruned run was sealed before, with the manifest that the pruning names.
+/// Checks that each pruned run was sealed before, with the manifest that the pruning line names.
 fn check_pruned(record: &PruneRecord, line: Sequence, manifests: &BTreeMap<&RunId, Digest>, path: &Path) -> Vec<EvidenceFault> {
     let is_wrong = |run: &&PrunedRun| manifests.get(&run.run_id) != Some(&run.manifest_hash);
     let fault =

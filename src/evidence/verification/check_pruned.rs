@@ -1,5 +1,5 @@
-//! Judges the remains of a run that the ledger calls pruned. Either the removal was interrupted, or another program put the files
-//! there.
+//! Judges the remains of a run that the ledger calls pruned. Either the removal was interrupted, or another program put
+//! the files there.
 
 use std::path::Path;
 
@@ -12,17 +12,18 @@ use crate::model::PrunedRun;
 
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum PrunedRemainder {
-    /// A process died while it pruned the run; the next one removes the rest.
+    /// A process died while it pruned the run; the next process that writes evidence removes the rest.
     Unfinished(UnfinishedWork),
-    /// The remains should not exist.
+    /// The run should be gone, and no interrupted removal explains the remains.
     Fault(EvidenceFault),
 }
 
-/// Judges the remains of a run. `last` is the run's entry in the ledger's last line, if that line prunes it. Only then may
-/// remains exist, because the removal is finished before a later line is written.
+/// Judges the remains of a run. `last` is the run's entry in the ledger's last line, if that line prunes it. Only then
+/// may remains exist, because the removal is finished before a later line is written.
 ///
-/// If somebody puts back a sealed run unchanged while the pruning line is still the last one, it passes as unfinished work. That
-/// is harmless: its verdict is in the ledger as before, and the next process that writes evidence removes it.
+/// If somebody puts back a sealed run unchanged while the pruning line is still the last one, the run passes as
+/// unfinished work. That is harmless: the run's verdict is in the ledger as before, and the next process that writes
+/// evidence removes the run.
 pub(super) fn check_pruned(found: &InspectedDirectory, base: &Path, owner: u32, last: Option<&PrunedRun>) -> PrunedRemainder {
     let why = match last {
         None => "its directory should be gone",
@@ -40,8 +41,8 @@ fn is_private(found: &InspectedDirectory, base: &Path, owner: u32) -> bool {
     found.access.is_some_and(|access| check_access(base, access, DIRECTORY_MODE, owner).is_empty())
 }
 
-/// Returns whether every file was sealed with the run. The manifest is removed last, so a directory without a manifest must be
-/// empty.
+/// Returns whether every file was sealed with the run. The manifest is removed last, so a directory without a manifest
+/// must be empty.
 fn has_only_sealed_files(found: &InspectedDirectory, owner: u32, run: &PrunedRun) -> bool {
     if found.entries.is_empty() {
         return true;

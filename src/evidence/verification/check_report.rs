@@ -1,4 +1,5 @@
-//! Checks that a run's report, start record and debt file agree with the ledger, and the report with the files beside it.
+//! Checks that a run's report, start record and debt file agree with the ledger, and the report with the files beside
+//! it.
 
 use crate::evidence::names::{REPORT_NAME, START_RECORD_NAME};
 use crate::evidence::verification::check_run::{CheckedRun, path_in_run};
@@ -7,15 +8,15 @@ use crate::evidence::verification::{EvidenceFault, FaultKind};
 use crate::model::{Digest, OverallStatus, RunRecord};
 use crate::report::{DEBT_FILE, ExecutionReportV2, parse_debt, parse_run_start, parse_with_hash};
 
-/// Checks report, start record and debt file against the ledger, and the report against the files beside it. Returns the report
-/// if it can be parsed.
+/// Checks report, start record and debt file against the ledger, and the report against the files beside it. Returns
+/// the report if it can be parsed.
 pub(super) fn check_report(
     found: &InspectedDirectory,
     context: &CheckedRun<'_>,
     faults: &mut Vec<EvidenceFault>,
 ) -> Option<ExecutionReportV2> {
     let mut report = None;
-    // If the file is missing, checking the manifest has reported it.
+    // A missing report was reported already, when the manifest was checked.
     if let Some(bytes) = found.content(REPORT_NAME) {
         let path = || path_in_run(context, REPORT_NAME);
         match parse_with_hash(bytes) {
@@ -90,7 +91,7 @@ fn shown(value: &impl serde::Serialize) -> String {
     text.trim_matches('"').to_owned()
 }
 
-/// Checks that the files that the report lists have the size and digest it gives.
+/// Checks that the files that the report lists have the sizes and digests that the report gives.
 fn check_files(
     found: &InspectedDirectory,
     report: &ExecutionReportV2,
@@ -98,7 +99,7 @@ fn check_files(
     faults: &mut Vec<EvidenceFault>,
 ) {
     for file in &report.evidence_files {
-        // If the manifest lists the missing file, checking the manifest has reported it.
+        // A missing file that the manifest lists was reported already, when the manifest was checked.
         let Some(there) = found.file(&file.name) else {
             if !found.entries.contains_key(file.name.as_bytes()) {
                 let detail = "the report names it among its evidence";

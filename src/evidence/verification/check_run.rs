@@ -22,7 +22,7 @@ pub(super) struct CheckedRun<'a> {
     pub(super) base: &'a Path,
     /// The user who must own the files. `None` for a copy, whose modes and owners do not matter.
     pub(super) owner: Option<u32>,
-    /// `None` for a copy, which may come from any project.
+    /// The project to which the run must belong; `None` for a copy, which may come from any project.
     pub(super) project: Option<&'a ProjectId>,
     /// The run's ledger record; `None` for a copy without its ledger line.
     pub(super) record: Option<&'a RunRecord>,
@@ -33,7 +33,7 @@ pub(super) struct CheckedRun<'a> {
 #[derive(Debug, Clone, Copy)]
 pub(super) enum RunSigner<'a> {
     Key(&'a PublicKey),
-    /// No key: the run is older than the store's first key.
+    /// The run is older than the store's first key, so no key signed it.
     Nobody,
 }
 
@@ -65,7 +65,8 @@ pub(super) fn check_access(path: &Path, access: OwnerAndMode, mode: u32, owner: 
     faults
 }
 
-/// Checks a file's number of hard links, its mode and its owner. In a copy none of these matter.
+/// Checks a file's number of hard links, its mode and its owner. Without `owner` the file is in a copy, where none of
+/// these matter.
 pub(super) fn check_file(path: &Path, file: &InspectedFile, mode: u32, owner: Option<u32>) -> Vec<EvidenceFault> {
     let Some(owner) = owner else { return Vec::new() };
     let mut faults = check_access(path, file.access, mode, owner);

@@ -10,8 +10,8 @@ use crate::evidence::verification::{EvidenceFault, FaultKind};
 use crate::model::Digest;
 use crate::report::{ExecutionReportV2, attested};
 
-/// Checks the signatures of a run. A run that is older than the first key has no signature. A signature that was added to it
-/// later is an unlisted file.
+/// Checks the signatures of a run. A run that is older than the first key has no signature. A signature file that was
+/// added to such a run later is reported as an unlisted file.
 pub(super) fn check_signatures(
     found: &InspectedDirectory,
     manifest: &BTreeMap<Vec<u8>, Digest>,
@@ -28,8 +28,8 @@ pub(super) fn check_signatures(
         .filter(|name| name.ends_with(STATEMENTS_SUFFIX))
         .collect();
     let [name] = names.as_slice() else {
-        // If the manifest lists the missing file, checking the manifest has reported it. A run that was sealed without one is
-        // reported here.
+        // A missing file that the manifest lists was reported already, when the manifest was checked. A run that was
+        // sealed without statements is reported here.
         if !manifest.keys().any(|name| name.ends_with(STATEMENTS_SUFFIX.as_bytes())) {
             let detail = format!("a file `<run>{STATEMENTS_SUFFIX}` is expected");
             faults.push(EvidenceFault::new(FaultKind::SignatureMissing, context.base, detail));
@@ -66,8 +66,8 @@ fn check_ssh(found: &InspectedDirectory, key: &PublicKey, context: &CheckedRun<'
     }
 }
 
-/// Opens every envelope. Returns `None` unless all of them are signed by the key; an inner `None` is an envelope with another
-/// content.
+/// Opens every envelope. Returns `None` unless all envelopes are signed by the key. An inner `None` stands for an
+/// envelope whose content is no in-toto statement.
 fn open(bytes: &[u8], key: &PublicKey) -> Option<Vec<Option<Statement>>> {
     let lines = bytes.strip_suffix(b"\n")?.split(|byte| *byte == b'\n');
     lines.map(|line| Some(Statement::parse(&Envelope::parse(line)?.open(key)?.payload))).collect()

@@ -1,4 +1,5 @@
-//! Checks that the links beside a task's runs have the right targets. They are for people: proctor never follows them.
+//! Checks that the links beside a task's runs have the right targets. The links are for people: proctor never follows
+//! them.
 
 use std::path::Path;
 
@@ -10,7 +11,8 @@ use crate::model::RunId;
 
 const RUNS: &str = "runs";
 
-/// Checks the entries of a task's directory. `latest` is the run to which the link `latest` should point, with its files.
+/// Checks the entries of a task's directory. `latest` is the run to which the link `latest` should point, with its
+/// files.
 pub(super) fn check_task(
     base: &Path,
     names: &[(String, InspectedEntry)],

@@ -1,8 +1,9 @@
-//! All kinds of faults that verification reports. A table gives each its word in JSON, a description, and what to do next.
+//! All kinds of faults that verification reports. A table gives each its word in JSON, a description, and what to do
+//! next.
 
 use std::path::PathBuf;
 
-/// A statement about a file of evidence: the kind of fault, or another kind of statement.
+/// What verification says about a file: by default that it has a fault; with another `K`, for example unfinished work.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct EvidenceFault<K = FaultKind> {
     /// The file's path, relative to the verified directory.
@@ -34,7 +35,7 @@ macro_rules! fault_kinds {
                 match self { $(Self::$name => $what,)* }
             }
 
-            /// Returns the next step for a person.
+            /// Returns what a person should do next about the fault.
             pub fn next(self) -> &'static str {
                 match self { $(Self::$name => $next,)* }
             }
@@ -125,7 +126,7 @@ fault_kinds! {
 }
 
 impl<K> EvidenceFault<K> {
-    /// Returns a statement of this kind about a file.
+    /// Makes a statement of this kind about a file.
     pub fn new(kind: K, file: impl Into<PathBuf>, detail: impl Into<String>) -> Self {
         Self { file: file.into(), kind, detail: detail.into() }
     }

@@ -1,4 +1,5 @@
-//! Inspecting a directory: its entries and the digest of every file. Nothing is judged here, and links are not followed.
+//! Inspecting a directory: its entries and the digest of every file. Nothing is judged here, and links are not
+//! followed.
 
 use std::collections::BTreeMap;
 use std::fs::Metadata;
@@ -14,12 +15,12 @@ use crate::evidence::names::{MANIFEST_NAME, REPORT_NAME, SIGNATURE_NAME, START_R
 use crate::model::Digest;
 use crate::report::DEBT_FILE;
 
-/// How many bytes are read at a time. Few enough that they are still in the processor's cache when they are hashed.
+/// How many bytes are read at a time: so few that they are still in the processor's cache when they are hashed.
 const CHUNK: usize = 64 * 1024;
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct InspectedDirectory {
-    /// `None` if there is no such directory.
+    /// The directory's owner and mode; `None` if there is no directory at the path.
     pub(super) access: Option<OwnerAndMode>,
     /// The entries by name. Names need not be UTF-8.
     pub(super) entries: BTreeMap<Vec<u8>, InspectedEntry>,
@@ -39,14 +40,13 @@ pub(super) enum InspectedEntry {
     Directory(OwnerAndMode),
     /// A pipe, socket or device.
     Other,
-    /// The reason why it could not be opened or read.
+    /// The reason why the entry could not be opened or read.
     Unreadable(String),
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct InspectedFile {
     pub(super) access: OwnerAndMode,
-    /// How many hard links it has.
     pub(super) hard_links: u64,
     /// The size and digest; the size is zero if the content was not read.
     pub(super) hashed: SizeAndDigest,
@@ -129,7 +129,7 @@ fn read(path: &Path, keep: InspectionDepth) -> Result<InspectedFile, String> {
     Ok(InspectedFile { access, hard_links: metadata.nlink(), hashed, content })
 }
 
-/// Reads to the end; returns size, digest, and the content if it is to be kept.
+/// Reads to the end; returns size, digest, and the content if `keep` asks for it.
 pub(super) fn hash_and_keep(reader: &mut dyn Read, keep: InspectionDepth) -> io::Result<HashedContent> {
     hash_in_chunks(reader, CHUNK, keep)
 }

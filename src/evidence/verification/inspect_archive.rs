@@ -11,14 +11,14 @@ use crate::model::RunId;
 
 /// The largest file in an archive whose content is kept in memory, in bytes (256 MiB).
 const MOST_KEPT: u64 = 1 << 28;
-/// Files in an archive have no meaningful mode and owner.
+/// Stands in place of the owner and mode of a file in an archive, which mean nothing.
 const NO_ACCESS: OwnerAndMode = OwnerAndMode { mode: 0, owner: 0 };
 
 #[derive(Debug)]
 pub(super) struct InspectedArchive {
     /// The run that the archive's paths name.
     pub(super) run_id: RunId,
-    /// The files of its top directory.
+    /// The files in the archive's top directory.
     pub(super) top: InspectedDirectory,
     /// In an export, the files of the run, which are in the directory `run`.
     pub(super) run: InspectedDirectory,

@@ -1,5 +1,5 @@
-//! Unfinished work of a dead proctor process. It is not a fault, because the next process that writes evidence finishes or
-//! removes it.
+//! Unfinished work of a dead proctor process. It is not a fault, because the next process that writes evidence finishes
+//! or removes it.
 
 use crate::evidence::verification::EvidenceFault;
 
@@ -9,7 +9,7 @@ pub type UnfinishedWork = EvidenceFault<UnfinishedKind>;
 /// The kinds of work that a process may leave unfinished when it dies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum UnfinishedKind {
-    /// The lock file names this run, but the lock is free.
+    /// A run that was not sealed: the lock file names the run, but no process holds the lock.
     Run,
     /// Removing a pruned run: the ledger's last line prunes it, and every remaining file is as it was sealed.
     Pruning,
@@ -40,7 +40,7 @@ impl UnfinishedKind {
         }
     }
 
-    /// Returns which command finishes it.
+    /// Returns which command finishes the work.
     pub fn next(self) -> &'static str {
         match self {
             Self::Run => "the next `proctor run` seals it as INTERRUPTED",

@@ -1,4 +1,5 @@
-//! Verifying a run that was copied elsewhere: a run directory or archive of a store, or what `proctor export` made of a run.
+//! Verifying a run that was copied elsewhere: a run directory or archive of a store, or what `proctor export` made of a
+//! run.
 
 use std::path::{Path, PathBuf};
 
@@ -18,7 +19,7 @@ use crate::evidence::verification::{EvidenceFault, FaultKind, VerificationResult
 use crate::evidence::{EvidenceError, KeyRing, KnownKey};
 use crate::model::{Digest, RunLine, RunRecord};
 
-/// A copied run, and the files that came with it if it is an export.
+/// A copied run, and the files that came with it if the copy is an export.
 struct CopiedRun {
     run: InspectedDirectory,
     export: Option<ExportedFiles>,
@@ -30,8 +31,8 @@ struct ExportedFiles {
     proof: Option<Vec<u8>>,
 }
 
-/// Verifies a directory or an archive with only a public key. Modes, owners and hard links are not checked, because copying
-/// changes them.
+/// Verifies a directory or an archive with only a public key. Modes, owners and hard links are not checked, because
+/// copying changes them.
 ///
 /// If anchors are given, the copy must contain a proof that the run is in the anchored log.
 pub fn verify_copy(path: &Path, key: &PublicKey, anchors: &[Anchor]) -> Result<VerificationResult, EvidenceError> {

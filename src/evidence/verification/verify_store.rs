@@ -25,7 +25,8 @@ const LEDGER_MODE: u32 = 0o600;
 const DIRECTORY_MODE: u32 = 0o700;
 const GONE: &str = "its directory should be gone";
 
-/// The runs of a project that are verified. The ledger is always verified as a whole, because a part of it proves nothing.
+/// The runs of a project that are verified. The ledger is always verified as a whole, because a part of it proves
+/// nothing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum VerificationScope {
     Everything,
@@ -40,15 +41,15 @@ pub struct VerificationResult {
     pub faults: Vec<EvidenceFault>,
     /// How many runs were hashed.
     pub runs: u64,
-    /// How many files these runs have.
+    /// How many files the hashed runs have.
     pub files: u64,
-    /// How many bytes these files have.
+    /// How many bytes the files of the hashed runs have.
     pub bytes: u64,
     /// The runs that are older than the store's first key, and therefore not signed.
     pub unsigned: Vec<RunId>,
     /// How many of the verified runs are kept as archives.
     pub archived: u64,
-    /// How many runs of the ledger are pruned.
+    /// How many runs the ledger calls pruned.
     pub pruned: u64,
     /// Work that a dead process left unfinished and that the next process will finish.
     pub unfinished: Vec<UnfinishedWork>,
@@ -58,8 +59,8 @@ pub struct VerificationResult {
     pub line_hashes: Vec<Digest>,
 }
 
-/// Verifies the keys of a store. Returns the keys, with which everything else is verified, and the faults. If a key record
-/// cannot be read, the ring is empty.
+/// Verifies the keys of a store. Returns the ring of keys, with which everything else is verified, and the faults. If a
+/// key record cannot be read, the returned ring is empty.
 pub fn verify_keys(store: &Store) -> Result<(KeyRing, Vec<EvidenceFault>), EvidenceError> {
     let base = Path::new("keys");
     let found = inspect_directory(&keys_directory(store), |name| name.ends_with(".pem") || is_temporary_key_file(name));
@@ -90,7 +91,8 @@ pub fn verify_project(
     threads: usize,
 ) -> Result<VerificationResult, EvidenceError> {
     let mut result = VerificationResult::default();
-    // This order matters: a run that existed before the ledger was read must be in the ledger, or be the run that is under way.
+    // This order matters: a run that existed before the ledger was read must be in the ledger, or be the run that is
+    // under way.
     let open_before = store.unfinished_run(project)?;
     let stored = list_runs(store, project, None)?;
     let read = read_ledger(store, project, keys, threads, stored.is_empty(), &mut result.faults)?;
@@ -149,8 +151,8 @@ pub fn verify_project(
         result.faults.extend(check_other_entries(store, project, &ledger, &directories, &open, owner));
     }
     drop_faults_of_removed_runs(store, project, read.lines.last().map_or(0, |(offset, _)| *offset), &mut result.faults)?;
-    // If a run was pruned during the verification, files may have been missing that are gone by intention. Only faults of files
-    // that still exist are reported.
+    // If a run was pruned during the verification, files may have been missing that are gone by intention. Only faults
+    // of files that still exist are reported.
     result.faults.retain(|fault| fault.kind != FaultKind::RunPruned || store.root().join(&fault.file).exists());
     if !is_busy {
         result.separate_unfinished(store, project, &ledger);
@@ -176,8 +178,8 @@ impl VerificationResult {
         verification.directory
     }
 
-    /// Moves faults that a dead process explains to `unfinished`: the next process that writes evidence finishes or undoes that
-    /// work.
+    /// Moves faults that a dead process explains to `unfinished`: the next process that writes evidence finishes or
+    /// undoes that work.
     fn separate_unfinished(&mut self, store: &Store, project: &ProjectId, ledger: &RunsInLedger<'_>) {
         let is_archiving = store.archiving_directory(project).is_dir();
         let root = store.root();
@@ -211,8 +213,8 @@ impl VerificationResult {
     }
 }
 
-/// Returns the run that the lock file names as open and the ledger line that was cut short. The caller knows that no process
-/// works on them.
+/// Returns the run that the lock file names as open and the ledger line that was cut short. The caller knows that no
+/// process works on them.
 fn unfinished_run_and_line(
     store: &Store,
     project: &ProjectId,
@@ -229,10 +231,10 @@ fn unfinished_run_and_line(
     run.into_iter().chain(line).collect()
 }
 
-/// The statements of the ledger about each run, by the kind of line.
+/// What the ledger says about each run, by the kind of ledger line.
 #[derive(Default)]
 struct RunsInLedger<'a> {
-    /// The sealed runs, each with the sequence of its line.
+    /// The sealed runs, each with the sequence number of its ledger line.
     runs: BTreeMap<&'a RunId, (u64, &'a RunRecord)>,
     superseded: BTreeSet<&'a RunId>,
     pruned: BTreeSet<&'a RunId>,
@@ -264,8 +266,8 @@ impl<'a> RunsInLedger<'a> {
         kept.filter_map(|(run_id, packed)| Some((*packed, *self.runs.get(run_id)?))).collect()
     }
 
-    /// Returns the fault if a run's archive should not exist, or should not be in this task's directory. Its content is checked
-    /// elsewhere.
+    /// Returns the fault if a run's archive should not exist, or should not be in this task's directory.
+    /// `verify_archive` checks the archive's content.
     fn misplaced_archive(&self, task: &TaskId, run_id: &RunId) -> Option<(FaultKind, &'static str)> {
         match self.archived.get(run_id) {
             Some(_) if self.pruned.contains(run_id) => Some((FaultKind::RunPruned, "its archive should be gone")),
@@ -299,7 +301,7 @@ impl RunVerification {
     }
 }
 
-/// Verifies one run. Returns `None` if it is under way.
+/// Verifies one run that has a directory. Returns `None` if the run is under way.
 fn verify_run(
     store: &Store,
     project: &ProjectId,
@@ -357,7 +359,7 @@ fn verify_run(
     })
 }
 
-/// Returns how many regular files there are, and the sum of their sizes.
+/// Returns how many regular files the directory contains, and the sum of their sizes in bytes.
 pub(super) fn file_count_and_size(found: &InspectedDirectory) -> (u64, u64) {
     let sizes = found.entries.values().filter_map(|entry| match entry {
         InspectedEntry::File(file) => Some(file.hashed.bytes),
@@ -384,8 +386,8 @@ fn read_ledger(
             faults.extend(check_file(&shown, &file, LEDGER_MODE, Some(owner(store))));
             let mut read = check_ledger(file.content.as_deref().unwrap_or_default(), &shown, project, keys, threads, faults);
             if is_bare && read.all_hashes.is_empty() {
-                // The process died while it registered the project. The next registration makes another id, so no process will
-                // ever finish this ledger.
+                // The process died while it registered the project. The next registration makes another id, so no
+                // process will ever finish this ledger.
                 read.cut_short = None;
             }
             read
@@ -423,7 +425,8 @@ fn check_other_entries(
         };
         faults.extend(check_access(&path, *access, DIRECTORY_MODE, owner));
         let latest = ledger.latest(&task).and_then(|run_id| directories.get(run_id).map(|directory| (run_id, directory)));
-        // If the run's process died after the commit, the links may point to this run, to the one before, or partly to each.
+        // If the run's process died after the commit, the links may point to this run, to the one before, or partly to
+        // each.
         let is_to_be_linked = latest.is_some_and(|(run_id, _)| open.iter().flatten().any(|open| open.run_id == *run_id));
         if !is_to_be_linked {
             faults.extend(check_task(&path, &inspect_entries(&store.task_directory(project, &task)), latest));
@@ -443,8 +446,8 @@ fn check_other_entries(
     faults
 }
 
-/// Drops faults about runs that were pruned or archived during the verification, that is, after the ledger line that ends at
-/// `end`.
+/// Drops faults about runs that were pruned or archived during the verification, that is, after the ledger line that
+/// ends at `end`.
 fn drop_faults_of_removed_runs(
     store: &Store,
     project: &ProjectId,
@@ -454,7 +457,8 @@ fn drop_faults_of_removed_runs(
     if faults.is_empty() {
         return Ok(());
     }
-    // Asked before the new lines are read: a process that is archiving and has not yet written its line holds the lock.
+    // The lock is examined before the new lines are read: a process that is archiving and has not yet written its line
+    // holds the lock.
     let is_archiving = store.lock_holder(project)?.is_some();
     let removed = paths_removed_since(store, project, end);
     let is_told = |fault: &EvidenceFault| !removed.iter().any(|place| fault.file.starts_with(place));
@@ -462,8 +466,8 @@ fn drop_faults_of_removed_runs(
     Ok(())
 }
 
-/// Returns the paths of runs that were pruned or archived after the ledger was read. Whatever was seen of them may be half
-/// removed or half written.
+/// Returns the paths of runs that were pruned or archived after the ledger was read. What verification found at these
+/// paths may be half removed or half written.
 fn paths_removed_since(store: &Store, project: &ProjectId, offset: u64) -> Vec<PathBuf> {
     let mut places = Vec::new();
     for (_, line) in read_lines(store, project, offset).into_iter().flatten().flatten() {

@@ -16,11 +16,11 @@ use crate::evidence::changes::{
 };
 use crate::evidence::files::list_directory;
 
-/// The mode of an object's file before the user's mask. Objects are never changed.
+/// The permissions of an object's file before the umask: read-only, because git objects are never changed.
 const OBJECT_MODE: u32 = 0o444;
-/// Git's default compression level.
+/// The compression level of new objects; git's default.
 const LEVEL: u8 = 6;
-/// The longest header of a loose object, which is compressed together with its content.
+/// The longest header of a loose object, in bytes. The header is compressed together with the content.
 const HEAD: usize = 32;
 /// A delta may refer to an object that is a delta in another pack. A chain through more packs than this is taken to be
 /// circular.
@@ -87,7 +87,7 @@ impl ObjectDatabase {
         }
         let directory = path.parent().expect("an object lies in a directory").to_owned();
         create_shared_directories(&directory)?;
-        // Git removes stale files whose name begins like this.
+        // Git removes stale files whose names begin with `tmp_obj_`, such as this one after a crash.
         let new = directory.join(format!("tmp_obj_proctor{}", std::process::id()));
         remove_file(&new)?;
         let mut file = create_shared_file_with_mode(&new, OBJECT_MODE)?;

@@ -1,7 +1,7 @@
 //! Applying a delta: in a pack, an object may be described by copies from another object (gitformat-pack(5), Deltified
 //! representation). Pure.
 
-/// The length of a copy whose length is given as 0.
+/// The number of bytes that a copy instruction of length 0 copies.
 const COPY_ALL: usize = 0x10000;
 
 /// Applies a delta to its base. Returns `None` if the delta is damaged or makes more than `limit` bytes.

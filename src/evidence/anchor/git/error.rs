@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use crate::evidence::{AnchorRefusal, EvidenceError};
 
-/// Why a note could not be read or written.
+/// Why a checkpoint could not be read from, or written to, a git note.
 #[derive(Debug, thiserror::Error)]
 pub enum GitAnchorError {
     #[error("`{}` is in no git repository", root.display())]
@@ -22,16 +22,16 @@ pub enum GitAnchorError {
     Name(String),
     #[error("`{}` is there: another program is changing the reference, or died while it did", path.display())]
     Locked {
-        /// The lock file beside the reference.
+        /// The lock file that the other program created beside the reference.
         path: PathBuf,
     },
     #[error("object {id} {problem}")]
     Object {
-        /// The object's hash.
+        /// The object's hash in hexadecimal digits.
         id: String,
         problem: ObjectProblem,
     },
-    /// The note contains something that must not be replaced.
+    /// The note contains something other than an earlier head of the same ledger, so it is not replaced.
     #[error("the note `{place}` is left alone")]
     Refused { place: String, source: AnchorRefusal },
     #[error(transparent)]
@@ -46,7 +46,7 @@ pub enum ObjectProblem {
     /// The object's content does not have the hash in its name, or it is not in git's format.
     #[error("is damaged")]
     Damaged,
-    /// The object has another type than its place requires.
+    /// The object has another type than is needed, for example a blob instead of a tree.
     #[error("is of another kind than is required there")]
     Kind,
     #[error("is larger than 64 MiB")]

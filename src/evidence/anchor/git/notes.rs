@@ -1,5 +1,5 @@
-//! Checkpoints as git notes. The notes of a reference are a tree with one file for each annotated commit; each change is a
-//! commit (git-notes(1)).
+//! Checkpoints as git notes. The notes of a reference are a tree with one file for each annotated commit; each change
+//! is a commit (git-notes(1)).
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -14,20 +14,21 @@ use crate::model::{ProjectId, Timestamp};
 
 /// The prefix of the references of all projects; the project's id follows.
 const REFERENCES: &str = "refs/notes/proctor/";
-/// The most directory levels of a notes tree. With many notes, git puts them into directories named by two digits of the commit
-/// for each level, so there are at most 20.
+/// The most directory levels of a notes tree. With many notes, git puts them into directories named by two digits of
+/// the commit for each level, so there are at most 20.
 const DEEPEST: usize = 20;
 
-/// Where a checkpoint was written.
+/// The git note to which a checkpoint was written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AnchoredNote {
     /// The reference that contains the note.
     pub reference: String,
-    /// The annotated commit.
+    /// The hash of the commit that the note annotates.
     pub commit: String,
 }
 
-/// Returns the reference for a project's checkpoints. Each project has its own, so that its notes are never merged with others.
+/// Returns the reference for a project's checkpoints. Each project has a reference of its own, so that git never merges
+/// the notes of two projects.
 pub fn notes_reference(project: &ProjectId) -> String {
     format!("{REFERENCES}{project}")
 }
@@ -41,10 +42,10 @@ pub fn read_git_anchors(root: &Path, reference: &str) -> Result<Option<Vec<Ancho
     anchors(&repository, &name, &notes).map(Some)
 }
 
-/// Writes a log's head as a note on the checked-out commit. It replaces an earlier head of the same log.
+/// Writes the ledger's signed head as a note on the checked-out commit. It replaces an earlier head of the same ledger.
 ///
-/// It is an error if any note of the reference is not a checkpoint that the log extends. All objects are on disk before the
-/// reference names them.
+/// It is an error if any note of the reference is not a checkpoint that the log extends. All objects are on disk before
+/// the reference names them.
 pub fn write_git_anchor(
     root: &Path,
     log: &LedgerLog,
@@ -75,7 +76,7 @@ pub fn write_git_anchor(
 
 #[derive(Debug, Default)]
 struct Notes {
-    /// The entries of the top directory. A new note is added to them.
+    /// The entries of the notes tree's top directory. A new note is added to them.
     top: Vec<GitTreeEntry>,
     /// Every note, by the commit that it annotates, at any level of the tree.
     by_commit: BTreeMap<ObjectId, ObjectId>,

@@ -6,10 +6,10 @@ use sha1::{Digest as _, Sha1};
 
 /// The length of an object's hash in bytes.
 pub(super) const ID_BYTES: usize = 20;
-/// The modes of a file that is not executable, and of a directory, in a tree object.
+/// The mode by which a tree object marks a file that is not executable; `TREE_MODE` marks a directory.
 const FILE_MODE: &[u8] = b"100644";
 const TREE_MODE: &[u8] = b"40000";
-/// The author of the commits that contain notes.
+/// The author of the commits by which proctor changes the notes.
 const AUTHOR: &str = "proctor <proctor@localhost>";
 
 /// The name of an object: the SHA-1 of its kind, length and content.

@@ -17,15 +17,19 @@ pub(super) const LARGEST_OBJECT: usize = 64 << 20;
 const INDEX_START: [u8; 8] = [0xff, b't', b'O', b'c', 0, 0, 0, 2];
 const COUNTS: u64 = 8;
 const NAMES: u64 = COUNTS + 256 * 4;
-/// The longest chain of deltas that is followed. By default git makes chains of at most 50 deltas, and never more than 4095.
+/// The longest chain of deltas that is followed. By default git makes chains of at most 50 deltas, and never more than
+/// 4095.
 const LONGEST_CHAIN: u32 = 4096;
-/// An upper bound, in bytes, for the header of an object, and for what compression adds to content that cannot be compressed.
+/// An upper bound, in bytes, for the header of an object, and for what compression adds to content that cannot be
+/// compressed.
 const HEAD: usize = 64;
 
-/// Finds an object by its name anywhere in the repository.
+/// A function that reads an object by its hash from anywhere in the repository, because a delta's base may lie in
+/// another pack.
 pub(super) type ObjectLookup<'a> = &'a dyn Fn(ObjectId) -> Result<GitObject, ObjectProblem>;
 
-/// Returns where an object begins in the pack of this index, or `None` if the pack does not contain it.
+/// Returns the offset of an object in the pack that `index` describes, or `None` if the pack does not contain the
+/// object.
 pub(super) fn find(index: &Path, id: ObjectId) -> io::Result<Option<u64>> {
     let file = File::open(index)?;
     let mut start = [0; INDEX_START.len()];
@@ -50,8 +54,8 @@ pub(super) fn find(index: &Path, id: ObjectId) -> io::Result<Option<u64>> {
     Ok(None)
 }
 
-/// Returns the offset of the object with this number. The offsets follow the names and checksums; large offsets are in a
-/// further table.
+/// Returns the offset, in the pack, of the object with this number in the index. The index has the offsets after the
+/// names and checksums; large offsets are in a further table.
 fn read_offset(index: &File, number: u64, total: u64) -> io::Result<u64> {
     let offsets = NAMES + total * (ID_BYTES as u64 + 4);
     let offset = read_u32(index, offsets + 4 * number)?;
@@ -99,19 +103,19 @@ pub(super) fn read(pack: &File, offset: u64, lookup: ObjectLookup<'_>) -> Result
 /// The header of an object in a pack.
 struct PackEntry {
     kind: PackEntryKind,
-    /// The length of the content when it is not compressed.
+    /// The length of the content in bytes, before compression.
     length: usize,
-    /// The position of the compressed content.
+    /// The offset in the pack at which the compressed content begins.
     data: u64,
 }
 
 enum PackEntryKind {
     Whole(ObjectKind),
-    /// A delta to the object that begins this many bytes before it in the pack.
+    /// A delta; its base is the object that begins `distance` bytes earlier in the pack.
     OffsetDelta {
         distance: u64,
     },
-    /// A delta to the object of this name.
+    /// A delta; its base is the object with this hash.
     ReferenceDelta(ObjectId),
 }
 
@@ -139,7 +143,8 @@ impl PackEntry {
                 let mut distance = u64::from(byte & 0x7f);
                 while byte & 0x80 != 0 {
                     byte = next()?;
-                    // In git's encoding of distances, the smallest number with n+1 bytes follows the largest number with n bytes.
+                    // In git's encoding of distances, the smallest number with n+1 bytes follows the largest number
+                    // with n bytes.
                     let longer = distance.checked_add(1).and_then(|distance| distance.checked_mul(128));
                     distance = longer.ok_or(ObjectProblem::Damaged)? | u64::from(byte & 0x7f);
                 }

@@ -1,4 +1,5 @@
-//! References: names for commits, each in a file of its own or as a line of `packed-refs` (gitrepository-layout(5), `refs`).
+//! References: names for commits, each in a file of its own or as a line of `packed-refs` (gitrepository-layout(5),
+//! `refs`).
 
 use std::fs::File;
 use std::io::{ErrorKind, Read as _};
@@ -11,7 +12,7 @@ use crate::evidence::changes::{
     create_shared_directories, create_shared_file_with_mode, remove_file, rename, sync_directory, sync_file, write_all,
 };
 
-/// The longest file of a reference that is read, in bytes.
+/// The most bytes that are read of a reference's file.
 const LONGEST_REFERENCE: u64 = 4096;
 /// How many references in a row are followed if each names another one. Git has the same limit.
 const MOST_STEPS: u32 = 5;
@@ -30,7 +31,7 @@ pub(super) struct LockedReference {
 }
 
 impl ReferenceName {
-    /// Checks a name (git-check-ref-format(1), as far as safety as a path needs it).
+    /// Checks a reference's name by the rules of git-check-ref-format(1) that keep it safe as a path.
     pub(super) fn parse(name: &str) -> Result<Self, GitAnchorError> {
         let is_part = |part: &str| !part.is_empty() && !part.starts_with('.') && !part.ends_with(".lock") && !part.ends_with('.');
         let is_odd = |character: char| character.is_control() || " ~^:?*[\\".contains(character);
@@ -77,7 +78,7 @@ fn read_file(path: &Path) -> Option<String> {
     Some(text)
 }
 
-/// Looks a reference up in the file of references that have no file of their own.
+/// Looks a reference up in `packed-refs`, which lists the references that have no file of their own.
 fn read_packed(common: &Path, name: &ReferenceName) -> Option<ObjectId> {
     let text = std::fs::read_to_string(common.join("packed-refs")).ok()?;
     let lines = text.lines().filter(|line| !line.starts_with(['#', '^']));
@@ -102,7 +103,7 @@ impl LockedReference {
         }
     }
 
-    /// Lets the reference name this object.
+    /// Writes the object's hash into the reference's file, which releases the lock.
     pub(super) fn set(mut self, id: ObjectId) -> Result<(), GitAnchorError> {
         write_all(&mut self.file, &self.lock, format!("{}\n", id.hex()).as_bytes())?;
         sync_file(&self.file, &self.lock)?;
@@ -113,8 +114,8 @@ impl LockedReference {
 
 impl Drop for LockedReference {
     fn drop(&mut self) {
-        // If the reference was set, the lock file was renamed and is gone. If not, it must not keep others from setting the
-        // reference.
+        // If the reference was set, the lock file was renamed and is gone. If not, it must not keep others from setting
+        // the reference.
         let _ = remove_file(&self.lock);
     }
 }

@@ -34,15 +34,15 @@ impl Repository {
         }
     }
 
-    /// Returns the checked-out commit.
+    /// Returns the checked-out commit; an error if nothing is committed yet.
     pub(super) fn head(&self) -> Result<ObjectId, GitAnchorError> {
         let head = reference::read_head(&self.git_directory, &self.common)?;
         head.ok_or_else(|| GitAnchorError::NothingCommitted { root: self.root.clone() })
     }
 }
 
-/// Returns the unsupported format of a repository, if it has one. The key is refused in any section of the file, because sections
-/// are not parsed.
+/// Returns the unsupported format of a repository, if it has one. The key is refused in any section of the file,
+/// because sections are not parsed.
 fn foreign_format(config: &str) -> Option<&'static str> {
     let keys = config.lines().filter_map(|line| line.split_once('=')).map(|(key, value)| (key.trim(), value.trim()));
     let known_format = |(key, value): (&str, &str)| {

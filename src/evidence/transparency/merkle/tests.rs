@@ -16,7 +16,7 @@ fn entries(size: u64) -> Vec<Vec<u8>> {
     (0..size).map(entry).collect()
 }
 
-/// MTH(D[n]), the root.
+/// The RFC's function MTH(D[n]): the root of a tree.
 fn reference_root(entries: &[Vec<u8>]) -> Digest {
     match entries {
         [] => Digest::of(b""),
@@ -33,7 +33,7 @@ fn reference_split(n: usize) -> usize {
     (0..).map(|power| 1 << power).take_while(|k| *k < n).last().expect("two or more")
 }
 
-/// PATH(m, D[n]), the proof that an entry is in the tree.
+/// The RFC's function PATH(m, D[n]): the proof that an entry is in the tree.
 fn reference_path(m: usize, entries: &[Vec<u8>]) -> Vec<Digest> {
     if entries.len() == 1 {
         return Vec::new();
@@ -48,7 +48,7 @@ fn reference_path(m: usize, entries: &[Vec<u8>]) -> Vec<Digest> {
     path
 }
 
-/// SUBPROOF(m, D[n], b), from which the consistency proof is made.
+/// The RFC's function SUBPROOF(m, D[n], b), from which the consistency proof is made.
 fn reference_subproof(m: usize, entries: &[Vec<u8>], is_whole: bool) -> Vec<Digest> {
     if m == entries.len() {
         return if is_whole { Vec::new() } else { vec![reference_root(entries)] };
