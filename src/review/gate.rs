@@ -1,4 +1,5 @@
-//! The gate of a review: the first output decides; if it has no verdict, one retry does. The types do not allow a third attempt.
+//! The gate of a review: the first output decides; if it has no verdict, one retry does. The types do not allow a third
+//! attempt.
 
 use crate::model::Digest;
 use crate::review::parsing::{Malformation, ParsedReview, Rejection};
@@ -6,10 +7,10 @@ use crate::review::parsing::{Malformation, ParsedReview, Rejection};
 /// A review that waits for the reviewer's next output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ReviewGate {
-    /// It waits for the first output.
+    /// The review waits for the reviewer's first output.
     #[default]
     First,
-    /// It waits for the retry's output. The first one had no verdict.
+    /// The review waits for the output of the retry, because the first output had no verdict.
     Retry(MalformedAttempt),
 }
 
@@ -21,7 +22,7 @@ pub struct MalformedAttempt {
     digest: Digest,
 }
 
-/// The consequence of an output.
+/// What follows from one output of the reviewer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReviewStep {
     /// Ask the reviewer once more, with the same arguments and the same prompt.
@@ -38,9 +39,9 @@ pub enum ReviewStep {
 /// The decision of a review.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReviewDecision {
-    /// Only with this decision do the actions after the review start.
+    /// The review approves. Only with this decision do the actions after the review start.
     Proceed(DecidingAttempt),
-    /// The code must be fixed first. The reviewer is not asked again: that needs a new run.
+    /// The code must be fixed first. The reviewer is not asked again in this run; asking again needs a new run.
     Fix(Rejection, DecidingAttempt),
     /// A person must read the review. No fixes are made because of it.
     AskPerson(IndeterminateReason),
@@ -71,8 +72,8 @@ pub enum OutputComparison {
 }
 
 impl ReviewGate {
-    /// Decides the review by an output, or asks for the retry. `digest` is the digest of the output, by which a second output
-    /// with the same bytes is recognised.
+    /// Decides the review by an output, or asks for the retry. `digest` is the digest of the output, by which a second
+    /// output with the same bytes is recognised.
     pub fn next_step(self, reading: ParsedReview, digest: Digest) -> ReviewStep {
         let attempt = match self {
             Self::First => DecidingAttempt::First,

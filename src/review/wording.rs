@@ -1,4 +1,4 @@
-//! The sentences about a review for people: seed 003's own words wherever it gives them.
+//! The sentences about a review for people, in the words of seed 003 wherever seed 003 gives a sentence.
 
 use crate::review::gate::{DecidingAttempt, IndeterminateReason, OutputComparison, ReviewDecision};
 use crate::review::parsing::{Malformation, Rejection};
