@@ -1,5 +1,5 @@
-//! Finds the actions in which a specification has errors, as far as they can be read. Each becomes an entry in the report of the
-//! refused run.
+//! Finds the actions in which a specification has errors, as far as the actions can be read. Each becomes an entry in
+//! the report of the refused run.
 
 use serde::Deserialize as _;
 use serde_json::Value;
@@ -10,10 +10,10 @@ use crate::model::{ActionId, ActionOutline, ActionPhase, ActionType, Problem};
 const LISTS: [(&str, ActionPhase); 3] =
     [("prerequisites", ActionPhase::Prerequisite), ("steps", ActionPhase::Step), ("cleanup", ActionPhase::Cleanup)];
 
-/// The parameters that describe what an action does. The first one that exists is used.
+/// The parameters by which a report says what an action does. The first one that the action has is used.
 const SAYS_WHAT: [&str; 4] = ["command", "url", "filePath", "scriptPath"];
 
-/// An action that has errors.
+/// An action in which the specification has errors that prevent the run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InvalidAction {
     pub task: String,
@@ -30,8 +30,8 @@ impl InvalidAction {
     }
 }
 
-/// Returns the actions with hard faults, in the order of the file. An action without a readable type is left out; its faults
-/// appear only at the top of the report.
+/// Returns the actions with hard faults, in the order of the file. An action without a readable type is left out; its
+/// faults appear only at the top of the report.
 pub(super) fn invalid_actions(document: &Value, faults: &[Problem]) -> Vec<InvalidAction> {
     let hard = || faults.iter().filter(|fault| fault.is_hard());
     let Some(tasks) = document.get("tasks").and_then(Value::as_object) else { return Vec::new() };

@@ -1,4 +1,5 @@
-//! Validates a document against the published JSON Schema. Faults have the messages of the validator ajv, as in seed 004.
+//! Validates a document against the published JSON Schema. Faults have the messages of the validator ajv, as in seed
+//! 004.
 
 use std::sync::LazyLock;
 
@@ -15,12 +16,12 @@ use crate::spec::specification::schema::SCHEMA_TEXT;
 #[derive(Debug)]
 pub(super) struct ShapeFault {
     pub(super) problem: Problem,
-    /// The JSON pointer to the unknown key, if that is the fault.
+    /// The JSON pointer to the unknown key; `None` if the fault is of another kind.
     pub(super) unknown: Option<String>,
 }
 
-/// How ajv reports a violated keyword: the name of its parameter, and the message, in which `{}` stands for the keyword's value
-/// in the schema.
+/// How ajv reports a violated keyword: the name of its parameter, and the message, in which `{}` stands for the
+/// keyword's value in the schema.
 struct Keyword {
     name: &'static str,
     param: &'static str,
@@ -57,11 +58,11 @@ pub(super) fn shape_faults(document: &Value) -> Vec<ShapeFault> {
     VALIDATOR.iter_errors(document).flat_map(|error| faults_of(&error)).collect()
 }
 
-/// The most memory for a compiled regular expression, the same as during runs.
+/// The most memory in bytes for a compiled regular expression, the same limit as during runs.
 const PATTERN_CAP: usize = 1024 * 1024;
 
-/// Returns what is wrong with a regular expression; `None` if it can be used. Runs use the same engine. It takes linear time and
-/// therefore supports neither look-around nor back-references.
+/// Returns what is wrong with a regular expression; `None` if it can be used. Runs use the same engine, which takes
+/// linear time and therefore supports neither look-around nor back-references.
 pub(super) fn pattern_problem(pattern: &str) -> Option<PatternProblem> {
     if linear().with_draft(Draft::Draft7).build(&json!({ "pattern": pattern })).is_ok() {
         return None;
@@ -73,9 +74,10 @@ pub(super) fn pattern_problem(pattern: &str) -> Option<PatternProblem> {
 /// Why a regular expression cannot be used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum PatternProblem {
-    /// It is not a regular expression.
+    /// The text is not a regular expression.
     Unreadable,
-    /// It has look-around or back-references, or is too large, so matching could take unlimited time or memory.
+    /// The expression has look-around or back-references, or is too large, so matching could take unlimited time or
+    /// memory.
     NotLinear,
 }
 

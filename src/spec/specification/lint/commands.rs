@@ -35,13 +35,14 @@ const SERVERS: &[&[&str]] = &[
     &["php", "artisan", "serve"],
 ];
 
-/// Words with which such a program ends by itself.
+/// Words with which a server's program does something else and ends, such as `vite build`.
 const ENDING_WORDS: &[&str] = &["build", "--help", "--version"];
 
-/// Programs that always succeed.
+/// Programs that always succeed. A step that only runs one of them proves nothing.
 const IDLE_PROGRAMS: &[&str] = &["true", ":", "echo", "printf"];
 
-/// The text of a command anywhere in a specification.
+/// The text of a command, wherever in a specification it stands: in an action, a workflow check or the development
+/// server.
 struct CommandText<'s> {
     pointer: String,
     text: &'s str,
@@ -260,7 +261,8 @@ fn words_of(action: &Action<'_>, command: &RawTerminalCommandParameters) -> Vec<
     argv.or_else(|| split_words(&command.command)).unwrap_or_default()
 }
 
-/// Returns the class of the tool that a command is recognised as.
+/// Returns the class of a step's tool: the tool that the step names, or the one that its command is recognised as.
+/// Other actions have no tool and are generic.
 pub(super) fn class_of(action: &Action<'_>, command: &RawTerminalCommandParameters) -> ToolClass {
     if action.phase != ActionPhase::Step {
         return ToolClass::Generic;

@@ -165,7 +165,7 @@ pub(super) fn unknown_after(subject: &Subject<'_>) -> Vec<Problem> {
     subject.tasks().flat_map(of_task).collect()
 }
 
-/// Reports cycles between steps.
+/// Reports steps that wait for themselves through `after`, directly or by way of other steps.
 pub(super) fn after_cycles(subject: &Subject<'_>) -> Vec<Problem> {
     let of_task = |task: Task<'_>| {
         let edges: BTreeMap<&str, Vec<&str>> = task
