@@ -26,7 +26,7 @@ use crate::tree::TreeHints;
 pub struct GrantedRetest {
     /// How many retests were granted since the budget was last full, including this one.
     pub number: u32,
-    /// How many retests are allowed.
+    /// How many retests are allowed until the task passes or a person decides on its cycle.
     pub budget: u32,
 }
 
@@ -112,7 +112,7 @@ impl Workspace {
     }
 }
 
-/// Decides whether a retest is granted. Obstacles that only a person can remove are checked first.
+/// Decides whether a retest is granted. A pause that only a person can end is checked first.
 fn decide_retest(facts: &RetestFacts) -> Result<GrantedRetest, RetestRefusal> {
     if let Some(pause) = &facts.paused {
         return Err(RetestRefusal::NeedsHuman(pause.clone()));
@@ -130,7 +130,7 @@ fn decide_retest(facts: &RetestFacts) -> Result<GrantedRetest, RetestRefusal> {
     Ok(GrantedRetest { number: facts.used + 1, budget: facts.budget })
 }
 
-/// The retests of a task according to the ledger.
+/// The retests of a task, counted from the ledger's lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 struct Retests {
     used: u32,
@@ -233,7 +233,7 @@ fn open(store: &Store, project: &ProjectId, task: &TaskId, report: &ExecutionRep
     unsuccessful.map(line).chain(debt.iter().map(|item| format!("{}: {}", item.debt_id, item.title))).collect()
 }
 
-/// Returns why there is no verdict for the current tree.
+/// Returns the reason, for people, why a task has no verdict for the current tree.
 fn reason(freshness: &Freshness) -> String {
     let text = match freshness {
         Freshness::Fresh { .. } => "there is a verdict, and no report of it",

@@ -40,21 +40,21 @@ const GIT_VARIABLES: &[&str] =
 /// The largest output in bytes. A tool or model that prints more is stopped.
 const OUTPUT_CAP: u64 = 4 << 20;
 
-/// How long to wait for a run of the project before a line is written to its ledger.
+/// How long to wait for a run of the project to end before a line is written to the project's ledger.
 const LEDGER_WAIT: Duration = Duration::from_secs(3600);
 
-/// How long stopping a tool may take.
+/// How long a tool of the person may take to stop after SIGTERM, before it is killed.
 const TOOL_GRACE: Duration = Duration::from_secs(5);
 
-/// A request to a model.
+/// A request to a model: its command, what it may read and write, and how to stop it.
 pub struct ModelRequest<'a> {
-    /// The command with its time limits.
+    /// The model's command with its time limits.
     pub action: &'a Action,
     /// The standard input of the model.
     pub prompt: &'a [u8],
     /// The root of the model's copy of the project.
     pub copy: &'a Path,
-    /// The working directory inside of the copy.
+    /// The working directory of the model, inside of its copy of the project.
     pub directory: &'a Path,
     /// Paths that the model must not see, in addition to those that are hidden from every action.
     pub hidden: &'a [PathBuf],
@@ -62,7 +62,7 @@ pub struct ModelRequest<'a> {
     pub tracker: &'a str,
     /// The names of environment variables that the model gets from proctor's own environment.
     pub pass_environment: &'a [String],
-    /// Credentials that stay visible to the model.
+    /// Paths of credentials that the model can read, although credentials are hidden otherwise.
     pub visible: &'a [String],
     /// Paths that the model may write to, in addition to its copy.
     pub writable: &'a [String],
@@ -72,12 +72,12 @@ pub struct ModelRequest<'a> {
     pub control: &'a Control,
 }
 
-/// A request to run one of the person's own tools.
+/// A request to run one of the person's own tools, such as git or the tracker's command line.
 pub struct OwnToolRequest<'a> {
     /// The tool's program and arguments.
     pub argv: &'a [String],
     pub directory: &'a Path,
-    /// Environment variables in addition to the person's own.
+    /// Environment variables that the tool gets in addition to the person's own.
     pub environment: &'a [(&'a str, &'a str)],
     pub timeout: Duration,
     /// Requests to stop the tool arrive through this control.
@@ -85,7 +85,7 @@ pub struct OwnToolRequest<'a> {
 }
 
 impl Workspace {
-    /// Asks a model. If it cannot be started, fails or hangs, the result says so.
+    /// Asks a model. If the model cannot be started, fails or hangs, this is no error: the returned value says so.
     ///
     /// # Errors
     ///
@@ -273,7 +273,7 @@ fn writable_places(request: &ModelRequest<'_>, home: Option<&Path>) -> Vec<PathB
     named.filter_map(|path| path.canonicalize().ok()).collect()
 }
 
-/// Hides a path, if it exists and is not hidden already.
+/// Hides a path from the model, if the path exists and is not hidden already.
 fn hide(places: &mut Vec<Place>, path: &Path) {
     let Ok(path) = path.canonicalize() else { return };
     let Ok(metadata) = path.metadata() else { return };
@@ -292,7 +292,8 @@ fn hide(places: &mut Vec<Place>, path: &Path) {
     places.sort_by(|one, other| one.path.cmp(&other.path));
 }
 
-/// A temporary directory for one request: private places, output and captured data.
+/// A temporary directory for one request, with the model's private places, its output and its log. It is removed at the
+/// end.
 struct Scratch(PathBuf);
 
 impl Scratch {

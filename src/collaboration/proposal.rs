@@ -18,19 +18,19 @@ use crate::spec::specification::{
 use crate::spec::{DiskFiles, compare_with_project};
 use crate::tree::TreeIndex;
 
-/// A proposed specification.
+/// A proposed specification: its text, or the file of the project that has it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Proposal {
-    /// The proposal itself, as JSON text.
+    /// The proposed specification itself, as JSON text.
     Text(String),
-    /// The path of a file in the project.
+    /// The path of the file with the proposal, relative to the project.
     File(String),
 }
 
 /// The result of reviewing a task's specification or a proposal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReviewedSpecification {
-    /// The file that contains the task.
+    /// The file of the project that has the task now, relative to the project.
     pub file: String,
     /// The errors in the file, or in the proposal if there is one.
     pub errors: Vec<String>,
@@ -38,7 +38,7 @@ pub struct ReviewedSpecification {
     pub changes: Vec<SpecificationChange>,
 }
 
-/// The current file that contains the task.
+/// The file of the project that has the task now, before any proposal.
 struct Current {
     file: String,
     text: String,

@@ -13,7 +13,7 @@ pub(super) fn inner_path(example: &'static str) -> impl Fn(&Spanned<DeValue<'_>>
     move |value| filled_text(example)(value).and_then(|path| normalised(&path))
 }
 
-/// Reads the path of a file below the project's root.
+/// Reads the path of a file below the project's root. The root itself is refused.
 pub(super) fn inner_file(example: &'static str) -> impl Fn(&Spanned<DeValue<'_>>) -> Result<String, WrongValue> {
     move |value| {
         let path = inner_path(example)(value)?;
@@ -49,7 +49,7 @@ pub(super) fn task_list(value: &Spanned<DeValue<'_>>) -> Result<String, WrongVal
         .example(EXAMPLE))
 }
 
-/// Reads a glob for paths that are relative to the project.
+/// Reads a glob for paths that are relative to the project, such as `src/**/*.py`.
 pub(super) fn glob(value: &Spanned<DeValue<'_>>) -> Result<String, WrongValue> {
     let pattern = filled_text("\"src/**/*.py\"")(value)?;
     match globset::Glob::new(&pattern) {
@@ -58,7 +58,7 @@ pub(super) fn glob(value: &Spanned<DeValue<'_>>) -> Result<String, WrongValue> {
     }
 }
 
-/// Reads a pattern in the syntax of `.gitignore`.
+/// Reads one pattern in the syntax of a line of `.gitignore`.
 pub(super) fn ignore_pattern(value: &Spanned<DeValue<'_>>) -> Result<String, WrongValue> {
     let pattern = filled_text("\"*.log\"")(value)?;
     if pattern.contains('\n') {

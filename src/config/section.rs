@@ -23,7 +23,7 @@ pub(super) struct Document<'t> {
     problems: Vec<Problem>,
 }
 
-/// Whether a text is valid TOML.
+/// Whether the text of `proctor.toml` is valid TOML. Missing keys are reported only for valid text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum DocumentState {
     Whole,
@@ -87,7 +87,7 @@ impl<'t> Document<'t> {
 }
 
 impl<'d> Section<'d> {
-    /// Returns the top level of a document.
+    /// Returns the top level of `proctor.toml` as a section, with `fallback` as the top level of `default.toml`.
     pub(super) fn top(written: Option<&'d DeTable<'d>>, fallback: &'d DeTable<'d>) -> Self {
         Self { table: String::new(), path: String::new(), span: None, written, fallback: Some(fallback) }
     }
@@ -107,7 +107,7 @@ impl<'d> Section<'d> {
         self.written_value(key).is_some()
     }
 
-    /// Reports the unknown keys of this section.
+    /// Adds a problem for each key of this section that `keys.rs` does not list.
     pub(super) fn check_keys(&self, document: &mut Document<'_>) {
         let Some(written) = self.written else { return };
         let known = keys::keys_of(&self.table);
@@ -153,7 +153,7 @@ impl<'d> Section<'d> {
         self.fallback.and_then(|fallback| fallback.get(key)).and_then(|value| read(value).ok()).map(WrittenValue::unwritten)
     }
 
-    /// Reports a key that is written but not allowed here.
+    /// Adds a problem if the text has a key that is known but not allowed in this place.
     pub(super) fn refuse(&self, document: &mut Document<'_>, key: &str, wrong: WrongValue) {
         if let Some(value) = self.written_value(key) {
             document.report(&self.key_path(key), &value.span(), wrong);
@@ -188,7 +188,7 @@ impl<'d> Section<'d> {
         section
     }
 
-    /// Opens the elements of an array of tables: `[[check]]`.
+    /// Opens the elements of an array of tables, such as `[[check]]`. They have no values in `default.toml`.
     pub(super) fn tables(&self, document: &mut Document<'_>, key: &'static str) -> Vec<Section<'d>> {
         let Some(value) = self.written_value(key) else { return Vec::new() };
         let header = keys::header(key);

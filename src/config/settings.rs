@@ -57,7 +57,7 @@ pub struct ActionSettings {
     pub command: Option<WrittenValue<CommandLine>>,
     /// The working directory, relative to the project; `None` if it is not written.
     pub directory: Option<WrittenValue<String>>,
-    /// Environment variables for this action only.
+    /// Environment variables that only this action gets.
     pub environment: BTreeMap<String, String>,
     /// The longest time that the action may run, by the wall clock.
     pub timeout: Duration,
@@ -84,7 +84,7 @@ pub struct Check {
     pub paths: Vec<String>,
     /// The names of the checks that must have ended before this one starts.
     pub after: WrittenValue<Vec<String>>,
-    /// How often the check is repeated if an attempt does not succeed.
+    /// How many more times the check is run if it does not succeed.
     pub retries: u8,
     /// When the result of an earlier run may be used instead of running the check.
     pub reuse: Reuse,
@@ -93,7 +93,7 @@ pub struct Check {
     /// Whether `**Ready to merge?** Yes`, with emphasis around the label alone, approves in a review. `None` means yes.
     pub accept_split_emphasis: Option<WrittenValue<bool>>,
     pub coverage: Option<WrittenValue<CoverageTarget>>,
-    /// Whether control tests, which must fail, are run before the check.
+    /// Whether tests that must fail (control tests) are run before the check, to prove that its runner can fail.
     pub control: bool,
     /// The policy settings that this check has in place of those of its tool.
     pub policy: WrittenValue<PolicyOverride>,
@@ -103,7 +103,7 @@ pub struct Check {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Prerequisite {
     pub action: ActionSettings,
-    /// When the prerequisite may be skipped because it was done earlier.
+    /// The conditions under which the prerequisite is skipped because it was done earlier.
     pub once: SkipWhileUnchanged,
     /// The settings of a service; `None` if the prerequisite is done when its command ends.
     pub service: Option<Service>,
@@ -122,7 +122,7 @@ pub struct RunSettings {
 /// The tasks that run after a save, one after the other.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WatchedTasks {
-    /// The tasks named in the settings, in this order.
+    /// The tasks that `watch.tasks` names, in the order in which they run.
     pub named: Vec<TaskId>,
     /// Whether the tasks of all test specifications run after the named ones.
     pub every_specified: bool,
@@ -161,9 +161,9 @@ pub struct WatchSettings {
     /// The interval between two scans of the whole tree, which find changes without events; `None` for no scans.
     pub sweep: Option<Duration>,
     pub tasks: WatchedTasks,
-    /// What happens to the present run when a file is saved.
+    /// What happens to the run that is under way when a file is saved.
     pub on_change: OnChange,
-    /// After this number of restarts in a row, the next run is allowed to finish.
+    /// After this number of restarts in a row, the next run goes on to its end even if files are saved.
     pub max_restarts: u32,
     /// Whether the screen is cleared before each run.
     pub clear: bool,
@@ -178,7 +178,7 @@ pub struct WatchSettings {
 pub struct EvidenceSettings {
     /// The name of the link to the evidence in the project; empty means no link (S1).
     pub link: String,
-    /// How long a run waits for the project's lock (S2).
+    /// How long a run waits for another run of the same project to end (S2).
     pub lock_wait: Duration,
     pub limits: RetentionLimits,
 }
@@ -186,7 +186,7 @@ pub struct EvidenceSettings {
 /// `[tasks]`: the Markdown file in which proctor keeps the list of tasks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TaskSettings {
-    /// The file, relative to the project; `None` if there is no list.
+    /// The file of the task list, relative to the project; `None` if there is no list.
     pub file: Option<String>,
 }
 
@@ -195,14 +195,14 @@ pub struct TaskSettings {
 pub struct QueueSettings {
     /// The most actions that run at the same time; `None` means the number of CPUs.
     pub max_parallel: Option<u32>,
-    /// The longest time that an action waits for its turn.
+    /// The longest time that an action waits until it may start.
     pub wait: Duration,
 }
 
 /// `[environment]`: the variables that checks get in addition to the standard list (E12).
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct EnvironmentSettings {
-    /// Names of variables that are passed on from proctor's environment.
+    /// Names of environment variables that checks get from proctor's own environment.
     pub pass_environment: Vec<String>,
     /// A file of `NAME=value` lines, relative to the project or absolute; `None` for no file.
     pub env_file: Option<String>,
@@ -212,9 +212,9 @@ pub struct EnvironmentSettings {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SandboxSettings {
     pub mode: SandboxMode,
-    /// Paths that may be written to: relative to the project, absolute, or below HOME (`~/…`).
+    /// Paths that actions may write to: relative to the project, absolute, or below HOME (`~/…`).
     pub writable: Vec<String>,
-    /// Sockets and files in hidden run-time directories that stay reachable: absolute, or below HOME.
+    /// Sockets and files in hidden run-time directories that actions can still reach: absolute, or below HOME.
     pub sockets: Vec<String>,
     /// Paths of credentials that actions can still read: absolute, or below HOME.
     pub visible: Vec<String>,
@@ -234,24 +234,22 @@ pub struct GovernSettings {
     pub tracker: Vec<String>,
     /// The repository for new issues; `None` means the default of the tracker's tool.
     pub repo: Option<String>,
-    /// The directory of the workflow's records, relative to the project.
+    /// The directory of the issue workflow's records, relative to the project.
     pub trail: String,
-    /// The number of drafts after which a person is asked whether to go on.
+    /// The number of drafts shown to a person after which the person is asked whether to go on.
     pub max_iterations: u32,
     /// The number of refusals by the tracker after which a person is asked whether to go on.
     pub max_attempts: u32,
     /// The time limit for one call of the tracker or of git.
     pub tool_timeout: Duration,
-    /// The model that writes drafts.
     pub drafter: ModelSettings,
-    /// The model that reviews drafts.
     pub reviewer: ModelSettings,
 }
 
 /// `[govern.drafter]` and `[govern.reviewer]`: a model's command and what it has access to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ModelSettings {
-    /// The model's name for people.
+    /// The model's name in texts for people.
     pub name: String,
     /// The program and arguments by which the model is asked; `None` if the settings name none.
     pub command: Option<Vec<String>>,
@@ -259,13 +257,13 @@ pub struct ModelSettings {
     pub pass_environment: Vec<String>,
     /// Paths of credentials that the model can still read: absolute, or below HOME.
     pub visible: Vec<String>,
-    /// Paths that may be written to, in addition to the model's own copy of the project.
+    /// Paths that the model may write to, in addition to its own copy of the project.
     pub writable: Vec<String>,
     /// The time limit for one answer of the model.
     pub timeout: Duration,
 }
 
-/// Whether actions are isolated.
+/// How actions are isolated from the rest of the machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SandboxMode {
     /// Actions run with the strongest isolation that the machine offers; the report names it.
@@ -278,9 +276,9 @@ pub enum SandboxMode {
 /// What happens when an action writes to HOME.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HomeAccess {
-    /// The write fails.
+    /// A write to HOME fails.
     ReadOnly,
-    /// The write goes to a copy, which is deleted after the action.
+    /// A write to HOME goes to a copy, which is deleted after the action.
     Overlay,
 }
 
@@ -299,7 +297,7 @@ impl PolicySettings {
         self.tools.get(&tool)
     }
 
-    /// Returns the strategy for a category; `None` if it is not written.
+    /// Returns the strategy that the settings give to a category; `None` if they give none.
     pub fn for_category(&self, category: PolicyCategory) -> Option<&WrittenValue<BlockOn>> {
         self.categories.get(&category)
     }
@@ -312,13 +310,13 @@ pub struct PolicyOverride {
     /// Whether the tool's findings count. `false` is the same as `block_on = "never"` (C22).
     pub enabled: Option<WrittenValue<bool>>,
     pub block_on: Option<WrittenValue<BlockOn>>,
-    /// The settings about warnings; only linters have them.
+    /// How the tool's warnings count; only linters have these settings.
     pub warnings: WarningOverride,
-    /// The settings about single rules; only linters have them.
+    /// How findings of single rules count; only linters have these settings.
     pub rules: RuleOverride,
 }
 
-/// The settings about a linter's warnings.
+/// How the warnings of a linter count. A field is `None` if neither the settings nor the defaults have its key.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct WarningOverride {
     /// Whether warnings count as errors (`treat_warnings_as_errors`).
@@ -327,7 +325,8 @@ pub struct WarningOverride {
     pub at_most: Option<WrittenValue<u32>>,
 }
 
-/// The settings about single rules of a linter.
+/// How findings of single rules of a linter count. A field is `None` if neither the settings nor the defaults have its
+/// key.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct RuleOverride {
     /// Rules whose findings are dropped (`ignored_rules`).

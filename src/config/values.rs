@@ -17,7 +17,7 @@ use crate::model::{ByteSize, Problem, quoted_text};
 pub(super) struct WrongValue {
     /// Boxed to keep `Result<T, WrongValue>` small.
     pub(super) problem: Box<Problem>,
-    /// An example of a correct value, without the key.
+    /// An example of a correct value, without its key.
     pub(super) example: Option<&'static str>,
     /// The wrong element, if the value is a list or a table: its position (the first is 1) or its key, and its byte
     /// range.
@@ -27,12 +27,12 @@ pub(super) struct WrongValue {
 type Value<'i> = Spanned<DeValue<'i>>;
 
 impl WrongValue {
-    /// Returns an error with a message only.
+    /// Returns an error with this message, without a hint or an example.
     pub(super) fn new(message: impl Into<String>) -> Self {
         Self { problem: Box::new(Problem::new("", message)), ..Self::default() }
     }
 
-    /// Returns the error that a value has the wrong type.
+    /// Returns an error that names the expected and the found type of a value.
     pub(super) fn kind(expected: &str, found: &DeValue<'_>) -> Self {
         let found = match found.type_str() {
             "integer" => "an integer".to_owned(),
@@ -85,7 +85,7 @@ pub(super) fn text(example: &'static str) -> impl Fn(&Value<'_>) -> Result<Strin
     }
 }
 
-/// Reads a text that is not blank.
+/// Reads a text that has more than white space.
 pub(super) fn filled_text(example: &'static str) -> impl Fn(&Value<'_>) -> Result<String, WrongValue> {
     move |value| {
         let read = text(example)(value)?;
@@ -98,7 +98,7 @@ pub(super) fn boolean(value: &Value<'_>) -> Result<bool, WrongValue> {
     value.as_bool().ok_or_else(|| WrongValue::kind("`true` or `false`", value).example("true"))
 }
 
-/// Reads a whole number within a range.
+/// Reads a whole number; one outside of the range is an error that names both limits.
 pub(super) fn number(range: RangeInclusive<i64>, example: &'static str) -> impl Fn(&Value<'_>) -> Result<i64, WrongValue> {
     move |value| {
         let value = value.get_ref();
@@ -169,7 +169,7 @@ pub(super) fn or_off<T>(
     }
 }
 
-/// Reads one word of a fixed list.
+/// Reads one word of a fixed list; for another word the error suggests the nearest one.
 pub(super) fn choice<T: Copy>(words: &'static [(&'static str, T)]) -> impl Fn(&Value<'_>) -> Result<T, WrongValue> {
     move |value| {
         let value = value.get_ref();

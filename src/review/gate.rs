@@ -14,7 +14,7 @@ pub enum ReviewGate {
     Retry(MalformedAttempt),
 }
 
-/// The facts that are kept about a first output without a verdict.
+/// What is kept about a first output without a verdict, until the retry's output is judged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MalformedAttempt {
     kind: Malformation,
@@ -36,18 +36,18 @@ pub enum ReviewStep {
     Decided(ReviewDecision),
 }
 
-/// The decision of a review.
+/// What follows from a review for the run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReviewDecision {
     /// The review approves. Only with this decision do the actions after the review start.
     Proceed(DecidingAttempt),
     /// The code must be fixed first. The reviewer is not asked again in this run; asking again needs a new run.
     Fix(Rejection, DecidingAttempt),
-    /// A person must read the review. No fixes are made because of it.
+    /// A person must read the review, because it has no clear verdict. No fixes are made because of it.
     AskPerson(IndeterminateReason),
 }
 
-/// The attempt that decided a review.
+/// Which of the reviewer's two possible attempts decided a review. People see it in the announcement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DecidingAttempt {
     First,
@@ -63,7 +63,7 @@ pub enum IndeterminateReason {
     RejectedBefore { first: Malformation },
 }
 
-/// Whether the outputs of both attempts differ.
+/// Whether the outputs of two attempts without a verdict differ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OutputComparison {
     Different,

@@ -12,7 +12,7 @@ pub enum SplitEmphasis {
     Refused,
 }
 
-/// The value of a verdict line that rejects the code.
+/// The value of a verdict line that rejects the code: `With fixes` or `No`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum RejectionValue {
     WithFixes,

@@ -33,14 +33,14 @@ pub enum ReviewerFault {
     Unknown,
 }
 
-/// The verdict of one output.
+/// The verdict that is read out of one output of the reviewer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ParsedReview {
     /// The output has exactly one approval line, outside of quotations, and no rejection.
     Approved,
     /// The output has at least one rejection line.
     Rejected(Rejection),
-    /// The output has no verdict.
+    /// The output has no verdict that counts; `kind` says why.
     Malformed {
         kind: Malformation,
         /// Whether the output has a rejection line nevertheless. If it has, an approval by the retry does not count.
@@ -56,7 +56,7 @@ pub enum Rejection {
     No,
 }
 
-/// Why an output has no verdict.
+/// Why a reviewer's output has no verdict that counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Malformation {
     /// The output may be incomplete, because the reviewer's command failed or was stopped.
@@ -65,13 +65,13 @@ pub enum Malformation {
     TooLong,
     /// The output is not UTF-8.
     NotText,
-    /// The output is empty or invisible.
+    /// The output is empty or has only white space and invisible characters.
     NoOutput,
     /// The label "Ready to merge" is missing.
     MissingField,
     /// The label "Ready to merge" is there, but with an unknown value or with other words on its line.
     UnknownValue,
-    /// The approval line is in a quotation.
+    /// The only approval lines are in quotations.
     Quoted,
     /// There is more than one approval line outside of quotations.
     SeveralVerdicts,
@@ -151,7 +151,7 @@ fn normalise(text: &str) -> String {
     text.strip_prefix('\u{feff}').unwrap_or(text).replace("\r\n", "\n")
 }
 
-/// Returns whether a reader would see nothing of the text.
+/// Returns whether a person would see nothing of the text.
 fn is_blank(text: &str) -> bool {
     text.chars().all(|one| one.is_whitespace() || INVISIBLE.contains(&one))
 }

@@ -10,7 +10,7 @@ pub(super) struct MarkdownLine<'t> {
     pub(super) is_quoted: bool,
 }
 
-/// Whether fenced code is open, and by which mark it is closed.
+/// Whether a line is inside of fenced code, and which mark ends that code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fence {
     Closed,

@@ -7,7 +7,7 @@ use crate::spec::digest::canonical;
 
 /// The most characters of an action's command that an approval records, so that people can read what was approved.
 const SHOWN: usize = 120;
-/// A pass rate of 100 %, in basis points.
+/// A pass rate of 100 %, in basis points: the rate of a plan in which every step must pass.
 const ALL: u32 = 10_000;
 
 /// Returns what a plan demands: its actions, limits, conditions and approval terms. Two such records show where a plan
@@ -52,7 +52,7 @@ fn judged(criteria: &TaskCriteria) -> Digest {
     canonical(&rest)
 }
 
-/// How the actions of a plan are identified.
+/// By what the actions of two plans are recognised as the same.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Naming {
     /// Actions are identified by their ids, which come from a test specification.

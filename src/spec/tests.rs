@@ -152,7 +152,7 @@ fn each_kind_of_project_is_found() {
             ],
             &["*$ ./node_modules/.bin/jest --ci"],
         ),
-        // A redirection needs a shell.
+        // A redirection needs a shell, so the script is run by `npm` and not by its own words.
         (
             &[("package.json", r#"{"scripts": {"test": "jest --ci > log"}}"#), ("node_modules/.bin/jest", "")],
             &["*$ npm run test"],

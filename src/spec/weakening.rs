@@ -164,7 +164,7 @@ fn changed_rules(old: &ToolPolicy, new: &ToolPolicy) -> Vec<String> {
     found
 }
 
-/// Returns the strictness of a policy; a higher number blocks more.
+/// Returns how strict a policy is; a higher number blocks more.
 fn strictness(block_on: BlockOn) -> u8 {
     match block_on {
         BlockOn::Never => 0,
@@ -270,7 +270,7 @@ fn output_of_others(old: &PlanTerms, new: &PlanTerms) -> Vec<String> {
     }
 }
 
-/// Reports strictness settings that were removed or changed.
+/// Reports strictness settings of type checkers that were removed or changed.
 fn less_strictness(old: &PlanTerms, new: &PlanTerms) -> Vec<String> {
     let gone = missing(&old.strictness, &new.strictness);
     said(&gone, |words| format!("the project is not held to this any more: {words}"))

@@ -14,7 +14,7 @@ use crate::spec::specification::raw::RawSpecification;
 use crate::spec::specification::scan::{Places, scan};
 use crate::spec::specification::shape::{ShapeFault, shape_faults};
 
-/// The ending of the names of specification files.
+/// The ending of the names of specification files. proctor looks for tasks only in files with this ending.
 pub const SPECIFICATION_SUFFIX: &str = "test-specification.json";
 
 const LONGEST_TEXT: usize = 16 << 20;
@@ -27,10 +27,9 @@ const OLD_FAMILY: &str = "testPlanVersion";
 /// The code of the lint rule for placeholders. A placeholder causes all other faults of the same value.
 const PLACEHOLDER: &str = "PLACEHOLDER";
 
-/// The project to which a specification belongs.
+/// The project to which a specification belongs. Its paths must stay inside of this project.
 #[derive(Debug, Clone, Copy)]
 pub struct SpecificationContext<'s> {
-    /// The path of the project's root.
     pub project_root: &'s Path,
 }
 
@@ -39,11 +38,10 @@ pub struct SpecificationContext<'s> {
 pub struct Specification {
     /// The file's name as the caller of `read_specification` gave it.
     pub file: String,
-    /// The parsed content.
     pub raw: RawSpecification,
 }
 
-/// The result of reading a specification.
+/// The result of reading a specification: either it can be run, or its faults say why not.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SpecificationReading {
     /// The specification; `None` if the text has a hard fault and cannot be run.

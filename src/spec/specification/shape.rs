@@ -43,7 +43,7 @@ const KEYWORDS: &[Keyword] = &[
     Keyword { name: "type", param: "type", message: "must be {}" },
 ];
 
-/// The comparison that ajv reports together with the limit of a number.
+/// The parameter `comparison` that ajv reports beside `limit` for the limits of a number.
 const COMPARISONS: &[(&str, &str)] = &[("maximum", "<="), ("minimum", ">=")];
 
 static SCHEMA: LazyLock<Value> = LazyLock::new(|| serde_json::from_str(SCHEMA_TEXT).expect("a test reads the schema"));
@@ -71,7 +71,7 @@ pub(super) fn pattern_problem(pattern: &str) -> Option<PatternProblem> {
     Some(if backtracks { PatternProblem::NotLinear } else { PatternProblem::Unreadable })
 }
 
-/// Why a regular expression cannot be used.
+/// Why a regular expression of a specification cannot be used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum PatternProblem {
     /// The text is not a regular expression.

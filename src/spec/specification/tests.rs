@@ -15,7 +15,7 @@ use crate::model::{BrokenRule, Gravity, Problem, TextPosition};
 use crate::report::SpecificationErrorV2;
 use crate::spec::specification::{LINTS, SpecificationContext, SpecificationReading, read_specification};
 
-/// A specification that has only a few soft faults.
+/// The sample specification, which has only a few soft faults and can be run.
 const ROUNDING: &str = include_str!("../../../fixtures/specifications/rounding.json");
 
 fn read(text: &str) -> SpecificationReading {

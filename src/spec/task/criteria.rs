@@ -3,7 +3,7 @@
 use crate::model::{EvidenceKind, ExpectedFailure, ExpectedOutput, TaskCondition, TaskCriteria};
 use crate::spec::specification::{RawCondition, RawEvidenceKind, RawExpectedOutcome, RawTask, RawTaskExtension};
 
-/// A pass rate of 100 %, in basis points.
+/// A pass rate of 100 %, in basis points: every step must pass.
 const EVERY_STEP: u32 = 10_000;
 
 /// Returns a task's criteria. If the specification says that not every step must pass but gives no pass rate, all steps

@@ -12,7 +12,7 @@ use crate::spec::specification::{
 };
 use crate::tools::command_text;
 
-/// What an action does, and the command that people see for it.
+/// What an action does, and its command. An action without a process has a command with a text for people and no words.
 pub(super) struct ResolvedAction {
     pub(super) kind: ActionKind,
     pub(super) command: CommandLine,
@@ -64,7 +64,7 @@ pub(super) fn custom_script(raw: &RawCustomScriptParameters, path: String, argum
     ResolvedAction { kind: ActionKind::CustomScript(script), command }
 }
 
-/// Returns a file validation. `path` must be inside the project.
+/// Returns the check of a file that an action makes. `path` must be inside the project.
 pub(super) fn file_validation(raw: &RawFileValidationParameters, path: String) -> ResolvedAction {
     const LINTED: &str = "the lint refuses a look without what it compares with";
     let check = match raw.validation_type {

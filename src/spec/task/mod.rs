@@ -30,10 +30,9 @@ use crate::spec::task::debt::debt;
 use crate::spec::task::policy::strictness_terms;
 use crate::tools::ProjectFiles;
 
-/// The project of a task.
+/// The project of a task, with everything of it that the plan depends on.
 #[derive(Clone, Copy)]
 pub struct TaskContext<'s> {
-    /// The location of the project.
     pub project: SpecificationContext<'s>,
     pub files: &'s dyn ProjectFiles,
     /// The project's settings: limits and policies for which the specification has no value. The checks, prerequisites
@@ -50,7 +49,7 @@ pub fn resolve_task(specification: &Specification, task: &TaskId, faults: &[Prob
     Some(resolver.plan(task))
 }
 
-/// Makes the plan of one task.
+/// Makes the plan of one task, and collects the plan's notes meanwhile.
 struct Resolver<'s> {
     specification: &'s Specification,
     task: &'s RawTask,

@@ -10,7 +10,7 @@ use crate::spec::specification::{
 };
 use crate::tools::FoundPolicy;
 
-/// The settings of a specification for one tool.
+/// What a specification says about the policy of one tool and of its category.
 #[derive(Default)]
 struct Said<'s> {
     /// The tool's key under `tools` of its category, such as `eslint`.

@@ -18,8 +18,8 @@ use crate::spec::specification::change::rules::{judge, mends, rule_key, rule_of}
 /// The keys that identify the elements of a list, in the order in which they are tried.
 const IDENTITIES: [&str; 2] = ["actionId", "condition"];
 
-/// Returns every difference: first differences in the order of the old text, then additions in the order of the new
-/// text.
+/// Returns every difference. The keys of an object come in alphabetical order, first the old ones, then added ones;
+/// elements of lists keep their order.
 ///
 /// `faults` are the faults of the old text. If a text is not JSON, the whole comparison is one unexplained change.
 pub fn compare_specifications(before: &str, after: &str, faults: &[Problem]) -> Vec<SpecificationChange> {
@@ -34,14 +34,14 @@ pub fn compare_specifications(before: &str, after: &str, faults: &[Problem]) -> 
 }
 
 struct Comparison<'f> {
-    /// The old document; `None` if it is not JSON.
+    /// The current specification as JSON; `None` if its text is not JSON.
     before: Option<&'f Value>,
     faults: &'f [Problem],
     changes: Vec<SpecificationChange>,
 }
 
 impl Comparison<'_> {
-    /// Compares two values of a key. Elements of a list are compared under the list's key.
+    /// Compares the values of one key in both texts. Elements of a list are compared under the list's key.
     fn walk(&mut self, pointer: String, key: &str, before: Option<&Value>, after: Option<&Value>) {
         if before == after {
             return;

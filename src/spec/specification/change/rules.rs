@@ -19,11 +19,11 @@ pub(super) enum ChangeRule {
     Words,
     /// A value that says what is run or requested; every change weakens.
     Another,
-    /// An expected value. Adding one strengthens; changing or removing it weakens.
+    /// A value that a result is compared with. Adding one strengthens; changing or removing it weakens.
     ExpectsAnother,
     /// A number; a smaller one is stricter. A missing value means the given default.
     LessDemandsMore(Unsaid),
-    /// A number; a larger one is stricter.
+    /// A number; a larger one is stricter. Adding or removing it is unexplained.
     MoreDemandsMore,
     /// A set of allowed values; a smaller set is stricter. A missing set means the given default.
     FewerDemandMore(Absent),
@@ -42,7 +42,7 @@ pub(super) enum ChangeRule {
     FalseDemandsMore(bool),
 }
 
-/// The meaning of a missing set.
+/// What a missing set means when adding or removing its key is judged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Absent {
     /// A missing set means the set of these numbers.
@@ -53,7 +53,7 @@ pub(super) enum Absent {
     Elsewhere,
 }
 
-/// The meaning of a missing number.
+/// What a missing number means when adding or removing its key is judged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Unsaid {
     Zero,
@@ -225,7 +225,7 @@ fn says(before: Option<&Value>, after: Option<&Value>) -> bool {
     }
 }
 
-/// Returns the rule of a key; `None` if there is none.
+/// Returns the rule by which changes of a key are judged; `None` if no rule lists the key.
 pub(super) fn rule_of(key: &str) -> Option<ChangeRule> {
     RULES.iter().find(|(_, keys)| keys.contains(&key)).map(|(rule, _)| *rule)
 }
@@ -299,7 +299,7 @@ fn number(value: Option<&Value>, unsaid: Unsaid) -> Option<f64> {
     }
 }
 
-/// Returns the set; the inner `None` means the set of all values, the outer `None` an unknown set.
+/// Returns a value as a set. The inner `None` means the set of all values, the outer `None` that the set is not known.
 #[expect(clippy::option_option, reason = "what is not known is not what holds everything")]
 fn set(value: Option<&Value>, absent: Absent) -> Option<Option<BTreeSet<String>>> {
     match (value, absent) {

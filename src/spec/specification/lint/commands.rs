@@ -62,7 +62,7 @@ pub(super) fn needs_shell(subject: &Subject<'_>) -> Vec<Problem> {
     findings.collect()
 }
 
-/// Reports scripts that hide a failure.
+/// Reports commands that hide a failure, such as `pytest || true`.
 pub(super) fn hides_failure(subject: &Subject<'_>) -> Vec<Problem> {
     let texts = command_texts(subject).into_iter().filter_map(|command| match command.shell {
         Some(_) => Some((command.pointer, hidden_failure(&script_in(command.text, command.shell))?)),
@@ -98,7 +98,7 @@ pub(super) fn unclosed_quote(subject: &Subject<'_>) -> Vec<Problem> {
     findings.collect()
 }
 
-/// Reports shells that do not exist on Linux.
+/// Reports commands for PowerShell and `cmd`, the shells of other systems.
 pub(super) fn unsupported_shell(subject: &Subject<'_>) -> Vec<Problem> {
     let foreign = subject.commands().filter(|(_, command)| matches!(command.shell, Some(RawShell::Powershell | RawShell::Cmd)));
     let findings = foreign.map(|(action, _)| {
@@ -123,7 +123,7 @@ pub(super) fn servers_in_foreground(subject: &Subject<'_>) -> Vec<Problem> {
     findings.collect()
 }
 
-/// Reports steps that cannot fail.
+/// Reports steps that cannot fail, such as `echo done`, because they prove nothing.
 pub(super) fn proves_nothing(subject: &Subject<'_>) -> Vec<Problem> {
     let steps = subject.commands().filter(|(action, _)| action.phase == ActionPhase::Step);
     let idle = steps.filter(|(action, command)| {
@@ -206,7 +206,7 @@ pub(super) fn argv_elsewhere(subject: &Subject<'_>) -> Vec<Problem> {
     findings
 }
 
-/// Reports invalid names of environment variables.
+/// Reports environment variables with a name or value that no process can have.
 pub(super) fn environment_names(subject: &Subject<'_>) -> Vec<Problem> {
     let global = ("/globalConfiguration/environment".to_owned(), &subject.raw.global_configuration.environment);
     let of_actions = subject.actions().filter_map(|action| {

@@ -9,7 +9,7 @@ use crate::spec::specification::lint::commands::class_of;
 use crate::spec::specification::lint::subject::{Subject, Task};
 use crate::spec::specification::raw::RawCondition;
 
-/// The exit code of a test tool after failed tests.
+/// The exit code that every test tool is assumed to have after failed tests.
 const TESTS_FAILED: f64 = 1.0;
 
 /// The largest number of failed tests that is tried. Larger numbers are not exact in floating point.

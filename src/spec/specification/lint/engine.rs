@@ -34,7 +34,7 @@ pub(super) fn unsupported_types(subject: &Subject<'_>) -> Vec<Problem> {
     findings.collect()
 }
 
-/// Reports `mcpValidation` if it is enabled.
+/// Reports an enabled `mcpValidation`, because proctor runs no browser.
 pub(super) fn browser_validation(subject: &Subject<'_>) -> Vec<Problem> {
     let enabled = subject
         .tasks()

@@ -23,7 +23,7 @@ pub(in crate::spec) use paths::{ROOT_WORD, below};
 
 pub(super) use subject::Subject;
 
-/// A rule of the lint, as a row of [`LINTS`].
+/// A rule of the lint with its name, weight and reason; [`LINTS`] lists all rules.
 #[derive(Debug, Clone, Copy)]
 pub struct LintRow {
     /// The name by which faults refer to the rule, such as `TASK_CYCLE`.
@@ -54,7 +54,7 @@ pub(in crate::spec) const STRICTNESS_UNCHECKED: &str = "STRICTNESS_UNCHECKED";
 /// The `source` of rules about errors that the JSON Schema does not find.
 const LET_THROUGH: &str = "what the schema lets through";
 
-/// All rules of the lint.
+/// All rules of the lint, in the order in which they are applied.
 pub const LINTS: &[LintRow] = &[
     hard("DUPLICATE_ACTION_ID", order::duplicate_ids, "two actions of a task have the same id", LET_THROUGH),
     hard("ID_TOO_LONG", order::long_ids, "an id is too long for the name of a file", "N5"),

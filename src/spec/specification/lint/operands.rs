@@ -61,7 +61,7 @@ pub(super) fn idle(subject: &Subject<'_>) -> Vec<Problem> {
     findings.collect()
 }
 
-/// Reports regular expressions that cannot be used.
+/// Reports regular expressions that are invalid or need more than linear time.
 pub(super) fn patterns(subject: &Subject<'_>) -> Vec<Problem> {
     let files =
         files(subject).filter_map(|(action, file)| Some((action, "/parameters/contentRegex", file.content_regex.as_ref()?)));
@@ -82,7 +82,7 @@ pub(super) fn patterns(subject: &Subject<'_>) -> Vec<Problem> {
     wrong.collect()
 }
 
-/// Reports JSON Schemas that cannot be used.
+/// Reports JSON Schemas that are invalid or refer to other documents.
 pub(super) fn schemas(subject: &Subject<'_>) -> Vec<Problem> {
     let files = files(subject).filter_map(|(action, file)| Some((action, "/parameters/schema", file.schema.clone()?)));
     let answers = requests(subject).filter_map(|(action, request)| {

@@ -22,7 +22,7 @@ pub(super) fn workspace_elsewhere(subject: &Subject<'_>) -> Vec<Problem> {
     (!is_here).then(|| Problem::new("/globalConfiguration/workspaceRoot", message).hint(hint)).into_iter().collect()
 }
 
-/// Reports paths that leave the project.
+/// Reports paths of directories, files and scripts that leave the project.
 pub(super) fn leaving_paths(subject: &Subject<'_>) -> Vec<Problem> {
     let root = &subject.raw.global_configuration.workspace_root;
     let leaving = paths(subject).into_iter().filter(|(_, path)| below(root, path).is_none());
@@ -114,7 +114,7 @@ fn relative(path: &str) -> Option<Vec<&str>> {
     Some(parts)
 }
 
-/// Returns every path of the specification with its pointer.
+/// Returns every path of the specification that must be inside the project, with its JSON pointer.
 fn paths<'s>(subject: &Subject<'s>) -> Vec<(String, &'s str)> {
     let of_actions = subject.actions().filter_map(|action| {
         let (key, path) = match &action.raw.parameters {

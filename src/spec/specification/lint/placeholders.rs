@@ -7,7 +7,7 @@ use crate::spec::specification::lint::paths::ROOT_WORD;
 use crate::spec::specification::lint::subject::Subject;
 use crate::spec::specification::scan::member;
 
-/// Keys with texts for people.
+/// Keys whose values are texts for people: a placeholder there is only noted.
 const TEXTS: &[&str] = &[
     "description",
     "title",
@@ -28,7 +28,7 @@ const COMMANDS: &[&str] = &["command", "checkCommand", "argv"];
 /// placeholders.
 const TEMPLATE_WORDS: &[&str] = &["else", "end"];
 
-/// The longest name of a placeholder, in bytes.
+/// The longest name of a placeholder, in bytes. Longer names are taken for ordinary text.
 const LONGEST_NAME: usize = 128;
 
 /// Reports placeholders in values that are run or compared.
@@ -41,7 +41,7 @@ pub(super) fn in_what_runs(subject: &Subject<'_>) -> Vec<Problem> {
     found.map(finding).collect()
 }
 
-/// Notes placeholders in texts for people.
+/// Notes placeholders in texts for people, which change nothing of a run.
 pub(super) fn in_texts(subject: &Subject<'_>) -> Vec<Problem> {
     let found = placeholders(subject).into_iter().filter(|placeholder| placeholder.is_text);
     let finding =

@@ -10,11 +10,9 @@ use crate::spec::specification::scan::member;
 
 /// A specification and the project to which it belongs.
 pub(in crate::spec::specification) struct Subject<'s> {
-    /// The parsed specification.
     pub(super) raw: &'s RawSpecification,
-    /// The same specification as JSON, without unknown keys. Rules that look at every value use it.
+    /// The specification as JSON, without unknown keys. Rules that look at every value use it in place of `raw`.
     pub(super) document: &'s Value,
-    /// The root of the specification's project.
     pub(super) project_root: &'s Path,
 }
 
@@ -25,7 +23,7 @@ pub(super) struct Task<'s> {
     pub(super) raw: &'s RawTask,
 }
 
-/// An action and its place in the file.
+/// An action of a task, with what is needed for the JSON pointer to it.
 pub(super) struct Action<'s> {
     pub(super) phase: ActionPhase,
     pub(super) raw: &'s RawAction,

@@ -11,7 +11,7 @@ use crate::spec::specification::LINTS;
 /// An edit: a JSON pointer and the value to write there. `"-"` after a list's pointer appends, and [`GONE`] removes.
 pub(super) type Edit = (&'static str, Value);
 
-/// An expected fault: its code and its pointer.
+/// An expected fault: its code, and the JSON pointer to it.
 type Expected = (&'static str, &'static str);
 
 struct Mutation {
