@@ -22,7 +22,7 @@ struct UnknownKey {
     /// What is wrong with the key; `None` for the general message "unknown key".
     message: Option<&'static str>,
     nearest: Option<&'static str>,
-    /// How the person can correct the file.
+    /// What the person can change in `proctor.toml` to correct the error.
     hint: Option<&'static str>,
 }
 

@@ -10,7 +10,7 @@ use crate::model::{
 use crate::spec::action::plain_action;
 use crate::tools::command_text;
 
-/// The task to which reviews belong that are started on the command line.
+/// The task of every review that is started on the command line.
 const TASK: &str = "review";
 
 /// Makes a plan with one review and no other actions.

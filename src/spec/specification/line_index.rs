@@ -2,7 +2,7 @@
 
 use crate::model::TextPosition;
 
-/// The distance between two known positions in bytes. A look-up counts no further than from one to the next.
+/// The distance between two known positions in bytes. A look-up reads at most about as many bytes of the text.
 const SPACING: usize = 1024;
 
 /// The known positions of a text, one every [`SPACING`] bytes. Lines are counted only from the nearest known position.

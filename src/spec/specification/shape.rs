@@ -12,7 +12,7 @@ use crate::model::{BrokenRule, Problem};
 use crate::spec::specification::scan::member;
 use crate::spec::specification::schema::SCHEMA_TEXT;
 
-/// A fault in a document's shape, before its position is known.
+/// A violation of the JSON Schema by a document, without its line and column.
 #[derive(Debug)]
 pub(super) struct ShapeFault {
     pub(super) problem: Problem,
@@ -53,7 +53,7 @@ static VALIDATOR: LazyLock<Validator> = LazyLock::new(|| {
     options.build(&SCHEMA).expect("a test builds the validator")
 });
 
-/// Returns every fault in a document's shape, in the order of the schema.
+/// Returns every violation of the published JSON Schema by a document, in the order of the schema.
 pub(super) fn shape_faults(document: &Value) -> Vec<ShapeFault> {
     VALIDATOR.iter_errors(document).flat_map(|error| faults_of(&error)).collect()
 }

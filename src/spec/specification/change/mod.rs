@@ -142,7 +142,7 @@ impl Comparison<'_> {
         unknown.find_map(|fault| fault.nearest.as_deref())
     }
 
-    /// Returns whether a step's task has an expected output or exit code for all steps together.
+    /// Returns whether the task of a step has an `expectedOutput`, which applies to the output of all steps together.
     fn expects_of_all(&self, step: &str) -> bool {
         let task = step.split("/testExecution/").next().unwrap_or_default();
         self.before.is_some_and(|before| before.pointer(&format!("{task}/validationCriteria/expectedOutput")).is_some())

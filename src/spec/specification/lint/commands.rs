@@ -179,7 +179,8 @@ pub(super) fn impossible_exit_codes(subject: &Subject<'_>) -> Vec<Problem> {
     findings.collect()
 }
 
-/// Reports `argv` and `tool` on actions that run no command.
+/// Reports `argv` and `tool` where they cannot apply: both on actions that run no command, `tool` on actions other than
+/// steps, and `argv` beside a shell.
 pub(super) fn argv_elsewhere(subject: &Subject<'_>) -> Vec<Problem> {
     let mut findings = Vec::new();
     for action in subject.actions() {

@@ -100,7 +100,7 @@ pub(super) fn failing_of_pass(subject: &Subject<'_>) -> Vec<Problem> {
     subject.tasks().filter_map(of_task).collect()
 }
 
-/// Reports that the outcome FAIL is expected without the names of tests.
+/// Reports an expected outcome FAIL for which `expectedFailingTests` names no test.
 pub(super) fn red_without_tests(subject: &Subject<'_>) -> Vec<Problem> {
     let of_task = |task: Task<'_>| {
         let added = task.raw.proctor.as_ref()?;

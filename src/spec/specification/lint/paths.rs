@@ -33,7 +33,7 @@ pub(super) fn leaving_paths(subject: &Subject<'_>) -> Vec<Problem> {
     leaving.map(finding).collect()
 }
 
-/// Reports paths that the executor's settings do not allow.
+/// Reports files outside of `allowedDirectories` and scripts outside of `scriptDirectory`.
 pub(super) fn not_allowed(subject: &Subject<'_>) -> Vec<Problem> {
     let root = &subject.raw.global_configuration.workspace_root;
     let settings = &subject.raw.execution_engine.executor_configurations;
