@@ -1,9 +1,9 @@
-//! Answers to agents: whether a task is complete, and whether it may be tested again. The facts are computed and never taken from
-//! the request.
+//! Answers to agents: whether a task is complete, and whether it may be tested again. The facts are computed and never
+//! taken from the request.
 //!
 //! [`TaskCompletion`] is read from the sealed report of the last run, and only if its verdict is for the current tree.
-//! [`decide_retest`] grants a retest within the task's budget; the grant is a line in the ledger, so a restart does not refill
-//! the budget. No run is started here: the caller does that.
+//! [`decide_retest`] grants a retest within the task's budget; the grant is a line in the ledger, so a restart does not
+//! refill the budget. No run is started here: the caller starts it after a grant.
 
 use crate::evidence::{self, Store};
 use crate::model::{
@@ -26,7 +26,7 @@ use crate::tree::TreeHints;
 pub struct GrantedRetest {
     /// How many retests were granted since the budget was last full, including this one.
     pub number: u32,
-    /// How many retests are allowed.
+    /// How many retests are allowed until the task passes or a person decides on its cycle.
     pub budget: u32,
 }
 
@@ -35,7 +35,7 @@ pub struct GrantedRetest {
 struct RetestFacts {
     paused: Option<PauseRecord>,
     last: Option<Judged>,
-    /// The tree of a granted retest whose run has not come yet.
+    /// The tree for which a retest was granted whose run has not come yet; `None` if no granted retest waits.
     waiting: Option<TreeDigest>,
     tree: TreeDigest,
     plan: Digest,
@@ -43,7 +43,7 @@ struct RetestFacts {
     budget: u32,
 }
 
-/// The verdict that a retest is compared with.
+/// The task's last run. A retest is refused if neither the tree nor the plan has changed since that run.
 #[derive(Debug, Clone)]
 struct Judged {
     run_id: RunId,
@@ -53,18 +53,18 @@ struct Judged {
 }
 
 impl StoreReader {
-    /// Returns the state of a task from a project's standing.
+    /// Returns whether a task is complete, judged from the project's status as the caller has computed it.
     ///
     /// # Errors
     ///
-    /// When its report is missing, or differs from the sealed one.
+    /// When the task's report is missing, or differs from the sealed one.
     pub fn completion(&self, standing: &ProjectStatus, task: &TaskId) -> Result<TaskCompletion, ProjectError> {
         completion(&self.store, &self.index, standing, task)
     }
 }
 
 impl Workspace {
-    /// Returns the state of a task, after reading the whole tree.
+    /// Returns whether a task is complete, after reading the whole tree.
     ///
     /// # Errors
     ///
@@ -79,7 +79,7 @@ impl Workspace {
         completion(&self.store, &self.index, &standing, task)
     }
 
-    /// Grants a retest of the configured task and records it in the ledger. The caller starts the run.
+    /// Grants a retest of the plan's task and records the grant in the ledger. The caller starts the run.
     ///
     /// # Errors
     ///
@@ -112,7 +112,7 @@ impl Workspace {
     }
 }
 
-/// Decides whether a retest is granted. Obstacles that only a person can remove are checked first.
+/// Decides whether a retest is granted. A pause that only a person can end is checked first.
 fn decide_retest(facts: &RetestFacts) -> Result<GrantedRetest, RetestRefusal> {
     if let Some(pause) = &facts.paused {
         return Err(RetestRefusal::NeedsHuman(pause.clone()));
@@ -130,11 +130,11 @@ fn decide_retest(facts: &RetestFacts) -> Result<GrantedRetest, RetestRefusal> {
     Ok(GrantedRetest { number: facts.used + 1, budget: facts.budget })
 }
 
-/// The retests of a task according to the ledger.
+/// The retests of a task, counted from the ledger's lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 struct Retests {
     used: u32,
-    /// The tree of a granted retest whose run has not come yet, as in [`RetestFacts::waiting`].
+    /// The tree for which a retest was granted whose run has not come yet, as in [`RetestFacts::waiting`].
     waiting: Option<TreeDigest>,
 }
 
@@ -148,8 +148,8 @@ fn read_retests(store: &Store, project: &ProjectId, task: &TaskId) -> Result<Ret
     Ok(retests)
 }
 
-/// Returns the tree of a retest that is still waiting after this line. Any later run of the task either was the retest or
-/// replaces it.
+/// Returns the tree whose granted retest still waits for its run after this ledger line. Any later run of the task ends
+/// the waiting: it is the retest, or it replaces the retest.
 fn still_waiting(waiting: Option<TreeDigest>, line: &LedgerLine, task: &TaskId) -> Option<TreeDigest> {
     if let LedgerBody::Retest(record) = &line.body
         && record.task == *task
@@ -160,8 +160,9 @@ fn still_waiting(waiting: Option<TreeDigest>, line: &LedgerLine, task: &TaskId) 
     waiting.filter(|_| !is_run)
 }
 
-/// Updates the count with a line. The budget is full again after a run that passed, and after a person's decision on the task's
-/// cycle. Changes of the cycle by a program without a terminal do not refill it.
+/// Returns the number of used retests after this ledger line. The number falls back to 0 with a run that passed and
+/// with a person's decision on the task's cycle. Changes of the cycle by a program without a terminal do not count as a
+/// person's.
 fn count_retests(used: u32, line: &LedgerLine, task: &TaskId) -> u32 {
     let by_a_person = line.asker.terminal.is_some();
     match &line.body {
@@ -217,7 +218,7 @@ fn verdict_for_now(task: &VerdictStatus) -> Option<&LastVerdict> {
     task.verdict.as_ref().filter(|_| matches!(task.freshness, Freshness::Fresh { .. }))
 }
 
-/// Returns what a task's report leaves open, one line each.
+/// Returns one line for each action of the report that did not succeed and for each of the task's debt items.
 fn open(store: &Store, project: &ProjectId, task: &TaskId, report: &ExecutionReportV2) -> Vec<String> {
     let actions = report.prerequisite_execution.results.iter().chain(&report.step_execution.results);
     let unsuccessful = actions.filter(|action| action.status.is_some_and(|status| status != ResultType::Success));
@@ -232,7 +233,7 @@ fn open(store: &Store, project: &ProjectId, task: &TaskId, report: &ExecutionRep
     unsuccessful.map(line).chain(debt.iter().map(|item| format!("{}: {}", item.debt_id, item.title))).collect()
 }
 
-/// Returns why there is no verdict for the current tree.
+/// Returns the reason, for people, why a task has no verdict for the current tree.
 fn reason(freshness: &Freshness) -> String {
     let text = match freshness {
         Freshness::Fresh { .. } => "there is a verdict, and no report of it",

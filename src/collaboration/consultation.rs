@@ -1,8 +1,9 @@
-//! Asks a model, with a command that is isolated more strictly than a check. It also runs a person's own tools: git and the
-//! tracker.
+//! Asks a model, with a command that is isolated more strictly than a check. It also runs a person's own tools: git and
+//! the tracker.
 //!
-//! A model sees a fresh copy of the project that nobody else has written to, and nothing that was said to another model. The
-//! caches that checks share are read-only to it. Access to the tracker is hidden, whatever the settings make visible.
+//! A model sees a fresh copy of the project that nobody else has written to, and nothing that was said to another
+//! model. The caches that checks share are read-only to it. Access to the tracker is hidden, whatever the settings make
+//! visible.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
@@ -36,59 +37,59 @@ const INTERPRETERS: &[&str] = &["sh", "bash", "dash", "zsh", "python", "python3"
 const GIT_VARIABLES: &[&str] =
     &["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_COMMON_DIR", "GIT_OBJECT_DIRECTORY", "GIT_NAMESPACE"];
 
-/// The largest output of a tool or a model. A larger output stops it.
+/// The largest output in bytes. A tool or model that prints more is stopped.
 const OUTPUT_CAP: u64 = 4 << 20;
 
-/// How long to wait for a run of the project before a line is written to its ledger.
+/// How long to wait for a run of the project to end before a line is written to the project's ledger.
 const LEDGER_WAIT: Duration = Duration::from_secs(3600);
 
-/// How long stopping a tool may take.
+/// How long a tool of the person may take to stop after SIGTERM, before it is killed.
 const TOOL_GRACE: Duration = Duration::from_secs(5);
 
-/// A request to a model.
+/// A request to a model: its command, what it may read and write, and how to stop it.
 pub struct ModelRequest<'a> {
-    /// The command with its time limits.
+    /// The model's command with its time limits.
     pub action: &'a Action,
     /// The standard input of the model.
     pub prompt: &'a [u8],
     /// The root of the model's copy of the project.
     pub copy: &'a Path,
-    /// The working directory inside of the copy.
+    /// The working directory of the model, inside of its copy of the project.
     pub directory: &'a Path,
     /// Paths that the model must not see, in addition to those that are hidden from every action.
     pub hidden: &'a [PathBuf],
-    /// The name of the tracker's program.
+    /// The tracker's program, which is hidden from the model.
     pub tracker: &'a str,
-    /// The names of environment variables that are passed on.
+    /// The names of environment variables that the model gets from proctor's own environment.
     pub pass_environment: &'a [String],
-    /// Credentials that stay visible to the model.
+    /// Paths of credentials that the model can read, although credentials are hidden otherwise.
     pub visible: &'a [String],
     /// Paths that the model may write to, in addition to its copy.
     pub writable: &'a [String],
     /// The project's settings for isolation and limits.
     pub settings: &'a ProjectSettings,
-    /// The control by which the model can be stopped.
+    /// Requests to stop the model arrive through this control.
     pub control: &'a Control,
 }
 
-/// A request to run one of the person's own tools.
+/// A request to run one of the person's own tools, such as git or the tracker's command line.
 pub struct OwnToolRequest<'a> {
-    /// Program and arguments.
+    /// The tool's program and arguments.
     pub argv: &'a [String],
     pub directory: &'a Path,
-    /// Environment variables in addition to the person's own.
+    /// Environment variables that the tool gets in addition to the person's own.
     pub environment: &'a [(&'a str, &'a str)],
     pub timeout: Duration,
-    /// The control by which the tool can be stopped.
+    /// Requests to stop the tool arrive through this control.
     pub control: &'a Control,
 }
 
 impl Workspace {
-    /// Asks a model. If it cannot be started, fails or hangs, the result says so.
+    /// Asks a model. If the model cannot be started, fails or hangs, this is no error: the returned value says so.
     ///
     /// # Errors
     ///
-    /// When its sandbox cannot be prepared, or supervising fails.
+    /// When the model's isolation or temporary directory cannot be prepared, or its process cannot be supervised.
     pub fn consult(&mut self, request: &ModelRequest<'_>) -> Result<EndedAction, ProjectError> {
         let scratch = Scratch::make(self.store.root())?;
         let environment = self.model_environment(request, &scratch);
@@ -118,7 +119,7 @@ impl Workspace {
     ///
     /// # Errors
     ///
-    /// When supervising fails.
+    /// When the tool's temporary directory cannot be made, or its process cannot be supervised.
     pub fn run_own_tool(&mut self, request: &OwnToolRequest<'_>) -> Result<EndedAction, ProjectError> {
         let scratch = Scratch::make(self.store.root())?;
         let name = request.argv.first().map(String::as_str).unwrap_or_default();
@@ -155,7 +156,8 @@ impl Workspace {
         control: &Control,
         show: &mut dyn FnMut(Progress),
     ) -> Result<(), ProjectError> {
-        // Writing a file of the trail is a save, which starts a run if the project is watched. That run must end first.
+        // Writing a file of the workflow's trail counts as a save, which starts a run if the project is watched. That
+        // run must end before the ledger can be written.
         let lock = self.lock(scope, LEDGER_WAIT, &|| control.requested(), show)?;
         let mut ledger = self.recovered_ledger(&lock, scope, &mut |_| {})?;
         self.catch_up(&scope.project)?;
@@ -165,8 +167,8 @@ impl Workspace {
     fn model_environment(&self, request: &ModelRequest<'_>, scratch: &Scratch) -> ChildEnvironment {
         let settings = EnvironmentAdditions { pass: request.pass_environment.to_vec(), from_file: Vec::new() };
         let mut environment = ChildEnvironment::build(self.ambient(), &settings, request.action, &scratch.output());
-        // An empty directory for the tracker's configuration. Where files cannot be hidden, its command line at least finds no
-        // account.
+        // `GH_CONFIG_DIR` names an empty directory, so the tracker's command line finds no account even where files
+        // cannot be hidden.
         let empty = scratch.output().join("no-tracker");
         environment.add_for_the_tool(&[("GH_CONFIG_DIR".to_owned(), empty.to_string_lossy().into_owned())]);
         environment
@@ -181,7 +183,8 @@ impl Workspace {
     ) -> Result<Isolation, ProjectError> {
         let home = isolation::home(self.ambient());
         let settings = SandboxSettings {
-            // A project may run its checks without isolation, because a person has read them. What a model will do is not known in advance.
+            // A project may run its checks without isolation, because a person has read them. What a model will do is
+            // not known in advance, so `off` counts as `auto` for it.
             mode: match request.settings.sandbox.mode {
                 SandboxMode::Off | SandboxMode::Auto => SandboxMode::Auto,
                 SandboxMode::Require => SandboxMode::Require,
@@ -217,8 +220,8 @@ impl Workspace {
         Ok(isolation)
     }
 
-    /// Returns the places that are hidden from the model: those of the request, the tracker's programs, and their stored
-    /// accounts.
+    /// Returns the paths that are hidden from the model: the ones that the request names, the tracker's programs, and
+    /// their stored accounts.
     fn hidden_places(&self, request: &ModelRequest<'_>, environment: &ChildEnvironment, home: Option<&Path>) -> Vec<PathBuf> {
         let mut paths = request.hidden.to_vec();
         let own = Path::new(request.tracker).file_name().and_then(OsStr::to_str);
@@ -246,7 +249,8 @@ impl Workspace {
     ) -> Result<EndedAction, ProjectError> {
         let failed = |source| ProjectError::Supervise { action: name.to_owned(), source };
         match supervise(self.launcher()?, launch, limits, scratch.sinks(1)?, control, ALL_REASONS) {
-            // The launcher may have died since the last request. Nothing was started yet.
+            // The launcher may have died since the last request. Nothing was started yet, so one more try with a new
+            // launcher is safe.
             Err(SuperviseError::LauncherGone) => {
                 supervise(self.launcher()?, launch, limits, scratch.sinks(2)?, control, ALL_REASONS).map_err(failed)
             }
@@ -269,7 +273,7 @@ fn writable_places(request: &ModelRequest<'_>, home: Option<&Path>) -> Vec<PathB
     named.filter_map(|path| path.canonicalize().ok()).collect()
 }
 
-/// Hides a path, if it exists and is not hidden already.
+/// Hides a path from the model, if the path exists and is not hidden already.
 fn hide(places: &mut Vec<Place>, path: &Path) {
     let Ok(path) = path.canonicalize() else { return };
     let Ok(metadata) = path.metadata() else { return };
@@ -288,7 +292,8 @@ fn hide(places: &mut Vec<Place>, path: &Path) {
     places.sort_by(|one, other| one.path.cmp(&other.path));
 }
 
-/// A temporary directory for one request: private places, output and captured data.
+/// A temporary directory for one request, with the model's private places, its output and its log. It is removed at the
+/// end.
 struct Scratch(PathBuf);
 
 impl Scratch {
@@ -315,7 +320,7 @@ impl Scratch {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // Everything needed has been read from it. A directory that cannot be removed does no harm.
+        // Everything needed has been read from the directory. If removing it fails, the rest does no harm.
         let _left = fs::remove_dir_all(&self.0);
     }
 }

@@ -1,8 +1,9 @@
-//! Reviews a task's test specification (FIX_SPECIFICATION): the errors in its file, or the changes that a proposed text makes
-//! (C80).
+//! Reviews a task's test specification (FIX_SPECIFICATION): the errors in its file, or the changes that a proposed text
+//! makes (C80).
 //!
-//! proctor writes no specification. A proposal that only fixes, strengthens or rewords is reported as allowed, and the caller
-//! puts it in place. A proposal that weakens needs a person. It is compared with the file on disk.
+//! proctor writes no specification: whoever proposed an allowed change writes the file. A proposal that only corrects,
+//! strengthens or rewords is reported as allowed; one that weakens needs a person. A proposal is compared with the file
+//! on disk.
 
 use std::path::Path;
 
@@ -17,27 +18,27 @@ use crate::spec::specification::{
 use crate::spec::{DiskFiles, compare_with_project};
 use crate::tree::TreeIndex;
 
-/// A proposed specification.
+/// A proposed specification: its text, or the file of the project that has it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Proposal {
-    /// The proposal itself, as JSON text.
+    /// The proposed specification itself, as JSON text.
     Text(String),
-    /// The path of a file in the project.
+    /// The path of the file with the proposal, relative to the project.
     File(String),
 }
 
 /// The result of reviewing a task's specification or a proposal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReviewedSpecification {
-    /// The file that contains the task.
+    /// The file of the project that has the task now, relative to the project.
     pub file: String,
-    /// The errors in that file, or in the proposal if there is one.
+    /// The errors in the file, or in the proposal if there is one.
     pub errors: Vec<String>,
     /// The changes that the proposal makes; empty without a proposal.
     pub changes: Vec<SpecificationChange>,
 }
 
-/// The current file that contains the task.
+/// The file of the project that has the task now, before any proposal.
 struct Current {
     file: String,
     text: String,
@@ -48,8 +49,8 @@ struct Current {
 ///
 /// # Errors
 ///
-/// [`ProjectError::Specification`] when no file has the task, several files have it, or a file cannot be read; others when the tree
-/// cannot be read.
+/// [`ProjectError::Specification`] when no file has the task, several files have it, or a file cannot be read; others
+/// when the tree cannot be read.
 pub fn review_specification(
     root: &Path,
     settings: &ProjectSettings,
@@ -81,7 +82,7 @@ fn find(root: &Path, settings: &ProjectSettings, task: &TaskId) -> Result<Curren
     for file in names {
         let text = read(root, &file)?;
         let reading = reading_of(root, &file, &text);
-        // A file that is not valid JSON may be the one with the task.
+        // A file that is not valid JSON has no readable tasks, and yet may be the one that is meant to have the task.
         if reading.tasks.is_empty() || reading.tasks.iter().any(|id| id == task.as_str()) {
             found.push(Current { file, text, reading });
         }
@@ -97,7 +98,7 @@ fn find(root: &Path, settings: &ProjectSettings, task: &TaskId) -> Result<Curren
     }
 }
 
-/// Reads a text as a run would, because some errors depend on the project's other files.
+/// Reads a specification's text as a run would, because some errors depend on the project's other files.
 fn reading_of(root: &Path, name: &str, text: &str) -> SpecificationReading {
     compare_with_project(read_specification(text, name, SpecificationContext { project_root: root }), &DiskFiles::new(root))
 }

@@ -89,10 +89,11 @@ pub(super) fn read_cleanup(top: &Section<'_>, document: &mut Document<'_>, defau
     sections.iter().filter_map(|section| read_action(section, document, defaults, Command::Required)).collect()
 }
 
-/// Reports a name that several actions have. Names must be unique because reports and the ledger identify actions by them.
+/// Reports a name that several actions have. Names must be unique because reports and the ledger identify actions by
+/// them.
 pub(super) fn check_names<'s>(document: &mut Document<'_>, actions: impl Iterator<Item = &'s ActionSettings>) {
     let mut seen: BTreeMap<&str, &ActionSettings> = BTreeMap::new();
-    // The later one in the file gets the error, whichever list it is in.
+    // Of two actions with the same name, the later one in the file gets the error, whichever list it is in.
     let mut actions: Vec<&ActionSettings> = actions.collect();
     actions.sort_by_key(|action| action.name.place);
     for action in actions {
@@ -112,7 +113,8 @@ pub(super) fn check_names<'s>(document: &mut Document<'_>, actions: impl Iterato
 
 fn read_check(section: &Section<'_>, document: &mut Document<'_>, defaults: ActionDefaults, run: RunSettings) -> Option<Check> {
     let tool = section.optional(document, "tool", choice(TOOLS));
-    // A misspelt `tool` is reported as one problem. Do not report the missing command as well, because the misspelling causes it.
+    // A misspelt `tool` is reported as one problem. Do not report the missing command as well, because the misspelling
+    // causes it.
     let ours = section.has("tool") && tool.as_ref().is_none_or(|tool| tool.value.judged_by() != JudgedBy::ExitCode);
     let action = read_action(section, document, defaults, if ours { Command::OursWithTool } else { Command::Required });
     let paths = section.optional(document, "paths", list(glob, "[\"src/**/*.py\"]"));

@@ -1,5 +1,5 @@
-//! Reads commands. A command written as one text is split into words here. If it needs a shell, it is refused unless the action
-//! has `shell = true` (E9).
+//! Reads commands. A command written as one text is split into words here. If it needs a shell, it is refused unless
+//! the action has `shell = true` (E9).
 
 use toml::Spanned;
 use toml::de::DeValue;
@@ -10,12 +10,12 @@ use crate::shell::{hidden_failure_of_words, join_words, shell_construct, split_w
 
 const EXAMPLE: &str = "[\"pytest\", \"-q\"]";
 
-/// The shell that executes a command.
+/// The shell that executes a command, as the action's `shell` says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Shell {
     /// The command is executed directly, without a shell.
     None,
-    /// `shell = true`: bash with `pipefail`.
+    /// With `shell = true`, bash executes the command with the option `pipefail`.
     Bash,
 }
 

@@ -10,7 +10,8 @@ const TABLES_OF_TOOLS: &str = "#<one table [policy.TOOL] for each tool that a po
 
 static TEXT: LazyLock<String> = LazyLock::new(|| include_str!("default.toml").replace(TABLES_OF_TOOLS, &tables_of_tools()));
 
-/// Returns the text from which every default is read, with an explanation of each setting. `proctor init --print` prints it.
+/// Returns the text from which every default is read, with an explanation of each setting. `proctor init --print`
+/// prints it.
 pub fn default_text() -> &'static str {
     &TEXT
 }
@@ -24,7 +25,8 @@ fn tables_of_tools() -> String {
     tables.join("\n")
 }
 
-/// Writes the table of a tool. Among tools with all options, only the table of `explained` explains them; the other tables refer to it.
+/// Returns a tool's policy table as text. Among the tools with options for warnings and rules, only `explained` gets
+/// explanations of its keys; the tables of the other tools refer to it.
 fn table(tool: Tool, facts: &FindingFacts, explained: Tool) -> Option<String> {
     let block_on = format!("block_on = \"{}\"", strategy_word(tool.default_strategy()?));
     let plain = [

@@ -1,5 +1,5 @@
-//! All keys that `proctor.toml` may have. A test checks that the reader uses exactly these and that the default text documents
-//! each.
+//! All keys that `proctor.toml` may have. A test checks that the reader uses exactly these and that the default text
+//! documents each.
 
 use std::cmp::Reverse;
 use std::sync::LazyLock;
@@ -7,11 +7,11 @@ use std::sync::LazyLock;
 use crate::config::values::WrongValue;
 use crate::model::{PolicyCategory, PolicyOptions, Tool};
 
-/// A table of the file and its allowed keys.
+/// A table of `proctor.toml` and its allowed keys.
 pub(super) struct KnownTable {
     /// The table's name with dots and without positions in lists: `check.coverage`.
     pub(super) name: String,
-    /// Its keys, including the names of sub-tables.
+    /// The allowed keys, including the names of sub-tables.
     pub(super) keys: Vec<&'static str>,
 }
 
@@ -19,19 +19,19 @@ pub(super) struct KnownTable {
 struct UnknownKey {
     table: &'static str,
     key: &'static str,
-    /// What is wrong with the key; `None` if the message is "unknown key".
+    /// What is wrong with the key; `None` for the general message "unknown key".
     message: Option<&'static str>,
     nearest: Option<&'static str>,
-    /// What the person can do about it.
+    /// What the person can change in `proctor.toml` to correct the error.
     hint: Option<&'static str>,
 }
 
-/// All tables.
+/// All tables that `proctor.toml` may have, with their allowed keys. The reader reports any other key as unknown.
 pub(super) static TABLES: LazyLock<Vec<KnownTable>> = LazyLock::new(|| {
     let mut judged: Vec<Tool> = Tool::ALL.into_iter().filter(|tool| tool.findings().is_some()).collect();
     let tools = judged.iter().map(|tool| tool.word());
     let policy = PolicyCategory::ALL.iter().map(|category| category.key()).chain(tools).collect();
-    // A message that names the tables with a key begins with those that have most of them.
+    // Error messages name the tables of a key in this order, so the tools with the most policy keys come first.
     judged.sort_by_key(|tool| Reverse(policy_keys(*tool).len()));
     let of_tools =
         judged.into_iter().map(|tool| KnownTable { name: format!("policy.{}", tool.word()), keys: policy_keys(tool).to_vec() });
@@ -40,7 +40,7 @@ pub(super) static TABLES: LazyLock<Vec<KnownTable>> = LazyLock::new(|| {
     fixed.chain([policy]).chain(of_tools).collect()
 });
 
-/// The tables that do not follow from the tools, each with its keys.
+/// All tables except `[policy]` and the `[policy.TOOL]` tables, each with its keys.
 const FIXED_TABLES: &[(&str, &[&str])] = &[
     (
         "",
@@ -163,7 +163,7 @@ const FIXED_TABLES: &[(&str, &[&str])] = &[
     ("govern.reviewer", MODEL_KEYS),
 ];
 
-/// The keys of a tool's policy: those of every tool, and those of tools that have warnings and rules by name.
+/// The policy keys of a tool that reports warnings and has rules by name. Other tools have only `PLAIN_POLICY_KEYS`.
 const POLICY_KEYS: &[&str] =
     &["enabled", "block_on", "treat_warnings_as_errors", "max_warnings", "ignored_rules", "error_on_rules"];
 const PLAIN_POLICY_KEYS: &[&str] = &["enabled", "block_on"];
@@ -173,7 +173,7 @@ const MODEL_KEYS: &[&str] = &["name", "command", "pass_environment", "visible", 
 const NO_CATCH_ALL: Option<&str> = Some("is not known to this kind of action: its exit code alone decides");
 const USE_CHECK: Option<&str> = Some("make it a `[[check]]` if its output should be judged");
 
-/// Unknown keys that people often write, in addition to those of the tools' policies.
+/// Unknown keys that people often write, with their explanations. `strange_key` explains further ones under `[policy]`.
 const STRANGERS: &[UnknownKey] = &[
     UnknownKey { table: "prerequisite", key: "tool", message: NO_CATCH_ALL, nearest: None, hint: USE_CHECK },
     UnknownKey { table: "prerequisite", key: "policy", message: NO_CATCH_ALL, nearest: None, hint: USE_CHECK },
@@ -189,7 +189,7 @@ const STRANGERS: &[UnknownKey] = &[
     UnknownKey { table: "sandbox", key: "pids", message: None, nearest: Some("processes"), hint: None },
 ];
 
-/// Returns the keys of a tool's policy.
+/// Returns the keys that the table `[policy.TOOL]` of a tool may have.
 fn policy_keys(tool: Tool) -> &'static [&'static str] {
     match tool.findings().map(|findings| findings.options) {
         Some(PolicyOptions::WarningsAndRules) => POLICY_KEYS,
@@ -198,7 +198,7 @@ fn policy_keys(tool: Tool) -> &'static [&'static str] {
     }
 }
 
-/// Returns the special explanation of an unknown key; `None` if only the general one applies.
+/// Returns the explanation of an unknown key that people often write; `None` if the key has none of its own.
 pub(super) fn strange_key(table: &str, key: &str) -> Option<WrongValue> {
     let unknown = || WrongValue::new(format!("unknown key `{key}`"));
     if let Some(row) = STRANGERS.iter().find(|row| row.table == table && row.key == key) {
@@ -229,7 +229,7 @@ pub(super) fn tables_with_key(key: &str) -> Vec<String> {
     homes.map(|known| header(&known.name)).collect()
 }
 
-/// Returns a table's header with its brackets.
+/// Returns a table's header: `[watch]`, or `[[check]]` for a table that may occur several times.
 pub(super) fn header(table: &str) -> String {
     match table {
         "check" | "prerequisite" | "cleanup" => format!("[[{table}]]"),

@@ -1,7 +1,9 @@
-//! Turns the text of `proctor.toml` into settings or a list of problems. Each value remembers where it was written.
+//! Turns the text of `proctor.toml` into settings or a list of problems. Each value keeps its line and column for later
+//! problems.
 //!
-//! Owns the file's keys, their meaning and their defaults. The defaults come from `default.toml`; those of the tools' policies come
-//! from the tools' rows in `model/tool.rs`. It may not open files or read the environment. `spec/` makes a plan from the settings.
+//! Owns the file's keys, their meaning and their defaults. The defaults come from `default.toml`; those of the tools'
+//! policies come from the tools' rows in `model/tool.rs`. It may not open files or read the environment. `spec/` makes
+//! a plan from the settings.
 
 mod actions;
 mod approval;

@@ -7,12 +7,13 @@ use toml::de::DeValue;
 
 use crate::config::values::{WrongValue, filled_text, text};
 
-/// Reads the path of a file or directory below the project's root. The result has neither `.` components nor a slash at its end.
+/// Reads the path of a file or directory below the project's root. The result has neither `.` components nor a slash at
+/// its end.
 pub(super) fn inner_path(example: &'static str) -> impl Fn(&Spanned<DeValue<'_>>) -> Result<String, WrongValue> {
     move |value| filled_text(example)(value).and_then(|path| normalised(&path))
 }
 
-/// Reads the path of a file below the project's root.
+/// Reads the path of a file below the project's root. The root itself is refused.
 pub(super) fn inner_file(example: &'static str) -> impl Fn(&Spanned<DeValue<'_>>) -> Result<String, WrongValue> {
     move |value| {
         let path = inner_path(example)(value)?;
@@ -20,7 +21,7 @@ pub(super) fn inner_file(example: &'static str) -> impl Fn(&Spanned<DeValue<'_>>
     }
 }
 
-/// Reads the name of the link in the project. An empty name means that no link is made.
+/// Reads the name of the link to the evidence in the project. An empty name means that no link is made.
 pub(super) fn link_name(value: &Spanned<DeValue<'_>>) -> Result<String, WrongValue> {
     const EXAMPLE: &str = "\"evidence\"";
     let name = text(EXAMPLE)(value)?;
@@ -31,8 +32,8 @@ pub(super) fn link_name(value: &Spanned<DeValue<'_>>) -> Result<String, WrongVal
     if is_name { Ok(name) } else { Err(WrongValue::new("the link is one visible name in the project's root").example(EXAMPLE)) }
 }
 
-/// Reads the path of the task list; empty means that there is none. Only Markdown files are allowed: the list does not belong to
-/// the tree, so source code could otherwise be hidden from the digest.
+/// Reads the path of the task list; empty means that there is none. Only Markdown files are allowed: the tree digest
+/// leaves the task list out, so source code in it could change unnoticed.
 pub(super) fn task_list(value: &Spanned<DeValue<'_>>) -> Result<String, WrongValue> {
     const EXAMPLE: &str = "\"tasks.md\"";
     let path = text(EXAMPLE)(value)?;
@@ -48,7 +49,7 @@ pub(super) fn task_list(value: &Spanned<DeValue<'_>>) -> Result<String, WrongVal
         .example(EXAMPLE))
 }
 
-/// Reads a glob for paths that are relative to the project.
+/// Reads a glob for paths that are relative to the project, such as `src/**/*.py`.
 pub(super) fn glob(value: &Spanned<DeValue<'_>>) -> Result<String, WrongValue> {
     let pattern = filled_text("\"src/**/*.py\"")(value)?;
     match globset::Glob::new(&pattern) {
@@ -57,7 +58,7 @@ pub(super) fn glob(value: &Spanned<DeValue<'_>>) -> Result<String, WrongValue> {
     }
 }
 
-/// Reads a pattern in the syntax of `.gitignore`.
+/// Reads one pattern in the syntax of a line of `.gitignore`.
 pub(super) fn ignore_pattern(value: &Spanned<DeValue<'_>>) -> Result<String, WrongValue> {
     let pattern = filled_text("\"*.log\"")(value)?;
     if pattern.contains('\n') {

@@ -5,7 +5,7 @@ use crate::config::settings::{PolicyOverride, PolicySettings, RuleOverride, Warn
 use crate::config::values::{boolean, choice, count, filled_text, list};
 use crate::model::{BlockOn, PolicyCategory, PolicyOptions, Tool, ToolClass};
 
-/// The words for the strategies of seed 004.
+/// The words of `block_on` in `proctor.toml`, for the strategies of seed 004.
 const STRATEGIES: &[(&str, BlockOn)] = &[
     ("errors-always", BlockOn::ErrorsAlways),
     ("errors-only", BlockOn::ErrorsOnly),
@@ -14,7 +14,7 @@ const STRATEGIES: &[(&str, BlockOn)] = &[
     ("never", BlockOn::Never),
 ];
 
-/// Returns the word for a strategy.
+/// Returns the word by which `proctor.toml` names a strategy, such as `errors-only`.
 pub fn strategy_word(block_on: BlockOn) -> &'static str {
     let row = STRATEGIES.iter().find(|(_, strategy)| *strategy == block_on);
     row.map(|(word, _)| *word).expect("a test finds every strategy in the table")
@@ -39,8 +39,8 @@ fn read_tool(tool: Tool, section: &Section<'_>, document: &mut Document<'_>) -> 
     }
 }
 
-/// Reads the policy of one tool or one check. It does not check which keys the tool supports, because the tool of a check is not
-/// known yet.
+/// Reads the policy of one tool or one check. Whether the tool supports every key is checked later, because the tool of
+/// a check may not be known yet.
 pub(super) fn read_override(section: &Section<'_>, document: &mut Document<'_>) -> PolicyOverride {
     const RULES: &str = "[\"no-console\"]";
     let rules = || list(filled_text("\"no-console\""), RULES);

@@ -20,7 +20,7 @@ use crate::config::settings::{
 use crate::config::values::{WrongValue, boolean, choice, count, duration, filled_text, list, size, text, variable_name};
 use crate::model::{ByteSize, CollectionErrorPolicy, OnChange, Problem, RetentionLimits, RoutingSettings, TaskId};
 
-/// The name by which problems refer to a configuration without a file.
+/// The file name that problems show if the configuration was not read from a file.
 const DEFAULT_FILE: &str = "proctor.toml";
 
 /// The longest text that is read, in bytes. No file written by hand is longer.
@@ -94,7 +94,7 @@ fn read_top(document: &mut Document<'_>, top: &Section<'_>, file_name: &str) -> 
     configuration
 }
 
-/// This word means every task of every specification.
+/// The word in `watch.tasks` that means every task of every test specification.
 const EVERY_TASK: &str = "*";
 
 fn task_name(value: &Spanned<DeValue<'_>>) -> Result<String, WrongValue> {
@@ -122,7 +122,7 @@ fn read_watch(section: &Section<'_>, document: &mut Document<'_>) -> WatchSettin
     let quiet = section.setting(document, "quiet", duration(millis(1)..=millis(10_000), "\"20ms\""));
     let mut longest_burst = section.setting(document, "longest_burst", duration(millis(1)..=millis(60_000), "\"500ms\""));
     if longest_burst.value < quiet.value {
-        // If only `quiet` is written, the default of `longest_burst` is raised to it without an error.
+        // If only `quiet` is written, the default of `longest_burst` is raised to `quiet` without an error.
         if let Some(place) = longest_burst.place {
             let wrong = WrongValue::new("a burst cannot be cut off before it has been quiet once");
             let hint = format!("make it at least as long as `quiet`, which is {}", duration_text(quiet.value));

@@ -1,4 +1,4 @@
-//! Reads `[sandbox]`. Whether the paths exist is found out later, by `run/`.
+//! Reads `[sandbox]`. Whether the paths exist is found out later, when an action is isolated.
 
 use toml::Spanned;
 use toml::de::DeValue;

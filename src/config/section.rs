@@ -1,6 +1,8 @@
-//! Reads tables of the file. A key that is not written gets its value from `default.toml`. Problems are collected.
+//! Reads the tables of `proctor.toml`. A key that the file leaves out gets its value from `default.toml`. Problems are
+//! collected.
 //!
-//! A wrong value is reported and then treated as if it were not written, so reading goes on and finds further problems.
+//! A wrong value is reported and then treated as if its key were not written, so reading goes on and finds further
+//! problems.
 
 use std::ops::Range;
 
@@ -13,7 +15,7 @@ use crate::config::values::WrongValue;
 use crate::config::written_value::WrittenValue;
 use crate::model::{Problem, TextPosition};
 
-/// The text that is being read, and the problems found in it so far.
+/// The text of `proctor.toml` while it is being read, and the problems found in it so far.
 pub(super) struct Document<'t> {
     file: &'t str,
     text: &'t str,
@@ -21,21 +23,21 @@ pub(super) struct Document<'t> {
     problems: Vec<Problem>,
 }
 
-/// Whether a text is valid TOML.
+/// Whether the text of `proctor.toml` is valid TOML. Missing keys are reported only for valid text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum DocumentState {
     Whole,
-    /// The text has syntax errors. The parser's result may lack parts of it.
+    /// The text has syntax errors, and the parser may have lost some of its keys.
     Recovered,
 }
 
-/// A table of the text. The same table of `default.toml` supplies the values that are not written.
+/// A table of `proctor.toml`. Keys that the text leaves out get their values from the same table of `default.toml`.
 pub(super) struct Section<'d> {
-    /// The table's name without positions: `check.coverage`.
+    /// The table's name without positions in lists: `check.coverage`. `keys.rs` lists the allowed keys under this name.
     pub(super) table: String,
-    /// The table's name with positions counted from 1: `check[2].coverage`.
+    /// The table's name in error messages, with positions in lists counted from 1: `check[2].coverage`.
     pub(super) path: String,
-    /// The byte range of its header or its braces; `None` if the table is not written.
+    /// The byte range of the table's header or braces in the text; `None` if the text does not have the table.
     pub(super) span: Option<Range<usize>>,
     written: Option<&'d DeTable<'d>>,
     fallback: Option<&'d DeTable<'d>>,
@@ -53,18 +55,19 @@ impl<'t> Document<'t> {
         self.problems
     }
 
-    /// Returns the line and column of a byte offset.
+    /// Returns the line and column of a byte offset in the text.
     pub(super) fn place(&self, offset: usize) -> TextPosition {
         TextPosition::of(self.text, offset)
     }
 
-    /// Reports a problem with a byte range of the text.
+    /// Adds a problem with the value at a byte range. If only one element of the value is wrong, the problem points to
+    /// that element.
     pub(super) fn report(&mut self, key_path: &str, span: &Range<usize>, wrong: WrongValue) {
         let span = wrong.element.as_ref().map_or(span, |(_, span)| span).clone();
         self.report_at(self.place(span.start), key_path, wrong);
     }
 
-    /// Reports a problem at a line and column.
+    /// Adds a problem at a line and column, for callers that do not know the byte range.
     pub(super) fn report_at(&mut self, place: TextPosition, key_path: &str, wrong: WrongValue) {
         let pointer = match wrong.element {
             Some((element, _)) => format!("{key_path}[{element}]"),
@@ -73,7 +76,8 @@ impl<'t> Document<'t> {
         self.problems.push(Problem { pointer, ..*wrong.problem }.within(self.file, Some(place)));
     }
 
-    /// Reports that something is missing. Does nothing if the text has syntax errors, because the parser may have lost it.
+    /// Adds the problem that a required key is missing. Does nothing if the text has syntax errors, because the parser
+    /// may have lost the key.
     pub(super) fn report_absent(&mut self, section: &Section<'_>, key: &str, wrong: WrongValue) {
         if self.state == DocumentState::Whole {
             let span = section.span.clone().unwrap_or(0..0);
@@ -83,7 +87,7 @@ impl<'t> Document<'t> {
 }
 
 impl<'d> Section<'d> {
-    /// Returns the top level of a document.
+    /// Returns the top level of `proctor.toml` as a section, with `fallback` as the top level of `default.toml`.
     pub(super) fn top(written: Option<&'d DeTable<'d>>, fallback: &'d DeTable<'d>) -> Self {
         Self { table: String::new(), path: String::new(), span: None, written, fallback: Some(fallback) }
     }
@@ -93,17 +97,17 @@ impl<'d> Section<'d> {
         joined(&self.path, key)
     }
 
-    /// Returns whether the section is written in the text, as a table.
+    /// Returns whether the text has this section. A value of the section's name that is not a table does not count.
     pub(super) fn is_written(&self) -> bool {
         self.written.is_some()
     }
 
-    /// Returns whether the text has this key in this section.
+    /// Returns whether the text has this key in this section. A value in `default.toml` does not count.
     pub(super) fn has(&self, key: &str) -> bool {
         self.written_value(key).is_some()
     }
 
-    /// Reports the unknown keys of this section.
+    /// Adds a problem for each key of this section that `keys.rs` does not list.
     pub(super) fn check_keys(&self, document: &mut Document<'_>) {
         let Some(written) = self.written else { return };
         let known = keys::keys_of(&self.table);
@@ -131,7 +135,8 @@ impl<'d> Section<'d> {
         plain.hint(format!("the keys {here} are: {}", known.join(", ")))
     }
 
-    /// Reads a key that may be missing from the text and from the defaults.
+    /// Reads a key that may be missing from both the text and `default.toml`. A wrong value is reported, and the
+    /// default is used.
     pub(super) fn optional<T>(
         &self,
         document: &mut Document<'_>,
@@ -148,14 +153,14 @@ impl<'d> Section<'d> {
         self.fallback.and_then(|fallback| fallback.get(key)).and_then(|value| read(value).ok()).map(WrittenValue::unwritten)
     }
 
-    /// Reports a key that is written but not allowed here.
+    /// Adds a problem if the text has a key that is known but not allowed in this place.
     pub(super) fn refuse(&self, document: &mut Document<'_>, key: &str, wrong: WrongValue) {
         if let Some(value) = self.written_value(key) {
             document.report(&self.key_path(key), &value.span(), wrong);
         }
     }
 
-    /// Reads a key that has a default.
+    /// Reads a key that `default.toml` has, so there is a value even if the text leaves the key out.
     pub(super) fn setting<T>(
         &self,
         document: &mut Document<'_>,
@@ -165,7 +170,7 @@ impl<'d> Section<'d> {
         self.optional(document, key, read).expect("a test reads every setting from default.toml")
     }
 
-    /// Opens a sub-table. If it is not written, the section has the defaults only.
+    /// Opens a sub-table. If the text does not have the sub-table, its keys get the values of `default.toml`.
     pub(super) fn table(&self, document: &mut Document<'_>, key: &'static str) -> Section<'d> {
         let fallback = self.fallback.and_then(|fallback| fallback.get(key)).and_then(|value| value.get_ref().as_table());
         let (table, path) = (joined(&self.table, key), self.key_path(key));
@@ -183,7 +188,7 @@ impl<'d> Section<'d> {
         section
     }
 
-    /// Opens the elements of an array of tables: `[[check]]`.
+    /// Opens the elements of an array of tables, such as `[[check]]`. They have no values in `default.toml`.
     pub(super) fn tables(&self, document: &mut Document<'_>, key: &'static str) -> Vec<Section<'d>> {
         let Some(value) = self.written_value(key) else { return Vec::new() };
         let header = keys::header(key);

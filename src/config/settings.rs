@@ -9,10 +9,11 @@ use crate::model::{
     PolicyCategory, RetentionLimits, Reuse, RoutingSettings, Service, SkipWhileUnchanged, TaskId, Tool,
 };
 
-/// All settings of `proctor.toml`. Two configurations are equal if their values are, whatever lines they are written on.
+/// All settings of `proctor.toml`. Two configurations are equal if their values are, whatever lines they are written
+/// on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Configuration {
-    /// The file's name as the caller gave it, for later problems and as the source of policies.
+    /// The file's name as the caller of `read` gave it. Later problems and the sources of policies name this file.
     pub file: String,
     pub project_name: Option<String>,
     /// `[[check]]`, in the order of the file. If it is empty, checks are discovered from the project's files.
@@ -36,36 +37,40 @@ pub struct Configuration {
 /// `[approval]`: how people approve weaker checks, and which files are protected.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ApprovalSettings {
-    /// Its `signers` are empty here: the file of keys is read later. If only a signature may approve, `allowed_signers` is set.
+    /// The terms, whose `signers` are still empty: the file of keys is read later. If only a signature may approve,
+    /// `allowed_signers` is set.
     pub terms: ApprovalTerms,
-    /// The file with the keys of the people who may approve, relative to the project or absolute; `None` if there is none.
+    /// The file with the keys of the people who may approve, relative to the project or absolute; `None` if there is
+    /// none.
     pub allowed_signers: Option<WrittenValue<String>>,
 }
 
 /// The settings that checks, prerequisites and cleanups have in common.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ActionSettings {
-    /// The action's list and its position from 1: `check[2]`.
+    /// The action's list and its position in the list, counted from 1: `check[2]`.
     pub key_path: String,
     /// The name, unique in the file. Problems with the whole action point to the name's place.
     pub name: WrittenValue<String>,
-    /// `None` for a check with a `tool`: proctor then uses the tool's own command.
+    /// The command; `None` for a check that names only its `tool`, whose command proctor looks for in the project's
+    /// files.
     pub command: Option<WrittenValue<CommandLine>>,
     /// The working directory, relative to the project; `None` if it is not written.
     pub directory: Option<WrittenValue<String>>,
-    /// Environment variables for this action only.
+    /// Environment variables that only this action gets.
     pub environment: BTreeMap<String, String>,
-    /// The wall-clock limit.
+    /// The longest time that the action may run, by the wall clock.
     pub timeout: Duration,
     /// The longest time without output; `None` means no limit.
     pub idle_timeout: Option<Duration>,
     /// The most output of both streams together; `None` means no limit.
     pub max_output: Option<ByteSize>,
-    /// The time limit for stopping the action. It may exceed `timeout`, because it starts when that has passed.
+    /// How long stopping the action may take. `grace` may exceed `timeout`, because it starts only when `timeout` has
+    /// passed.
     pub grace: Duration,
     /// Exit codes that count as success for a generic command. `None` if not written, which means only 0.
     pub expected_exit_codes: Option<WrittenValue<Vec<i32>>>,
-    /// Whether processes that the action leaves behind make it fail.
+    /// Whether processes that the action leaves behind make the action fail.
     pub on_survivors: OnSurvivors,
 }
 
@@ -73,24 +78,24 @@ pub struct ActionSettings {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Check {
     pub action: ActionSettings,
-    /// The tool; `None` if it is recognised from the command.
+    /// The tool; `None` if proctor recognises the tool from the command.
     pub tool: Option<WrittenValue<Tool>>,
     /// Globs of the files that trigger the check; empty means every file.
     pub paths: Vec<String>,
     /// The names of the checks that must have ended before this one starts.
     pub after: WrittenValue<Vec<String>>,
-    /// How often the check is repeated if an attempt does not succeed.
+    /// How many more times the check is run if it does not succeed.
     pub retries: u8,
     /// When the result of an earlier run may be used instead of running the check.
     pub reuse: Reuse,
     /// The file with the prompt for the reviewer of a review; `None` for no prompt.
     pub prompt: Option<WrittenValue<String>>,
-    /// Whether a review's verdict line may have emphasis around its label alone. `None` if not written, which means yes.
+    /// Whether `**Ready to merge?** Yes`, with emphasis around the label alone, approves in a review. `None` means yes.
     pub accept_split_emphasis: Option<WrittenValue<bool>>,
     pub coverage: Option<WrittenValue<CoverageTarget>>,
-    /// Whether control tests, which must fail, are run before the check.
+    /// Whether tests that must fail (control tests) are run before the check, to prove that its runner can fail.
     pub control: bool,
-    /// The parts of the policy in which the check differs from its tool.
+    /// The policy settings that this check has in place of those of its tool.
     pub policy: WrittenValue<PolicyOverride>,
 }
 
@@ -98,7 +103,7 @@ pub struct Check {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Prerequisite {
     pub action: ActionSettings,
-    /// When the prerequisite may be skipped because it was done earlier.
+    /// The conditions under which the prerequisite is skipped because it was done earlier.
     pub once: SkipWhileUnchanged,
     /// The settings of a service; `None` if the prerequisite is done when its command ends.
     pub service: Option<Service>,
@@ -117,22 +122,22 @@ pub struct RunSettings {
 /// The tasks that run after a save, one after the other.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WatchedTasks {
-    /// The tasks named in the settings, in this order.
+    /// The tasks that `watch.tasks` names, in the order in which they run.
     pub named: Vec<TaskId>,
     /// Whether the tasks of all test specifications run after the named ones.
     pub every_specified: bool,
 }
 
 impl WatchedTasks {
-    /// Returns the tasks to run. `specified` are the tasks of all specifications. If there is no task at all, the result is the task
-    /// `default`, which is the project's own checks.
+    /// Returns the tasks to run. `specified` are the tasks of all specifications. If there is no task at all, the
+    /// result is the task `default`, which is the project's own checks.
     pub fn among(&self, specified: &[TaskId]) -> Vec<TaskId> {
         let every = specified.iter().filter(|task| self.every_specified && !self.named.contains(task));
         let tasks: Vec<TaskId> = self.named.iter().chain(every).cloned().collect();
         if tasks.is_empty() { vec![TaskId::default_task()] } else { tasks }
     }
 
-    /// Returns whether the caller must read all specifications to know the tasks.
+    /// Returns whether the caller of `among` must first read all specifications to know their tasks.
     pub fn asks_for_specifications(&self) -> bool {
         self.every_specified
     }
@@ -156,9 +161,9 @@ pub struct WatchSettings {
     /// The interval between two scans of the whole tree, which find changes without events; `None` for no scans.
     pub sweep: Option<Duration>,
     pub tasks: WatchedTasks,
-    /// What happens to the present run when a file is saved.
+    /// What happens to the run that is under way when a file is saved.
     pub on_change: OnChange,
-    /// After this number of restarts in a row, the next run is allowed to finish.
+    /// After this number of restarts in a row, the next run goes on to its end even if files are saved.
     pub max_restarts: u32,
     /// Whether the screen is cleared before each run.
     pub clear: bool,
@@ -171,9 +176,9 @@ pub struct WatchSettings {
 /// `[evidence]`: the link to the evidence, the project's lock, and how much is kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EvidenceSettings {
-    /// The name of the link in the project; empty means no link (S1).
+    /// The name of the link to the evidence in the project; empty means no link (S1).
     pub link: String,
-    /// How long a run waits for the project's lock (S2).
+    /// How long a run waits for another run of the same project to end (S2).
     pub lock_wait: Duration,
     pub limits: RetentionLimits,
 }
@@ -181,23 +186,23 @@ pub struct EvidenceSettings {
 /// `[tasks]`: the Markdown file in which proctor keeps the list of tasks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TaskSettings {
-    /// The file, relative to the project; `None` if there is no list.
+    /// The file of the task list, relative to the project; `None` if there is no list.
     pub file: Option<String>,
 }
 
 /// `[queue]`: how many actions run at the same time on this machine, over all projects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct QueueSettings {
-    /// The most actions at the same time; `None` means the number of CPUs.
+    /// The most actions that run at the same time; `None` means the number of CPUs.
     pub max_parallel: Option<u32>,
-    /// The longest time that an action waits for its turn.
+    /// The longest time that an action waits until it may start.
     pub wait: Duration,
 }
 
 /// `[environment]`: the variables that checks get in addition to the standard list (E12).
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct EnvironmentSettings {
-    /// Names of variables that are passed on from proctor's environment.
+    /// Names of environment variables that checks get from proctor's own environment.
     pub pass_environment: Vec<String>,
     /// A file of `NAME=value` lines, relative to the project or absolute; `None` for no file.
     pub env_file: Option<String>,
@@ -207,11 +212,11 @@ pub struct EnvironmentSettings {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SandboxSettings {
     pub mode: SandboxMode,
-    /// Paths that may be written to: relative to the project, absolute, or below HOME (`~/…`).
+    /// Paths that actions may write to: relative to the project, absolute, or below HOME (`~/…`).
     pub writable: Vec<String>,
-    /// Sockets and files in hidden run-time directories that stay reachable: absolute, or below HOME.
+    /// Sockets and files in hidden run-time directories that actions can still reach: absolute, or below HOME.
     pub sockets: Vec<String>,
-    /// Credentials that stay visible: absolute, or below HOME.
+    /// Paths of credentials that actions can still read: absolute, or below HOME.
     pub visible: Vec<String>,
     pub home: HomeAccess,
     /// The most memory for all processes of an action together; `None` means no limit.
@@ -229,43 +234,41 @@ pub struct GovernSettings {
     pub tracker: Vec<String>,
     /// The repository for new issues; `None` means the default of the tracker's tool.
     pub repo: Option<String>,
-    /// The directory of the workflow's records, relative to the project.
+    /// The directory of the issue workflow's records, relative to the project.
     pub trail: String,
-    /// The number of drafts after which a person is asked whether to go on.
+    /// The number of drafts shown to a person after which the person is asked whether to go on.
     pub max_iterations: u32,
     /// The number of refusals by the tracker after which a person is asked whether to go on.
     pub max_attempts: u32,
     /// The time limit for one call of the tracker or of git.
     pub tool_timeout: Duration,
-    /// The model that writes drafts.
     pub drafter: ModelSettings,
-    /// The model that reviews drafts.
     pub reviewer: ModelSettings,
 }
 
 /// `[govern.drafter]` and `[govern.reviewer]`: a model's command and what it has access to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ModelSettings {
-    /// The model's name for people.
+    /// The model's name in texts for people.
     pub name: String,
-    /// Program and arguments; `None` if not written.
+    /// The program and arguments by which the model is asked; `None` if the settings name none.
     pub command: Option<Vec<String>>,
-    /// Names of variables that are passed on.
+    /// Names of the environment variables that the model gets from proctor's own environment.
     pub pass_environment: Vec<String>,
-    /// Credentials that stay visible: absolute, or below HOME.
+    /// Paths of credentials that the model can still read: absolute, or below HOME.
     pub visible: Vec<String>,
-    /// Paths that may be written to, in addition to the model's own copy of the project.
+    /// Paths that the model may write to, in addition to its own copy of the project.
     pub writable: Vec<String>,
-    /// The time limit for one answer.
+    /// The time limit for one answer of the model.
     pub timeout: Duration,
 }
 
-/// Whether actions are isolated.
+/// How actions are isolated from the rest of the machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SandboxMode {
-    /// With the strongest isolation that the machine offers; the report names it.
+    /// Actions run with the strongest isolation that the machine offers; the report names it.
     Auto,
-    /// With namespaces only. If they are not available, nothing is run.
+    /// Actions run with namespaces only. If the machine does not offer namespaces, nothing is run.
     Require,
     Off,
 }
@@ -273,9 +276,9 @@ pub enum SandboxMode {
 /// What happens when an action writes to HOME.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HomeAccess {
-    /// The write fails.
+    /// A write to HOME fails.
     ReadOnly,
-    /// The write goes to a copy, which is deleted after the action.
+    /// A write to HOME goes to a copy, which is deleted after the action.
     Overlay,
 }
 
@@ -294,35 +297,36 @@ impl PolicySettings {
         self.tools.get(&tool)
     }
 
-    /// Returns the strategy for a category; `None` if it is not written.
+    /// Returns the strategy that the settings give to a category; `None` if they give none.
     pub fn for_category(&self, category: PolicyCategory) -> Option<&WrittenValue<BlockOn>> {
         self.categories.get(&category)
     }
 }
 
-/// The policy settings of one tool, for all its checks or for one check. C20 and [`PolicySettings`] define the value of a key that neither
-/// sets.
+/// The policy settings of one tool, for all its checks or for one check. The settings of one check win over those of
+/// its tool; C20 and [`PolicySettings`] define the value of a key that neither of the two has.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct PolicyOverride {
     /// Whether the tool's findings count. `false` is the same as `block_on = "never"` (C22).
     pub enabled: Option<WrittenValue<bool>>,
     pub block_on: Option<WrittenValue<BlockOn>>,
-    /// The settings about warnings; only linters have them.
+    /// How the tool's warnings count; only linters have these settings.
     pub warnings: WarningOverride,
-    /// The settings about single rules; only linters have them.
+    /// How findings of single rules count; only linters have these settings.
     pub rules: RuleOverride,
 }
 
-/// The settings about a linter's warnings.
+/// How the warnings of a linter count. A field is `None` if neither the settings nor the defaults have its key.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct WarningOverride {
-    /// Whether they count as errors (`treat_warnings_as_errors`).
+    /// Whether warnings count as errors (`treat_warnings_as_errors`).
     pub as_errors: Option<WrittenValue<bool>>,
     /// The number of warnings that are allowed. More of them block (`max_warnings`).
     pub at_most: Option<WrittenValue<u32>>,
 }
 
-/// The settings about single rules of a linter.
+/// How findings of single rules of a linter count. A field is `None` if neither the settings nor the defaults have its
+/// key.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct RuleOverride {
     /// Rules whose findings are dropped (`ignored_rules`).

@@ -22,7 +22,7 @@ fn configuration(text: &str) -> Configuration {
     read(text, "proctor.toml").unwrap_or_else(|problems| panic!("{problems:#?}"))
 }
 
-/// Returns the default file with every commented-out key made active.
+/// Returns the text of `default.toml` with every commented-out key made active.
 fn sample() -> String {
     let is_key =
         |line: &&str| line.starts_with('#') && line[1..].starts_with(|first: char| first.is_ascii_lowercase() || first == '[');

@@ -1,4 +1,5 @@
-//! Readers of single values. Each returns the value, or the error with an example of a correct value.
+//! Readers of single values of `proctor.toml`. Each returns the value or an error, mostly with an example of a correct
+//! value.
 
 use std::collections::BTreeMap;
 use std::ops::{Range, RangeInclusive};
@@ -11,26 +12,27 @@ use crate::config::duration::{duration_text, parse_duration};
 use crate::config::nearest::nearest;
 use crate::model::{ByteSize, Problem, quoted_text};
 
-/// An error in a value, before its place in the file is known.
+/// An error in a value. The key, the line and the column are added when the error is reported.
 #[derive(Debug, Default)]
 pub(super) struct WrongValue {
     /// Boxed to keep `Result<T, WrongValue>` small.
     pub(super) problem: Box<Problem>,
-    /// An example of a correct value, without the key.
+    /// An example of a correct value, without its key.
     pub(super) example: Option<&'static str>,
-    /// For an error in one element of a list or table: the element's position from 1 or its key, and its byte range.
+    /// The wrong element, if the value is a list or a table: its position (the first is 1) or its key, and its byte
+    /// range.
     pub(super) element: Option<(String, Range<usize>)>,
 }
 
 type Value<'i> = Spanned<DeValue<'i>>;
 
 impl WrongValue {
-    /// Returns an error with a message only.
+    /// Returns an error with this message, without a hint or an example.
     pub(super) fn new(message: impl Into<String>) -> Self {
         Self { problem: Box::new(Problem::new("", message)), ..Self::default() }
     }
 
-    /// Returns the error that a value has the wrong type.
+    /// Returns an error that names the expected and the found type of a value.
     pub(super) fn kind(expected: &str, found: &DeValue<'_>) -> Self {
         let found = match found.type_str() {
             "integer" => "an integer".to_owned(),
@@ -40,22 +42,22 @@ impl WrongValue {
         Self::new(format!("expected {expected}, found {found}"))
     }
 
-    /// Adds a hint for the person.
+    /// Adds a hint: what the person can write instead of the wrong value.
     pub(super) fn hint(self, hint: impl Into<String>) -> Self {
         Self { problem: Box::new(self.problem.hint(hint)), ..self }
     }
 
-    /// Adds the nearest correct word, if there is one.
+    /// Adds the correct word that is most like the wrong one, for the question `did you mean …?`.
     pub(super) fn nearest(self, nearest: Option<&str>) -> Self {
         Self { problem: Box::new(self.problem.nearest(nearest)), ..self }
     }
 
-    /// Adds an example of a correct value.
+    /// Adds an example of a correct value, which `with_key` turns into a hint.
     pub(super) fn example(self, example: &'static str) -> Self {
         Self { example: Some(example), ..self }
     }
 
-    /// Turns the example into a hint with the key.
+    /// Turns the example into a hint such as `for example port = 4173`, unless the error has a hint already.
     pub(super) fn with_key(mut self, key: &str) -> Self {
         if let Some(example) = self.example
             && self.problem.hint.is_none()
@@ -71,7 +73,7 @@ impl WrongValue {
     }
 }
 
-/// Reads a text, which may be empty.
+/// Reads a text, which may be empty but must not contain a NUL character.
 pub(super) fn text(example: &'static str) -> impl Fn(&Value<'_>) -> Result<String, WrongValue> {
     move |value| {
         let value = value.get_ref();
@@ -83,7 +85,7 @@ pub(super) fn text(example: &'static str) -> impl Fn(&Value<'_>) -> Result<Strin
     }
 }
 
-/// Reads a text that is not blank.
+/// Reads a text that has more than white space.
 pub(super) fn filled_text(example: &'static str) -> impl Fn(&Value<'_>) -> Result<String, WrongValue> {
     move |value| {
         let read = text(example)(value)?;
@@ -96,7 +98,7 @@ pub(super) fn boolean(value: &Value<'_>) -> Result<bool, WrongValue> {
     value.as_bool().ok_or_else(|| WrongValue::kind("`true` or `false`", value).example("true"))
 }
 
-/// Reads a whole number within a range.
+/// Reads a whole number; one outside of the range is an error that names both limits.
 pub(super) fn number(range: RangeInclusive<i64>, example: &'static str) -> impl Fn(&Value<'_>) -> Result<i64, WrongValue> {
     move |value| {
         let value = value.get_ref();
@@ -107,7 +109,7 @@ pub(super) fn number(range: RangeInclusive<i64>, example: &'static str) -> impl 
     }
 }
 
-/// Reads a number that fits into `u32`.
+/// Reads a whole number within a range of `u32`.
 pub(super) fn count(range: RangeInclusive<u32>, example: &'static str) -> impl Fn(&Value<'_>) -> Result<u32, WrongValue> {
     let read = number(i64::from(*range.start())..=i64::from(*range.end()), example);
     move |value| read(value).map(|number| u32::try_from(number).expect("the range is one of u32"))
@@ -167,7 +169,7 @@ pub(super) fn or_off<T>(
     }
 }
 
-/// Reads one word of a fixed list.
+/// Reads one word of a fixed list; for another word the error suggests the nearest one.
 pub(super) fn choice<T: Copy>(words: &'static [(&'static str, T)]) -> impl Fn(&Value<'_>) -> Result<T, WrongValue> {
     move |value| {
         let value = value.get_ref();
@@ -181,7 +183,7 @@ pub(super) fn choice<T: Copy>(words: &'static [(&'static str, T)]) -> impl Fn(&V
     }
 }
 
-/// Reads a list with a reader for its elements.
+/// Reads a list; `read` reads each element. An error names the position of the first wrong element.
 pub(super) fn list<T>(
     read: impl Fn(&Value<'_>) -> Result<T, WrongValue>,
     example: &'static str,

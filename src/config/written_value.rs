@@ -2,12 +2,12 @@
 
 use crate::model::TextPosition;
 
-/// A value and where it is written. Only the values are compared for equality: moving a setting to another line does not change
-/// it.
+/// A value and where it is written. Only the values are compared for equality: moving a setting to another line does
+/// not change the setting.
 #[derive(Debug, Clone)]
 pub struct WrittenValue<T> {
     pub value: T,
-    /// Line and column; `None` if the value is a default and not written in the file.
+    /// The line and column in `proctor.toml`; `None` if the value is a default and not written in the file.
     pub place: Option<TextPosition>,
 }
 

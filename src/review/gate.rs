@@ -1,4 +1,5 @@
-//! The gate of a review: the first output decides; if it has no verdict, one retry does. The types do not allow a third attempt.
+//! The gate of a review: the first output decides; if it has no verdict, one retry does. The types do not allow a third
+//! attempt.
 
 use crate::model::Digest;
 use crate::review::parsing::{Malformation, ParsedReview, Rejection};
@@ -6,14 +7,14 @@ use crate::review::parsing::{Malformation, ParsedReview, Rejection};
 /// A review that waits for the reviewer's next output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ReviewGate {
-    /// It waits for the first output.
+    /// The review waits for the reviewer's first output.
     #[default]
     First,
-    /// It waits for the retry's output. The first one had no verdict.
+    /// The review waits for the output of the retry, because the first output had no verdict.
     Retry(MalformedAttempt),
 }
 
-/// The facts that are kept about a first output without a verdict.
+/// What is kept about a first output without a verdict, until the retry's output is judged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MalformedAttempt {
     kind: Malformation,
@@ -21,7 +22,7 @@ pub struct MalformedAttempt {
     digest: Digest,
 }
 
-/// The consequence of an output.
+/// What follows from one output of the reviewer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReviewStep {
     /// Ask the reviewer once more, with the same arguments and the same prompt.
@@ -35,18 +36,18 @@ pub enum ReviewStep {
     Decided(ReviewDecision),
 }
 
-/// The decision of a review.
+/// What follows from a review for the run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReviewDecision {
-    /// Only with this decision do the actions after the review start.
+    /// The review approves. Only with this decision do the actions after the review start.
     Proceed(DecidingAttempt),
-    /// The code must be fixed first. The reviewer is not asked again: that needs a new run.
+    /// The code must be fixed first. The reviewer is not asked again in this run; asking again needs a new run.
     Fix(Rejection, DecidingAttempt),
-    /// A person must read the review. No fixes are made because of it.
+    /// A person must read the review, because it has no clear verdict. No fixes are made because of it.
     AskPerson(IndeterminateReason),
 }
 
-/// The attempt that decided a review.
+/// Which of the reviewer's two possible attempts decided a review. People see it in the announcement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DecidingAttempt {
     First,
@@ -62,7 +63,7 @@ pub enum IndeterminateReason {
     RejectedBefore { first: Malformation },
 }
 
-/// Whether the outputs of both attempts differ.
+/// Whether the outputs of two attempts without a verdict differ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OutputComparison {
     Different,
@@ -71,8 +72,8 @@ pub enum OutputComparison {
 }
 
 impl ReviewGate {
-    /// Decides the review by an output, or asks for the retry. `digest` is the digest of the output, by which a second output
-    /// with the same bytes is recognised.
+    /// Decides the review by an output, or asks for the retry. `digest` is the digest of the output, by which a second
+    /// output with the same bytes is recognised.
     pub fn next_step(self, reading: ParsedReview, digest: Digest) -> ReviewStep {
         let attempt = match self {
             Self::First => DecidingAttempt::First,

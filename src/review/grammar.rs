@@ -1,10 +1,10 @@
-//! Verdict lines. An approval is recognised strictly, a rejection leniently.
+//! Recognises the verdict lines of a review, such as `Ready to merge? Yes`: approvals strictly, rejections leniently.
 
 /// The label of the verdict, exactly as an approval must spell it.
 pub(super) const FIELD: &str = "Ready to merge";
 
-/// Whether `**Ready to merge?** Yes`, with emphasis around the label alone, is an approval too. Reviewers' templates have this form, but
-/// seed 003 does not name it.
+/// Whether `**Ready to merge?** Yes`, with emphasis around the label alone, is an approval too. Reviewers' templates
+/// have this form, but seed 003 does not name it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum SplitEmphasis {
     #[default]
@@ -12,7 +12,7 @@ pub enum SplitEmphasis {
     Refused,
 }
 
-/// The value of a verdict line that rejects the code.
+/// The value of a verdict line that rejects the code: `With fixes` or `No`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum RejectionValue {
     WithFixes,
@@ -21,8 +21,8 @@ pub(super) enum RejectionValue {
 
 /// Returns whether a whole line is an approval: `Ready to merge? Yes`, with exactly one space before the value.
 ///
-/// Allowed around it are one heading mark or list dash before it, emphasis of the line or of its label, and a full stop. Anything else on
-/// the line makes it no approval.
+/// One heading mark or list dash may stand before the label, the line or its label may be emphasised, and a full stop
+/// may end the line. Anything else on the line makes it no approval.
 pub(super) fn is_approval(line: &str, split: SplitEmphasis) -> bool {
     let line = without_decoration(line);
     let plain = |text: &str| matches!(text, "Ready to merge? Yes" | "Ready to merge? Yes.");
@@ -51,7 +51,8 @@ fn without_decoration(line: &str) -> &str {
 
 /// Returns the value of a line that rejects; `None` if the line does not reject.
 ///
-/// Markdown marks, upper and lower case, and `:` instead of `?` make no difference. Only the value's beginning counts: "Not yet" is a No.
+/// Markdown marks, upper and lower case, and `:` instead of `?` make no difference. Only the value's beginning counts:
+/// "Not yet" is a No.
 pub(super) fn parse_rejection(line: &str) -> Option<RejectionValue> {
     let is_decoration = |one: char| one.is_whitespace() || matches!(one, '#' | '-' | '*' | '_' | '>');
     let rest = line.trim_start_matches(is_decoration);
@@ -64,9 +65,10 @@ pub(super) fn parse_rejection(line: &str) -> Option<RejectionValue> {
     skip_ignoring_case(value, "with fixes").map(|_| RejectionValue::WithFixes)
 }
 
-/// Counts the mentions of the label in a text. In other upper or lower case it counts only before a `?` or `:`.
+/// Counts how often a text mentions the label `Ready to merge`. A mention in other upper or lower case counts only
+/// before a `?` or `:`.
 pub(super) fn count_mentions(text: &str) -> usize {
-    // Only ASCII letters change, so a byte position means the same in both texts.
+    // Only ASCII letters change, so a byte position in `lower` is the same position in `text`.
     let lower = text.to_ascii_lowercase();
     let label = FIELD.to_ascii_lowercase();
     let is_mention = |place: usize| {

@@ -6,7 +6,7 @@ use crate::review::quoting::lines;
 /// The most bytes of a review that are read. A longer review has no verdict.
 pub const OUTPUT_CAP: usize = 1024 * 1024;
 
-/// Characters that are invisible and yet no white space. A text of nothing else counts as empty.
+/// Characters that are invisible and yet no white space. A text of only these and white space counts as empty.
 const INVISIBLE: &[char] = &['\0', '\u{200b}', '\u{200c}', '\u{200d}', '\u{2060}', '\u{feff}'];
 
 /// The output of a reviewer, and what went wrong with its command.
@@ -20,7 +20,7 @@ pub struct ReviewerOutput<'o> {
     pub fault: Option<ReviewerFault>,
 }
 
-/// Why an output may not be the whole review, so that it has no verdict whatever it says.
+/// Why a reviewer's output may be incomplete. Such an output has no verdict, whatever it says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReviewerFault {
     /// The command ended with this exit code, which is not 0.
@@ -33,17 +33,17 @@ pub enum ReviewerFault {
     Unknown,
 }
 
-/// The verdict of one output.
+/// The verdict that is read out of one output of the reviewer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ParsedReview {
     /// The output has exactly one approval line, outside of quotations, and no rejection.
     Approved,
     /// The output has at least one rejection line.
     Rejected(Rejection),
-    /// The output has no verdict.
+    /// The output has no verdict that counts; `kind` says why.
     Malformed {
         kind: Malformation,
-        /// Whether there is a rejection line in it nevertheless. Then an approval by the retry does not count.
+        /// Whether the output has a rejection line nevertheless. If it has, an approval by the retry does not count.
         holds_rejection: bool,
     },
 }
@@ -56,22 +56,22 @@ pub enum Rejection {
     No,
 }
 
-/// Why an output has no verdict.
+/// Why a reviewer's output has no verdict that counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Malformation {
-    /// The output may not be the whole review.
+    /// The output may be incomplete, because the reviewer's command failed or was stopped.
     Transport(ReviewerFault),
     /// The output is longer than [`OUTPUT_CAP`].
     TooLong,
     /// The output is not UTF-8.
     NotText,
-    /// The output is empty or invisible.
+    /// The output is empty or has only white space and invisible characters.
     NoOutput,
     /// The label "Ready to merge" is missing.
     MissingField,
-    /// The label is there, but with an unknown value or with other words on its line.
+    /// The label "Ready to merge" is there, but with an unknown value or with other words on its line.
     UnknownValue,
-    /// The approval line is in a quotation.
+    /// The only approval lines are in quotations.
     Quoted,
     /// There is more than one approval line outside of quotations.
     SeveralVerdicts,
@@ -107,8 +107,8 @@ fn parse_text(text: &str, split: SplitEmphasis) -> ParsedReview {
     }
 }
 
-/// Returns the severest rejection in a text. Rejections in quotations count as well: a quotation may worsen a verdict, but never improve
-/// it.
+/// Returns the severest rejection in a text. Rejections in quotations count as well: a quotation may worsen a verdict,
+/// but never improve it.
 fn find_rejection(text: &str) -> Option<Rejection> {
     let values = text.split('\n').filter_map(parse_rejection).map(|value| match value {
         RejectionValue::WithFixes => Rejection::WithFixes,
@@ -141,7 +141,8 @@ fn decode(bytes: &[u8]) -> Option<String> {
     Some(normalise(text))
 }
 
-/// Returns the text of an output that has no verdict, because its bytes are not UTF-8 or too many. Only rejections are searched for in it.
+/// Returns the text of an output that has no verdict, because its bytes are not UTF-8 or too many. Only rejections are
+/// searched for in it.
 fn decode_lossily(bytes: &[u8]) -> String {
     normalise(&String::from_utf8_lossy(&bytes[..bytes.len().min(OUTPUT_CAP)]))
 }
@@ -150,7 +151,7 @@ fn normalise(text: &str) -> String {
     text.strip_prefix('\u{feff}').unwrap_or(text).replace("\r\n", "\n")
 }
 
-/// Returns whether a reader would see nothing of the text.
+/// Returns whether a person would see nothing of the text.
 fn is_blank(text: &str) -> bool {
     text.chars().all(|one| one.is_whitespace() || INVISIBLE.contains(&one))
 }
@@ -178,7 +179,7 @@ impl Malformation {
         }
     }
 
-    /// Returns the code that reports have for it.
+    /// Returns the code by which reports name this malformation.
     pub fn word(self) -> &'static str {
         match self {
             Self::Transport(_) => "TRANSPORT",

@@ -1,7 +1,7 @@
 //! Finds the lines of a Markdown text that are quotations: fenced code, indented code, blockquotes, HTML comments.
 //!
-//! A line that only some readers of Markdown would take for a quotation counts as one. At worst an approval is not recognised; a quoted
-//! approval is never taken for the reviewer's own.
+//! A line that only some readers of Markdown would take for a quotation counts as one. At worst an approval is not
+//! recognised; a quoted approval is never taken for the reviewer's own.
 
 /// A line of a text, and whether it is part of a quotation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -10,7 +10,7 @@ pub(super) struct MarkdownLine<'t> {
     pub(super) is_quoted: bool,
 }
 
-/// Whether fenced code is open, and by which mark it is closed.
+/// Whether a line is inside of fenced code, and which mark ends that code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fence {
     Closed,
@@ -20,7 +20,8 @@ enum Fence {
 /// Splits a text into its lines and marks those that are quoted.
 pub(super) fn lines(text: &str) -> Vec<MarkdownLine<'_>> {
     let mut in_comment = false;
-    // Readers of Markdown differ on fences within comments: one state counts them, the other does not. Code in either is quoted.
+    // Programs that read Markdown differ on fences inside HTML comments: `every_line` counts such fences, and
+    // `outside_comments` does not. A line that is code by either of the two counts as quoted.
     let (mut every_line, mut outside_comments) = (Fence::Closed, Fence::Closed);
     let mut follows_quote = false;
     let mut lines = Vec::new();
@@ -77,8 +78,8 @@ fn is_quote(line: &str) -> bool {
     rest.starts_with('>') && line.len() - rest.len() < 4
 }
 
-/// Returns whether a line without `>` still belongs to the blockquote before it. Such a paragraph ends at an empty line or a heading
-/// (CommonMark 5.1, "laziness").
+/// Returns whether a line without `>` still belongs to the blockquote before it. Such a paragraph ends at an empty line
+/// or a heading (CommonMark 5.1, "laziness").
 fn continues_paragraph(line: &str) -> bool {
     !line.trim().is_empty() && !line.starts_with('#')
 }

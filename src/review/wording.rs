@@ -1,4 +1,4 @@
-//! The sentences about a review for people: seed 003's own words wherever it gives them.
+//! The sentences about a review for people, in the words of seed 003 wherever seed 003 gives a sentence.
 
 use crate::review::gate::{DecidingAttempt, IndeterminateReason, OutputComparison, ReviewDecision};
 use crate::review::parsing::{Malformation, Rejection};
@@ -6,7 +6,7 @@ use crate::review::parsing::{Malformation, Rejection};
 /// The hint for a person after two attempts without a verdict.
 pub const NO_VERDICT_HINT: &str = "Review agent may not be following template - check code-reviewer skill";
 
-/// Returns the warning that is shown before the retry.
+/// Returns the warning for people that the reviewer is asked a second time, with the reason.
 pub fn retry_warning(why: Malformation) -> String {
     match why {
         Malformation::MissingField => "Code review output missing 'Ready to merge?' field - retrying once".to_owned(),
@@ -21,7 +21,7 @@ pub fn retry_warning(why: Malformation) -> String {
     }
 }
 
-/// Returns the sentence that tells people the decision.
+/// Returns the sentence that tells people what a review decided, such as `Code review APPROVED`.
 pub fn announcement(decision: &ReviewDecision) -> String {
     match decision {
         ReviewDecision::Proceed(attempt) => format!("Code review APPROVED{}", attempt_suffix(*attempt)),

@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Returns the nodes that depend on themselves, directly or through other nodes.
+/// Returns the nodes (tasks, steps or checks) that depend on themselves, directly or through other nodes.
 pub(super) fn circular<'e>(mut edges: BTreeMap<&'e str, Vec<&'e str>>) -> BTreeSet<&'e str> {
-    // First remove all nodes without remaining dependencies, again and again: they are in no cycle. Usually that removes all
-    // nodes, and the slower search below has nothing to do.
+    // First remove all nodes without remaining dependencies, again and again: a removed node is in no cycle. Usually
+    // all nodes are removed, and the slower search below has nothing to do.
     let mut waiters: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for (node, targets) in &mut edges {
         targets.sort_unstable();

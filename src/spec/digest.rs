@@ -6,11 +6,11 @@ use crate::model::{Action, Digest, Plan, PolicySource};
 
 /// Returns the digest of the plan's actions and of the rules by which it judges them.
 ///
-/// Notes, descriptions, the project's name and positions in files are left out, so adding a comment line to `proctor.toml` does
-/// not change the digest. The hashed text is RFC 8785 canonical JSON.
+/// Notes, descriptions, the project's name and positions in files are left out, so adding a comment line to
+/// `proctor.toml` does not change the digest. The hashed text is RFC 8785 canonical JSON.
 ///
-/// Terms of approval and strictness were added later. A plan without them keeps the digest that it had before, so earlier
-/// approvals stay valid.
+/// Approval terms and strictness settings were added later. A plan without them keeps the digest that it had before, so
+/// earlier approvals stay valid.
 pub fn plan_digest(plan: &Plan) -> Digest {
     let digest = digest_without_approval(plan);
     let strictness = plan.specification.as_ref().map(|source| &source.strictness).filter(|said| !said.is_empty());
@@ -24,8 +24,8 @@ fn digest_without_approval(plan: &Plan) -> Digest {
     match (&plan.criteria, &plan.specification) {
         (None, None) if plan.order.is_empty() && !plan.parallel && plan.timeout.is_none() => canonical(&all),
         (None, None) => canonical(&(all, &plan.order, plan.parallel, plan.timeout)),
-        // Conditions, dependencies and debt settings are included, because removing one of them weakens the plan as removing a
-        // check does. Titles are left out.
+        // Conditions, dependencies and debt settings are included, because removing one of them weakens the plan as
+        // removing a check does. Titles are left out.
         (criteria, source) => {
             let debt = plan.debt.as_ref();
             let debt = debt.map(|it| (it.enabled, it.routing, it.sprint_max_items, it.sprint_max_critical, &it.severities));
@@ -34,8 +34,8 @@ fn digest_without_approval(plan: &Plan) -> Digest {
     }
 }
 
-/// Returns the digest of one check: what it runs and how it is judged. The plan's prerequisites are included, because they
-/// prepare what the check runs in.
+/// Returns the digest of one check: what it runs and how it is judged. The plan's prerequisites are included, because
+/// they prepare what the check runs in.
 pub fn check_digest(plan: &Plan, check: &Action) -> Digest {
     canonical(&(&plan.task, essence(&plan.prerequisites), essence(std::slice::from_ref(check))))
 }
@@ -64,7 +64,8 @@ mod tests {
     use crate::config::Configuration;
     use crate::spec::{DiskFiles, plan_command};
 
-    /// New features of plans must not invalidate earlier approvals: a feature that a plan does not use is not part of its digest.
+    /// New features of plans must not invalidate earlier approvals: a feature that a plan does not use is not part of
+    /// its digest.
     #[test]
     fn a_plan_that_says_nothing_of_its_flow_has_the_digest_of_its_actions() {
         let files = DiskFiles::new(Path::new("/nowhere"));

@@ -15,10 +15,10 @@ pub struct DiskFiles {
     root: PathBuf,
 }
 
-/// The largest file that is read, in bytes.
+/// The largest file that is read, in bytes. A larger file counts as unreadable.
 const LARGEST_FILE: u64 = 1 << 20;
 
-/// The most names that are listed of one directory.
+/// The most names that are listed of one directory; the others are ignored.
 const MOST_NAMES: usize = 4096;
 
 impl DiskFiles {

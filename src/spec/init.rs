@@ -10,8 +10,8 @@ use crate::model::{
 
 /// Returns the text of a `proctor.toml` with the actions of a plan. `notes` are written at its top as comments.
 ///
-/// Reading this text and resolving it with the same project files gives the same actions. It has no settings other than those of
-/// actions.
+/// Reading this text and resolving it with the same project files gives the same actions. The text has no settings
+/// other than those of actions.
 pub fn init_text(plan: &Plan, notes: &[PlanNote]) -> String {
     let mut text = String::from(
         "# What proctor runs when a file is saved, as `proctor init` found it.\n\

@@ -5,17 +5,18 @@ use crate::tools::{
     FoundPolicy, ProjectFiles, policy_of_command, policy_of_script, recognise, recognise_script, script_name, scripts,
 };
 
-/// The recognised tool of a command.
+/// The tool that a command is recognised as, and what follows from it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Recognised {
     pub(super) tool: Tool,
-    /// A note for people about the command.
+    /// A note for people, for example that a script runs several tools; `None` if there is nothing to say.
     pub(super) note: Option<String>,
-    /// The policy that the command or its script implies.
+    /// The policy that the command or its script implies, for example by `--max-warnings 0`.
     pub(super) policy: Option<FoundPolicy>,
 }
 
-/// Recognises a command that runs in `directory`. `place` says where the command is written.
+/// Recognises a command that runs in `directory`. `place` says where the command is written; policies that the command
+/// implies name it.
 pub(super) fn recognised(command: &CommandLine, files: &dyn ProjectFiles, directory: &str, place: &str) -> Recognised {
     let found = recognise(&command.argv);
     let script = script_name(&command.argv).and_then(|name| Some((name, scripts(files, directory).remove(name)?)));

@@ -22,10 +22,12 @@ use crate::tools::{FoundCheck, FoundChecks, FoundPolicy, ProjectFiles, command_t
 ///
 /// # Errors
 ///
-/// Returns every problem of the configuration that only the project's files show. It is also an error if there are no checks.
+/// Returns every problem of the configuration that only the project's files show. It is also an error if there are no
+/// checks.
 pub fn resolve(configuration: &Configuration, files: &dyn ProjectFiles, project_name: &str) -> Result<Plan, Vec<Problem>> {
     let mut resolver = Resolver::new(configuration, files);
-    // The project is searched only if a check leaves out its command; most checks do not.
+    // The project's files are searched only if a check has no command, or a tool that proctor can read. Most checks of
+    // a plain command need no search.
     let found = LazyCell::new(|| find_checks(files));
     let checks = configuration.checks.iter().enumerate();
     let mut steps: Vec<Action> = checks.filter_map(|(index, check)| resolver.step(index + 1, check, &found)).collect();
@@ -36,11 +38,12 @@ pub fn resolve(configuration: &Configuration, files: &dyn ProjectFiles, project_
     resolver.finish(PlanOrigin::Configured, steps, project_name)
 }
 
-/// Makes the plan from the project's files, for a configuration without checks. Its other settings apply.
+/// Makes the plan from checks that are found in the project's files, for a configuration without checks. All other
+/// settings of the configuration apply.
 ///
 /// # Errors
 ///
-/// When no checks are found. The problem's hint says what is missing.
+/// When no checks are found. The hint of the problem says what is missing.
 pub fn discover(configuration: &Configuration, files: &dyn ProjectFiles, project_name: &str) -> Result<Plan, Vec<Problem>> {
     let mut resolver = Resolver::new(configuration, files);
     let FoundChecks { found, notes } = find_checks(files);
@@ -63,7 +66,7 @@ pub fn discover(configuration: &Configuration, files: &dyn ProjectFiles, project
 ///
 /// # Errors
 ///
-/// As [`resolve`] and [`discover`].
+/// Returns the same errors as [`resolve`] for configured checks and as [`discover`] for discovered ones.
 pub fn plan(configuration: &Configuration, files: &dyn ProjectFiles, project_name: &str) -> Result<Plan, Vec<Problem>> {
     let files = &FilesAfterPrerequisites::of(configuration, files);
     if configuration.checks.is_empty() {
@@ -73,7 +76,8 @@ pub fn plan(configuration: &Configuration, files: &dyn ProjectFiles, project_nam
     }
 }
 
-/// Makes the plan for one command that is given on the command line. Configured checks do not run; all other settings apply.
+/// Makes the plan for one command that is given on the command line. Configured checks do not run; all other settings
+/// apply.
 ///
 /// # Errors
 ///
@@ -147,8 +151,8 @@ impl<'c> Resolver<'c> {
         if !self.files.exists(directory) {
             self.note(&settings.name.value, Some(format!("the directory `{directory}` is not there yet")));
         }
-        // A command that equals the discovered one is marked as discovered. `proctor init` writes discovered commands into the
-        // file, and that must not change the plan.
+        // A command that equals the discovered one is marked as discovered. `proctor init` writes discovered commands
+        // into the file, and that must not change the plan.
         let same = |found: &&FoundCheck| found.tool == tool && found.argv == command.value.argv && found.directory == directory;
         let ours = if tool.judged_by() == JudgedBy::ExitCode { None } else { findings.found.iter().find(same) };
         let policy = recognised.policy.as_ref().or_else(|| ours.and_then(|found| found.policy.as_ref()));
@@ -181,7 +185,7 @@ impl<'c> Resolver<'c> {
         }
     }
 
-    /// Adds the settings that only checks have, and reports settings that the check's tool cannot use.
+    /// Adds the settings that only checks have to an action, and reports settings that the check's tool cannot use.
     fn completed(&mut self, action: Action, check: &Check, found: Option<&FoundPolicy>) -> Action {
         let word = action.tool.word();
         if check.policy.is_written() && action.class != ToolClass::Validation {
@@ -216,12 +220,12 @@ impl<'c> Resolver<'c> {
         }
         let accept_split_emphasis = check.accept_split_emphasis.as_ref().is_none_or(|accept| accept.value);
         let kind = review(check.prompt.as_ref().map(|prompt| prompt.value.clone()), accept_split_emphasis);
-        // A review's verdict is never reused, because it is about what was reviewed then.
+        // A review's verdict is never reused, because it is about the code as it was when the review was made.
         Action { kind, reuse: Reuse::Off, ..action }
     }
 
-    /// Reports settings of reviews on other checks. On reviews, reports settings that would ask the reviewer more often or turn a
-    /// failure into a verdict.
+    /// Reports settings that only a review may have on other checks. On a review, reports settings that would ask the
+    /// reviewer more often or turn a failure into a verdict.
     fn refuse_of_reviews(&mut self, check: &Check, tool: Tool) {
         let word = tool.word();
         if tool.judged_by() == JudgedBy::Grammar {
@@ -322,7 +326,7 @@ fn texts(names: &[String]) -> Vec<&str> {
     names.iter().map(String::as_str).collect()
 }
 
-/// Adds the conditions for skipping a prerequisite, or the settings of a service, which keeps running during the checks.
+/// Adds the conditions for skipping a prerequisite, or the settings of a service, which goes on while the checks run.
 fn as_said(plain: Action, prerequisite: &Prerequisite) -> Action {
     match &prerequisite.service {
         None => Action { once: Some(prerequisite.once.clone()), ..plain },

@@ -1,4 +1,5 @@
-//! Reviews in plans. No action after a review starts without its approval. A plan may also consist of one review alone.
+//! Reviews in plans. No action after a review starts unless the review approves. A plan may also consist of one review
+//! alone.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,7 +10,7 @@ use crate::model::{
 use crate::spec::action::plain_action;
 use crate::tools::command_text;
 
-/// The task of reviews that are started on the command line.
+/// The task of every review that is started on the command line.
 const TASK: &str = "review";
 
 /// Makes a plan with one review and no other actions.
@@ -40,10 +41,11 @@ pub(super) fn review(prompt: Option<String>, accept_split_emphasis: bool) -> Act
     ActionKind::Review(Review { prompt, accept_split_emphasis })
 }
 
-/// Makes every step depend on the reviews before it, in the order of `order` and then of the list. A review that itself depends
-/// on a step does not hold that step back. A step is skipped unless everything that it depends on has succeeded.
+/// Makes every step depend on the reviews before it. The sequence is that of `order`, followed by the steps that
+/// `order` leaves out. A review that itself depends on a step does not hold that step back. A step is skipped unless
+/// everything that it depends on has succeeded.
 pub(super) fn hold_behind_reviews(steps: &mut [Action], order: &[ActionId]) {
-    // If a step is listed twice, its first place counts.
+    // If `order` lists a step twice, the first position counts.
     let places: BTreeMap<&ActionId, usize> = order.iter().enumerate().rev().map(|(place, id)| (id, place)).collect();
     let mut sequence: Vec<usize> = (0..steps.len()).collect();
     sequence.sort_by_key(|index| places.get(&steps[*index].id).copied().unwrap_or(usize::MAX));

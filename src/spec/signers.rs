@@ -1,24 +1,24 @@
 //! Parses the file of `allowed_signers`: the keys of people who may approve, in the format of `ssh-keygen(1)`. Pure.
 //!
-//! Only key types whose signatures proctor can check are accepted, and only options that proctor obeys. A line with anything else
-//! is an error, because ignoring an option could let a key approve that must not.
+//! Only key types whose signatures proctor can check are accepted, and only options that proctor obeys. A line with
+//! anything else is an error, because ignoring an option could let a key approve that must not.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
 use crate::model::AllowedSigner;
 
-/// The namespace of approval signatures. Signatures for other namespaces approve nothing, and keys for other namespaces only are
-/// skipped.
+/// The namespace of approval signatures. Signatures for other namespaces approve nothing, and keys for other namespaces
+/// only are skipped.
 const NAMESPACE: &str = "proctor-approval";
 
 /// The types of keys whose signatures can be checked, with the number of fields in the key.
 const KINDS: &[(&str, usize)] = &[("ssh-ed25519", 2), ("sk-ssh-ed25519@openssh.com", 3)];
 
-/// The beginnings of the names of all key types.
+/// How the names of key types begin. If the second word of a line begins otherwise, it is taken for options.
 const KIND_STARTS: &[&str] = &["ssh-", "sk-", "ecdsa-"];
 
-/// The length of an Ed25519 key.
+/// The length of an Ed25519 key in bytes. A text with a key of another length is refused.
 const KEY_BYTES: usize = 32;
 
 /// Parses the whole file.
@@ -38,7 +38,7 @@ pub(super) fn parse_signers(text: &str) -> Result<Vec<AllowedSigner>, (usize, St
     Ok(signers)
 }
 
-/// Parses one line; `None` if its key is for other namespaces.
+/// Parses one line; `None` if the line's key is only for other namespaces.
 fn parse_line(line: &str) -> Result<Option<AllowedSigner>, String> {
     let (principals, rest) = line.split_once(char::is_whitespace).ok_or("it names no key")?;
     let rest = rest.trim_start();
@@ -67,7 +67,7 @@ fn split_options(text: &str) -> (&str, &str) {
     end.map_or((text, ""), |end| (&text[..end], text[end..].trim_start()))
 }
 
-/// Returns whether a key with these options may approve.
+/// Returns whether a key with these options may approve. Any option except `namespaces` is an error.
 fn obey(options: &str) -> Result<bool, String> {
     const REFUSED: &str = "is not obeyed here: give such a key no option but `namespaces`";
     let Some(option) = Some(options).filter(|options| !options.is_empty()) else { return Ok(true) };
@@ -79,8 +79,8 @@ fn obey(options: &str) -> Result<bool, String> {
     Ok(names.split(',').any(|name| name == NAMESPACE))
 }
 
-/// Returns whether a text is a key of a type in SSH's encoding: fields with their lengths before them, first the type's name,
-/// then the key.
+/// Returns whether a text is a key of a type in SSH's encoding: fields with their lengths before them, first the type's
+/// name, then the key.
 fn is_key(blob: &str, kind: &str, fields: usize) -> bool {
     let Ok(bytes) = STANDARD.decode(blob) else { return false };
     let (mut rest, mut found) = (bytes.as_slice(), Vec::new());

@@ -5,12 +5,13 @@ use crate::model::{
 };
 use crate::spec::digest::canonical;
 
-/// The most characters of an action's description that are recorded for people.
+/// The most characters of an action's command that an approval records, so that people can read what was approved.
 const SHOWN: usize = 120;
-/// A pass rate of 100 %, in basis points.
+/// A pass rate of 100 %, in basis points: the rate of a plan in which every step must pass.
 const ALL: u32 = 10_000;
 
-/// Returns the demands of a plan.
+/// Returns what a plan demands: its actions, limits, conditions and approval terms. Two such records show where a plan
+/// became weaker.
 pub fn plan_terms(plan: &Plan) -> PlanTerms {
     let criteria = plan.criteria.as_ref();
     let conditions = |conditions: Option<&Vec<crate::model::TaskCondition>>| -> Vec<String> {
@@ -40,7 +41,7 @@ pub fn plan_terms(plan: &Plan) -> PlanTerms {
     }
 }
 
-/// Returns the digest of all criteria that are not recorded separately.
+/// Returns the digest of the criteria that have no field of their own in `PlanTerms`.
 fn judged(criteria: &TaskCriteria) -> Digest {
     let mut rest = criteria.clone();
     rest.success.clear();
@@ -51,12 +52,13 @@ fn judged(criteria: &TaskCriteria) -> Digest {
     canonical(&rest)
 }
 
-/// How the actions of a plan are identified.
+/// By what the actions of two plans are recognised as the same.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Naming {
-    /// By their ids, which come from a test specification.
+    /// Actions are identified by their ids, which come from a test specification.
     Ids,
-    /// By their names. The ids of configured checks are numbers, which change when a check is inserted before them.
+    /// Actions are identified by their names. The ids of configured checks are numbers, which change when a check is
+    /// inserted before them.
     Names,
 }
 
@@ -69,8 +71,8 @@ fn action_terms(action: &Action, naming: Naming) -> ActionTerms {
         name: (naming == Naming::Names).then(|| action.name.clone()),
         does: does(action, naming),
         does_with_found: (naming == Naming::Names && action.command_is_ours).then(|| {
-            // The path of the discovered interpreter may change, for example when `.venv` is created. That must not count as a
-            // weakening.
+            // The path of the discovered interpreter may change, for example when `.venv` is created. That must not
+            // count as a weakening.
             let mut found = action.clone();
             found.command.argv.first_mut().into_iter().for_each(String::clear);
             does(&found, naming)
@@ -90,13 +92,13 @@ fn action_terms(action: &Action, naming: Naming) -> ActionTerms {
     }
 }
 
-/// Returns the digest of the parts of an action that are not recorded separately. Texts for people and the order of actions are
-/// left out, because they do not make a verdict easier.
+/// Returns the digest of the parts of an action that have no field of their own in `ActionTerms`. Texts for people and
+/// the order of actions are left out, because they do not make a verdict easier.
 fn does(action: &Action, naming: Naming) -> Digest {
     let mut rest = action.clone();
     if naming == Naming::Names {
         rest.id = ActionId::numbered(rest.phase.prefix(), 0);
-        // `proctor init` writes down discovered commands. That does not change what is run.
+        // `proctor init` writes discovered commands into `proctor.toml`. That does not change what is run.
         rest.command_is_ours = false;
     }
     rest.name.clear();

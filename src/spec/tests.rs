@@ -152,7 +152,7 @@ fn each_kind_of_project_is_found() {
             ],
             &["*$ ./node_modules/.bin/jest --ci"],
         ),
-        // A redirection needs a shell.
+        // A redirection needs a shell, so the script is run by `npm` and not by its own words.
         (
             &[("package.json", r#"{"scripts": {"test": "jest --ci > log"}}"#), ("node_modules/.bin/jest", "")],
             &["*$ npm run test"],
@@ -388,7 +388,7 @@ fn a_digest_is_of_what_runs_and_how_it_is_judged() {
     ] {
         assert_ne!(digest, plan_digest(&resolved(&text.replace(old, new), &quotes())), "{new}");
     }
-    // Only a specification can set these values for the whole plan.
+    // Order, parallelism and time limit of the whole plan are part of the digest too, and each has a digest of its own.
     let plan = resolved(text, &quotes());
     let others = [
         Plan { order: vec![plan.steps[1].id.clone(), plan.steps[0].id.clone()], ..plan.clone() },
@@ -441,7 +441,7 @@ fn a_check_comes_after_others_by_their_names_and_never_after_itself() {
     ");
 }
 
-/// The files of which a project may consist; each may be missing.
+/// The files of which a generated project may consist; each may be missing.
 const PIECES: &[(&str, &str)] = &[
     ("pytest.ini", ""),
     ("tests/test_a.py", ""),
@@ -460,7 +460,8 @@ const PIECES: &[(&str, &str)] = &[
     ("node_modules/.bin/eslint", ""),
 ];
 
-/// Returns an action without the source of its policy.
+/// Returns an action without the source of its policy, which differs between a discovered check and the same check in a
+/// file.
 fn essence(action: &Action) -> Action {
     let mut action = action.clone();
     if let Some(policy) = &mut action.policy {
@@ -469,7 +470,8 @@ fn essence(action: &Action) -> Action {
     action
 }
 
-/// Coverage and reuse apply only to the check that sets them. A review's verdict is never reused, whatever the settings say.
+/// Coverage and reuse apply only to the check that sets them. A review's verdict is never reused, whatever the settings
+/// say.
 #[test]
 fn coverage_and_reuse_are_those_of_the_check() {
     let text = "[run]\nreuse = \"always\"\n\
@@ -500,7 +502,7 @@ fn a_directory_that_is_not_there_yet_is_noted() {
     }
 }
 
-/// Generates the settings of a check; each line may be missing.
+/// Generates the settings of a check in `proctor.toml`; each line may be missing.
 fn settings() -> impl Strategy<Value = String> {
     let lines = [
         "environment = { A = \"x \\\"y\\\" \\u007f\", B = \"\" }",

@@ -1,20 +1,20 @@
 //! Finds where one plan is weaker than another, by comparing their meaning (S7, C80). Pure.
 //!
-//! Each rule is a row of [`ACTION_RULES`] or [`PLAN_RULES`]. What no rule covers (titles, the order of steps, texts for people)
-//! does not make a verdict easier. An action that does something different always counts as weaker, because proctor cannot know
-//! whether the new command tests as much.
+//! Each rule is a row of [`ACTION_RULES`] or [`PLAN_RULES`]. What no rule covers (titles, the order of steps, texts for
+//! people) does not make a verdict easier. An action that does something different always counts as weaker, because
+//! proctor cannot know whether the new command tests as much.
 
 use std::fmt::Display;
 
 use crate::model::{ActionId, ActionTerms, ApprovalTerms, BlockOn, OnProtectedChange, OnSurvivors, PlanTerms, Reuse, ToolPolicy};
 
-/// Compares an action in two plans and returns, in words, where the second one is weaker.
+/// Compares an action in two plans and returns, in words, where the second plan asks for less.
 type ActionRule = fn(&ActionTerms, &ActionTerms) -> Vec<String>;
-/// Compares two plans as a whole and returns, in words, where the second one is weaker.
+/// Compares two plans as a whole and returns, in words, where the second plan asks for less.
 type PlanRule = fn(&PlanTerms, &PlanTerms) -> Vec<String>;
 
-/// The settings of an action that can become stricter or weaker. A changed command is judged separately, because it has no such
-/// direction.
+/// The settings of an action that can become stricter or weaker. A changed command is judged by `does_something_else`,
+/// because no rule can say which of two commands is stricter.
 const ACTION_RULES: &[ActionRule] = &[
     more_exit_codes,
     longer_time_outs,
@@ -75,7 +75,7 @@ pub fn strengthenings(before: &PlanTerms, now: &PlanTerms) -> Vec<String> {
     found
 }
 
-/// Returns, in words, the changes that do not make a verdict easier.
+/// Returns, in words, which actions have a new name. A new name does not make a verdict easier.
 pub fn renamings(before: &PlanTerms, now: &PlanTerms) -> Vec<String> {
     let renamed = |(id, old): (&ActionId, &ActionTerms)| {
         let new = counterpart(id, old, before, now)?.name.as_ref()?;
@@ -84,8 +84,8 @@ pub fn renamings(before: &PlanTerms, now: &PlanTerms) -> Vec<String> {
     before.actions.iter().filter_map(renamed).collect()
 }
 
-/// Returns the action of the other plan that corresponds to an action. Actions of specifications correspond by id. Other actions
-/// correspond by name, or, if the name is new, by doing the same.
+/// Returns the action of the other plan that corresponds to an action. Actions of specifications correspond by id. All
+/// other actions correspond by name, or, if the name is new, by doing the same.
 fn counterpart<'a>(id: &ActionId, one: &ActionTerms, its: &PlanTerms, other: &'a PlanTerms) -> Option<&'a ActionTerms> {
     let Some(name) = &one.name else { return other.actions.get(id) };
     let named = || other.actions.values().filter(|action| action.name.as_ref() == Some(name));
@@ -164,7 +164,7 @@ fn changed_rules(old: &ToolPolicy, new: &ToolPolicy) -> Vec<String> {
     found
 }
 
-/// Returns the strictness of a policy; a higher number blocks more.
+/// Returns how strict a policy is; a higher number blocks more.
 fn strictness(block_on: BlockOn) -> u8 {
     match block_on {
         BlockOn::Never => 0,
@@ -257,8 +257,8 @@ fn lower_pass_rate(old: &PlanTerms, new: &PlanTerms) -> Vec<String> {
     }
 }
 
-/// Reports new actions if an output or exit code is expected of all steps together, because a new step may produce it. Terms do
-/// not record which actions are steps, so every new action is reported.
+/// Reports new actions if an output or exit code is expected of all steps together, because a new step may produce it.
+/// `PlanTerms` does not record which actions are steps, so every new action is reported.
 fn output_of_others(old: &PlanTerms, new: &PlanTerms) -> Vec<String> {
     let expected = &old.expected_output;
     let counts = !expected.stdout_contains.is_empty() || expected.exit_code.is_some();
@@ -270,13 +270,14 @@ fn output_of_others(old: &PlanTerms, new: &PlanTerms) -> Vec<String> {
     }
 }
 
-/// Reports strictness settings that were removed or changed.
+/// Reports strictness settings of type checkers that were removed or changed.
 fn less_strictness(old: &PlanTerms, new: &PlanTerms) -> Vec<String> {
     let gone = missing(&old.strictness, &new.strictness);
     said(&gone, |words| format!("the project is not held to this any more: {words}"))
 }
 
-/// Reports tests that are newly declared as failing. Removing such a declaration, as when RED becomes GREEN, is stricter.
+/// Reports tests that are newly declared as failing. Removing such a declaration, as when RED becomes GREEN, is
+/// stricter.
 fn more_expected_failures(old: &PlanTerms, new: &PlanTerms) -> Vec<String> {
     let tests = missing(&new.expected_failing_tests, &old.expected_failing_tests);
     said(&tests, |tests| format!("these tests may fail: {tests}"))
@@ -322,8 +323,9 @@ fn no_signature(old: &PlanTerms, new: &PlanTerms) -> Vec<String> {
     is_weaker.then(|| "approvals need no signature any more".to_owned()).into_iter().collect()
 }
 
-/// Reports changes of the keys that may approve. Every added or removed key counts as weaker: a person who could remove the
-/// others could then approve alone. The exception is the first list of keys, when approvals begin to need a signature.
+/// Reports changes of the keys that may approve. Every added or removed key counts as weaker: a person who could remove
+/// the keys of all others could then approve alone. The exception is the first list of keys, when approvals begin to
+/// need a signature.
 fn other_signers(old: &PlanTerms, new: &PlanTerms) -> Vec<String> {
     let (old, new) = (&old.approval, &new.approval);
     if old.signers.is_empty() && !old.require_signature && new.require_signature {
@@ -337,7 +339,7 @@ fn other_signers(old: &PlanTerms, new: &PlanTerms) -> Vec<String> {
     added.into_iter().chain(said(&fewer, |signers| format!("these keys may not approve any more: {signers}"))).collect()
 }
 
-/// Returns the elements of `all` that `there` lacks.
+/// Returns the elements of `all` that are not in `there`.
 fn missing<'a, T: PartialEq>(all: &'a [T], there: &[T]) -> Vec<&'a T> {
     all.iter().filter(|one| !there.contains(one)).collect()
 }

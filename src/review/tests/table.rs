@@ -1,11 +1,12 @@
-//! Rows 1 to 39 of the decision table, with one output each. Rows 40 to 44 are in `gate`. Row 45 shows a risk that remains.
+//! Rows 1 to 39 of the decision table, with one output each. Rows 40 to 44 are in `gate`. Row 45 shows a risk that
+//! remains.
 
 use super::{read, read_bytes};
 use crate::review::{
     Malformation, OUTPUT_CAP, ParsedReview, Rejection, ReviewerFault, ReviewerOutput, SplitEmphasis, parse_review,
 };
 
-/// The verdict that a row expects.
+/// The verdict that a row of the decision table expects, without its details.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Expected {
     Approved,

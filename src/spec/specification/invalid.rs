@@ -1,25 +1,24 @@
-//! Finds the actions in which a specification has errors, as far as they can be read. Each becomes an entry in the report of the
-//! refused run.
+//! Finds the actions in which a specification has errors, as far as the actions can be read. Each becomes an entry in
+//! the report of the refused run.
 
 use serde::Deserialize as _;
 use serde_json::Value;
 
 use crate::model::{ActionId, ActionOutline, ActionPhase, ActionType, Problem};
 
-/// The keys of a task's lists of actions, with their phases.
+/// The keys of a task's three lists of actions, each with the phase of its actions.
 const LISTS: [(&str, ActionPhase); 3] =
     [("prerequisites", ActionPhase::Prerequisite), ("steps", ActionPhase::Step), ("cleanup", ActionPhase::Cleanup)];
 
-/// The parameters that describe what an action does. The first one that exists is used.
+/// The parameters by which a report says what an action does. The first one that the action has is used.
 const SAYS_WHAT: [&str; 4] = ["command", "url", "filePath", "scriptPath"];
 
-/// An action that has errors.
+/// An action in which the specification has errors that prevent the run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InvalidAction {
     pub task: String,
-    /// The JSON pointer to the action.
     pub pointer: String,
-    /// The action's content, as far as it can be read.
+    /// What a report shows of the action.
     pub outline: ActionOutline,
 }
 
@@ -30,8 +29,8 @@ impl InvalidAction {
     }
 }
 
-/// Returns the actions with hard faults, in the order of the file. An action without a readable type is left out; its faults
-/// appear only at the top of the report.
+/// Returns the actions with hard faults, by task id and then in the order of the task's lists. An action without a
+/// readable type is left out; its faults appear only at the top of the report.
 pub(super) fn invalid_actions(document: &Value, faults: &[Problem]) -> Vec<InvalidAction> {
     let hard = || faults.iter().filter(|fault| fault.is_hard());
     let Some(tasks) = document.get("tasks").and_then(Value::as_object) else { return Vec::new() };

@@ -2,10 +2,10 @@
 
 use crate::model::TextPosition;
 
-/// The distance between two known positions, in bytes.
+/// The distance between two known positions in bytes. A look-up reads at most about as many bytes of the text.
 const SPACING: usize = 1024;
 
-/// The known positions of a text, one every [`SPACING`] bytes. Counting starts from the nearest one.
+/// The known positions of a text, one every [`SPACING`] bytes. Lines are counted only from the nearest known position.
 #[derive(Debug, Default)]
 pub(super) struct LineIndex {
     /// Byte offsets in ascending order with their positions; offset 0 is left out.
@@ -22,7 +22,8 @@ impl LineIndex {
         index
     }
 
-    /// Returns the position of a byte offset; the result equals [`TextPosition::of`]. `text` must be the text of this index.
+    /// Returns the position of a byte offset; the result equals [`TextPosition::of`]. `text` must be the text of this
+    /// index.
     pub(super) fn place(&self, text: &str, offset: usize) -> TextPosition {
         let behind = self.known.partition_point(|(known, _)| *known <= offset);
         let Some((start, known)) = behind.checked_sub(1).map(|last| self.known[last]) else {

@@ -14,7 +14,7 @@ use crate::spec::specification::raw::RawSpecification;
 use crate::spec::specification::scan::{Places, scan};
 use crate::spec::specification::shape::{ShapeFault, shape_faults};
 
-/// The ending of the names of specification files.
+/// The ending of the names of specification files. proctor looks for tasks only in files with this ending.
 pub const SPECIFICATION_SUFFIX: &str = "test-specification.json";
 
 const LONGEST_TEXT: usize = 16 << 20;
@@ -24,29 +24,27 @@ const MOST_FAULTS: usize = 500;
 /// The key by which files of the format before schema 2.0.0 are recognised.
 const OLD_FAMILY: &str = "testPlanVersion";
 
-/// The rule for placeholders. Its finding explains all other faults of the same value.
+/// The code of the lint rule for placeholders. A placeholder causes all other faults of the same value.
 const PLACEHOLDER: &str = "PLACEHOLDER";
 
-/// The project to which a specification belongs.
+/// The project to which a specification belongs. Its paths must stay inside of this project.
 #[derive(Debug, Clone, Copy)]
 pub struct SpecificationContext<'s> {
-    /// The path of the project's root.
     pub project_root: &'s Path,
 }
 
 /// A specification without hard faults, which can be run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Specification {
-    /// The file's name as the caller gave it.
+    /// The file's name as the caller of `read_specification` gave it.
     pub file: String,
-    /// The parsed content.
     pub raw: RawSpecification,
 }
 
-/// The result of reading a specification.
+/// The result of reading a specification: either it can be run, or its faults say why not.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SpecificationReading {
-    /// The specification; `None` if there is a hard fault.
+    /// The specification; `None` if the text has a hard fault and cannot be run.
     pub specification: Option<Specification>,
     /// The sorted keys of `tasks`, even of a specification with hard faults.
     pub tasks: Vec<String>,
@@ -62,7 +60,7 @@ impl SpecificationReading {
     }
 }
 
-/// A text with the positions of its values.
+/// The text of a specification with the positions of its values, from which faults get their line and column.
 struct Text<'t> {
     file: &'t str,
     text: &'t str,
@@ -85,7 +83,8 @@ pub fn read_specification(text: &str, file: &str, surroundings: SpecificationCon
     let shape = shape_faults(&document);
     shape.iter().filter_map(|fault| fault.unknown.as_deref()).for_each(|pointer| remove(&mut document, pointer));
     faults.extend(shape.into_iter().map(|fault| text.placed_shape(fault)));
-    // Unknown keys are reported as faults and then removed, so that the rest can still be parsed and linted in the same pass.
+    // Unknown keys are reported as faults and then removed, so that the other keys can still be parsed and linted in
+    // the same pass.
     let raw = match RawSpecification::deserialize(&document) {
         Ok(raw) => {
             let findings = lint(&Subject::new(&raw, &document, surroundings.project_root));
@@ -133,7 +132,8 @@ fn parse(text: &str, file: &str) -> Result<Value, Box<Problem>> {
     })
 }
 
-/// Removes other faults of a value with a placeholder: the placeholder causes them, because it is not a valid URL, path or name.
+/// Removes other faults of a value with a placeholder: the placeholder causes them, because it is not a valid URL, path
+/// or name.
 fn drop_what_follows(faults: &mut Vec<Problem>) {
     let placeholders: BTreeSet<String> =
         faults.iter().filter(|fault| fault.code() == PLACEHOLDER).map(|fault| fault.pointer.clone()).collect();
@@ -147,7 +147,7 @@ fn remove(document: &mut Value, pointer: &str) {
     }
 }
 
-/// Returns a rule of the lint with no details besides its code.
+/// Returns a broken rule with this code and no further details. Callers replace the parts that they know better.
 fn plain_rule(code: &str) -> BrokenRule {
     let (code, schema_path, keyword) = (code.to_owned(), "#".to_owned(), "lint".to_owned());
     BrokenRule { code, schema_path, keyword, params: json!({}) }
@@ -158,13 +158,13 @@ impl Text<'_> {
         Some(self.lines.place(self.text, offset))
     }
 
-    /// Adds the file, and the position of the value with the problem.
+    /// Adds the file's name and the position of the value that the problem is about.
     fn placed(&self, problem: Problem) -> Problem {
         let position = self.position(self.places.of_value(&problem.pointer));
         problem.within(self.file, position)
     }
 
-    /// Adds the file, and the position of the unknown key or wrong value.
+    /// Adds the file's name and the position of the unknown key or the wrong value.
     fn placed_shape(&self, shape: ShapeFault) -> Problem {
         match shape.unknown {
             Some(pointer) => shape.problem.within(self.file, self.position(self.places.of_key(&pointer))),

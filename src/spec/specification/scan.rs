@@ -1,6 +1,7 @@
 //! Finds the position of every value and key in a JSON text by its JSON pointer, and finds duplicate keys.
 //!
-//! The caller has checked that the text is valid JSON. For any other text the positions are meaningless, but there is no panic.
+//! The caller has checked that the text is valid JSON. For any other text the positions are meaningless, but there is
+//! no panic.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +10,7 @@ use std::collections::BTreeMap;
 pub(super) struct Places {
     values: BTreeMap<String, usize>,
     keys: BTreeMap<String, usize>,
-    /// Keys that occur a second time in their object: the pointer, and the offset of the second one.
+    /// Keys that occur a second time in their object: the JSON pointer, and the byte offset of the second occurrence.
     pub(super) duplicates: Vec<(String, usize)>,
 }
 
@@ -46,7 +47,8 @@ fn push_member(pointer: &mut String, key: &str) {
 }
 
 impl Places {
-    /// Returns the offset of a value. If there is no such value, the offset of the nearest value around it.
+    /// Returns the byte offset of a value. If there is no such value, returns the offset of the nearest value around
+    /// it.
     pub(super) fn of_value(&self, pointer: &str) -> usize {
         let mut pointer = pointer;
         loop {
@@ -58,7 +60,8 @@ impl Places {
         }
     }
 
-    /// Returns the offset of a member's key. If there is no such key, the same as [`Self::of_value`].
+    /// Returns the byte offset of a member's key. If there is no such key, returns the offset of the value as
+    /// [`Self::of_value`] does.
     pub(super) fn of_key(&self, pointer: &str) -> usize {
         self.keys.get(pointer).copied().unwrap_or_else(|| self.of_value(pointer))
     }

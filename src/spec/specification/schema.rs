@@ -1,6 +1,6 @@
-//! The published JSON Schema of specification 2.0.0. A test generates it from the types of the file format, and the result is
-//! committed, so that the program need not contain the generator. `PROCTOR_UPDATE_SCHEMA=1 cargo test --lib schema` writes it
-//! again.
+//! The published JSON Schema of specification 2.0.0. A test generates the schema from the types of the file format, and
+//! the result is committed, so that the program need not contain the generator. `PROCTOR_UPDATE_SCHEMA=1 cargo test
+//! --lib schema` writes the file anew.
 
 #[cfg(test)]
 mod generated;

@@ -1,4 +1,5 @@
-//! Validates a document against the published JSON Schema. Faults have the messages of the validator ajv, as in seed 004.
+//! Validates a document against the published JSON Schema. Faults have the messages of the validator ajv, as in seed
+//! 004.
 
 use std::sync::LazyLock;
 
@@ -11,16 +12,16 @@ use crate::model::{BrokenRule, Problem};
 use crate::spec::specification::scan::member;
 use crate::spec::specification::schema::SCHEMA_TEXT;
 
-/// A fault in a document's shape, before its position is known.
+/// A violation of the JSON Schema by a document, without its line and column.
 #[derive(Debug)]
 pub(super) struct ShapeFault {
     pub(super) problem: Problem,
-    /// The JSON pointer to the unknown key, if that is the fault.
+    /// The JSON pointer to the unknown key; `None` if the fault is of another kind.
     pub(super) unknown: Option<String>,
 }
 
-/// How ajv reports a violated keyword: the name of its parameter, and the message, in which `{}` stands for the keyword's value
-/// in the schema.
+/// How ajv reports a violated keyword: the name of its parameter, and the message, in which `{}` stands for the
+/// keyword's value in the schema.
 struct Keyword {
     name: &'static str,
     param: &'static str,
@@ -42,7 +43,7 @@ const KEYWORDS: &[Keyword] = &[
     Keyword { name: "type", param: "type", message: "must be {}" },
 ];
 
-/// The comparison that ajv reports together with the limit of a number.
+/// The parameter `comparison` that ajv reports beside `limit` for the limits of a number.
 const COMPARISONS: &[(&str, &str)] = &[("maximum", "<="), ("minimum", ">=")];
 
 static SCHEMA: LazyLock<Value> = LazyLock::new(|| serde_json::from_str(SCHEMA_TEXT).expect("a test reads the schema"));
@@ -52,16 +53,16 @@ static VALIDATOR: LazyLock<Validator> = LazyLock::new(|| {
     options.build(&SCHEMA).expect("a test builds the validator")
 });
 
-/// Returns every fault in a document's shape, in the order of the schema.
+/// Returns every violation of the published JSON Schema by a document, in the order of the schema.
 pub(super) fn shape_faults(document: &Value) -> Vec<ShapeFault> {
     VALIDATOR.iter_errors(document).flat_map(|error| faults_of(&error)).collect()
 }
 
-/// The most memory for a compiled regular expression, the same as during runs.
+/// The most memory in bytes for a compiled regular expression, the same limit as during runs.
 const PATTERN_CAP: usize = 1024 * 1024;
 
-/// Returns what is wrong with a regular expression; `None` if it can be used. Runs use the same engine. It takes linear time and
-/// therefore supports neither look-around nor back-references.
+/// Returns what is wrong with a regular expression; `None` if it can be used. Runs use the same engine, which takes
+/// linear time and therefore supports neither look-around nor back-references.
 pub(super) fn pattern_problem(pattern: &str) -> Option<PatternProblem> {
     if linear().with_draft(Draft::Draft7).build(&json!({ "pattern": pattern })).is_ok() {
         return None;
@@ -70,12 +71,13 @@ pub(super) fn pattern_problem(pattern: &str) -> Option<PatternProblem> {
     Some(if backtracks { PatternProblem::NotLinear } else { PatternProblem::Unreadable })
 }
 
-/// Why a regular expression cannot be used.
+/// Why a regular expression of a specification cannot be used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum PatternProblem {
-    /// It is not a regular expression.
+    /// The text is not a regular expression.
     Unreadable,
-    /// It has look-around or back-references, or is too large, so matching could take unlimited time or memory.
+    /// The expression has look-around or back-references, or is too large, so matching could take unlimited time or
+    /// memory.
     NotLinear,
 }
 

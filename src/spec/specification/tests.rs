@@ -15,7 +15,7 @@ use crate::model::{BrokenRule, Gravity, Problem, TextPosition};
 use crate::report::SpecificationErrorV2;
 use crate::spec::specification::{LINTS, SpecificationContext, SpecificationReading, read_specification};
 
-/// A specification that has only a few soft faults.
+/// The sample specification, which has only a few soft faults and can be run.
 const ROUNDING: &str = include_str!("../../../fixtures/specifications/rounding.json");
 
 fn read(text: &str) -> SpecificationReading {
@@ -46,7 +46,7 @@ fn fixtures() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("fixtures/specifications")
 }
 
-/// Returns a line `FILE` for each file, and below it one line for each fault: gravity, code, pointer.
+/// Returns a line for each file of the fixtures (its name, and whether it runs), and below it one line for each fault.
 fn reasons() -> String {
     let mut names: Vec<String> = fs::read_dir(fixtures())
         .expect("the fixtures are part of the repository")
@@ -160,7 +160,8 @@ fn a_fault_of_the_lint_names_its_row_and_where_the_row_is_from() {
     assert_eq!(*fault.params(), json!({ "source": row.source }));
 }
 
-/// Programs need a fault's parts separately: position, pointers into the document and the schema, keyword and parameters.
+/// Programs need a fault's parts separately: position, pointers into the document and the schema, keyword and
+/// parameters.
 #[test]
 fn every_part_of_a_fault_is_there_for_programs() {
     let part = |text: &str| written(&read(text).faults[0]);

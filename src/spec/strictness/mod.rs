@@ -1,8 +1,9 @@
-//! Checks whether a project's type checkers are as strict as its specification says (C24). `strictMode` and `allowImplicitAny`
-//! are compared with the configuration that each step's command would use, as far as that can be read without running anything.
+//! Checks whether a project's type checkers are as strict as its specification says (C24). `strictMode` and
+//! `allowImplicitAny` are compared with the configuration that each step's command would use, as far as that can be
+//! read without running anything.
 //!
-//! The lint adds a note to each such setting that it is not compared. Here the note is removed if both agree, becomes an error if
-//! they differ, and gets a reason if the project's configuration cannot be read.
+//! The lint notes at each such setting that it is not compared. Here the note is removed if the setting and the project
+//! agree, becomes an error if they differ, and gets a reason if the project's configuration cannot be read.
 
 use crate::model::{BrokenRule, Gravity, Problem, Tool};
 use crate::spec::recognised::recognised;
@@ -33,7 +34,7 @@ pub fn compare_with_project(reading: SpecificationReading, files: &dyn ProjectFi
     SpecificationReading { specification: Some(specification).filter(|_| runs), tasks, faults, invalid }
 }
 
-/// Returns the note about a setting after the comparison; `None` if the setting and the project agree.
+/// Returns what is left of the lint's note about a setting; `None` if the setting and the project agree.
 fn compared(fault: Problem, specification: &Specification, files: &dyn ProjectFiles) -> Option<Problem> {
     let pointer = fault.pointer.clone();
     let (checker, key) = setting(&pointer)?;
@@ -51,7 +52,7 @@ fn compared(fault: Problem, specification: &Specification, files: &dyn ProjectFi
     Some(Problem { message: format!("{}: {why}", fault.message), ..fault })
 }
 
-/// Returns the tool and the key of a pointer into the policy.
+/// Splits the pointer to a strictness setting into its type checker and its key; `None` for any other pointer.
 fn setting(pointer: &str) -> Option<(Checker, &str)> {
     let (rest, key) = pointer.rsplit_once('/')?;
     let name = rest.rsplit_once('/')?.1;
@@ -86,13 +87,13 @@ fn differing(fault: Problem, (key, said): (&str, bool), other: &Strictness, chec
     }
 }
 
-/// Returns the strictness of every step that runs a tool, in the order of the tasks.
+/// Returns how strict a type checker is in every step that runs it, in the order of the tasks.
 fn steps_of(specification: &Specification, files: &dyn ProjectFiles, checker: Checker) -> Vec<StrictnessRead> {
     let steps = specification.raw.tasks.values().flat_map(|task| &task.test_execution.steps);
     steps.filter_map(|step| look(specification, files, checker, step)).collect()
 }
 
-/// Returns the strictness of one step; `None` if it runs another tool.
+/// Returns how strict the type checker is that a step runs; `None` if the step runs another tool.
 fn look(specification: &Specification, files: &dyn ProjectFiles, checker: Checker, step: &RawAction) -> Option<StrictnessRead> {
     let RawParameters::TerminalCommand(command) = &step.parameters else { return None };
     let (tool, added) = (checker.tool, step.proctor.as_ref());

@@ -18,10 +18,10 @@ use crate::tools::FoundPolicy;
 /// The default time limit of a command, in milliseconds (schema 2.0.0).
 const COMMAND_TIMEOUT: u64 = 30_000;
 
-/// The default time limit of a request, in milliseconds (schema 2.0.0).
+/// The default time limit of an HTTP request, in milliseconds (schema 2.0.0).
 const REQUEST_TIMEOUT: u64 = 10_000;
 
-/// The longest name of an action, in characters.
+/// The longest name of an action, in characters. A longer description is cut, and the action's id is appended.
 const LONGEST_NAME: usize = 100;
 
 /// The tool of an action, and the policy that its command implies.
@@ -86,12 +86,13 @@ impl Resolver<'_> {
         Some(review(prompt, said.accept_split_emphasis != Some(false)))
     }
 
-    /// Returns the tool: the one that the action names, otherwise the recognised one (E2).
+    /// Returns the tool: the one that the action names, otherwise the one that its command is recognised as (E2).
     fn taken(&mut self, phase: ActionPhase, raw: &RawAction, name: &str, (command, directory): (&CommandLine, &str)) -> Taken {
         if !self.around.files.exists(directory) {
             self.note(name, format!("the directory `{directory}` is not there yet"));
         }
-        // Only steps are judged by tools, as in `proctor.toml`. Prerequisites and cleanups are judged by their exit codes.
+        // Only steps are judged by tools, as in `proctor.toml`. Prerequisites and cleanups are judged by their exit
+        // codes, so their tool is the default one.
         if raw.proctor.as_ref().is_some_and(|added| added.review.is_some()) {
             return Taken { tool: Tool::Review, found: None };
         }
@@ -128,7 +129,8 @@ impl Resolver<'_> {
         line
     }
 
-    /// Returns an action's time limit: its own, else that of its type, else that of the whole run.
+    /// Returns an action's time limit: the one it sets, otherwise the limit of its type, otherwise the limit of the
+    /// whole run.
     fn timeout(&self, raw: &RawAction) -> Duration {
         let settings = &self.specification.raw.execution_engine.executor_configurations;
         let of_type = match &raw.parameters {
@@ -146,7 +148,7 @@ impl Resolver<'_> {
         raw.timeout.map_or(of_type, Duration::from_millis)
     }
 
-    /// Returns the time limit of a command without one of its own.
+    /// Returns the time limit of a command that sets none.
     pub(super) fn command_timeout(&self) -> Duration {
         let settings = self.specification.raw.execution_engine.executor_configurations.terminal_command.as_ref();
         Duration::from_millis(settings.and_then(|commands| commands.default_timeout).unwrap_or(COMMAND_TIMEOUT))
@@ -169,7 +171,8 @@ impl Resolver<'_> {
         }
     }
 
-    /// Returns the variables of all actions together with an action's own.
+    /// Returns the environment variables that the specification sets for all actions, together with those of one
+    /// action.
     pub(super) fn environment(&self, own: &BTreeMap<String, String>) -> BTreeMap<String, String> {
         let merged = merged(&self.specification.raw.global_configuration.environment, own);
         merged.into_iter().map(|(name, value)| (name, self.in_place(&value))).collect()
@@ -192,7 +195,7 @@ impl Resolver<'_> {
         words.iter().map(|word| self.in_place(word)).collect()
     }
 
-    /// Replaces the placeholder for the project's root.
+    /// Replaces `${WORKSPACE_ROOT}` by the path of the project's root.
     fn in_place(&self, text: &str) -> String {
         text.replace(ROOT_WORD, &self.around.project.project_root.to_string_lossy())
     }

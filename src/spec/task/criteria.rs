@@ -3,10 +3,11 @@
 use crate::model::{EvidenceKind, ExpectedFailure, ExpectedOutput, TaskCondition, TaskCriteria};
 use crate::spec::specification::{RawCondition, RawEvidenceKind, RawExpectedOutcome, RawTask, RawTaskExtension};
 
-/// A pass rate of 100 %, in basis points.
+/// A pass rate of 100 %, in basis points: every step must pass.
 const EVERY_STEP: u32 = 10_000;
 
-/// Returns a task's criteria. If not every step must pass but no pass rate is given, all steps must pass.
+/// Returns a task's criteria. If the specification says that not every step must pass but gives no pass rate, all steps
+/// must pass.
 pub(super) fn criteria(task: &RawTask) -> TaskCriteria {
     let (validation, completion) = (&task.validation_criteria, &task.completion_criteria);
     let conditions = |raw: &[RawCondition]| raw.iter().map(condition).collect();
@@ -41,8 +42,8 @@ fn condition(raw: &RawCondition) -> TaskCondition {
 
 /// Converts per cent to basis points. It rounds up, so that rounding never lowers the required rate.
 fn basis_points(percent: f64) -> u32 {
-    // Decimal fractions are not exact in binary. A difference below this is an error of representation and must not be rounded
-    // up.
+    // Decimal fractions are not exact in binary. A remainder smaller than this comes from the binary form and must not
+    // be rounded up.
     const NOTHING: f64 = 1e-6;
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the schema bounds it to 0 to 100")]
     let rounded = (percent * 100.0 - NOTHING).ceil().max(0.0) as u32;

@@ -12,7 +12,7 @@ use crate::spec::specification::{
 };
 use crate::tools::command_text;
 
-/// What an action does, and its command.
+/// What an action does, and its command. An action without a process has a command with a text for people and no words.
 pub(super) struct ResolvedAction {
     pub(super) kind: ActionKind,
     pub(super) command: CommandLine,
@@ -36,7 +36,7 @@ pub(super) fn terminal_command(raw: &RawTerminalCommandParameters, argv: Option<
         (Some(argv), _) => argv,
         (None, None) => split(script),
         (None, Some(RawShell::Bash)) => words(&["bash", "-o", "pipefail", "-c", script]),
-        // Not every `sh` has pipefail. bash in POSIX mode does.
+        // Not every `sh` has the option `pipefail`, but bash in POSIX mode has it.
         (None, Some(RawShell::Sh)) => words(&["bash", "--posix", "-o", "pipefail", "-c", script]),
         (None, Some(RawShell::Powershell | RawShell::Cmd)) => unreachable!("the lint refuses shells of other systems"),
     };
@@ -44,7 +44,7 @@ pub(super) fn terminal_command(raw: &RawTerminalCommandParameters, argv: Option<
     ResolvedAction { kind: ActionKind::Command, command }
 }
 
-/// Returns the call of a script. `path` must be inside the project.
+/// Returns the call of a script by its interpreter. `path` must be inside the project.
 pub(super) fn custom_script(raw: &RawCustomScriptParameters, path: String, arguments: Vec<String>) -> ResolvedAction {
     let interpreter = match raw.interpreter {
         RawInterpreter::Node => "node",
@@ -56,7 +56,7 @@ pub(super) fn custom_script(raw: &RawCustomScriptParameters, path: String, argum
         RawInterpreter::Ruby => "ruby",
         RawInterpreter::Perl => "perl",
     };
-    // An interpreter would read a file name with a leading dash as an option.
+    // An interpreter would take a file name with a leading dash for an option.
     let path = if path.starts_with('-') { format!("./{path}") } else { path };
     let argv: Vec<String> = [interpreter.to_owned(), path].into_iter().chain(arguments.iter().cloned()).collect();
     let command = CommandLine { display: command_text(&argv), argv, shell: false };
@@ -64,7 +64,7 @@ pub(super) fn custom_script(raw: &RawCustomScriptParameters, path: String, argum
     ResolvedAction { kind: ActionKind::CustomScript(script), command }
 }
 
-/// Returns a file validation. `path` must be inside the project.
+/// Returns the check of a file that an action makes. `path` must be inside the project.
 pub(super) fn file_validation(raw: &RawFileValidationParameters, path: String) -> ResolvedAction {
     const LINTED: &str = "the lint refuses a look without what it compares with";
     let check = match raw.validation_type {
@@ -83,7 +83,7 @@ pub(super) fn file_validation(raw: &RawFileValidationParameters, path: String) -
     ResolvedAction { kind: ActionKind::FileValidation(FileValidation { path, check }), command: without_words(display) }
 }
 
-/// Returns a request, with the settings for requests.
+/// Returns an HTTP request. `settings` are the specification's settings for all requests.
 pub(super) fn http_request(raw: &RawHttpRequestParameters, settings: Option<&RawHttpRequestConfig>) -> ResolvedAction {
     let request = HttpRequest {
         url: raw.url.clone(),
@@ -99,7 +99,7 @@ pub(super) fn http_request(raw: &RawHttpRequestParameters, settings: Option<&Raw
     ResolvedAction { kind: ActionKind::HttpRequest(Box::new(request)), command }
 }
 
-/// Combines the variables of all actions with an action's own, which override them.
+/// Combines the environment variables for all actions with those of one action, which override them.
 pub(super) fn merged(global: &BTreeMap<String, String>, own: &BTreeMap<String, String>) -> BTreeMap<String, String> {
     let mut merged = global.clone();
     merged.extend(own.iter().map(|(name, value)| (name.clone(), value.clone())));

@@ -1,9 +1,9 @@
-//! Turns a task of a test specification into a plan. Every field of the format changes the plan, is for people, or is reported by
-//! a lint rule that says why it has no effect.
+//! Turns a task of a test specification into a plan. Every field of the format changes the plan, is for people, or is
+//! reported by a lint rule that says why it has no effect.
 //!
-//! Pure and without errors: the lint has refused everything that cannot be planned. Concepts that plans do not have, such as
-//! paths of another machine or a server for all tasks, are translated here, so that code which runs plans knows nothing about
-//! specifications.
+//! Pure and without errors: the lint has refused everything that cannot be planned. Concepts that plans do not have,
+//! such as paths of another machine or a server for all tasks, are translated here, so that code which runs plans knows
+//! nothing about specifications.
 
 mod action;
 mod criteria;
@@ -30,19 +30,18 @@ use crate::spec::task::debt::debt;
 use crate::spec::task::policy::strictness_terms;
 use crate::tools::ProjectFiles;
 
-/// The project of a task.
+/// The project of a task, with everything of it that the plan depends on.
 #[derive(Clone, Copy)]
 pub struct TaskContext<'s> {
-    /// The location of the project.
     pub project: SpecificationContext<'s>,
     pub files: &'s dyn ProjectFiles,
-    /// The project's settings: limits and policies for which the specification has no value. The checks, prerequisites and
-    /// cleanups in it belong to the task `default` only.
+    /// The project's settings: limits and policies for which the specification has no value. The checks, prerequisites
+    /// and cleanups in it belong to the task `default` only.
     pub configuration: &'s Configuration,
 }
 
-/// Makes the plan of a task; `None` if the specification has no such task. `faults` are all faults of the specification: the soft
-/// ones about this task or about all tasks become notes of the plan.
+/// Makes the plan of a task; `None` if the specification has no such task. `faults` are all faults of the
+/// specification: the soft ones about this task or about all tasks become notes of the plan.
 pub fn resolve_task(specification: &Specification, task: &TaskId, faults: &[Problem], around: TaskContext<'_>) -> Option<Plan> {
     let raw = specification.raw.tasks.get(task.as_str())?;
     let notes = faults.iter().filter(|fault| is_about(fault, task)).map(note).collect();
@@ -50,20 +49,21 @@ pub fn resolve_task(specification: &Specification, task: &TaskId, faults: &[Prob
     Some(resolver.plan(task))
 }
 
-/// Makes the plan of one task.
+/// Makes the plan of one task, and collects the plan's notes meanwhile.
 struct Resolver<'s> {
     specification: &'s Specification,
     task: &'s RawTask,
     around: TaskContext<'s>,
     notes: Vec<PlanNote>,
-    /// The number of actions with the same description, by the description's words.
+    /// How many actions have the same description. The key is the description, split into words.
     described: BTreeMap<Vec<&'s str>, usize>,
 }
 
 impl Resolver<'_> {
     fn plan(&mut self, task: &TaskId) -> Plan {
         let (raw, execution) = (&self.specification.raw, &self.task.test_execution);
-        // The development server and the workflow's checks come first, because the task's own prerequisites may use the server.
+        // The development server and the workflow's checks come first, because the task's own prerequisites may use the
+        // server.
         let mut prerequisites: Vec<Action> = self.dev_server().into_iter().collect();
         prerequisites.extend(self.workflow_checks());
         prerequisites.extend(self.actions(ActionPhase::Prerequisite, &in_order(self.task, &execution.prerequisites)));
@@ -98,7 +98,8 @@ impl Resolver<'_> {
             order,
             parallel,
             timeout: Some(self.suite_timeout()),
-            // The approval terms come from the project's settings. The caller has read them and adds them.
+            // The approval terms come from the project's settings. The caller of `resolve_task` has read them and adds
+            // them to the plan.
             approval: ApprovalTerms::default(),
             notes: std::mem::take(&mut self.notes),
         }
@@ -113,7 +114,7 @@ impl Resolver<'_> {
         Duration::from_millis(self.specification.raw.global_configuration.timeout.unwrap_or(SUITE_TIMEOUT))
     }
 
-    /// Returns a path relative to the project; empty for its root.
+    /// Returns a path of the specification as a path relative to the project; empty for the project's root.
     fn path(&self, written: &str) -> String {
         let root = &self.specification.raw.global_configuration.workspace_root;
         below(root, written).expect("the lint refuses a path that leaves the project").join("/")
@@ -124,9 +125,10 @@ impl Resolver<'_> {
     }
 }
 
-/// Returns the actions of a phase that runs in the order of its list: first those in `executionOrder`, then the others.
+/// Returns a phase's actions in the order in which they run: first the ones that `executionOrder` names, then all
+/// others in the order of the list.
 fn in_order<'a>(task: &RawTask, actions: &'a [RawAction]) -> Vec<&'a RawAction> {
-    // If an id occurs twice, its first place counts.
+    // If `executionOrder` names an id twice, the first position counts.
     let places: BTreeMap<&str, usize> = order_of(task).iter().enumerate().rev().map(|(place, id)| (id.as_str(), place)).collect();
     let mut actions: Vec<&RawAction> = actions.iter().collect();
     actions.sort_by_key(|action| places.get(action.action_id.as_str()).copied().unwrap_or(usize::MAX));

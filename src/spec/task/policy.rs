@@ -1,5 +1,5 @@
-//! Decides the policy of a tool (C20–C25). The specification's setting for the tool comes first, then its setting for the
-//! category, then `proctor.toml` and the project's scripts.
+//! Decides the policy of a tool (C20–C25). The specification's setting for the tool comes first, then its setting for
+//! the tool's category, then `proctor.toml` and the project's scripts.
 
 use crate::config::Configuration;
 use crate::model::{BlockOn, PolicyCategory, PolicySource, Tool, ToolPolicy};
@@ -10,10 +10,10 @@ use crate::spec::specification::{
 };
 use crate::tools::FoundPolicy;
 
-/// The settings of a specification for one tool.
+/// What a specification says about the policy of one tool and of its category.
 #[derive(Default)]
 struct Said<'s> {
-    /// The tool's key in the category's `tools`.
+    /// The tool's key under `tools` of its category, such as `eslint`.
     key: &'static str,
     enabled: Option<bool>,
     block_on: Option<BlockOn>,
@@ -21,7 +21,7 @@ struct Said<'s> {
     lint: Option<&'s RawLintToolPolicy>,
 }
 
-/// Returns the strictness settings for type checkers, one line for each.
+/// Returns what the specification says about the strictness of type checkers, one line for each setting.
 pub(super) fn strictness_terms(policy: Option<&RawValidationPolicy>) -> Vec<String> {
     let tools = policy.and_then(|policy| policy.type_checking.as_ref()).map(|checking| &checking.tools);
     let of = |tool: &str, policy: Option<&RawTypeCheckToolPolicy>| {
@@ -66,7 +66,7 @@ fn said(policy: &RawValidationPolicy, tool: Tool, category: PolicyCategory) -> S
     match category {
         PolicyCategory::Linting => {
             let Some(linting) = &policy.linting else { return Said::default() };
-            // The format has no key for some linters, Ruff among them: the category's strategy applies.
+            // The format has no key for some linters, such as Ruff. For these the strategy of the category applies.
             let lint = linting.tools.of(tool.report_name());
             Said {
                 key: tool.report_name(),

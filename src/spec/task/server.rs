@@ -1,5 +1,5 @@
-//! Makes the services of a task and the checks before its first action: services, the development server, and the checks of
-//! `executionWorkflow`.
+//! Makes the services of a task and the checks before its first action: services, the development server, and the
+//! checks of `executionWorkflow`.
 
 use std::time::Duration;
 
@@ -16,15 +16,16 @@ const STARTUP: u64 = 30_000;
 /// The default pause between two checks whether a service is ready, in milliseconds.
 const INTERVAL: u64 = 100;
 
-/// The default time limit of one such check, in milliseconds.
+/// The default time limit of one check whether a service is ready, in milliseconds.
 const ATTEMPT: u64 = 5000;
 
-/// The prefixes of ids for actions that proctor adds and that are not in the specification.
+/// The beginnings of the ids of two kinds of actions that proctor adds: the development server and the workflow's
+/// checks.
 const SERVER: &str = "SERVER";
 const CHECK: &str = "CHECK";
 
 impl Resolver<'_> {
-    /// Returns the development server as a service.
+    /// Returns the specification's development server as a service; `None` if the specification has none.
     pub(super) fn dev_server(&self) -> Option<Action> {
         let server = self.specification.raw.global_configuration.dev_server.as_ref()?;
         let command = server.command.as_deref().expect("the lint refuses a server without a command");
@@ -73,7 +74,7 @@ pub(super) fn as_service(plain: Action, service: Service) -> Action {
     Action { timeout: service.timeout, service: Some(service), idle_timeout: None, on_survivors: OnSurvivors::Report, ..plain }
 }
 
-/// Returns the service for an action's `ready`. `timeout` is the action's own and is used if `ready` has none.
+/// Returns the service for an action's `ready`. The time limit `timeout` of the action is used if `ready` has none.
 pub(super) fn service(ready: &RawReady, timeout: Option<u64>) -> Service {
     let url = ready.url.as_deref().map(|url| ReadyCheck::Url(health_url(url)));
     let port = ready.port.map(ReadyCheck::Port);

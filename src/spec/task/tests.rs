@@ -17,7 +17,7 @@ const ROUNDING: &str = include_str!("../../../fixtures/specifications/rounding.j
 
 const ROOT: &str = "/srv/copy";
 
-/// The value that removes a key.
+/// An edit with this value removes its key from the specification.
 const GONE: &str = "(gone)";
 
 fn document() -> Value {
@@ -71,8 +71,8 @@ fn a_task_that_is_not_there_has_no_plan() {
     assert_eq!(resolve_task(&reading.specification.expect("it runs"), &task, &reading.faults, around), None);
 }
 
-/// The notes of a plan are the soft faults of its task and of all tasks, and notes about its actions. Faults of other tasks are
-/// left out.
+/// The notes of a plan are the soft faults of its task and of all tasks, and notes about its actions. Faults of other
+/// tasks are left out.
 #[test]
 fn the_notes_of_a_plan_are_of_its_task_or_of_all() {
     let mut document = edited(&[("/tasks/T117/testExecution/steps/1/parameters/workingDirectory", json!("elsewhere"))]);
@@ -104,7 +104,8 @@ fn a_tool_that_differs_from_what_the_command_looks_like_is_noted() {
     }
 }
 
-/// Prerequisites and cleanups are judged by their exit codes, whatever the command looks like. Only steps may name a `tool`.
+/// Prerequisites and cleanups are judged by their exit codes, whatever the command looks like. Only steps may name a
+/// `tool`.
 #[test]
 fn only_steps_are_recognised() {
     let command = "npx --no-install tsc --noEmit";
@@ -379,7 +380,7 @@ fn texts_for_people_are_shown_and_change_nothing() {
     assert_eq!(source.task_title, "Rounding of totals, again");
 }
 
-/// Returns the policy of a command that replaces the second step.
+/// Returns the policy that a plan gives to a command in place of the second step's command.
 fn policy(command: &str, directory: &str, edits: &[(&str, Value)], toml: &str) -> (String, PolicySource, Option<u32>) {
     let step = |rest: &str| format!("{TASK}/testExecution/steps/1/parameters/{rest}");
     let (at_command, at_directory) = (step("command"), step("workingDirectory"));

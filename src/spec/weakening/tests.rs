@@ -1,5 +1,5 @@
-//! Tests of what is weaker and what is not, with one row for each kind of change. The kinds are those of S7 and of the agent
-//! protocol.
+//! Tests of which changes of a plan are weaker and which are not, with one row for each kind of change. The kinds are
+//! those of S7 and of the agent protocol.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -14,7 +14,7 @@ use crate::spec::{DiskFiles, plan_command, plan_digest, plan_terms, renamings, s
 
 use super::BlockOn;
 
-/// A plan with a value for every setting that a rule examines.
+/// A plan in which every setting that a weakening rule examines has a value.
 fn plan() -> Plan {
     let root = tempfile::tempdir().expect("a directory");
     let command = ["eslint".to_owned(), "src".to_owned()];
@@ -249,7 +249,7 @@ fn terms_are_read_back_as_they_were_written() {
     assert_eq!(serde_json::from_str::<crate::model::PlanTerms>(&text).expect("it is theirs"), terms);
 }
 
-/// A plan of a project's own checks, which are identified by name.
+/// A plan of a project's own checks, whose actions are identified by name.
 fn own(change: impl Fn(&mut Plan)) -> Plan {
     let mut own = plan();
     (own.specification, own.criteria) = (None, None);
@@ -364,7 +364,8 @@ fn who_approves_and_what_is_protected_can_be_weakened_like_anything_else() {
             &[],
         ),
         (|before| before.require_signature = true, |_| (), &["approvals need no signature any more"], &[]),
-        // When approvals begin to need a signature, the first key must come from somewhere.
+        // When approvals begin to need a signature, the first key weakens nothing: no earlier key could have approved
+        // it.
         (
             |_| (),
             |now| (now.require_signature, now.signers) = (true, vec![signer("a")]),
@@ -372,7 +373,7 @@ fn who_approves_and_what_is_protected_can_be_weakened_like_anything_else() {
             &["before, approvals need no signature any more"],
         ),
         (|_| (), |now| now.signers = vec![signer("a")], &["these keys may approve now: a (ssh-ed25519 a)"], &[]),
-        // A person who could remove the other keys could then approve alone.
+        // Removing keys is weaker, because a person who removes all other keys could then approve alone.
         (
             |before| before.signers = vec![signer("a"), signer("b")],
             |now| now.signers = vec![signer("b"), signer("c")],

@@ -1,8 +1,8 @@
 //! Compares a proposed specification with the one that it would replace, by meaning (C80, facts 4.3). Pure.
 //!
-//! Both texts are compared as JSON, key by key. Elements of lists are matched by their ids if they have ids. The table in
-//! [`rules`] says whether a difference weakens or strengthens; a difference that only corrects an error of the old text is marked
-//! as such. The lint finds errors of the proposal itself.
+//! Both texts are compared as JSON, key by key. Elements of lists are matched by their ids if they have ids. The table
+//! in [`rules`] says whether a difference weakens or strengthens; a difference that only corrects an error of the old
+//! text is marked as such. The lint finds errors of the proposal itself.
 
 mod rules;
 #[cfg(test)]
@@ -18,7 +18,8 @@ use crate::spec::specification::change::rules::{judge, mends, rule_key, rule_of}
 /// The keys that identify the elements of a list, in the order in which they are tried.
 const IDENTITIES: [&str; 2] = ["actionId", "condition"];
 
-/// Returns every difference: first those in the order of the old text, then additions in the order of the new one.
+/// Returns every difference. The keys of an object come in alphabetical order, first the old keys and then the added
+/// ones. The elements of a list keep their order.
 ///
 /// `faults` are the faults of the old text. If a text is not JSON, the whole comparison is one unexplained change.
 pub fn compare_specifications(before: &str, after: &str, faults: &[Problem]) -> Vec<SpecificationChange> {
@@ -33,14 +34,14 @@ pub fn compare_specifications(before: &str, after: &str, faults: &[Problem]) -> 
 }
 
 struct Comparison<'f> {
-    /// The old document; `None` if it is not JSON.
+    /// The current specification as JSON; `None` if its text is not JSON.
     before: Option<&'f Value>,
     faults: &'f [Problem],
     changes: Vec<SpecificationChange>,
 }
 
 impl Comparison<'_> {
-    /// Compares two values of a key. Elements of a list are compared under the list's key.
+    /// Compares the values of one key in both texts. Elements of a list are compared under the list's key.
     fn walk(&mut self, pointer: String, key: &str, before: Option<&Value>, after: Option<&Value>) {
         if before == after {
             return;
@@ -51,14 +52,15 @@ impl Comparison<'_> {
             (Some(Value::Array(before)), Some(Value::Array(after))) if identity(before, after).is_some() => {
                 self.walk_elements(&pointer, key, before, after);
             }
-            // An object without a rule of its own is judged by the keys inside it.
+            // An object whose key has no rule is judged by the keys inside it.
             (None, Some(Value::Object(after))) if rule_of(key).is_none() => self.walk_keys(&pointer, key, &empty, after),
             (Some(Value::Object(before)), None) if rule_of(key).is_none() => self.walk_keys(&pointer, key, before, &empty),
             (before, after) => self.judge(pointer, key, before, after),
         }
     }
 
-    /// Compares two objects, whose keys may take the rule of an outer key.
+    /// Compares two objects key by key. `rule` is the key whose rule applies to the objects; `rule_key` says whether it
+    /// also applies to the keys inside.
     fn walk_keys(&mut self, pointer: &str, rule: &str, before: &Map<String, Value>, after: &Map<String, Value>) {
         let below = |key: &str| format!("{pointer}/{}", key.replace('~', "~0").replace('/', "~1"));
         // A key was misspelt if it is unknown and its value is now under the nearest known key.
@@ -94,8 +96,8 @@ impl Comparison<'_> {
         }
         for (at, element) in after.iter().enumerate().filter(|(at, _)| !at_of_old.contains_key(&new[*at])) {
             let pointer = format!("{pointer}/{at}");
-            // A new step may itself produce the output or the exit code that is expected of all steps together. That could
-            // replace a step that used to produce it.
+            // A new step may itself produce the output or the exit code that is expected of all steps together. That
+            // could replace a step that used to produce it.
             if key == "steps" && self.expects_of_all(&pointer) {
                 self.note(pointer, None, Some(element), ChangeEffect::Unexplained);
             } else {
@@ -126,21 +128,21 @@ impl Comparison<'_> {
         self.changes.push(SpecificationChange { pointer, effect, before: before.map(text), after: after.map(text) });
     }
 
-    /// Returns whether an error of the old text is about a value. For an unknown or missing key, validators report the object
-    /// around it and name the key in the parameters.
+    /// Returns whether an error of the old text is about a value. For an unknown or missing key, validators report the
+    /// object around it and name the key in the parameters.
     fn is_faulted(&self, pointer: &str) -> bool {
         let is_about =
             |fault: &Problem| (!pointer.is_empty() && fault.pointer == pointer) || named(fault, "additionalProperty", pointer);
         self.faults.iter().filter(|fault| fault.is_hard()).any(is_about)
     }
 
-    /// Returns the known key that is nearest to an unknown key.
+    /// Returns the known key that is nearest to an unknown key, as the fault about the unknown key names it.
     fn nearest(&self, pointer: &str) -> Option<&str> {
         let mut unknown = self.faults.iter().filter(|fault| fault.is_hard() && named(fault, "additionalProperty", pointer));
         unknown.find_map(|fault| fault.nearest.as_deref())
     }
 
-    /// Returns whether a step's task has an expected output or exit code for all steps together.
+    /// Returns whether the task of a step has an `expectedOutput`, which applies to the output of all steps together.
     fn expects_of_all(&self, step: &str) -> bool {
         let task = step.split("/testExecution/").next().unwrap_or_default();
         self.before.is_some_and(|before| before.pointer(&format!("{task}/validationCriteria/expectedOutput")).is_some())
@@ -156,7 +158,7 @@ fn named(fault: &Problem, parameter: &str, pointer: &str) -> bool {
     key.is_some_and(|key| pointer.rsplit_once('/') == Some((fault.pointer.as_str(), key)))
 }
 
-/// Returns the key that identifies the elements of both lists; `None` if there is none.
+/// Returns the key that identifies the elements of both lists; `None` if no key has a different text in every element.
 fn identity(before: &[Value], after: &[Value]) -> Option<&'static str> {
     let tells_apart = |list: &[Value], key: &str| {
         let names: Option<BTreeSet<&str>> = list.iter().map(|element| element.get(key)?.as_str()).collect();

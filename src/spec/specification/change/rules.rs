@@ -17,13 +17,13 @@ use ChangeRule::{
 pub(super) enum ChangeRule {
     /// A text for people; a change has no effect on runs.
     Words,
-    /// What is run or requested; every change weakens.
+    /// A value that says what is run or requested; every change weakens.
     Another,
-    /// An expected value. Adding one strengthens; changing or removing it weakens.
+    /// A value that a result is compared with. Adding one strengthens; changing or removing it weakens.
     ExpectsAnother,
     /// A number; a smaller one is stricter. A missing value means the given default.
     LessDemandsMore(Unsaid),
-    /// A number; a larger one is stricter.
+    /// A number; a larger one is stricter. Adding or removing it is unexplained.
     MoreDemandsMore,
     /// A set of allowed values; a smaller set is stricter. A missing set means the given default.
     FewerDemandMore(Absent),
@@ -31,7 +31,8 @@ pub(super) enum ChangeRule {
     MoreDemandMore(Absent),
     /// List elements with ids; adding one strengthens, removing one weakens.
     AddedDemands,
-    /// List elements with ids; removing one weakens. Adding one is unexplained, because it may prepare what the steps find.
+    /// List elements with ids; removing one weakens. Adding one is unexplained, because it may prepare what the steps
+    /// find.
     OnlyRemovedWeakens,
     /// Words from the strictest to the least strict, and the word that a missing value means, if any.
     Ordered(&'static [&'static str], Option<&'static str>),
@@ -41,18 +42,18 @@ pub(super) enum ChangeRule {
     FalseDemandsMore(bool),
 }
 
-/// The meaning of a missing set.
+/// What a missing set means when adding or removing its key is judged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Absent {
-    /// The set of these numbers.
+    /// A missing set means the set of these numbers.
     Holds(&'static [i64]),
-    /// The set of all values.
+    /// A missing set means the set of all values.
     Everything,
     /// A default that is not known here, so the change cannot be judged.
     Elsewhere,
 }
 
-/// The meaning of a missing number.
+/// What a missing number means when adding or removing its key is judged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Unsaid {
     Zero,
@@ -169,31 +170,32 @@ const RULES: &[(ChangeRule, &[&str])] = &[
         &["allStepsMustPass", "enabled", "stderrEmpty", "strictMode", "taskStatusLock", "treatWarningsAsErrors", "validateSSL"],
     ),
     (FalseDemandsMore(false), &["continueOnFailure", "parallelExecution"]),
-    // Without `allowImplicitAny` nothing is compared, and without `followRedirects` redirections are followed, so both defaults
-    // are the less strict ones.
+    // Without `allowImplicitAny` nothing is compared, and without `followRedirects` redirections are followed, so both
+    // defaults are the less strict ones.
     (FalseDemandsMore(true), &["allowImplicitAny", "followRedirects"]),
 ];
 
-/// Keys whose objects are passed on unchanged. The keys inside are the user's own and have no rules.
+/// Keys whose objects are passed on unchanged, for example to a request. The keys inside are the user's own and have no
+/// rules.
 const DATA: &[&str] =
     &["body", "containsValues", "environment", "formData", "headers", "jsonSchema", "query", "rowSchema", "schema"];
 
-/// Replaces a wrong word when a correction is judged: the default of most tools (C20).
+/// The `blockOn` that a wrong word is taken for when its correction is judged: the default of most tools (C20).
 const USUAL_BLOCK: &str = "ERRORS_ONLY";
 
-/// Returns the key whose rule applies to `key`. `holder` is the key of the object that contains it, and `rule` is the key whose
-/// rule applies to that object.
+/// Returns the key whose rule applies to `key`. `holder` is the key of the object that contains it, and `rule` is the
+/// key whose rule applies to that object.
 pub(super) fn rule_key<'k>(holder: &str, rule: &str, key: &'k str) -> &'k str {
     // The keys of `tasks` are the ids of tasks.
     if holder == "tasks" && rule_of(key).is_none() {
         return "tasks";
     }
-    // A change anywhere inside an object that is passed on counts as a change of the object.
+    // A change anywhere inside an object that is passed on counts as a change of the whole object.
     if DATA.contains(&rule) { DATA[0] } else { key }
 }
 
-/// Returns whether a change only corrects a wrong value: the new value has the same meaning, or is no less strict than a missing
-/// value.
+/// Returns whether a change only corrects a wrong value: the new value has the same meaning, or is no less strict than
+/// a missing value.
 pub(super) fn mends(
     rule: Option<ChangeRule>,
     judged: Option<ChangeEffect>,
@@ -213,7 +215,8 @@ pub(super) fn mends(
     }
 }
 
-/// Returns whether a wrong value means the right one: it is the same value as a text, or the only element of the right list.
+/// Returns whether a wrong value means the right value: as the same value written as a text, or as the only element of
+/// the right list.
 fn says(before: Option<&Value>, after: Option<&Value>) -> bool {
     match (before, after) {
         (Some(Value::String(text)), Some(after)) => serde_json::from_str(text).is_ok_and(|value: Value| value == *after),
@@ -222,7 +225,7 @@ fn says(before: Option<&Value>, after: Option<&Value>) -> bool {
     }
 }
 
-/// Returns the rule of a key; `None` if there is none.
+/// Returns the rule by which changes of a key are judged; `None` if no rule lists the key.
 pub(super) fn rule_of(key: &str) -> Option<ChangeRule> {
     RULES.iter().find(|(_, keys)| keys.contains(&key)).map(|(rule, _)| *rule)
 }
@@ -251,8 +254,8 @@ pub(super) fn judge(rule: ChangeRule, before: Option<&Value>, after: Option<&Val
             };
             Some(effect_of(place(before)?.cmp(&place(after)?)))
         }
-        // The meaning of a missing value is not known. So adding or removing a value is judged as a change to or from the
-        // opposite value.
+        // The meaning of a missing value is not known. So adding or removing a value is judged as a change to or from
+        // the opposite value.
         TrueDemandsMore => match (before.map(Value::as_bool), after.map(Value::as_bool)) {
             (Some(None), _) | (_, Some(None)) | (None, None) => None,
             (_, Some(Some(after))) => Some(effect_of(after.cmp(&!after))),
@@ -265,7 +268,8 @@ pub(super) fn judge(rule: ChangeRule, before: Option<&Value>, after: Option<&Val
     }
 }
 
-/// Returns the effect of a change by comparing strictness. Writing down a default is only a change of wording.
+/// Returns the effect of a change from whether the new value is stricter (`Greater`) or less strict (`Less`). Writing
+/// down a default is only a change of wording.
 fn effect_of(demand: Ordering) -> ChangeEffect {
     match demand {
         Ordering::Greater => ChangeEffect::Strengthens,
@@ -274,8 +278,8 @@ fn effect_of(demand: Ordering) -> ChangeEffect {
     }
 }
 
-/// Returns the effect of a change if the smaller set is stricter. If elements are added and others removed, the change weakens.
-/// `None` means the set of all values.
+/// Returns the effect of a change of a set of which the smaller set is stricter. If elements are added and others
+/// removed, the change weakens. `None` means the set of all values.
 fn effect_of_sets(larger: Option<BTreeSet<String>>, smaller: Option<BTreeSet<String>>) -> Option<ChangeEffect> {
     Some(effect_of(match (larger, smaller) {
         (None, None) => Ordering::Equal,
@@ -295,7 +299,7 @@ fn number(value: Option<&Value>, unsaid: Unsaid) -> Option<f64> {
     }
 }
 
-/// Returns the set; the inner `None` means the set of all values, the outer `None` an unknown set.
+/// Returns a value as a set. The inner `None` means the set of all values, the outer `None` that the set is not known.
 #[expect(clippy::option_option, reason = "what is not known is not what holds everything")]
 fn set(value: Option<&Value>, absent: Absent) -> Option<Option<BTreeSet<String>>> {
     match (value, absent) {

@@ -51,7 +51,7 @@ fn specification() -> Value {
     })
 }
 
-/// Returns the effects of the changes by the last component of each pointer.
+/// Returns the effect of each change, with the last part of the change's JSON pointer.
 fn effects(before: &Value, after: &Value) -> Vec<(String, ChangeEffect)> {
     let text = before.to_string();
     let faults = read_specification(&text, "x", SpecificationContext { project_root: Path::new("/srv/billing") }).faults;
@@ -60,7 +60,7 @@ fn effects(before: &Value, after: &Value) -> Vec<(String, ChangeEffect)> {
     changes.iter().map(|change| (name(&change.pointer), change.effect)).collect()
 }
 
-/// Returns the effect of the only change.
+/// Returns the effect of the only change; fails if there is not exactly one.
 #[track_caller]
 fn only_effect(before: &Value, after: &Value, what: &str) -> ChangeEffect {
     let found = effects(before, after);
@@ -212,7 +212,8 @@ fn c80_a_key_that_goes_is_what_its_absence_means() {
     }
 }
 
-/// Keys inside objects that are passed on belong to the user. They are not judged by the rules for keys with the same names.
+/// Keys inside objects that are passed on belong to the user. They are not judged by the rules for keys with the same
+/// names.
 #[test]
 fn c80_data_is_judged_as_data() {
     let parameters = "/tasks/T117/testExecution/steps/1/parameters";
@@ -233,8 +234,8 @@ fn c80_data_is_judged_as_data() {
     }
 }
 
-/// A correction keeps the meaning of the wrong value or is no less strict than a missing value. Otherwise it could hide a
-/// weakening.
+/// A correction keeps the meaning of the wrong value or is no less strict than a missing value. Otherwise it could hide
+/// a weakening.
 #[test]
 fn c80_a_wrong_value_is_not_mended_by_the_weakest_one() {
     let step = "/tasks/T117/testExecution/steps/0";

@@ -35,13 +35,14 @@ const SERVERS: &[&[&str]] = &[
     &["php", "artisan", "serve"],
 ];
 
-/// Words with which such a program ends by itself.
+/// Words with which a server's program does something else and ends, such as `vite build`.
 const ENDING_WORDS: &[&str] = &["build", "--help", "--version"];
 
-/// Programs that always succeed.
+/// Programs that always succeed. A step that only runs one of them proves nothing.
 const IDLE_PROGRAMS: &[&str] = &["true", ":", "echo", "printf"];
 
-/// The text of a command anywhere in a specification.
+/// The text of a command, wherever in a specification it stands: in an action, a workflow check or the development
+/// server.
 struct CommandText<'s> {
     pointer: String,
     text: &'s str,
@@ -61,7 +62,7 @@ pub(super) fn needs_shell(subject: &Subject<'_>) -> Vec<Problem> {
     findings.collect()
 }
 
-/// Reports scripts that hide a failure.
+/// Reports commands that hide a failure, such as `pytest || true`.
 pub(super) fn hides_failure(subject: &Subject<'_>) -> Vec<Problem> {
     let texts = command_texts(subject).into_iter().filter_map(|command| match command.shell {
         Some(_) => Some((command.pointer, hidden_failure(&script_in(command.text, command.shell))?)),
@@ -97,7 +98,7 @@ pub(super) fn unclosed_quote(subject: &Subject<'_>) -> Vec<Problem> {
     findings.collect()
 }
 
-/// Reports shells that do not exist on Linux.
+/// Reports commands for PowerShell and `cmd`, the shells of other systems.
 pub(super) fn unsupported_shell(subject: &Subject<'_>) -> Vec<Problem> {
     let foreign = subject.commands().filter(|(_, command)| matches!(command.shell, Some(RawShell::Powershell | RawShell::Cmd)));
     let findings = foreign.map(|(action, _)| {
@@ -122,7 +123,7 @@ pub(super) fn servers_in_foreground(subject: &Subject<'_>) -> Vec<Problem> {
     findings.collect()
 }
 
-/// Reports steps that cannot fail.
+/// Reports steps that cannot fail, such as `echo done`, because they prove nothing.
 pub(super) fn proves_nothing(subject: &Subject<'_>) -> Vec<Problem> {
     let steps = subject.commands().filter(|(action, _)| action.phase == ActionPhase::Step);
     let idle = steps.filter(|(action, command)| {
@@ -178,7 +179,8 @@ pub(super) fn impossible_exit_codes(subject: &Subject<'_>) -> Vec<Problem> {
     findings.collect()
 }
 
-/// Reports `argv` and `tool` on actions that run no command.
+/// Reports `argv` and `tool` where they cannot apply: both on actions that run no command, `tool` on actions other than
+/// steps, and `argv` beside a shell.
 pub(super) fn argv_elsewhere(subject: &Subject<'_>) -> Vec<Problem> {
     let mut findings = Vec::new();
     for action in subject.actions() {
@@ -205,7 +207,7 @@ pub(super) fn argv_elsewhere(subject: &Subject<'_>) -> Vec<Problem> {
     findings
 }
 
-/// Reports invalid names of environment variables.
+/// Reports environment variables with a name or value that no process can have.
 pub(super) fn environment_names(subject: &Subject<'_>) -> Vec<Problem> {
     let global = ("/globalConfiguration/environment".to_owned(), &subject.raw.global_configuration.environment);
     let of_actions = subject.actions().filter_map(|action| {
@@ -260,7 +262,8 @@ fn words_of(action: &Action<'_>, command: &RawTerminalCommandParameters) -> Vec<
     argv.or_else(|| split_words(&command.command)).unwrap_or_default()
 }
 
-/// Returns the class of the tool that a command is recognised as.
+/// Returns the class of a step's tool: the tool that the step names, or the one that its command is recognised as.
+/// Other actions have no tool and are generic.
 pub(super) fn class_of(action: &Action<'_>, command: &RawTerminalCommandParameters) -> ToolClass {
     if action.phase != ActionPhase::Step {
         return ToolClass::Generic;

@@ -4,7 +4,7 @@ use crate::model::{ActionType, Problem};
 use crate::spec::specification::lint::subject::{Subject, Task};
 use crate::spec::specification::raw::{RawEvidenceKind, RawExpectedOutcome};
 
-/// The lowest pass rate, in per cent, that tolerates no failing step.
+/// The only pass rate, in per cent, that tolerates no failing step.
 const WHOLE: f64 = 100.0;
 
 /// The default time limit of a whole run, in milliseconds.
@@ -69,7 +69,7 @@ pub(super) fn captures_that_never_are(subject: &Subject<'_>) -> Vec<Problem> {
     findings.collect()
 }
 
-/// Reports attempts to switch off evidence that the verdict is based on.
+/// Reports `evidenceCapture` settings that switch off evidence on which the verdict is based.
 pub(super) fn captures_that_always_are(subject: &Subject<'_>) -> Vec<Problem> {
     let findings = subject.actions().flat_map(|action| {
         let capture = action.raw.evidence_capture.as_ref();
@@ -100,7 +100,7 @@ pub(super) fn failing_of_pass(subject: &Subject<'_>) -> Vec<Problem> {
     subject.tasks().filter_map(of_task).collect()
 }
 
-/// Reports that the outcome FAIL is expected without the names of tests.
+/// Reports an expected outcome FAIL for which `expectedFailingTests` names no test.
 pub(super) fn red_without_tests(subject: &Subject<'_>) -> Vec<Problem> {
     let of_task = |task: Task<'_>| {
         let added = task.raw.proctor.as_ref()?;

@@ -1,5 +1,5 @@
-//! Lint rules for conditions: each can be parsed, refers to existing actions and fields, can be both true and false, and
-//! tolerates no failing test.
+//! Lint rules for conditions: each can be parsed, refers to existing actions and fields, can be both true and false,
+//! and tolerates no failing test.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,7 +9,7 @@ use crate::spec::specification::lint::commands::class_of;
 use crate::spec::specification::lint::subject::{Subject, Task};
 use crate::spec::specification::raw::RawCondition;
 
-/// The exit code of a test tool after failed tests.
+/// The exit code that every test tool is assumed to have after failed tests.
 const TESTS_FAILED: f64 = 1.0;
 
 /// The largest number of failed tests that is tried. Larger numbers are not exact in floating point.
@@ -61,8 +61,8 @@ pub(super) fn accept_failure(subject: &Subject<'_>) -> Vec<Problem> {
     subject.tasks().flat_map(of_task).collect()
 }
 
-/// Returns the numbers of failed tests with which a condition is tried. A comparison can change only at a constant, so one number
-/// between each two constants is enough.
+/// Returns the numbers of failed tests with which a condition is tried. A comparison can change only at a constant, so
+/// one number between each two constants is enough.
 fn counts_to_try(condition: &str) -> Vec<f64> {
     let constants =
         condition.split(|character: char| !character.is_ascii_digit()).filter_map(|digits| digits.parse::<f64>().ok());
@@ -70,10 +70,11 @@ fn counts_to_try(condition: &str) -> Vec<f64> {
     std::iter::once(1.0).chain(counts).collect()
 }
 
-/// The assumed results when every test tool has failing tests.
+/// The results that conditions are tried with: every action with a test tool has failing tests, and nothing else is
+/// known.
 struct FailedTests<'t> {
     actions: &'t BTreeSet<ActionId>,
-    /// The number of failed tests.
+    /// The number of failed tests that every test tool reports.
     count: f64,
 }
 

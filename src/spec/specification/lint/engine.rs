@@ -8,7 +8,7 @@ use crate::spec::specification::raw::RawParameters;
 
 const SETTINGS: &str = "/executionEngine/executorConfigurations";
 
-/// Misspelt keys of settings, with the right ones.
+/// Misspelt keys under `executorConfigurations` that generated files have, each with the right key.
 const MISPLACED: &[(&str, &str)] =
     &[("terminalCommand", "TERMINAL_COMMAND"), ("httpRequest", "HTTP_REQUEST"), ("fileValidation", "FILE_VALIDATION")];
 
@@ -34,7 +34,7 @@ pub(super) fn unsupported_types(subject: &Subject<'_>) -> Vec<Problem> {
     findings.collect()
 }
 
-/// Reports `mcpValidation` if it is enabled.
+/// Reports an enabled `mcpValidation`, because proctor runs no browser.
 pub(super) fn browser_validation(subject: &Subject<'_>) -> Vec<Problem> {
     let enabled = subject
         .tasks()
@@ -72,7 +72,7 @@ pub(super) fn idle_settings(subject: &Subject<'_>) -> Vec<Problem> {
     findings.collect()
 }
 
-/// Notes browser steps that are switched off.
+/// Notes steps of `mcpValidation` that never run, because `mcpValidation` is not enabled.
 pub(super) fn idle_browser_steps(subject: &Subject<'_>) -> Vec<Problem> {
     let idle = subject.tasks().filter(|task| {
         let validation = task.raw.mcp_validation.as_ref();
@@ -85,7 +85,7 @@ pub(super) fn idle_browser_steps(subject: &Subject<'_>) -> Vec<Problem> {
     idle.map(finding).collect()
 }
 
-/// Reports a default shell.
+/// Reports a `defaultShell`, which has no effect: a command runs in a shell only if it names one.
 pub(super) fn default_shell(subject: &Subject<'_>) -> Vec<Problem> {
     let commands = subject.raw.execution_engine.executor_configurations.terminal_command.as_ref();
     let is_set = commands.is_some_and(|commands| commands.default_shell.is_some());

@@ -1,7 +1,8 @@
-//! The lint: rules about the meaning of a specification that a JSON Schema cannot express. Each rule is a row of a table.
+//! The lint: rules about the meaning of a specification that a JSON Schema cannot express. Each rule is a row of a
+//! table.
 //!
-//! A fault by a hard rule prevents the run. A fault by a soft rule is noted in the report, and the specification runs. A rule is
-//! a pure function of the specification and the project's root path; it may not open files.
+//! A fault by a hard rule prevents the run. A fault by a soft rule is noted in the report, and the specification runs.
+//! A rule is a pure function of the specification and the project's root path; it may not open files.
 
 mod commands;
 mod completion;
@@ -22,10 +23,10 @@ pub(in crate::spec) use paths::{ROOT_WORD, below};
 
 pub(super) use subject::Subject;
 
-/// A rule of the lint, as a row of [`LINTS`].
+/// A rule of the lint with its name, weight and reason; [`LINTS`] lists all rules.
 #[derive(Debug, Clone, Copy)]
 pub struct LintRow {
-    /// The rule's name in faults.
+    /// The name by which faults refer to the rule, such as `TASK_CYCLE`.
     pub code: &'static str,
     /// Whether a fault by this rule prevents the run.
     pub gravity: Gravity,
@@ -46,13 +47,14 @@ const fn soft(code: &'static str, look: Look, what: &'static str, source: &'stat
     LintRow { code, gravity: Gravity::Soft, what, source, look }
 }
 
-/// The code of a rule whose findings are compared with the project's files later, in [`crate::spec::compare_with_project`].
+/// The code of the rule whose findings are later compared with the project's files, in
+/// [`crate::spec::compare_with_project`].
 pub(in crate::spec) const STRICTNESS_UNCHECKED: &str = "STRICTNESS_UNCHECKED";
 
-/// The source of most rules: errors that a JSON Schema does not find.
+/// The `source` of rules about errors that the JSON Schema does not find.
 const LET_THROUGH: &str = "what the schema lets through";
 
-/// All rules of the lint.
+/// All rules of the lint, in the order in which they are applied.
 pub const LINTS: &[LintRow] = &[
     hard("DUPLICATE_ACTION_ID", order::duplicate_ids, "two actions of a task have the same id", LET_THROUGH),
     hard("ID_TOO_LONG", order::long_ids, "an id is too long for the name of a file", "N5"),

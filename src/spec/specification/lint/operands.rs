@@ -7,7 +7,8 @@ use crate::spec::specification::lint::subject::{Action, Subject};
 use crate::spec::specification::raw::{RawFileValidationParameters, RawHttpRequestParameters, RawValidationType};
 use crate::spec::specification::shape::{PatternProblem, pattern_problem, schema_problem};
 
-/// The operands of each kind of file validation. At least one must be present, unless the list is empty.
+/// The keys with expected values for each kind of file validation. At least one must be present, unless the list is
+/// empty.
 const OPERANDS: &[(RawValidationType, &[&str])] = &[
     (RawValidationType::Exists, &[]),
     (RawValidationType::ContentMatch, &["expectedContent", "contentRegex"]),
@@ -47,7 +48,7 @@ pub(super) fn impossible(subject: &Subject<'_>) -> Vec<Problem> {
     findings
 }
 
-/// Reports operands that the kind of validation does not use.
+/// Reports expected values that this kind of file validation does not use.
 pub(super) fn idle(subject: &Subject<'_>) -> Vec<Problem> {
     let findings = files(subject).flat_map(|(action, file)| {
         let used = operands_of(file.validation_type);
@@ -60,7 +61,7 @@ pub(super) fn idle(subject: &Subject<'_>) -> Vec<Problem> {
     findings.collect()
 }
 
-/// Reports regular expressions that cannot be used.
+/// Reports regular expressions that are invalid or need more than linear time.
 pub(super) fn patterns(subject: &Subject<'_>) -> Vec<Problem> {
     let files =
         files(subject).filter_map(|(action, file)| Some((action, "/parameters/contentRegex", file.content_regex.as_ref()?)));
@@ -81,7 +82,7 @@ pub(super) fn patterns(subject: &Subject<'_>) -> Vec<Problem> {
     wrong.collect()
 }
 
-/// Reports JSON Schemas that cannot be used.
+/// Reports JSON Schemas that are invalid or refer to other documents.
 pub(super) fn schemas(subject: &Subject<'_>) -> Vec<Problem> {
     let files = files(subject).filter_map(|(action, file)| Some((action, "/parameters/schema", file.schema.clone()?)));
     let answers = requests(subject).filter_map(|(action, request)| {

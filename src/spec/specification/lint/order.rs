@@ -30,7 +30,7 @@ pub(super) fn duplicate_ids(subject: &Subject<'_>) -> Vec<Problem> {
     subject.tasks().flat_map(of_task).collect()
 }
 
-/// Reports ids that are too long for a file name.
+/// Reports ids of tasks and actions that are too long, because files are named after them.
 pub(super) fn long_ids(subject: &Subject<'_>) -> Vec<Problem> {
     let tasks = subject.tasks().filter(|task| TaskId::try_from(task.key).is_err());
     let tasks = tasks.map(|task| Problem::new(task.pointer(""), "the id is too long").hint("64 characters are the most"));
@@ -165,7 +165,7 @@ pub(super) fn unknown_after(subject: &Subject<'_>) -> Vec<Problem> {
     subject.tasks().flat_map(of_task).collect()
 }
 
-/// Reports cycles between steps.
+/// Reports steps that wait for themselves through `after`, directly or by way of other steps.
 pub(super) fn after_cycles(subject: &Subject<'_>) -> Vec<Problem> {
     let of_task = |task: Task<'_>| {
         let edges: BTreeMap<&str, Vec<&str>> = task

@@ -1,7 +1,7 @@
 //! Lint rules for paths: every path must be inside the project.
 //!
-//! A specification may have been made on another machine. Its paths below its own `workspaceRoot` mean the same paths below this
-//! project's root. `${WORKSPACE_ROOT}` stands for that root.
+//! A specification may have been made on another machine. Its paths below its own `workspaceRoot` mean the same paths
+//! below this project's root. `${WORKSPACE_ROOT}` also stands for this project's root.
 
 use crate::model::Problem;
 use crate::spec::specification::lint::subject::Subject;
@@ -10,7 +10,7 @@ use crate::spec::specification::raw::RawParameters;
 /// The placeholder for the project's root in generated specifications.
 pub(in crate::spec) const ROOT_WORD: &str = "${WORKSPACE_ROOT}";
 
-/// The project's directory in which evidence appears, by means of a link.
+/// The name of the link in the project that leads to the evidence, unless `[evidence] link` names another one.
 const EVIDENCE: &str = "evidence";
 
 /// Reports a `workspaceRoot` other than this project's root.
@@ -22,7 +22,7 @@ pub(super) fn workspace_elsewhere(subject: &Subject<'_>) -> Vec<Problem> {
     (!is_here).then(|| Problem::new("/globalConfiguration/workspaceRoot", message).hint(hint)).into_iter().collect()
 }
 
-/// Reports paths that leave the project.
+/// Reports paths of directories, files and scripts that leave the project.
 pub(super) fn leaving_paths(subject: &Subject<'_>) -> Vec<Problem> {
     let root = &subject.raw.global_configuration.workspace_root;
     let leaving = paths(subject).into_iter().filter(|(_, path)| below(root, path).is_none());
@@ -33,7 +33,7 @@ pub(super) fn leaving_paths(subject: &Subject<'_>) -> Vec<Problem> {
     leaving.map(finding).collect()
 }
 
-/// Reports paths that the executor's settings do not allow.
+/// Reports files outside of `allowedDirectories` and scripts outside of `scriptDirectory`.
 pub(super) fn not_allowed(subject: &Subject<'_>) -> Vec<Problem> {
     let root = &subject.raw.global_configuration.workspace_root;
     let settings = &subject.raw.execution_engine.executor_configurations;
@@ -85,7 +85,7 @@ pub(super) fn evidence_elsewhere(subject: &Subject<'_>) -> Vec<Problem> {
     differs.then(finding).into_iter().collect()
 }
 
-/// Returns the components of a path relative to the root; `None` if the path leaves the project.
+/// Returns the components of a path relative to the project's root; `None` if the path leaves the project.
 pub(in crate::spec) fn below<'p>(root: &str, path: &'p str) -> Option<Vec<&'p str>> {
     let rest = path.strip_prefix(ROOT_WORD).or_else(|| path.strip_prefix(root.trim_end_matches('/')));
     match rest {
@@ -94,7 +94,8 @@ pub(in crate::spec) fn below<'p>(root: &str, path: &'p str) -> Option<Vec<&'p st
     }
 }
 
-/// Returns the components of a relative path; `None` if it is absolute, is a Windows path, or leaves its starting directory.
+/// Returns the components of a relative path; `None` if it is absolute, is a Windows path, or leaves its starting
+/// directory.
 fn relative(path: &str) -> Option<Vec<&str>> {
     let is_foreign = path.contains('\\') || path.split('/').next().is_some_and(|first| first.ends_with(':'));
     if path.starts_with('/') || is_foreign || path.contains('\0') {
@@ -113,7 +114,7 @@ fn relative(path: &str) -> Option<Vec<&str>> {
     Some(parts)
 }
 
-/// Returns every path of the specification with its pointer.
+/// Returns every path of the specification that must be inside the project, with its JSON pointer.
 fn paths<'s>(subject: &Subject<'s>) -> Vec<(String, &'s str)> {
     let of_actions = subject.actions().filter_map(|action| {
         let (key, path) = match &action.raw.parameters {

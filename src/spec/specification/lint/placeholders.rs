@@ -7,7 +7,7 @@ use crate::spec::specification::lint::paths::ROOT_WORD;
 use crate::spec::specification::lint::subject::Subject;
 use crate::spec::specification::scan::member;
 
-/// Keys with texts for people.
+/// Keys whose values are texts for people: a placeholder there is only noted.
 const TEXTS: &[&str] = &[
     "description",
     "title",
@@ -24,10 +24,11 @@ const TEXTS: &[&str] = &[
 /// Keys with commands. `$` in a command belongs to a shell; another rule reports it if there is no shell.
 const COMMANDS: &[&str] = &["command", "checkCommand", "argv"];
 
-/// Keywords in the templates of Go, which commands such as `go list` and `docker inspect` accept. They are not placeholders.
+/// Keywords in the templates of Go, which commands such as `go list` and `docker inspect` accept. They are not
+/// placeholders.
 const TEMPLATE_WORDS: &[&str] = &["else", "end"];
 
-/// The longest name of a placeholder, in bytes.
+/// The longest name of a placeholder, in bytes. Longer names are taken for ordinary text.
 const LONGEST_NAME: usize = 128;
 
 /// Reports placeholders in values that are run or compared.
@@ -40,7 +41,7 @@ pub(super) fn in_what_runs(subject: &Subject<'_>) -> Vec<Problem> {
     found.map(finding).collect()
 }
 
-/// Notes placeholders in texts for people.
+/// Notes placeholders in texts for people, which change nothing of a run.
 pub(super) fn in_texts(subject: &Subject<'_>) -> Vec<Problem> {
     let found = placeholders(subject).into_iter().filter(|placeholder| placeholder.is_text);
     let finding =
@@ -60,7 +61,7 @@ fn placeholders(subject: &Subject<'_>) -> Vec<Placeholder> {
     found
 }
 
-/// The kind of value, found from the keys that lead to it.
+/// Whether a string is a text for people or a command, found from the keys that lead to it.
 #[derive(Clone, Copy, Default)]
 struct Context {
     is_text: bool,
@@ -102,7 +103,7 @@ fn within(pointer: &mut String, key: &str, look: impl FnOnce(&mut String)) {
 /// Returns the first placeholder in a text.
 fn placeholder(text: &str, is_command: bool) -> Option<String> {
     let first = |open: &str, close: &str, is_meant: fn(&str) -> bool| {
-        // Opening braces may overlap: in `{{{NAME}}}` the placeholder begins at the second one.
+        // Opening braces may overlap: in `{{{NAME}}}` the placeholder begins at the second brace.
         let mut starts = text.match_indices(&open[..1]).map(|(start, _)| &text[start..]);
         starts.find_map(|rest| opened(rest, open, close).filter(|written| is_meant(written))).map(str::to_owned)
     };
@@ -110,7 +111,8 @@ fn placeholder(text: &str, is_command: bool) -> Option<String> {
     first("{{", "}}", |written| !TEMPLATE_WORDS.contains(&written.trim_matches(['{', '}', ' ']))).or_else(variable)
 }
 
-/// Returns the placeholder at the beginning of a text. It reads no further than the longest name, because texts may be long.
+/// Returns the placeholder at the beginning of a text. No more than the longest name is read, because texts may be
+/// long.
 fn opened<'t>(text: &'t str, open: &str, close: &str) -> Option<&'t str> {
     let inner = text.strip_prefix(open)?;
     let inner = inner.get(..inner.floor_char_boundary(LONGEST_NAME)).unwrap_or_default();
@@ -145,7 +147,8 @@ mod tests {
         assert_eq!(placeholder(&format!("{{{{{}}}}}", "a".repeat(LONGEST_NAME)), false), None);
     }
 
-    /// Without the limit on names, the lint would take minutes on such a text: every opening brace would be followed to the end.
+    /// Without the limit on names, the lint would take minutes on such a text: every opening brace would be followed to
+    /// the end.
     #[test]
     fn a_long_text_of_beginnings_is_looked_at_once() {
         for part in ["{", "{{a", "{{ ", "${", "${a", "${ "] {

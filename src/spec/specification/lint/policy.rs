@@ -10,7 +10,7 @@ const POLICY: &str = "/globalConfiguration/validationPolicy";
 /// The values of `blockOn` with which a limit on warnings has no effect (C25).
 const WITHOUT_LIMIT: &[&str] = &["ERRORS_AND_WARNINGS", "WARN_ONLY", "NEVER"];
 
-/// The policy of one tool as it is written.
+/// The policy of one tool as the specification has it, with the strategy of the tool's category.
 struct Tool<'s> {
     pointer: String,
     name: &'s str,
@@ -30,7 +30,7 @@ pub(super) fn strategies(subject: &Subject<'_>) -> Vec<Problem> {
     findings.collect()
 }
 
-/// Notes `maxWarnings` where it has no effect.
+/// Notes `maxWarnings` under a `blockOn` with which it has no effect.
 pub(super) fn limits(subject: &Subject<'_>) -> Vec<Problem> {
     let findings = tools(subject).into_iter().filter_map(|tool| {
         tool.policy.get("maxWarnings")?.as_u64()?;

@@ -1,4 +1,5 @@
-//! Lint rules for reviews: only some actions can be reviews, and no setting may make a reviewer be asked more than twice.
+//! Lint rules for reviews: only some actions can be reviews, and no setting may make a reviewer be asked more than
+//! twice.
 
 use crate::model::{ActionPhase, ActionType, JudgedBy, Problem};
 use crate::spec::specification::lint::subject::{Action, Subject};
@@ -15,7 +16,7 @@ pub(super) fn elsewhere(subject: &Subject<'_>) -> Vec<Problem> {
     findings.collect()
 }
 
-/// Reports settings on reviews that only other actions can have.
+/// Reports retries, expected exit codes and tools of reviews, which only other actions can have.
 pub(super) fn otherwise(subject: &Subject<'_>) -> Vec<Problem> {
     let findings = reviews(subject).flat_map(|action| {
         let codes = action.raw.parameters.command().and_then(|command| command.expected_exit_codes.as_deref());

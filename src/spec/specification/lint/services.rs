@@ -25,7 +25,7 @@ pub(super) fn incomplete_dev_server(subject: &Subject<'_>) -> Vec<Problem> {
     findings
 }
 
-/// Reports a port that differs from the port in `healthCheckUrl`.
+/// Reports a port of the development server that differs from the port in its `healthCheckUrl`. Only the URL is asked.
 pub(super) fn idle_port(subject: &Subject<'_>) -> Vec<Problem> {
     let asked_and_named = || {
         let server = subject.raw.global_configuration.dev_server.as_ref()?;
@@ -56,7 +56,7 @@ pub(super) fn unchecked(subject: &Subject<'_>) -> Vec<Problem> {
     subject.tasks().flat_map(of_task).collect()
 }
 
-/// Reports fields of a service that only have a meaning for actions that end.
+/// Reports expected exit codes and retries of a service, which have a meaning only for actions that end by themselves.
 pub(super) fn idle_fields(subject: &Subject<'_>) -> Vec<Problem> {
     let services =
         subject.commands().filter(|(action, _)| action.raw.proctor.as_ref().is_some_and(|added| added.service.is_some()));

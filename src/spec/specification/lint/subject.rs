@@ -1,4 +1,4 @@
-//! The input of the lint rules.
+//! The input of the lint rules: a specification with its tasks and actions, and the JSON pointers to them for findings.
 
 use std::path::Path;
 
@@ -10,27 +10,25 @@ use crate::spec::specification::scan::member;
 
 /// A specification and the project to which it belongs.
 pub(in crate::spec::specification) struct Subject<'s> {
-    /// The parsed specification.
     pub(super) raw: &'s RawSpecification,
-    /// The same specification as JSON, without unknown keys.
+    /// The specification as JSON, without unknown keys. Rules that look at every value use it in place of `raw`.
     pub(super) document: &'s Value,
-    /// The root of the specification's project.
     pub(super) project_root: &'s Path,
 }
 
 #[derive(Clone, Copy)]
 pub(super) struct Task<'s> {
-    /// The key in `tasks`.
+    /// The task's key in the object `tasks` of the file.
     pub(super) key: &'s str,
     pub(super) raw: &'s RawTask,
 }
 
-/// An action and its place in the file.
+/// An action of a task, with what is needed for the JSON pointer to it.
 pub(super) struct Action<'s> {
     pub(super) phase: ActionPhase,
     pub(super) raw: &'s RawAction,
     task: Task<'s>,
-    /// The key of its list, and its position in the list.
+    /// The key of the action's list, and the action's position in the list, counted from 0.
     place: (&'static str, usize),
 }
 
@@ -56,7 +54,7 @@ impl<'s> Subject<'s> {
 }
 
 impl<'s> Task<'s> {
-    /// Returns the JSON pointer to `rest` inside the task.
+    /// Returns the JSON pointer to the task with `rest` appended.
     pub(super) fn pointer(&self, rest: &str) -> String {
         format!("{}{rest}", member("/tasks", self.key))
     }
@@ -76,14 +74,14 @@ impl<'s> Task<'s> {
 }
 
 impl Action<'_> {
-    /// Returns the JSON pointer to the action. It is computed only when it is needed: dozens of rules look at every action, and
-    /// few find a fault.
+    /// Returns the JSON pointer to the action. The pointer is computed only when a rule finds a fault: dozens of rules
+    /// look at every action, and few find one.
     pub(super) fn pointer(&self) -> String {
         let (name, index) = self.place;
         self.task.pointer(&format!("/testExecution/{name}/{index}"))
     }
 
-    /// Returns a problem at `rest` inside the action.
+    /// Returns a problem whose JSON pointer is the action's with `rest` appended.
     pub(super) fn finding(&self, rest: &str, message: impl Into<String>) -> Problem {
         Problem::new(format!("{}{rest}", self.pointer()), message)
     }

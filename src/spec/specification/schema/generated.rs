@@ -24,13 +24,13 @@ pub(in crate::spec::specification) fn tasks_schema(generator: &mut SchemaGenerat
     })
 }
 
-/// Returns the types of actions in schema 2.0.0. Reviews are proctor's addition and left out.
+/// Returns the types of actions in schema 2.0.0. The type of reviews is left out, because it is proctor's addition.
 fn action_type_words() -> Vec<&'static str> {
     let of_the_format = ActionType::ALL.into_iter().filter(|action_type| *action_type != ActionType::Review);
     of_the_format.map(ActionType::word).collect()
 }
 
-/// The schema of an action's type.
+/// The schema of an action's `type`: one of the words of schema 2.0.0, even for types that proctor refuses to run.
 pub(in crate::spec::specification) fn action_type_schema(_: &mut SchemaGenerator) -> Schema {
     json_schema!({ "type": "string", "enum": action_type_words() })
 }
@@ -65,8 +65,8 @@ pub(in crate::spec::specification) fn parameters_by_type(generator: &mut SchemaG
     ])
 }
 
-/// Adapts the generated schema to what readers of the format expect: no null for optional values, an `enum` instead of one schema
-/// per word, no number formats, and no defaults.
+/// Adapts the generated schema to what readers of the format expect: no null for optional values, an `enum` instead of
+/// one schema per word, no number formats, and no defaults.
 #[derive(Debug, Clone)]
 struct Plain;
 
@@ -96,7 +96,8 @@ fn without_null(object: &mut Map<String, Value>) {
         if let [choice] = choices.as_slice() {
             let choice = choice.clone();
             object.remove("anyOf");
-            // In draft 7 everything beside `$ref` is ignored. So a reference with a description is moved into an `allOf`.
+            // In draft 7 everything beside `$ref` is ignored. So a reference with a description is moved into an
+            // `allOf`.
             if object.is_empty() {
                 *object = choice.as_object().cloned().unwrap_or_default();
             } else {
@@ -122,10 +123,10 @@ fn generated_text() -> String {
     let object = schema.as_object_mut().expect("a root schema is an object");
     object.insert("title".to_owned(), json!("Test specification 2.0.0 with the additions of proctor 1.0.0"));
     let mut value = schema.to_value();
-    // Only this value of the format may be null, which means no limit.
+    // Only `maxWarnings` may be null, which means no limit.
     *value.pointer_mut("/definitions/RawLintToolPolicy/properties/maxWarnings/type").expect("it is there") =
         json!(["integer", "null"]);
-    // A priority has the words of a severity, but its own description.
+    // The schema of a priority is that of a severity, so its description must be replaced.
     *value.pointer_mut("/definitions/RawTask/properties/priority/allOf/0/description").expect("it is there") =
         json!("How urgent a task is.");
     let mut text = serde_json::to_string_pretty(&value).expect("a schema is JSON");

@@ -1,4 +1,4 @@
-//! Tests at the limits of lint rules: values that the rules still accept.
+//! Tests at the limits of lint rules: values that a rule still accepts, beside the nearest ones that it refuses.
 
 use serde_json::json;
 

@@ -1,4 +1,5 @@
-//! Tests against wrong judgements of the lint: right commands and conditions that look wrong, and wrong ones that look right.
+//! Tests against wrong judgements of the lint: right commands and conditions that look wrong, and wrong ones that look
+//! right.
 
 use std::collections::BTreeSet;
 
@@ -6,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::mutations::{Edit, added, condition, faults_of, step, task};
 
-/// Returns the codes of the faults that edits add.
+/// Returns the codes of the faults that edits of the sample specification add to those it already has.
 fn codes_of(edits: &[Edit]) -> BTreeSet<String> {
     faults_of(edits).difference(&faults_of(&[])).map(|(code, _)| code.clone()).collect()
 }
@@ -130,7 +131,8 @@ fn a_condition_that_failing_tests_do_not_meet_is_right() {
     ] {
         assert_codes(&[(condition(0), json!(text))], &[]);
     }
-    // This rule is only about tests, so a failure of a step that is not a test does not matter.
+    // The rule that finds accepted failures is only about tests, so a failure of a step that is not a test does not
+    // matter.
     assert_codes(&[(condition(1), json!("STEP.2.failed"))], &[]);
     let is_text = [(task("/title"), json!("Half-even rounding of {{.totals}}"))];
     assert_codes(&is_text, &[]);

@@ -11,7 +11,7 @@ use crate::spec::specification::LINTS;
 /// An edit: a JSON pointer and the value to write there. `"-"` after a list's pointer appends, and [`GONE`] removes.
 pub(super) type Edit = (&'static str, Value);
 
-/// An expected fault: its code and its pointer.
+/// An expected fault: its code, and the JSON pointer to it.
 type Expected = (&'static str, &'static str);
 
 struct Mutation {
@@ -20,7 +20,7 @@ struct Mutation {
     expected: Vec<Expected>,
 }
 
-/// The value that removes a key.
+/// An edit with this value removes its key from the specification.
 pub(super) const GONE: &str = "(gone)";
 
 const STEPS: &str = "/tasks/T117/testExecution/steps";
@@ -50,7 +50,7 @@ pub(super) fn added(mut value: Value) -> Value {
     value
 }
 
-/// Faults that a JSON Schema does not find.
+/// Misspelt keys, which the schema refuses, and faults that only the lint finds.
 fn lets_through() -> Vec<Mutation> {
     let copy = |id: &str| json!({ "actionId": id, "type": "TERMINAL_COMMAND", "description": "runs the linter", "parameters": { "command": "npx eslint .", "workingDirectory": "/srv/billing-core/web" } });
     vec![
@@ -124,7 +124,7 @@ fn lets_through() -> Vec<Mutation> {
     ]
 }
 
-/// One fault for each of the other rules.
+/// Further faults. Together with `lets_through` they try every rule of the lint.
 fn others() -> Vec<Mutation> {
     let after = |ids: Value| added(json!({ "after": ids }));
     let order = task("/executionWorkflow/executionOrder");

@@ -30,7 +30,8 @@ use Effect::{Fault, People, Plan};
 
 type Edits = Vec<(&'static str, Value)>;
 
-/// A field of the schema, and an edit that changes it. The edits in `base` are made first.
+/// A field of the schema, and an edit that changes the field. The edits in `base` are made first, for fields that need
+/// other settings.
 struct Row {
     field: &'static str,
     effect: Effect,
@@ -55,15 +56,15 @@ fn review(settings: Value) -> Value {
     json!({ "version": "1.0.0", "review": settings })
 }
 
-/// Returns the edits that turn the second step into a review with these settings. The condition on that step is changed as well,
-/// because a review has no exit code to ask for.
+/// Returns the edits that turn the second step into a review with these settings. The condition on that step is changed
+/// as well, because a review has no exit code to ask for.
 fn reviewed(settings: Option<Value>) -> Edits {
     let condition = (at(TASK, "/validationCriteria/successConditions/1/condition"), json!("STEP.2.success === true"));
     let step = settings.map(|settings| (at(STEPS, "/1/proctor"), review(settings)));
     std::iter::once(condition).chain(step).collect()
 }
 
-/// Returns a row with these edits as its base.
+/// Returns the row with these edits as its base, which are made before the row's own edit.
 fn on(base: &Edits, row: Row) -> Row {
     Row { base: base.clone(), ..row }
 }
