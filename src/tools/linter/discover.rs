@@ -1,4 +1,5 @@
-//! Discovers mypy and Ruff. The project must have a configuration for the tool, and its environment must contain the program.
+//! Discovers mypy and Ruff. The project must have a configuration for the tool, and its environment must contain the
+//! program.
 
 use crate::model::Tool;
 use crate::tools::discover::{
@@ -11,9 +12,9 @@ struct Checker {
     tool: Tool,
     /// Files that always count as a configuration of the tool.
     configurations: &'static [&'static str],
-    /// Files that count as a configuration of the tool if they contain the section.
+    /// Files that count as a configuration of the tool only if they contain the section named beside them.
     sections: &'static [(&'static str, &'static str)],
-    /// Returns the arguments for a package.
+    /// Returns the tool's arguments for the package in a directory.
     arguments: fn(&dyn ProjectFiles, &str) -> &'static [&'static str],
 }
 

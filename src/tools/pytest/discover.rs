@@ -1,5 +1,5 @@
-//! Discovers pytest. The project must have a configuration for pytest or files that look like tests. The command uses the
-//! project's own interpreter.
+//! Discovers pytest. The project must have a configuration for pytest or files that look like tests. The command uses
+//! the project's own interpreter.
 
 use crate::model::Tool;
 use crate::tools::discover::{
@@ -22,10 +22,10 @@ const PACKAGE_MARKS: &[&str] = &["pyproject.toml", "setup.py", "setup.cfg", "req
 struct Manager {
     /// The lock file of the package manager. If it exists, the project uses this manager.
     lock: &'static str,
-    /// The command that runs pytest in the project's environment. It must not download anything, because that would take too long
-    /// after each save.
+    /// The command that runs pytest in the project's environment. It must not download anything, because that would
+    /// take too long after each save.
     command: &'static [&'static str],
-    /// The command that creates the environment, for hints.
+    /// The command that creates the project's environment. A note tells people to run it.
     setup: &'static str,
 }
 
@@ -54,8 +54,8 @@ fn evidence(files: &dyn ProjectFiles, package: &str) -> Option<String> {
     if let Some(name) = CONFIGURATIONS.iter().find(|name| files.exists(&within(package, name))) {
         return Some(quoted(name));
     }
-    // Since pytest 9 the table `[tool.pytest]` is a configuration. Before, only `[tool.pytest.ini_options]` was; its existence
-    // implies the outer table.
+    // Since pytest 9 the table `[tool.pytest]` is a configuration. Before, only `[tool.pytest.ini_options]` was; its
+    // existence implies the outer table.
     if has_pyproject_table(files, package, "pytest") {
         return Some(format!("pytest's table in {}", quoted("pyproject.toml")));
     }
