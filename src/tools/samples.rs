@@ -1,4 +1,4 @@
-//! Test data for this folder.
+//! Sample actions and outputs for the tests of the interpreters.
 
 use std::path::Path;
 use std::time::Duration;
