@@ -113,7 +113,7 @@ fn in_words(found: &Diagnostic) -> String {
     format!("{place}{}{rule}", found.message.lines().next().unwrap_or_default().trim_end_matches('.'))
 }
 
-/// Returns the lines of a tool's output, each cut after [`LONGEST_LINE`] bytes.
+/// Returns the lines of a tool's output, each cut after `LONGEST_LINE` bytes.
 pub(super) fn lines(text: &str) -> impl Iterator<Item = &str> {
     text.lines().map(|line| &line[..line.floor_char_boundary(LONGEST_LINE)])
 }

@@ -27,7 +27,7 @@ pub(super) enum SchemaProblem {
     Violated(String),
 }
 
-/// Checks that a document is JSON of at most [`DOCUMENT_CAP`] bytes that satisfies a schema.
+/// Checks that a document is JSON of at most `DOCUMENT_CAP` bytes that satisfies a schema.
 pub(super) fn check_schema(schema: &Value, document: &[u8]) -> Result<(), SchemaProblem> {
     if document.len() > DOCUMENT_CAP {
         return Err(SchemaProblem::TooLarge);

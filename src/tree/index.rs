@@ -50,7 +50,7 @@ impl TreeIndex {
         issues
     }
 
-    /// Returns the directory whose tree this is, as [`TreeIndex::scan`] or [`TreeIndex::from_bytes`] got it.
+    /// Returns the directory whose tree this is, as `scan` or `from_bytes` got it.
     pub fn root(&self) -> &Path {
         &self.root
     }

@@ -61,8 +61,8 @@ impl TreeIndex {
 
     /// Reads an index of the tree at `root` from bytes; `None` if the bytes are damaged or of another version.
     ///
-    /// The result says what was on disk when it was saved. It is only good for [`TreeIndex::rescan`]; until then its
-    /// digest proves nothing.
+    /// The result says what was on disk when the index was saved. It must go through [`TreeIndex::rescan`] first: until
+    /// then its digest proves nothing.
     pub fn from_bytes(root: &Path, bytes: &[u8]) -> Option<Self> {
         let (body, checksum) = bytes.split_at_checked(bytes.len().checked_sub(DIGEST_BYTES)?)?;
         if Digest::of(body).as_bytes() != checksum {

@@ -20,7 +20,7 @@ pub(in crate::verdict) enum AgentWord {
     AddTests,
     /// Make the action faster, or raise its time limit.
     OptimizeOrRaiseTimeout,
-    /// Ask a person: no change of the code is known to help.
+    /// Ask a person, who must find or remove the cause.
     AskHuman,
 }
 

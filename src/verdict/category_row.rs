@@ -9,7 +9,7 @@ use crate::verdict::rows::ROWS;
 pub(in crate::verdict) enum ToolWork {
     /// The tool did its work, even if what it found is bad.
     Succeeded,
-    /// The tool could not start, crashed, or gave no result that can be believed.
+    /// The tool could not do its work, for example because it is not installed or crashed.
     Failed,
     /// The tool was stopped before it could do its work.
     Unknown,

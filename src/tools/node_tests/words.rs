@@ -66,7 +66,7 @@ pub(super) fn coverage_below<'a>(exited: &'a Exited<'_>) -> Option<&'a str> {
     })
 }
 
-/// Returns the two percentages of a line that [`coverage_below`] found. Newer versions print the measured percentage
+/// Returns the two percentages of a line that `coverage_below` found. Newer versions print the measured percentage
 /// first, older versions of Jest the required one.
 pub(super) fn coverage_of(line: &str) -> Option<Coverage> {
     let mut numbers = line.split(['(', ')', ' ']).filter_map(|word| word.strip_suffix('%')?.parse::<f64>().ok());

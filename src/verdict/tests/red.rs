@@ -12,12 +12,12 @@ use crate::verdict::{
     judge_criteria, judge_run,
 };
 
-/// The names that [`tests`] gives its failures.
+/// Declares failing tests by the names that [`tests`] gives to its failures.
 fn declared(names: &[usize]) -> ExpectedFailure {
     ExpectedFailure { tests: names.iter().map(|number| format!("tests.test_quote.test_{number}")).collect() }
 }
 
-/// Judges a run of one step together with the declaration.
+/// Judges a run of one step whose failing tests were declared.
 fn run(
     expected: &ExpectedFailure,
     end: &ActionEnd,
