@@ -28,7 +28,7 @@ const REFUSALS: &[&str] = &[
     "error: no such command",
 ];
 
-/// The names of compilers and build tools.
+/// The programs whose commands may count as a compilation; `builds` decides by their arguments.
 pub(super) const PROGRAMS: &[&str] =
     &["make", "gmake", "cargo", "go", "javac", "rustc", "gcc", "g++", "cc", "c++", "clang", "clang++"];
 

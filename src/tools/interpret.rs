@@ -19,7 +19,6 @@ const LONGEST_REASON: usize = 2000;
 /// Everything that is known about an action after its end.
 #[derive(Debug, Clone, Copy)]
 pub struct Input<'a> {
-    /// The action that was run.
     pub action: &'a Action,
     /// How the action's process ended.
     pub end: &'a ActionEnd,
@@ -43,7 +42,6 @@ pub struct Input<'a> {
 #[derive(Debug, Clone)]
 pub(super) struct Exited<'a> {
     pub(super) code: i32,
-    /// The action that was run.
     pub(super) action: &'a Action,
     /// Standard output as text, without control sequences.
     pub(super) stdout: String,

@@ -20,7 +20,7 @@ pub enum TreeHints {
 pub(super) struct HintedPaths {
     /// Whether the hints name this path itself, and not only paths below it.
     pub(super) is_named: bool,
-    /// The named paths below this one, by their next component.
+    /// The hinted paths below this one, by the name of their next component.
     pub(super) below: BTreeMap<Vec<u8>, HintedPaths>,
 }
 

@@ -75,7 +75,7 @@ pub fn is_explained_by_output(code: CategoryCode) -> bool {
 /// Returns whether the result depends on the action's inputs only: the tool ended by itself and reported what it found.
 /// Only then is the result reused for the same inputs.
 ///
-/// Tests that cannot be collected usually miss a package, and packages may be installed outside of the digest. A review
+/// Tests that cannot be collected usually miss a package, and packages may lie outside of the digested tree. A review
 /// is always asked for again, because an approval is valid only for what was reviewed.
 pub fn is_determined_by_inputs(code: CategoryCode) -> bool {
     row_of(code).is_determined_by_inputs

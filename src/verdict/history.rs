@@ -41,8 +41,8 @@ impl Default for PassedBefore {
 }
 
 impl TestHistory {
-    /// Returns the category when tests have vanished, with the explanation. Deleting a failing test must not turn its
-    /// failure into a usage error, which would be no debt (C07).
+    /// Returns the category that replaces the claimed one if tests have vanished, with the explanation. Deleting a
+    /// failing test must not turn its failure into a usage error, which would be no debt (C07).
     pub(in crate::verdict) fn category(&self, said: CategoryCode) -> Option<(CategoryCode, String)> {
         let vanished = self.vanished.as_ref()?;
         let code = if said == CategoryCode::UsageError {

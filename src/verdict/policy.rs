@@ -27,7 +27,7 @@ pub(in crate::verdict) struct PolicyCell {
     reason: &'static str,
 }
 
-/// One row of table R3. Without `over_limit`, `maxWarnings` is ignored (C25).
+/// One row of table R3: the decisions of one strategy. Without `over_limit`, `maxWarnings` is ignored (C25).
 struct Row {
     block_on: BlockOn,
     errors: PolicyCell,

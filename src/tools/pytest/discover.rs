@@ -10,7 +10,7 @@ use crate::tools::project_files::{ProjectFiles, within};
 /// Files that always count as a pytest configuration.
 const CONFIGURATIONS: &[&str] = &["pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml"];
 
-/// Files that count as a pytest configuration if they contain the section.
+/// Files that count as a pytest configuration only if they contain the section named beside them.
 const SECTIONS: &[(&str, &str)] = &[("setup.cfg", "[tool:pytest]"), ("tox.ini", "[pytest]")];
 
 /// Directories of tests. They are searched two levels deep.

@@ -26,7 +26,7 @@ fn run(
     run_after(&TestHistory::default(), expected, end, interpretation)
 }
 
-/// Judges a run of one step, given what earlier runs show.
+/// Judges a run of one step, given what earlier runs show about its tests.
 fn run_after(
     history: &TestHistory,
     expected: &ExpectedFailure,
