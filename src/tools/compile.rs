@@ -32,8 +32,8 @@ const REFUSALS: &[&str] = &[
 pub(super) const PROGRAMS: &[&str] =
     &["make", "gmake", "cargo", "go", "javac", "rustc", "gcc", "g++", "cc", "c++", "clang", "clang++"];
 
-/// Returns whether a command only builds. `cargo run`, for example, also runs the program. Its result must not be
-/// judged as that of a compilation, because a program that prints no errors would then count as a success.
+/// Returns whether a command only builds. `cargo run`, for example, also runs the program. Such a command must not be
+/// judged as a compilation, because a program that prints no errors would then count as a success.
 pub(super) fn builds(program: &str, arguments: &[String]) -> bool {
     match program {
         "cargo" => matches!(subcommand(arguments), Some("build" | "b" | "check" | "c")),

@@ -70,7 +70,7 @@ impl Gathered {
         }
     }
 
-    /// Returns whether there are no diagnostics.
+    /// Returns whether the tool reported nothing: no diagnostic is kept, and none was only counted.
     pub(super) fn is_empty(&self) -> bool {
         self.listed.is_empty() && self.unlisted.by_rule.is_empty()
     }

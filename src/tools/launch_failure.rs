@@ -20,8 +20,8 @@ enum For {
     All,
 }
 
-/// A message by which a wrapper says that it did not find the tool. In `words` and `advice`, `%` stands for the tool's
-/// name.
+/// A message or exit code by which a wrapper says that it did not start the tool. In `words` and `advice`, `%` stands
+/// for the tool's name.
 struct Row {
     codes: Codes,
     tools: For,

@@ -14,7 +14,7 @@ pub(super) struct Located<'t> {
     pub(super) column: Option<u64>,
     /// The last line and column, if the tool prints them.
     pub(super) end: Option<(u64, u64)>,
-    /// The text after the place.
+    /// The text after the place, such as level and message.
     pub(super) rest: &'t str,
 }
 

@@ -123,7 +123,7 @@ pub(super) static ROWS: [ToolRow; Tool::ALL.len()] = [
     row(Tool::Generic, &[], |exited, _| generic::interpret(exited)),
 ];
 
-/// [`row_of`] uses the tool's position in its enum as the index, so the order must be the same.
+/// [`row_of`] uses the tool's position in the enum `Tool` as the index, so the rows must stand in the enum's order.
 const _: () = {
     let mut place = 0;
     while place < ROWS.len() {

@@ -7,7 +7,7 @@ use crate::model::{Digest, EntryKind, TreePath};
 use crate::tree::index::TreeIndex;
 use crate::tree::node::{Directory, Node};
 
-/// One step from the content of one index to that of another.
+/// One step by which a copy of a tree comes to hold the content of another index.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ContentChange {
     /// The entry at this path must be removed, with everything below it.

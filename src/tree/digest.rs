@@ -7,7 +7,7 @@ use crate::model::{Digest, EntryKind};
 /// The name of the format, with which the hashed text of every directory begins.
 const TAG: &[u8] = b"proctor-tree-v1\n";
 
-/// One entry of a directory, as the directory's digest takes it in.
+/// One entry of a directory, with all that the directory's digest depends on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DigestedEntry<'name> {
     pub kind: EntryKind,

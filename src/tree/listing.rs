@@ -117,7 +117,7 @@ impl Listing {
         self.entries[position].is_directory
     }
 
-    /// Returns the listed name that equals this one, if there is one.
+    /// Returns the name in the listing that equals `name`, with the NUL that system calls need.
     pub(super) fn find(&self, name: &[u8]) -> Option<&CStr> {
         let found = self.entries.binary_search_by(|entry| self.names[entry.start..entry.end].cmp(name));
         found.ok().map(|position| self.name(position))

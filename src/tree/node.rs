@@ -156,7 +156,7 @@ impl Content {
         }
     }
 
-    /// Returns whether both are equal; directories must be the same object.
+    /// Returns whether both contents are equal; directories must be the same object.
     fn is(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Leaf(leaf), Self::Leaf(other)) => leaf == other,

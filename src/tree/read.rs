@@ -19,7 +19,7 @@ use crate::tree::stamp::{EntryStamp, Trust};
 /// exhaust the stack.
 const MAX_DEPTH: usize = 256;
 
-/// The parts that stay the same while a tree is read.
+/// Reads the directories of one tree. Root, matcher and time are the same for all of them.
 pub(super) struct TreeReader<'look> {
     pub(super) root: &'look OwnedFd,
     pub(super) matcher: &'look Matcher,
@@ -33,7 +33,7 @@ pub(super) struct DirectoryToRead {
     /// The rules of the parent directory. For the root, these are the rules without any rules files.
     pub(super) above: RulesScope,
     pub(super) membership: TreeMembership,
-    /// This directory in the previous index.
+    /// The same directory in the previous index; `None` if that index has none.
     pub(super) previous: Option<Arc<Directory>>,
 }
 

@@ -53,8 +53,8 @@ impl TreeIndex {
         bytes
     }
 
-    /// Returns the number of files and links in this index for which the other index has no settled stamp. proctor
-    /// would have to read these files if it started with the other index.
+    /// Returns the number of files and links in this index whose entry in the other index is missing or differs, be it
+    /// only in its stamp. proctor would have to read these if it started with the other index.
     pub fn count_outdated(&self, other: &Self) -> u64 {
         count_unlike(&self.top, Some(&other.top))
     }

@@ -15,7 +15,7 @@ use crate::tree::read::{DirectoryRead, DirectoryToRead, FoundEntry, TreeReader, 
 /// microseconds.
 const HELP_FROM: usize = 8;
 
-/// The most threads. More would mostly wait for the same kernel locks.
+/// The most threads of one walk. More threads would mostly wait for the same kernel locks.
 const MAX_THREADS: usize = 8;
 
 /// Reads a directory and everything below it.

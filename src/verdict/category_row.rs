@@ -18,16 +18,16 @@ pub(in crate::verdict) enum ToolWork {
 /// A template for the short text about an action on a screen. It is filled in with values from the action's report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SummaryWords {
-    /// The code itself as words: `NO_TESTS_COLLECTED` becomes "no tests collected".
+    /// The category code as words: `NO_TESTS_COLLECTED` becomes "no tests collected".
     CodeName,
     Fixed(&'static str),
     /// The text before an exit code, and the text if there is no exit code.
     ExitCode { before: &'static str, without: &'static str },
-    /// The status of the HTTP answer, otherwise the code as words.
+    /// The status of the HTTP answer; without an answer, the category code as words.
     AnswerStatus,
     /// The text, then the error's type in brackets.
     ErrorType(&'static str),
-    /// The name of the signal, otherwise the code as words.
+    /// The name of the signal; without a signal, the category code as words.
     SignalName,
     /// The exceeded limit with its value.
     Limit,

@@ -37,7 +37,7 @@ pub struct ActionFacts<'a> {
     pub run_timeout: Option<Duration>,
     /// The failure that was declared for the task's tests in this phase (C06).
     pub expected_failure: Option<&'a ExpectedFailure>,
-    /// What earlier runs show about the tests.
+    /// What earlier runs show about the action's tests.
     pub history: &'a TestHistory,
 }
 

@@ -48,7 +48,8 @@ pub(in crate::verdict) fn debt_of_findings(judged: &JudgedFindings, words: &Find
     debt
 }
 
-/// Changes debt into that of a failed prerequisite, because the checks cannot run until it is fixed (R4, C08).
+/// Changes a debt into the critical debt of a failed prerequisite, because the checks cannot run until this is fixed
+/// (R4, C08).
 pub(in crate::verdict) fn as_prerequisite(debt: &mut DebtGeneration, action_name: &str) {
     if debt.should_generate {
         let inner = debt.title.take().unwrap_or_default();

@@ -61,8 +61,8 @@ impl TestHistory {
         self.vanished.as_ref().map(|vanished| vanished.tests.clone()).unwrap_or_default()
     }
 
-    /// Returns the explanation if declared tests are no new failure because they passed before, or if that is unknown
-    /// (C06).
+    /// Returns an explanation if tests that failed as declared have passed before, so that their failure is not new, or
+    /// if this is unknown (C06).
     pub(in crate::verdict) fn no_new_failure(&self) -> Option<String> {
         let passed = match &self.passed_before {
             PassedBefore::Known(passed) => passed,

@@ -29,12 +29,12 @@ const MYPY: Checker = Checker {
 const RUFF: Checker =
     Checker { tool: Tool::Ruff, configurations: &["ruff.toml", ".ruff.toml"], sections: &[], arguments: |_, _| &["check", "."] };
 
-/// Looks for mypy in one directory of the project.
+/// Looks for signs of mypy in one directory of the project. Adds a check, or a note that says what is missing for one.
 pub(in crate::tools) fn find_mypy(files: &dyn ProjectFiles, package: &str, findings: &mut FoundChecks) -> Looked {
     find(&MYPY, files, package, findings)
 }
 
-/// Looks for Ruff in one directory of the project.
+/// Looks for signs of Ruff in one directory of the project. Adds a check, or a note that says what is missing for one.
 pub(in crate::tools) fn find_ruff(files: &dyn ProjectFiles, package: &str, findings: &mut FoundChecks) -> Looked {
     find(&RUFF, files, package, findings)
 }

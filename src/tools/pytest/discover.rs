@@ -34,7 +34,8 @@ const MANAGERS: &[Manager] = &[
     Manager { lock: "poetry.lock", command: &["poetry", "run", "python", "-m", "pytest"], setup: "poetry install" },
 ];
 
-/// Looks for pytest in one directory of the project.
+/// Looks for signs of pytest in one directory of the project. Adds a check, and notes that say what its environment
+/// lacks.
 pub(in crate::tools) fn find(files: &dyn ProjectFiles, package: &str, findings: &mut FoundChecks) -> Looked {
     let Some(reason) = evidence(files, package) else { return Looked::Silent };
     let (argv, how) = command(files, package, findings);

@@ -121,7 +121,7 @@ impl Seen {
         self.selected.map_or(0, |selected| selected.saturating_sub(reported))
     }
 
-    /// Returns the coverage if it is below the required value.
+    /// Returns the coverage if the report or pytest-cov's line shows that it is below the required value.
     pub(super) fn coverage_shortfall(&self) -> Option<Coverage> {
         self.coverage.shortfall().or(self.coverage_line)
     }

@@ -17,7 +17,7 @@ pub(super) struct Output {
 }
 
 impl Output {
-    /// Returns the counts of the last line; `None` if there is no such line.
+    /// Returns the counts that tsc's last line states; `None` if the output has no line with counts.
     pub(super) fn counts(&self) -> Option<DiagnosticSummary> {
         self.found.map(|(errors, total_files)| DiagnosticSummary { errors, warnings: 0, fixable: None, total_files })
     }
