@@ -1,4 +1,5 @@
-//! The texts about a validation tool's findings in reports, by what the tool finds and what its row says (seed 004).
+//! The texts about a validation tool's findings in reports. They depend on the kind of the tool and on its row in
+//! `model/tool.rs` (seed 004).
 
 use std::time::Duration;
 
