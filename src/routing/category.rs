@@ -1,7 +1,9 @@
-//! Corrects the table's destination by the outcome's category (R7, C06, E3, E4).
+//! Corrects the destination that the exit-code table gives, by the outcome's category (R7, C06, E3, E4).
 //!
-//! The exit code decides (A5). The category changes the destination in two cases only: the report shows that the tests have not earned it
-//! (nothing was executed, coverage is too low, processes were left behind), or the setting `routing.collection_error` says so.
+//! The exit code decides (A5). The category changes the destination in two cases only: the report does not prove what
+//! the exit code
+//! claims (nothing was executed, coverage is too low, processes were left behind), or the setting
+//! `routing.collection_error` says so.
 
 use crate::model::{
     CategoryCode, CollectionErrorPolicy, ExitCodeSource, NextNode, Phase, RouteDestination, RouteEntry, RouteKind,
@@ -18,7 +20,7 @@ enum CategoryMatch {
     IsNot(CategoryCode),
 }
 
-/// A destination that replaces the table's for some categories.
+/// A destination that replaces the exit-code table's destination if exit code, phase and category all match.
 struct CategoryCorrection {
     code: i32,
     phases: &'static [Phase],
@@ -30,8 +32,9 @@ struct CategoryCorrection {
 const AFTER_RED: &[Phase] = &[Phase::Green, Phase::Refactor];
 const COVERAGE: &str = "Coverage below target, more tests required";
 
-/// The first row that matches counts. Without these rows a run that only skipped its tests would end a cycle, a missing pytest would be
-/// a valid RED, and missing coverage would be sent back to the implementation although it needs more tests (E4).
+/// The first row that matches counts. Without these rows a run that only skipped its tests would end a cycle, a missing
+/// pytest would be a valid RED, and missing coverage would be sent back to the implementation although it needs more
+/// tests (E4).
 const CORRECTIONS: [CategoryCorrection; 7] = [
     CategoryCorrection {
         code: 1,
@@ -84,7 +87,8 @@ const CORRECTIONS: [CategoryCorrection; 7] = [
     },
 ];
 
-/// Returns the decision on a test result by table, category and policy. Limits are applied later.
+/// Returns where a test result leads by the exit-code table, its category and `routing.collection_error`. No limit is
+/// applied here.
 pub(in crate::routing) fn route_result(result: &TestResult<'_>, phase: Phase, settings: &RoutingSettings) -> RouteEntry {
     let (kind, destination) = match route_collection_error(result, phase, settings) {
         Some(destination) => (RouteKind::CollectionErrorPolicy, destination),
@@ -113,7 +117,8 @@ fn route_by_code_and_category(result: &TestResult<'_>, phase: Phase) -> (RouteKi
     }
 }
 
-/// Returns where the setting `routing.collection_error` sends a run whose tests could not be collected; `None` if the table's row applies.
+/// Returns where the setting `routing.collection_error` sends a run whose tests could not be collected; `None` if the
+/// table's row applies.
 fn route_collection_error(result: &TestResult<'_>, phase: Phase, settings: &RoutingSettings) -> Option<RouteDestination> {
     if result.category != Some(CategoryCode::CollectionError) {
         return None;
@@ -142,7 +147,7 @@ fn misses_only_expected(result: &TestResult<'_>, expected: &[String]) -> bool {
     result.only_missing_modules && !result.missing_modules.is_empty() && result.missing_modules.iter().all(is_expected)
 }
 
-/// Returns why a result has no exit code, for people.
+/// Returns in a few words why a result has no exit code, for reasons and log texts.
 pub(in crate::routing) fn why_no_code(source: ExitCodeSource) -> &'static str {
     match source {
         ExitCodeSource::Timeout => "timed out",

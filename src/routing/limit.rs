@@ -1,4 +1,5 @@
-//! The limits that end a loop: consecutive scaffold errors (R3), too many attempts, and the same failure on the same tree (R4).
+//! The limits that end a loop: consecutive scaffold errors (R3), too many attempts, and the same failure on the same
+//! tree (R4).
 //!
 //! A limit is checked after the attempt was appended to the state, so the attempt itself counts.
 
@@ -6,9 +7,11 @@ use crate::model::{AttemptRecord, NextNode, RouteDestination, RouteEntry, RouteK
 use crate::routing::result::TestResult;
 use crate::routing::table::{destination, is_scaffold_error};
 
-/// Returns whether the last `max_retries` codes are all scaffold errors (4 or 5). The newest code is the last of `history`.
+/// Returns whether the last `max_retries` codes are all scaffold errors (4 or 5). The newest code is the last of
+/// `history`.
 ///
-/// An attempt without a code ends a series of scaffold errors. A limit of 0 is never exceeded; the smallest valid setting is 1.
+/// An attempt without a code ends a series of scaffold errors. A limit of 0 is never exceeded; the smallest valid
+/// setting is 1.
 pub fn check_retry_limit_exceeded(history: &[Option<i32>], max_retries: u32) -> bool {
     let needed = to_usize(max_retries);
     needed > 0
@@ -16,7 +19,8 @@ pub fn check_retry_limit_exceeded(history: &[Option<i32>], max_retries: u32) -> 
         && history[history.len() - needed..].iter().all(|code| code.is_some_and(is_scaffold_error))
 }
 
-/// Returns where the retry limit sends an attempt; `None` if the limit is not exceeded. `routed` is the decision by table and policy.
+/// Returns where the retry limit sends an attempt; `None` if the limit is not exceeded. `routed` is the decision by
+/// table and policy.
 pub(in crate::routing) fn retry_limit(
     state: &TddState,
     routed: &RouteEntry,
@@ -27,7 +31,8 @@ pub(in crate::routing) fn retry_limit(
     exceeded.then(|| destination(NextNode::HumanReview, format!("Scaffold retry limit ({limit}) exceeded")))
 }
 
-/// Returns where the attempt limit sends an attempt that the table sends back to N2 or N3; `None` if the limit is not reached.
+/// Returns where the attempt limit sends an attempt that the table sends back to N2 or N3; `None` if the limit is not
+/// reached.
 pub(in crate::routing) fn attempt_limit(
     state: &TddState,
     routed: &RouteEntry,
@@ -41,7 +46,8 @@ pub(in crate::routing) fn attempt_limit(
     })
 }
 
-/// Returns the record of this attempt, with the number of consecutive attempts that failed in the same way on the same tree.
+/// Returns the record of this attempt, with the number of consecutive attempts that failed in the same way on the same
+/// tree.
 pub(in crate::routing) fn attempt_record(result: &TestResult<'_>, state: &TddState) -> AttemptRecord {
     let looks_alike = |last: &&AttemptRecord| {
         last.tree_digest == result.tree_digest
@@ -65,7 +71,8 @@ pub(in crate::routing) fn refuse_repeated_failure(entry: &mut RouteEntry, attemp
     }
 }
 
-/// Returns whether the limit is exceeded when collection errors that the policy sends to N2 count as scaffold errors too (R7).
+/// Returns whether the retry limit is exceeded if collection errors that `routing.collection_error` sends to N2 count
+/// as scaffold errors too (R7).
 fn is_policy_streak_exceeded(state: &TddState, routed: &RouteEntry, limit: u32) -> bool {
     let (limit, in_phase) = (to_usize(limit), phase_codes(state).len());
     let earlier = state.route_history.iter().rev().take(in_phase.saturating_sub(1));
@@ -85,7 +92,8 @@ fn is_scaffold_entry(entry: &RouteEntry) -> bool {
     }
 }
 
-/// Returns the codes of the current phase. A series of scaffold errors does not continue from one phase into the next (A9).
+/// Returns the codes of the current phase. A series of scaffold errors does not continue from one phase into the next
+/// (A9).
 fn phase_codes(state: &TddState) -> &[Option<i32>] {
     let history = &state.exit_code_history;
     &history[history.len().saturating_sub(to_usize(state.phase_history))..]

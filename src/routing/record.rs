@@ -2,7 +2,8 @@
 
 use crate::model::{CategoryCode, RouteEntry, RunId, TaskId};
 
-/// Logs one record at level INFO with task, run, phase, exit code, category, route and reason. `-` stands for a missing value.
+/// Logs one record at level INFO with task, run, phase, exit code, category, route and reason. `-` stands for a missing
+/// value.
 pub fn emit_decision(task: &TaskId, run: &RunId, entry: &RouteEntry, category: Option<CategoryCode>) {
     let code = entry.exit_code.map_or_else(|| "-".to_owned(), |code| code.to_string());
     tracing::info!(
@@ -18,7 +19,7 @@ pub fn emit_decision(task: &TaskId, run: &RunId, entry: &RouteEntry, category: O
 }
 
 fn category_label(category: Option<CategoryCode>) -> String {
-    // The name is the one that reports have for the category, which serde knows.
+    // Reports name a category by its serde name, and the log must use the same name.
     category
         .and_then(|category| serde_json::to_value(category).ok())
         .and_then(|value| value.as_str().map(str::to_owned))

@@ -2,10 +2,12 @@
 
 use crate::model::{CategoryCode, Digest, ExitCodeSource, RunId, Timestamp};
 
-/// The result of a run's TEST action (R1). A decision depends on this, the task's state and the settings, and on nothing else.
+/// The result of a run's TEST action (R1). A decision depends on this result, the task's state and the settings, and on
+/// nothing else.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TestResult<'a> {
-    /// The exit code; `None` if the process ended without one. That is recorded as null, and routed like code 3 (R2).
+    /// The exit code; `None` if the process ended without one. A missing code is recorded as null and routed like code
+    /// 3 (R2).
     pub exit_code: Option<i32>,
     /// Where the exit code came from, or why there is none.
     pub exit_code_source: ExitCodeSource,
@@ -25,7 +27,9 @@ pub struct TestResult<'a> {
 }
 
 impl<'a> TestResult<'a> {
-    /// The code that is assumed if a result has no field for it (T160). A process that ended without a code is routed like it (R2).
+    /// The exit code that is assumed for a report without a field for it (T160). A process that ended without a code is
+    /// routed by the
+    /// same row of the table (R2).
     pub const ASSUMED_CODE: i32 = 3;
 
     /// Returns a result of which only the exit code and the tree are known.
@@ -43,7 +47,8 @@ impl<'a> TestResult<'a> {
         }
     }
 
-    /// Returns the result for a report without a field for the exit code: code 3, with a source that says it was assumed (T160, A11).
+    /// Returns the result for a report without a field for the exit code: code 3, with a source that says it was
+    /// assumed (T160, A11).
     pub fn without_exit_code_field(tree_digest: Digest, run_id: RunId, now: Timestamp) -> Self {
         Self::new(Some(Self::ASSUMED_CODE), ExitCodeSource::Defaulted, tree_digest, run_id, now)
     }

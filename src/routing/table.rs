@@ -1,10 +1,10 @@
 //! The table from pytest's exit code and the phase to a node (R1; seed 000, 2.5).
 //!
-//! It uses neither the task's state nor limits: [`crate::routing::verify_phase`] does.
+//! This table knows neither the task's state nor limits: [`crate::routing::verify_phase`] applies them.
 
 use crate::model::{NextNode, Phase, RouteDestination};
 
-/// The exit codes that pytest documents and that the table has a row for (seed 000, 2.3).
+/// The meanings of the exit codes 0 to 5 that pytest documents (seed 000, 2.3). The routing table has one row for each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum PytestExitCode {
     /// 0: no test failed.
@@ -30,7 +30,7 @@ struct ExitCodeRow {
     refactor: PhaseRoute,
 }
 
-/// A node, and the reason for going there.
+/// The node to which an exit code leads in one phase, and the reason that people read.
 #[derive(Clone, Copy)]
 struct PhaseRoute(NextNode, &'static str);
 
@@ -43,7 +43,7 @@ const INTERNAL_ERROR: PhaseRoute = PhaseRoute(NextNode::HumanReview, "Pytest int
 const USAGE_ERROR: PhaseRoute = PhaseRoute(NextNode::N2, "Usage/syntax error, re-scaffold required");
 const NO_TESTS: PhaseRoute = PhaseRoute(NextNode::N2, "No tests collected, re-scaffold required");
 
-/// The table of decision R1.
+/// One row for each exit code that pytest documents (R1). A code without a row leads to a person.
 const TABLE: [ExitCodeRow; 6] = [
     ExitCodeRow {
         code: 0,
@@ -98,7 +98,8 @@ pub fn is_scaffold_error(exit_code: i32) -> bool {
     matches!(PytestExitCode::from_code(exit_code), Some(PytestExitCode::UsageError | PytestExitCode::NoTestsCollected))
 }
 
-/// Returns a destination with the flags that its node implies (A16): only N2 may be retried, only HUMAN_REVIEW needs a person.
+/// Returns a destination with the flags that its node implies (A16): only N2 may be retried, only HUMAN_REVIEW needs a
+/// person.
 pub(in crate::routing) fn destination(next_node: NextNode, reason: impl Into<String>) -> RouteDestination {
     RouteDestination {
         next_node,

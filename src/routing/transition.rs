@@ -1,6 +1,6 @@
 //! The transitions of the TDD state machine: by a decision (R6) and by a person's command (R6, R9).
 //!
-//! It does not check that a person gives the command: callers make sure of the terminal, and write the ledger line.
+//! Nothing here checks that a person gives a command: callers make sure of the terminal, and write the ledger line.
 
 use crate::model::{ExitCodeSource, NextNode, Phase, RouteEntry, RouteKind, RoutingSettings, TddState};
 use crate::routing::history::push_route;
@@ -13,7 +13,7 @@ pub enum TransitionError {
     AlreadyStarted(Phase),
     #[error("no TDD cycle is started: start one first")]
     NotStarted,
-    /// The task is in that phase already. Setting it again would only reset the counters.
+    /// The task is in the requested phase already. Setting the phase again would only reset the counters.
     #[error("the task is in the {} phase already", .0.name())]
     AlreadyInPhase(Phase),
     #[error("the task waits for a person ({reason}): resolve it first")]
@@ -31,7 +31,7 @@ pub enum TransitionError {
 ///
 /// # Errors
 ///
-/// [`TransitionError::AlreadyStarted`].
+/// [`TransitionError::AlreadyStarted`] if the task has a cycle that is not ended.
 pub fn start_cycle(mut state: TddState, phase: Option<Phase>) -> Result<TddState, TransitionError> {
     if state.started {
         return Err(TransitionError::AlreadyStarted(state.phase));
@@ -61,17 +61,20 @@ pub fn set_phase(mut state: TddState, phase: Phase) -> Result<TddState, Transiti
     Ok(state)
 }
 
-/// Returns the state of a task that never had a cycle. The history remains in the ledger.
+/// Returns the state of a task that never had a cycle; only the sequence number stays. The ledger still has the
+/// history.
 ///
-/// It also ends a pause, so the caller must make sure that a person at a terminal gives the command, as for [`resolve`].
+/// A reset also ends a pause, so the caller must make sure that a person at a terminal gives the command, as for
+/// [`resolve`].
 pub fn reset(state: &TddState) -> TddState {
     TddState { sequence: state.sequence, ..TddState::default() }
 }
 
 /// Ends a pause by a person's decision: the task goes on at `to` (R9).
 ///
-/// N4 leads to GREEN and NEXT_PHASE to the next phase; with N2 and N3 the phase stays. The counters start at 0, so that the limit that has
-/// paused the task is not exceeded again at once. The decision is the last entry of the returned state's route history.
+/// N4 leads to GREEN and NEXT_PHASE to the next phase; with N2 and N3 the phase stays. The counters start at 0, so that
+/// the limit that has paused the task is not exceeded again at once. The decision is the last entry of the returned
+/// state's route history.
 ///
 /// # Errors
 ///

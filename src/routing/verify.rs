@@ -1,6 +1,7 @@
 //! One decision: table, category and limits choose the destination, then the state is advanced or paused (R2–R7, R9).
 //!
-//! A state is passed in and returned by value, so its histories are never copied and a decision allocates less than 1 KiB.
+//! A state is passed in and returned by value, so its histories are never copied and a decision allocates less than 1
+//! KiB.
 
 use crate::model::{NextNode, PauseRecord, Phase, RouteDestination, RouteEntry, RouteKind, RoutingSettings, TddState};
 use crate::routing::category::{route_result, why_no_code};
@@ -13,25 +14,30 @@ use crate::routing::transition::advance;
 /// A decision, and the task's state after it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RouteDecision {
-    /// The decision. Without a started cycle, or for another phase than the cycle's, it is only advice: it is shown and not counted (R2).
+    /// The decision. Without a started cycle, or for another phase than the cycle's, it is only advice: it is shown and
+    /// not counted (R2).
     pub entry: RouteEntry,
     /// The state after the decision; unchanged if the decision is only advice.
     pub state: TddState,
-    /// Seed 000's log texts, in their order. The caller logs them (A7).
+    /// The log messages that seed 000 prescribes, in order. The router logs nothing itself: the caller logs them (A7).
     pub log: Vec<String>,
 }
 
-/// Decides on a test result in the RED phase (seed 000 `verify_red_phase`).
+/// Decides on a test result by the rules of the RED phase (seed 000 `verify_red_phase`). If the task's cycle is in
+/// another phase, the
+/// decision is only advice.
 pub fn verify_red_phase(result: &TestResult<'_>, state: TddState, settings: &RoutingSettings) -> RouteDecision {
     verify(result, state, settings, (Phase::Red, None))
 }
 
-/// Decides on a test result in the GREEN phase (seed 000 `verify_green_phase`).
+/// Decides on a test result by the rules of the GREEN phase (seed 000 `verify_green_phase`). If the task's cycle is in
+/// another phase, the
+/// decision is only advice.
 pub fn verify_green_phase(result: &TestResult<'_>, state: TddState, settings: &RoutingSettings) -> RouteDecision {
     verify(result, state, settings, (Phase::Green, None))
 }
 
-/// Decides on a test result in the phase the state is in.
+/// Decides on a test result by the rules of the phase that the task's cycle is in.
 pub fn verify_phase(result: &TestResult<'_>, state: TddState, settings: &RoutingSettings) -> RouteDecision {
     match state.phase {
         Phase::Red => verify_red_phase(result, state, settings),
@@ -40,8 +46,8 @@ pub fn verify_phase(result: &TestResult<'_>, state: TddState, settings: &Routing
     }
 }
 
-/// Decides on a test result in a run whose review has no verdict: whatever the tests say, the task goes to a person (C3). `why` becomes
-/// the decision's reason.
+/// Decides on a test result in a run whose review has no verdict: whatever the tests say, the task goes to a person
+/// (C3). `why` becomes the decision's reason.
 pub fn verify_without_review_verdict(
     result: &TestResult<'_>,
     state: TddState,
@@ -52,8 +58,8 @@ pub fn verify_without_review_verdict(
     verify(result, state, settings, (phase, Some((RouteKind::Category, why))))
 }
 
-/// Decides on a test result in a run with protected files that nobody has approved: whatever the tests say, the task goes to a person
-/// (S7). `why` becomes the decision's reason.
+/// Decides on a test result in a run with protected files that nobody has approved: whatever the tests say, the task
+/// goes to a person (S7). `why` becomes the decision's reason.
 pub fn verify_with_unapproved_files(
     result: &TestResult<'_>,
     state: TddState,

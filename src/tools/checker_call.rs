@@ -1,8 +1,8 @@
 //! Finds the arguments with which a command calls a type checker, directly or through a shell script or a script of
 //! `package.json`.
 //!
-//! Only a command with exactly one call in its own directory can be compared with the project's files. If there may be further
-//! calls or another directory, the result is "unclear": an overlooked call would never be compared (C24).
+//! Only a command with exactly one call in its own directory can be compared with the project's files. If there may be
+//! further calls or another directory, the result is "unclear": an overlooked call would never be compared (C24).
 
 use std::collections::BTreeMap;
 
@@ -11,15 +11,15 @@ use crate::shell::{command_row, is_assignment, join_words, script_of};
 use crate::tools::package_json::{LAUNCHERS, RUNNERS, handed_on, script_name, scripts};
 use crate::tools::project_files::ProjectFiles;
 
-/// The arguments of a type checker's call.
+/// The arguments after the type checker's name, in the only call of the checker that a command makes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct CheckerCall(pub(super) Vec<String>);
 
 /// The most scripts that are followed, because scripts can call each other in a circle.
 const MOST_SCRIPTS: u32 = 16;
 
-/// Words that may come before a program's name, in addition to the launchers of `package.json`. `hatch run` is missing on
-/// purpose: its argument may be the name of a script that another file defines.
+/// Words that may come before a program's name, in addition to the launchers of `package.json`. `hatch run` is missing
+/// on purpose: its argument may be the name of a script that another file defines.
 const MORE_LAUNCHERS: &[&str] =
     &["command", "coverage", "nice", "node", "nohup", "poetry", "python", "timeout", "tool", "uv", "uvx"];
 
@@ -60,8 +60,8 @@ const IDLE: &[&str] = &["echo", "mkdir", "pip", "pip3", "printf", "rm"];
 /// Subcommands of script runners that run no script.
 const INSTALLING: &[&str] = &["add", "ci", "i", "install"];
 
-/// Returns the arguments of the only call of a program in the command's own directory. Returns `None` if the command does not
-/// call the program, calls it more than once, or cannot be understood.
+/// Returns the arguments of the only call of a program in the command's own directory. Returns `None` if the command
+/// does not call the program, calls it more than once, or cannot be understood.
 pub(crate) fn find_arguments(
     command: &CommandLine,
     files: &dyn ProjectFiles,
@@ -155,14 +155,16 @@ fn of_mention(words: &[String], program: &str, is_idle: bool) -> Role {
     if is_unclear { Role::Unclear } else { Role::Other }
 }
 
-/// Returns a command without its leading variable assignments and without words such as `exec` that only start another command.
+/// Returns a command without its leading variable assignments and without words such as `exec` that only start another
+/// command.
 fn without_prefix(words: &[String]) -> &[String] {
     let is_prefix = |word: &String| is_assignment(word) || PREFIXES.contains(&name_of(word));
     let start = words.iter().position(|word| !is_prefix(word)).unwrap_or(words.len());
     &words[start..]
 }
 
-/// Returns whether all words only start the program that follows them: they change neither its directory nor its version.
+/// Returns whether all words only start the program that follows them: they change neither its directory nor its
+/// version.
 fn launches(words: &[String]) -> bool {
     words.iter().enumerate().all(|(at, word)| {
         let name = name_of(word);
@@ -192,8 +194,8 @@ fn name_of(word: &str) -> &str {
 }
 
 impl CheckerCall {
-    /// Returns the value of an option. The letter case of its name does not matter. If the option is repeated, the last value
-    /// counts.
+    /// Returns the value of an option. The letter case of its name does not matter. If the option is repeated, the last
+    /// value counts.
     pub(super) fn value(&self, names: &[&str]) -> Option<&str> {
         let joined = |word: &str| names.iter().find_map(|name| word.strip_prefix(name)?.strip_prefix('=').map(str::len));
         let mut found = None;
@@ -207,8 +209,8 @@ impl CheckerCall {
         found
     }
 
-    /// Returns the value of a flag: `true` if it stands alone, otherwise the word `true` or `false` after it. If the flag is
-    /// repeated, the last one counts.
+    /// Returns the value of a flag: `true` if it stands alone, otherwise the word `true` or `false` after it. If the
+    /// flag is repeated, the last one counts.
     pub(super) fn flag(&self, name: &str) -> Option<bool> {
         let position = self.0.iter().rposition(|word| word.eq_ignore_ascii_case(name))?;
         Some(self.0.get(position + 1).is_none_or(|value| value != "false"))

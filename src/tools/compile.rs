@@ -1,7 +1,8 @@
 //! Compilers and builds (E18): the exit code decides the result, and the compiler's messages are shown as findings.
 //!
-//! A build runs many programs, and a program may print an error without making the build fail. So after exit code 0 only warnings
-//! are read from the output. If a failed build prints no message with a file and line, its last line becomes its only finding.
+//! A build runs many programs, and a program may print an error without making the build fail. So after exit code 0
+//! only warnings are read from the output. If a failed build prints no message with a file and line, its last line
+//! becomes its only finding.
 
 use crate::model::{CategoryCode, Diagnostic, FindingLevel, Interpretation};
 use crate::tools::gathered::{Gathered, lines};
@@ -11,8 +12,9 @@ use crate::tools::places::Place;
 use crate::tools::subcommands::subcommand;
 use crate::tools::{launch_failure, tsc};
 
-/// The words with which gcc, clang, javac and rustc begin a message, and the level of each. A note continues the message before
-/// it.
+/// The words with which gcc, clang, javac and rustc begin a message, and the level of each. `note: ` is left out,
+/// because a note only
+/// explains the message before it.
 const LEVELS: &[(&str, FindingLevel)] =
     &[("error: ", FindingLevel::Error), ("fatal error: ", FindingLevel::Error), ("warning: ", FindingLevel::Warning)];
 
@@ -26,12 +28,12 @@ const REFUSALS: &[&str] = &[
     "error: no such command",
 ];
 
-/// The names of compilers and build tools.
+/// The programs whose commands may count as a compilation; `builds` decides by their arguments.
 pub(super) const PROGRAMS: &[&str] =
     &["make", "gmake", "cargo", "go", "javac", "rustc", "gcc", "g++", "cc", "c++", "clang", "clang++"];
 
-/// Returns whether a command only builds. `cargo run`, for example, also runs the program. Its result must not be judged as that
-/// of a compilation, because a program that prints no errors would then count as a success.
+/// Returns whether a command only builds. `cargo run`, for example, also runs the program. Such a command must not be
+/// judged as a compilation, because a program that prints no errors would then count as a success.
 pub(super) fn builds(program: &str, arguments: &[String]) -> bool {
     match program {
         "cargo" => matches!(subcommand(arguments), Some("build" | "b" | "check" | "c")),
@@ -41,8 +43,8 @@ pub(super) fn builds(program: &str, arguments: &[String]) -> bool {
     }
 }
 
-// A makefile's targets can do anything, so only targets with these names count as a build. `make` without a target builds the
-// first target of its file.
+// A makefile's targets can do anything, so only targets with these names count as a build. `make` without a target
+// builds the first target of its file.
 fn is_build(arguments: &[String]) -> bool {
     const VALUED: &[&str] = &["-C", "--directory", "-f", "--file", "--makefile", "-I", "-j", "--jobs", "-l", "-o", "-W"];
     let mut words = arguments.iter().map(String::as_str);

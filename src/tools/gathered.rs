@@ -1,19 +1,21 @@
-//! Gathers a tool's diagnostics. All are counted, but only a limited number is kept, because nobody reads more. The log has the
-//! rest.
+//! Gathers a tool's diagnostics. All are counted, but only a limited number is kept, because nobody reads more. The log
+//! has the rest.
 
 use std::collections::{BTreeMap, HashSet};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use crate::model::{Diagnostic, FindingLevel, UnlistedFindings};
 
-/// The most diagnostics that are kept of each level. Each level has its own limit, so that many warnings never displace errors.
+/// The most diagnostics that are kept of each level. Each level has its own limit, so that many warnings never displace
+/// errors.
 const LISTED: usize = 2000;
-/// The most text that is kept of all diagnostics together, in bytes. The text is copied into the report and the evidence.
+/// The most text that is kept of all diagnostics together, in bytes. The text is copied into the report and the
+/// evidence.
 const LISTED_TEXT: usize = 1024 * 1024;
-/// The most bytes that are read of one line. The place, the level and the rule stand in its first part.
+/// The most bytes that are read of one line. A finding's place and level stand at the beginning of its line.
 const LONGEST_LINE: usize = 64 * 1024;
 
-/// The most findings that a sentence names.
+/// The most findings that the reason of a result names one by one.
 const NAMED: usize = 3;
 
 /// The diagnostics that have been read.
@@ -58,8 +60,8 @@ impl Gathered {
         }
     }
 
-    /// Returns the last diagnostic, so that a continuation line of `bytes` bytes can be appended to it. Returns `None` if it was
-    /// not kept or if the line would exceed the limit of text.
+    /// Returns the last diagnostic, so that a continuation line of `bytes` bytes can be appended to it. Returns `None`
+    /// if it was not kept or if the line would exceed the limit of text.
     pub(super) fn go_on(&mut self, bytes: usize) -> Option<&mut Diagnostic> {
         self.text += bytes;
         match self.last {
@@ -68,7 +70,7 @@ impl Gathered {
         }
     }
 
-    /// Returns whether there are no diagnostics.
+    /// Returns whether the tool reported nothing: no diagnostic is kept, and none was only counted.
     pub(super) fn is_empty(&self) -> bool {
         self.listed.is_empty() && self.unlisted.by_rule.is_empty()
     }
@@ -111,13 +113,13 @@ fn in_words(found: &Diagnostic) -> String {
     format!("{place}{}{rule}", found.message.lines().next().unwrap_or_default().trim_end_matches('.'))
 }
 
-/// Returns the lines of a tool's output, endless ones cut.
+/// Returns the lines of a tool's output, each cut after `LONGEST_LINE` bytes.
 pub(super) fn lines(text: &str) -> impl Iterator<Item = &str> {
     text.lines().map(|line| &line[..line.floor_char_boundary(LONGEST_LINE)])
 }
 
-// Stores hashes instead of file names, because the names may take as much memory as the whole output. Two names with the same
-// hash count as one file.
+// Stores hashes instead of file names, because the names may take as much memory as the whole output. Two names with
+// the same hash count as one file.
 fn hash(text: &str) -> u64 {
     let mut hasher = DefaultHasher::new();
     text.hash(&mut hasher);

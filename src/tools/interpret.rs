@@ -1,6 +1,6 @@
-//! Judges the result of an action. How the process ended is decided first: proctor stopped it, it reached a limit, it failed to
-//! start, or a signal ended it. In these cases exit code, output and report are ignored, because the leftovers of a stopped tool
-//! prove nothing.
+//! Judges the result of an action. How the process ended is decided first: proctor stopped it, it reached a limit, it
+//! failed to start, or a signal ended it. In these cases exit code, output and report are ignored, because the
+//! leftovers of a stopped tool prove nothing.
 
 use std::path::Path;
 
@@ -19,9 +19,8 @@ const LONGEST_REASON: usize = 2000;
 /// Everything that is known about an action after its end.
 #[derive(Debug, Clone, Copy)]
 pub struct Input<'a> {
-    /// The action that was run.
     pub action: &'a Action,
-    /// How its process ended.
+    /// How the action's process ended.
     pub end: &'a ActionEnd,
     /// The beginning and end of standard output.
     pub stdout: &'a StreamExcerpt,
@@ -42,9 +41,7 @@ pub struct Input<'a> {
 /// A process that ended by itself, with its output converted to text.
 #[derive(Debug, Clone)]
 pub(super) struct Exited<'a> {
-    /// The exit status.
     pub(super) code: i32,
-    /// The action that was run.
     pub(super) action: &'a Action,
     /// Standard output as text, without control sequences.
     pub(super) stdout: String,
@@ -76,8 +73,8 @@ pub fn interpret(input: &Input<'_>) -> Interpretation {
     Interpretation { reason: one_line(&interpretation.reason), ..interpretation }
 }
 
-/// Makes a reason a single line of limited length. A reason quotes a tool's text, which may contain line ends, terminal control
-/// characters and megabytes of data.
+/// Makes a reason a single line of limited length. A reason quotes a tool's text, which may contain line ends, terminal
+/// control characters and megabytes of data.
 fn one_line(reason: &str) -> String {
     let line =
         |text: &str| text.chars().map(|character| if character.is_control() { ' ' } else { character }).collect::<String>();
@@ -90,8 +87,8 @@ fn one_line(reason: &str) -> String {
 fn of_exit(input: &Input<'_>, code: i32) -> Interpretation {
     let readable = |stream: &StreamExcerpt| match input.action.tool.judged_by() {
         JudgedBy::Output => plain_text(stream),
-        // The exit code or the grammar decides here, so a shortened text is enough. Converting megabytes would need several times
-        // their memory.
+        // The exit code or the grammar decides here, so a shortened text is enough. Converting megabytes would need
+        // several times their memory.
         JudgedBy::ExitCode | JudgedBy::Grammar => plain_text(&stream.shortened()),
     };
     let exited = Exited {

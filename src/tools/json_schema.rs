@@ -1,5 +1,5 @@
-//! Checks whether bytes are a JSON document that satisfies a JSON Schema. Nothing is downloaded, and patterns match in linear
-//! time.
+//! Checks whether bytes are a JSON document that satisfies a JSON Schema. Nothing is downloaded, and patterns match in
+//! linear time.
 
 use jsonschema::PatternOptions;
 use serde_json::Value;
@@ -13,24 +13,21 @@ const WIDTH: usize = 240;
 /// The most memory for a compiled pattern of a schema, in bytes.
 const PATTERN_CAP: usize = 1024 * 1024;
 
-/// Why a document does not satisfy a schema.
+/// Why a document cannot be checked against a schema, or does not satisfy it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(super) enum SchemaProblem {
     /// The schema itself is invalid, so no document can be checked with it.
     #[error("the schema is none: {0}")]
     Schema(String),
-    /// The document is too large.
     #[error("it has more than {DOCUMENT_CAP} bytes, more than is checked against a schema")]
     TooLarge,
-    /// The document is not JSON.
     #[error("it is not JSON: {0}")]
     NotJson(String),
-    /// The document is JSON but does not satisfy the schema.
     #[error("it does not satisfy the schema: {0}")]
     Violated(String),
 }
 
-/// Checks a document against a schema.
+/// Checks that a document is JSON of at most `DOCUMENT_CAP` bytes that satisfies a schema.
 pub(super) fn check_schema(schema: &Value, document: &[u8]) -> Result<(), SchemaProblem> {
     if document.len() > DOCUMENT_CAP {
         return Err(SchemaProblem::TooLarge);

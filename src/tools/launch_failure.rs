@@ -1,18 +1,18 @@
-//! Detects from a wrapper's messages that the tool was never started. `npx`, `poetry run`, `python -m` and shells then use exit
-//! codes that mean something else for the tool itself (C13).
+//! Detects from a wrapper's messages that the tool was never started. `npx`, `poetry run`, `python -m` and shells then
+//! use exit codes that mean something else for the tool itself (C13).
 
 use crate::model::{CategoryCode, InstalledPackage, Interpretation, Tool};
 use crate::tools::interpret::{Exited, signal_through_wrapper};
 use crate::tools::signals;
 
-/// The exit codes to which a row applies.
+/// The exit codes for which a row of `ROWS` is considered.
 #[derive(Clone, Copy)]
 enum Codes {
     AnyFailure,
     Only(i32),
 }
 
-/// The tools to which a row applies.
+/// The tools for which a row of `ROWS` is considered.
 #[derive(Clone, Copy)]
 enum For {
     Python,
@@ -20,7 +20,8 @@ enum For {
     All,
 }
 
-/// A message by which a wrapper says that it did not find the tool. In `words` and `advice`, `%` stands for the tool's name.
+/// A message or exit code by which a wrapper says that it did not start the tool. In `words` and `advice`, `%` stands
+/// for the tool's name.
 struct Row {
     codes: Codes,
     tools: For,
@@ -74,8 +75,8 @@ const ROWS: &[Row] = &[
     },
 ];
 
-/// Returns the result of an exit that is not the tool's own: the tool was never started, or a wrapper reports a signal. A tool
-/// that reported something was certainly started.
+/// Returns the result of an exit that is not the tool's own: the tool was never started, or a wrapper reports a signal.
+/// A tool that reported something was certainly started.
 pub(super) fn find_or_signal(exited: &Exited<'_>, has_reported_nothing: bool) -> Option<Interpretation> {
     let failure = if has_reported_nothing { find(exited) } else { None };
     failure.or_else(|| signals::of_exit_code(exited.code).map(|signal| signal_through_wrapper(exited.code, signal)))

@@ -1,4 +1,5 @@
-//! Finds the tool in a command's words: the tool's program, the launchers before it, and the position of its own arguments (E2).
+//! Finds the tool in a command's words: the tool's program, the launchers before it, and the position of its own
+//! arguments (E2).
 
 use crate::model::{InstalledPackage, Tool};
 use crate::shell::{is_assignment, simple_commands};
@@ -8,7 +9,8 @@ use crate::tools::table::{ROWS, ToolRow};
 /// A program that starts another program with the rest of its arguments, unchanged.
 struct Launcher {
     program: &'static str,
-    /// The subcommands; one of them must follow the program and its options. If the list is empty, no subcommand is needed.
+    /// The subcommands; one of them must follow the program and its options. If the list is empty, no subcommand is
+    /// needed.
     subcommands: &'static [&'static [&'static str]],
     /// Options that take the next word as their value.
     valued: &'static [&'static str],
@@ -98,7 +100,8 @@ pub(super) struct Located {
     pub(super) arguments: Vec<String>,
 }
 
-/// Finds the tool that a command runs.
+/// Finds the tool that a command runs, also behind launchers, `python -m` and shells. A command without a tool counts
+/// as a plain command.
 pub(super) fn locate(argv: &[String]) -> Located {
     let mut at = 0;
     let mut through_script_runner = false;
@@ -138,7 +141,8 @@ pub(super) fn locate_in_script(script: &str) -> Located {
         .map(|command| locate(command))
         .filter(|found| found.recognition.tool != Tool::default())
         .collect();
-    // A script may build something before it tests it. The build is then only a preparation, and the other tool decides.
+    // A script may build something before it tests it. The build is then only a preparation, and the other tool
+    // decides.
     if candidates.iter().any(|found| !found.recognition.tool.gives_way()) {
         candidates.retain(|found| !found.recognition.tool.gives_way());
     }
@@ -208,8 +212,8 @@ fn step_python(argv: &[String], start: usize) -> Step {
             at += 2;
             continue;
         }
-        // Single letters may be joined: `-Im pytest`, `-mpytest`. Everything after `c` or `m` in such a word is that option's
-        // value.
+        // Single letters may be joined: `-Im pytest`, `-mpytest`. Everything after `c` or `m` in such a word is that
+        // option's value.
         let Some(letters) = word.strip_prefix('-').filter(|letters| !letters.starts_with('-') && !letters.is_empty()) else {
             if word.starts_with("--") {
                 at += 1;
@@ -290,14 +294,15 @@ fn of_no_tool(form: CommandForm, note: Option<String>) -> Located {
     Located { recognition, arguments_from: 0, arguments: Vec::new() }
 }
 
-/// Returns the row of the tool that a program with these arguments runs. Several tools may share a program and differ by
-/// subcommand.
+/// Returns the row of the tool that a program with these arguments runs. Several tools may share a program and differ
+/// by subcommand.
 fn row_of_call(program: &str, arguments: &[String]) -> Option<&'static ToolRow> {
     ROWS.iter().find(|row| row.programs.contains(&program) && (row.checks)(program, arguments))
 }
 
-/// Returns the words that must come before additional arguments so that a script runner passes them to its script. npm needs `--`
-/// unless the command already has it; the other runners need nothing. Returns `None` if the command does not run a script.
+/// Returns the words that must come before additional arguments so that a script runner passes them to its script. npm
+/// needs `--` unless the command already has it; the other runners need nothing. Returns `None` if the command does not
+/// run a script.
 pub(super) fn hand_on(argv: &[String]) -> Option<&'static [&'static str]> {
     let name = program_name(argv.first()?);
     let mut words = argv[1..].iter().map(String::as_str).filter(|word| !word.starts_with('-') || *word == "--");

@@ -1,19 +1,20 @@
-//! Reads the places that compilers, linters and type checkers print: `file:line:column: rest` and rustc's `--> file:line:column`.
+//! Reads the places that compilers, linters and type checkers print: `file:line:column: rest` and rustc's `-->
+//! file:line:column`.
 
 use crate::tools::places::Place;
 
-/// A line that begins with a place.
+/// A line of output that names a place: a file, a line and perhaps a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Located<'t> {
     /// The file, as the tool printed it.
     pub(super) file: &'t str,
-    /// The line, from 1; 0 means the whole file.
+    /// The line's number; the first line is 1, and 0 means the whole file.
     pub(super) printed_line: u64,
     /// The column, if the tool prints one. It starts at 0 or at 1, depending on the tool.
     pub(super) column: Option<u64>,
     /// The last line and column, if the tool prints them.
     pub(super) end: Option<(u64, u64)>,
-    /// The text after the place.
+    /// The text after the place, such as level and message.
     pub(super) rest: &'t str,
 }
 

@@ -8,10 +8,10 @@ use crate::tools::project_files::{ProjectFiles, within};
 /// Programs that run a script of `package.json` with `run NAME`.
 pub(super) const RUNNERS: &[&str] = &["npm", "pnpm", "yarn", "bun"];
 
-/// Subcommands of these programs that are followed by a script's name.
+/// Subcommands of npm, pnpm, yarn and bun that are followed by a script's name.
 const RUN_VERBS: &[&str] = &["run", "run-script"];
 
-/// Subcommands that run the script with the same name.
+/// Subcommands of npm that run the script with the same name.
 const SCRIPT_VERBS: &[&str] = &["test", "start", "stop", "restart"];
 
 /// Returns the scripts in a directory's `package.json`; empty if it cannot be read.
@@ -42,8 +42,8 @@ pub(crate) fn script_name(argv: &[String]) -> Option<&str> {
     (is_script && !name.starts_with('-')).then_some(name)
 }
 
-/// Returns the words that a command passes on to the script. For npm these are the words after `--` and any others that are not
-/// options. For the other programs they are all words after the script's name.
+/// Returns the words that a command passes on to its script. npm passes on all words after `--`, and of the words
+/// before `--` only those that are no options. The other programs pass on all words after the script's name.
 pub(super) fn handed_on(argv: &[String]) -> Vec<String> {
     let from = if argv.get(1).is_some_and(|verb| RUN_VERBS.contains(&verb.as_str())) { 3 } else { 2 };
     let behind = argv.get(from..).unwrap_or_default();

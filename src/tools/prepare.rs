@@ -1,5 +1,6 @@
-//! Makes the command that is really run: it adds arguments so that the tool writes the report by which it is judged (E5, E6). It
-//! also says how the tool is stopped (E10). It never adds a plugin or anything else that changes a tool's result.
+//! Makes the command that is really run: it adds arguments so that the tool writes the report by which it is judged
+//! (E5, E6). It also says how the tool is stopped (E10). It never adds a plugin or anything else that changes a tool's
+//! result.
 
 use std::path::{Path, PathBuf};
 
@@ -12,23 +13,24 @@ use crate::tools::table::row_of;
 pub enum ReportRequest {
     /// No report is requested: the tool's output is read instead.
     None,
-    /// proctor requests it by an argument that it adds to the command. Unlike a variable, the argument does not reach the tool's
-    /// child processes.
+    /// proctor requests the report by an argument that it adds to the command. Unlike an environment variable, an
+    /// argument does not reach the tool's child processes.
     Ours {
-        /// Where the tool will write it.
+        /// Where the tool will write the report.
         path: PathBuf,
-        /// How the evidence names this way: `argument`.
+        /// The word by which the evidence names this way of asking: `argument`.
         channel: &'static str,
     },
-    /// proctor requests it by an environment variable, which child processes inherit. The evidence names this way `inherited`.
+    /// proctor requests the report by an environment variable, which child processes inherit. The evidence calls this
+    /// way of asking `inherited`.
     Inherited {
-        /// Where the tool will write it.
+        /// Where the tool will write the report.
         path: PathBuf,
     },
-    /// The command itself names a report. An old one is moved aside before the run, and the new one is read after it. The
-    /// evidence names this way `own`.
+    /// The command itself names a report file. An old file is moved aside before the run, and the new one is read after
+    /// the run. The evidence calls this `own`.
     Own {
-        /// The path as the command has it, relative to the action's directory.
+        /// The path as the command spells it, relative to the action's directory.
         path: PathBuf,
     },
 }
@@ -38,7 +40,7 @@ pub enum ReportRequest {
 pub struct Preparation {
     /// Program and arguments.
     pub argv: Vec<String>,
-    /// Variables on top of the action's environment.
+    /// Environment variables that are set in addition to those of the action.
     pub environment: Vec<(String, String)>,
     /// The report that is read after the run.
     pub report: ReportRequest,
@@ -54,12 +56,12 @@ pub(super) struct ReportTask<'a> {
     pub(super) located: &'a Located,
     /// The directory for a report that proctor requests.
     pub(super) output_directory: &'a Path,
-    /// The project's link to its evidence.
+    /// The absolute path of the project's link to its evidence, which tools must not search for tests.
     pub(super) link: Option<&'a Path>,
 }
 
-/// Prepares an action. A report that proctor requests goes into `output_directory`, which must be fresh and absolute. `link` is
-/// the absolute path of the project's link to its evidence, which tools must not search for tests.
+/// Prepares an action. A report that proctor requests goes into `output_directory`, which must be fresh and absolute.
+/// `link` is the absolute path of the project's link to its evidence, which tools must not search for tests.
 pub fn prepare(action: &Action, output_directory: &Path, link: Option<&Path>) -> Preparation {
     let mut preparation = Preparation {
         argv: action.command.argv.clone(),
@@ -88,7 +90,7 @@ impl ReportRequest {
         }
     }
 
-    /// Returns the path of the requested report.
+    /// Returns the path of the requested report; `None` if the tool's output is read instead.
     pub fn path(&self) -> Option<&Path> {
         match self {
             Self::None => None,
@@ -108,7 +110,8 @@ pub(super) fn insert_options(argv: &mut Vec<String>, arguments_from: usize, opti
     argv.splice(end..end, options);
 }
 
-/// Returns the value of the last of these options in the arguments. The forms are `--name value`, `--name=value` and `-nvalue`.
+/// Returns the value of the last of these options in the arguments. The forms are `--name value`, `--name=value` and
+/// `-nvalue`.
 pub(super) fn option_value<'a>(arguments: &'a [String], names: &[&str]) -> Option<&'a str> {
     let mut found = None;
     let mut words = arguments.iter().map(String::as_str).take_while(|word| *word != "--").peekable();

@@ -12,7 +12,7 @@ pub trait ProjectFiles {
     fn names(&self, directory: &str) -> Vec<String>;
 }
 
-/// Returns the path of `name` in `directory`.
+/// Returns the path of `name` in `directory`, relative to the project's root. The empty directory is the root.
 pub(super) fn within(directory: &str, name: &str) -> String {
     if directory.is_empty() { name.to_owned() } else { format!("{directory}/{name}") }
 }

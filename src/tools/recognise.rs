@@ -7,10 +7,11 @@ use crate::tools::table::row_of;
 /// How a command reaches its tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum CommandForm {
-    /// Arguments that are appended to the command reach the tool. It is called directly or by `python -m`, `uv run`, `npx` and
-    /// similar launchers.
+    /// Arguments that are appended to the command reach the tool. The command calls the tool directly or by `python
+    /// -m`, `uv run`, `npx` and similar launchers.
     Direct,
-    /// Another program stands between and may not pass arguments on: a shell, `npm run`, make, tox.
+    /// The command starts another program, which starts the tool and may not pass arguments on: a shell, `npm run`,
+    /// make, tox.
     Wrapped,
 }
 
@@ -19,9 +20,8 @@ pub enum CommandForm {
 pub struct Recognition {
     /// The tool; [`Tool::Generic`] if the command runs no known tool, or several.
     pub tool: Tool,
-    /// The tool's class.
     pub class: ToolClass,
-    /// How the command reaches it.
+    /// Whether arguments that are appended to the command reach the tool.
     pub form: CommandForm,
     /// A remark for people, for example that the command runs several tools, or that the script it runs is not visible.
     pub note: Option<String>,
@@ -29,24 +29,24 @@ pub struct Recognition {
 
 /// Recognises the tool that an argument vector runs.
 ///
-/// The script in `bash -o pipefail -c SCRIPT` is read. The commands that `npm run`, make or tox would run are not known here. If
-/// you know their text, pass it to [`recognise_script`].
+/// The script in `bash -o pipefail -c SCRIPT` is read. The commands that `npm run`, make or tox would run are not known
+/// here. If you know their text, pass it to [`recognise_script`].
 pub fn recognise(argv: &[String]) -> Recognition {
     let found = locate(argv).recognition;
     let hides_its_report = found.form == CommandForm::Wrapped && is_asked_by_argument(found.tool);
     if hides_its_report { without_report(found) } else { found }
 }
 
-/// Recognises the tool that a script runs, for example a script of `package.json`. A script that runs several tools counts as a
-/// plain command.
+/// Recognises the tool that a script runs, for example a script of `package.json`. A script that runs several tools
+/// counts as a plain command.
 pub fn recognise_script(script_text: &str) -> Recognition {
     let found = Recognition { form: CommandForm::Wrapped, ..locate_in_script(script_text).recognition };
     let hides_its_report = is_asked_by_argument(found.tool) && !ends_with(script_text, found.tool);
     if hides_its_report { without_report(found) } else { found }
 }
 
-// Returns whether only an argument can make the tool write its report. Where no argument can be added, such a tool cannot be
-// judged (E3).
+// Returns whether only an argument can make the tool write its report. Where no argument can be added, such a tool
+// cannot be judged (E3).
 fn is_asked_by_argument(tool: Tool) -> bool {
     row_of(tool).is_asked_by_argument_only
 }

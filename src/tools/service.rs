@@ -1,5 +1,5 @@
-//! Judges a service: a prerequisite that keeps running while the checks run. The result depends on whether it became ready in
-//! time and ran until it was stopped. Its exit code does not matter.
+//! Judges a service: a prerequisite that keeps running while the checks run. The result depends on whether it became
+//! ready in time and ran until it was stopped. Its exit code does not matter.
 
 use crate::model::{
     ActionEnd, CategoryCode, CommandLine, EndedAction, Interpretation, PortHolder, Service, StopReason, StopStage, StreamExcerpt,
@@ -14,13 +14,13 @@ const QUOTED: usize = 200;
 /// The last stage that a service reached.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ServiceLife {
-    /// It became ready. After that it was stopped, or ended by itself.
+    /// The service became ready. After that it was stopped, or it ended by itself.
     Ready,
-    /// It was not ready within its time limit. The text says what the last readiness check found.
+    /// The service was not ready within its time limit. The text says what the last readiness check found.
     NotReady(String),
     /// The service ended, or could not be started, before it was ready.
     EndedBefore,
-    /// It was stopped before it was ready, because the run was stopped.
+    /// The service was stopped before it was ready, because the run was stopped.
     Stopped(StopReason),
 }
 

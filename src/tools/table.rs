@@ -1,5 +1,5 @@
-//! One row per tool: how its commands are recognised, how it is discovered in a project, how it is asked for a report, and which
-//! function judges its result. Every other file uses these rows and names no tool.
+//! One row per tool: how its commands are recognised, how it is discovered in a project, how it is asked for a report,
+//! and which function judges its result. Every other file uses these rows and names no tool.
 
 use crate::model::{CategoryCode, Interpretation, StopStage, Tool, ToolReport};
 use crate::tools::discover::Finder;
@@ -13,13 +13,15 @@ pub(super) struct ToolRow {
     pub(super) tool: Tool,
     /// The names of the tool's programs. Another tool may share a program and differ by arguments.
     pub(super) programs: &'static [&'static str],
-    /// Returns whether a program of the tool does the tool's checks with these arguments. `prettier --write` and `ruff clean`, for
-    /// example, check nothing and print no findings. If they were judged by findings, they would always be a success.
+    /// Returns whether a program of the tool does the tool's checks with these arguments. `prettier --write` and `ruff
+    /// clean`, for example, check nothing and print no findings. If they were judged by findings, they would always be
+    /// a success.
     pub(super) checks: fn(&str, &[String]) -> bool,
-    /// Whether the tool reads no arguments from the environment. Behind a wrapper that passes no arguments, it then cannot be
-    /// asked for its report.
+    /// Whether the tool reads no arguments from the environment. Behind a wrapper that passes no arguments on, such a
+    /// tool cannot be asked for its report.
     pub(super) is_asked_by_argument_only: bool,
-    /// The variable that disables colours in the output. A tool has only one, because node prints a warning if two are set.
+    /// The variable that disables colours in the output. A tool has only one, because node prints a warning if two are
+    /// set.
     pub(super) no_colour: Option<(&'static str, &'static str)>,
     /// Adds the request for the report to a command.
     pub(super) ask: fn(&ReportTask<'_>, &mut Preparation),
@@ -27,14 +29,16 @@ pub(super) struct ToolRow {
     pub(super) stops: &'static [StopStage],
     /// Judges a run that ended by itself.
     pub(super) interpret: fn(&Exited<'_>, &Input<'_>) -> Interpretation,
-    /// Describes the report that the tool wrote while it was being stopped. Most tools write their report only at the end.
+    /// Describes the report that the tool wrote while it was being stopped. Most tools write their report only at the
+    /// end.
     pub(super) before_the_stop: fn(&ToolReport) -> Option<String>,
     /// Searches a project for checks of the tool; `None` if the tool cannot be discovered.
     pub(super) find: Option<Finder>,
-    /// Returns the limit on warnings in a command that runs the tool, or in a script's call of it (C30).
+    /// Returns the limit on warnings that the arguments of the tool set. The next field reads the limit from the text
+    /// of a script (C30).
     pub(super) limit_of_command: fn(&[String]) -> Option<u32>,
     pub(super) limit_of_script: fn(&str) -> Option<u32>,
-    /// Reads the strictness; only type checkers have it.
+    /// Reads how strictly the tool checks types; `None` if the tool is not a type checker.
     pub(super) strictness: Option<StrictnessReader>,
 }
 
@@ -60,8 +64,8 @@ const fn row(tool: Tool, programs: &'static [&'static str], interpret: fn(&Exite
 pub(super) static ROWS: [ToolRow; Tool::ALL.len()] = [
     ToolRow {
         ask: pytest::ask,
-        // pytest still writes its report after SIGINT. It needs no variable against colours: without a terminal it prints none,
-        // and a variable would also reach the tested code.
+        // pytest still writes its report after SIGINT. It needs no variable against colours: without a terminal it
+        // prints none, and a variable would also reach the tested code.
         stops: &[StopStage::Sigint, StopStage::Sigterm],
         before_the_stop: pytest::before_the_stop,
         find: Some(pytest::find),
@@ -119,7 +123,7 @@ pub(super) static ROWS: [ToolRow; Tool::ALL.len()] = [
     row(Tool::Generic, &[], |exited, _| generic::interpret(exited)),
 ];
 
-/// [`row_of`] uses the tool's position in its enum as the index, so the order must be the same.
+/// [`row_of`] uses the tool's position in the enum `Tool` as the index, so the rows must stand in the enum's order.
 const _: () = {
     let mut place = 0;
     while place < ROWS.len() {
@@ -128,7 +132,7 @@ const _: () = {
     }
 };
 
-/// Returns the row of a tool.
+/// Returns the row of a tool, by the tool's position in its enum.
 pub(super) fn row_of(tool: Tool) -> &'static ToolRow {
     &ROWS[tool as usize]
 }

@@ -1,5 +1,5 @@
-//! Updates an index for some paths. Only these paths are read again, and the directories above them get new digests. The rest is
-//! shared with the old index.
+//! Updates an index for some paths. Only these paths are read again, and the directories above them get new digests.
+//! The rest is shared with the old index.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -16,14 +16,14 @@ use crate::tree::node::{Content, Directory, IssueEntry, Node};
 use crate::tree::read::{DirectoryToRead, EntryRead, TreeReader, is_too_deep, push_name, to_content};
 use crate::tree::walk::walk;
 
-/// The new state of each named entry of a directory.
+/// The new state of those entries of a directory that were read again, by their names.
 type Changes = BTreeMap<Vec<u8>, EntryRead>;
 
 impl TreeIndex {
     /// Reads only the given paths again; a given directory is read with everything below it.
     ///
-    /// The result equals that of a rescan if nothing else has changed and the matcher has the same settings as before. If a rules
-    /// file is named, its whole directory is read again.
+    /// The result equals that of a rescan if nothing else has changed and the matcher has the same settings as before.
+    /// If a rules file is named, its whole directory is read again.
     ///
     /// # Errors
     /// When the root cannot be read.
@@ -46,7 +46,8 @@ struct Renewal<'look> {
 }
 
 impl Renewal<'_> {
-    /// Reads the named entries of a directory again.
+    /// Reads those entries of a directory again that `touched` names. The whole directory is read again if it is named
+    /// itself, or if one of its rules files is named.
     fn renew(&mut self, place: DirectoryToRead, touched: &HintedPaths) -> io::Result<Arc<Directory>> {
         let names_rules = RulesFile::ALL.iter().any(|file| touched.below.contains_key(file.name().as_bytes()));
         let Some(previous) = place.previous.clone().filter(|_| !touched.is_named && !names_rules) else {
@@ -58,7 +59,8 @@ impl Renewal<'_> {
         }
     }
 
-    /// Reads the named entries of a directory again; `None` if one of them can only be judged from a list of the directory.
+    /// Reads the named entries of a directory again; `None` if one of them can only be judged from a list of the
+    /// directory.
     fn renew_named(
         &mut self,
         place: &DirectoryToRead,
@@ -93,8 +95,8 @@ impl Renewal<'_> {
         let stat = match stat_entry(directory, &name) {
             Ok(stat) => stat,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Some(EntryRead::Nothing),
-            // The directory may be readable but not searchable. Its list of names then is the only source for the kinds of its
-            // entries.
+            // The directory may be readable but not searchable. Its list of names then is the only source for the kinds
+            // of its entries.
             Err(_) => return None,
         };
         let is_directory = is_directory(&stat);
@@ -116,7 +118,8 @@ impl Renewal<'_> {
     }
 }
 
-/// Makes a directory from a previous one and the new state of some entries.
+/// Makes a directory from a previous one and the new state of some entries. Returns the previous directory itself if
+/// nothing differs.
 fn merge_changes(previous: &Arc<Directory>, mut changes: Changes) -> Arc<Directory> {
     let mut aside: Vec<IssueEntry> =
         previous.aside.iter().filter(|aside| !changes.contains_key(&aside.name[..])).cloned().collect();

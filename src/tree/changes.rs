@@ -7,18 +7,18 @@ use crate::model::{Digest, EntryKind, TreePath};
 use crate::tree::index::TreeIndex;
 use crate::tree::node::{Directory, Node};
 
-/// One step from the content of one index to that of another.
+/// One step by which a copy of a tree comes to hold the content of another index.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ContentChange {
-    /// The entry at this path goes, with everything below it.
+    /// The entry at this path must be removed, with everything below it.
     Removed(TreePath),
-    /// The entry at this path is new or has new content. It comes after its parent directory. A directory is listed only if there
-    /// was none before, and it is empty until its entries follow.
+    /// The entry at this path is new or has new content. Its parent directory stands earlier in the list. A directory
+    /// is listed only if there was none before, and it is empty until its entries follow.
     Put(TreePath, EntryKind, Option<Digest>),
 }
 
-/// Returns every difference in content, kind or existence, in the order in which a copy must follow it. Without `before`, everything
-/// in `after` is new.
+/// Returns every difference in content, kind or existence, in the order in which a copy must follow it. Without
+/// `before`, everything in `after` is new.
 pub fn content_changes(before: Option<&TreeIndex>, after: &TreeIndex) -> Vec<ContentChange> {
     let mut changes = Vec::new();
     compare_directories(before.map(|before| &before.top), &after.top, &TreePath::root(), &mut changes);

@@ -15,16 +15,17 @@ use crate::model::{Digest, Timestamp};
 use crate::tree::node::{Leaf, LeafKind};
 use crate::tree::stamp::{EntryStamp, Trust};
 
-/// A longer rules file is not read. git has no such bound, but an untrusted tree needs one.
+/// The most bytes of a rules file, such as `.gitignore`; a longer one counts as unreadable. git has no such bound, but
+/// an untrusted tree needs one.
 const MAX_RULES_BYTES: u64 = 1024 * 1024;
 
-/// The size of the buffer that files are read through.
+/// The size of the buffer through which files are read and hashed, in bytes.
 pub(super) const BUFFER_BYTES: usize = 64 * 1024;
 
 /// Reads a regular file; `listed` is its `stat` from before.
 ///
-/// The leaf keeps the stamp from before the reading. If the file changes during the reading, that stamp is racy, so the file is
-/// read again next time.
+/// The leaf keeps the stamp from before the reading. If the file changes during the reading, that stamp is racy, so the
+/// file is read again next time.
 pub(super) fn read_file(
     directory: BorrowedFd<'_>,
     name: &CStr,
@@ -64,7 +65,7 @@ pub(super) fn read_rules(directory: BorrowedFd<'_>, name: &CStr) -> io::Result<V
     if length as u64 > MAX_RULES_BYTES { Err(io::ErrorKind::FileTooLarge.into()) } else { Ok(text) }
 }
 
-/// Returns whether the owner may execute a regular file, as the kind of leaf it is.
+/// Returns the leaf kind of a regular file, which says whether the file's owner may execute it.
 pub(super) fn file_kind(stat: &FileStat) -> LeafKind {
     LeafKind::File { is_executable: stat.st_mode & 0o100 != 0 }
 }

@@ -7,11 +7,11 @@ use crate::model::{Digest, EntryKind};
 /// The name of the format, with which the hashed text of every directory begins.
 const TAG: &[u8] = b"proctor-tree-v1\n";
 
-/// One entry of a directory, as the directory's digest takes it in.
+/// One entry of a directory, with all that the directory's digest depends on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DigestedEntry<'name> {
     pub kind: EntryKind,
-    /// The digest of its content; `None` if it could not be read.
+    /// The digest of the entry's content; `None` if the entry could not be read.
     pub digest: Option<Digest>,
     pub name: &'name [u8],
 }
@@ -20,7 +20,7 @@ impl DigestedEntry<'_> {
     /// Returns the letter of the entry's kind in the hashed text (docs/reference/tree-digest.md).
     fn letter(&self) -> u8 {
         match (self.digest, self.kind) {
-            // Whatever it is; zeros take the place of its digest.
+            // An unreadable entry of any kind; zeros take the place of its digest.
             (None, _) => b'u',
             (Some(_), EntryKind::File) => b'f',
             (Some(_), EntryKind::Executable) => b'x',
@@ -49,7 +49,8 @@ pub fn compute_directory_digest<'name>(entries: impl Iterator<Item = DigestedEnt
     Digest::from_hasher(hasher)
 }
 
-/// Writes 64 hexadecimal digits. Done by hand because formatting each byte with `write!` takes longer than the hashing.
+/// Writes 64 hexadecimal digits by a loop of its own, because formatting each byte with `write!` takes longer than the
+/// hashing.
 fn write_hex(digits: &mut [u8], digest: &Digest) {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
     for (pair, byte) in digits.chunks_exact_mut(2).zip(digest.as_bytes()) {
@@ -64,11 +65,12 @@ mod tests {
 
     #[test]
     fn the_digest_is_the_one_computed_by_hand() {
-        // printf 'proctor-tree-v1\n' | sha256sum
+        // The expected digest was printed by: printf 'proctor-tree-v1\n' | sha256sum
         let empty = compute_directory_digest(std::iter::empty());
         assert_eq!(empty, Digest::of(b"proctor-tree-v1\n"));
         assert_eq!(empty.hex(), "9d97a939ca808fcaf25f33209fc9f3d03d81bdf0f3dadfd360c2f156ac8fe52b");
-        // printf 'proctor-tree-v1\nf <sha256 of "hello\n"> a\0u 000…0 b\0' | sha256sum
+        // The expected digest was printed by: printf 'proctor-tree-v1\nf <sha256 of "hello\n"> a\0u 000…0 b\0' |
+        // sha256sum
         let file = DigestedEntry { kind: EntryKind::File, digest: Some(Digest::of(b"hello\n")), name: b"a" };
         let unreadable = DigestedEntry { kind: EntryKind::File, digest: None, name: b"b" };
         let both = compute_directory_digest([file, unreadable].into_iter());

@@ -10,17 +10,17 @@ pub enum TreeHints {
     /// Any path: the whole tree is checked.
     #[default]
     Everything,
-    /// Only these paths and, for directories, everything below them. An unnecessary path only costs time. A missing path leaves
-    /// the digest wrong until the whole tree is checked again.
+    /// Only these paths and, for directories, everything below them. An unnecessary path only costs time. A missing
+    /// path leaves the digest wrong until the whole tree is checked again.
     Only(BTreeSet<TreePath>),
 }
 
 /// The named paths as a tree, so that each directory knows which of its entries to check.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct HintedPaths {
-    /// Whether this path itself is named.
+    /// Whether the hints name this path itself, and not only paths below it.
     pub(super) is_named: bool,
-    /// The named paths below this one, by their next component.
+    /// The hinted paths below this one, by the name of their next component.
     pub(super) below: BTreeMap<Vec<u8>, HintedPaths>,
 }
 

@@ -8,10 +8,11 @@ use crate::model::{Digest, EntryKind, TreeDigest, TreeIssue, TreeIssueKind, Tree
 use crate::tree::digest::compute_directory_digest;
 use crate::tree::node::{Directory, IssueEntry, Node};
 
-/// All entries of a tree at one time: made by [`TreeIndex::scan`], brought up to date by [`TreeIndex::rescan`] and [`TreeIndex::apply`].
+/// All entries of a tree at one time: made by [`TreeIndex::scan`], brought up to date by [`TreeIndex::rescan`] and
+/// [`TreeIndex::apply`].
 ///
-/// An index never changes. Successive ones share every directory that is equal in both: a clone costs nothing, and keeping an
-/// earlier index costs only what has changed since.
+/// An index never changes. Successive ones share every directory that is equal in both: a clone costs nothing, and
+/// keeping an earlier index costs only what has changed since.
 #[derive(Debug, Clone)]
 pub struct TreeIndex {
     pub(super) root: PathBuf,
@@ -23,7 +24,7 @@ pub struct TreeIndex {
 pub struct TreeEntry {
     pub path: TreePath,
     pub kind: EntryKind,
-    /// The digest of its content, target or entries; `None` if it could not be read.
+    /// The digest of a file's content, a link's target or a directory's entries; `None` if the entry could not be read.
     pub digest: Option<Digest>,
 }
 
@@ -49,17 +50,19 @@ impl TreeIndex {
         issues
     }
 
-    /// Returns the root of the tree.
+    /// Returns the directory whose tree this is, as `scan` or `from_bytes` got it.
     pub fn root(&self) -> &Path {
         &self.root
     }
 
-    /// Returns whether both indexes are the same one, or are equal in every entry and stamp.
+    /// Returns whether both indexes share their top directory: one was made from the other, and no entry and no stamp
+    /// differed.
     pub fn is_same(&self, other: &Self) -> bool {
         self.root == other.root && Arc::ptr_eq(&self.top, &other.top)
     }
 
-    /// Returns every entry below the root. Directories come before their contents; names are in ascending order of their bytes.
+    /// Returns every entry below the root. Directories come before their contents; names are in ascending order of
+    /// their bytes.
     pub fn entries(&self) -> impl Iterator<Item = TreeEntry> {
         Entries { under_way: vec![(TreePath::root(), self.top.nodes.iter())] }
     }

@@ -14,8 +14,8 @@ use crate::tree::content::format;
 
 const FLAGS: OFlag = OFlag::O_RDONLY.union(OFlag::O_DIRECTORY).union(OFlag::O_NOFOLLOW).union(OFlag::O_CLOEXEC);
 
-/// The entries of a directory, sorted by the names' bytes. All names share one buffer, because there is a listing for every
-/// directory of the tree.
+/// The entries of a directory, sorted by the names' bytes. All names share one buffer, because there is a listing for
+/// every directory of the tree.
 pub(super) struct Listing {
     names: Vec<u8>,
     entries: Vec<Listed>,
@@ -36,15 +36,16 @@ pub(crate) fn open_root(root: &Path) -> io::Result<OwnedFd> {
 
 /// Opens a directory of the tree by its path from the root.
 ///
-/// This needs one descriptor however deep the directory lies. No component of the path may be a link; plain `open` could not
-/// guarantee that while another program renames directories.
+/// This needs one descriptor however deep the directory lies. No component of the path may be a link; plain `open`
+/// could not guarantee that while another program renames directories.
 pub(crate) fn open_below(root: BorrowedFd<'_>, path: &[u8]) -> io::Result<OwnedFd> {
     if path.is_empty() {
         return Ok(openat(root, c".", FLAGS, Mode::empty())?);
     }
     let how = OpenHow::new().flags(FLAGS).resolve(ResolveFlag::RESOLVE_BENEATH | ResolveFlag::RESOLVE_NO_SYMLINKS);
     match openat2(root, path, how) {
-        // Some sandboxes do not support `openat2`, a path may be too long for one call, or a rename may have interfered.
+        // Some sandboxes do not support `openat2`, a path may be too long for one call, or a rename may have
+        // interfered.
         Err(Errno::ENOSYS | Errno::EPERM | Errno::ENAMETOOLONG | Errno::EAGAIN) => open_by_steps(root, path),
         other => Ok(other?),
     }
@@ -92,12 +93,11 @@ pub(super) fn stat_entry(directory: BorrowedFd<'_>, name: &CStr) -> io::Result<F
     Ok(fstatat(directory, name, AtFlags::AT_SYMLINK_NOFOLLOW)?)
 }
 
-/// Returns whether an entry is a directory.
 pub(super) fn is_directory(stat: &FileStat) -> bool {
     format(stat) == nix::libc::S_IFDIR
 }
 
-/// Returns a name for system calls. A path of a tree contains no NUL.
+/// Returns a name with the NUL at its end that system calls need. A path of a tree contains no NUL itself.
 pub(super) fn to_c_name(name: &[u8]) -> CString {
     CString::new(name).expect("a path of a tree holds no NUL")
 }
@@ -117,7 +117,7 @@ impl Listing {
         self.entries[position].is_directory
     }
 
-    /// Returns the listed name that equals this one, if there is one.
+    /// Returns the name in the listing that equals `name`, with the NUL that system calls need.
     pub(super) fn find(&self, name: &[u8]) -> Option<&CStr> {
         let found = self.entries.binary_search_by(|entry| self.names[entry.start..entry.end].cmp(name));
         found.ok().map(|position| self.name(position))

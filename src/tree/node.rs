@@ -9,11 +9,12 @@ use crate::model::{Digest, EntryKind, TreeIssueKind};
 use crate::tree::digest::{DigestedEntry, compute_directory_digest};
 use crate::tree::stamp::{EntryStamp, Trust};
 
-/// A directory of the index: its entries that belong to the tree, sorted by the names' bytes. It never changes.
+/// A directory of the index: its entries that belong to the tree, sorted by the names' bytes. A change makes a new one.
 #[derive(Debug)]
 pub(super) struct Directory {
     pub(super) nodes: Box<[Node]>,
-    /// The compiled rules files of the directory. `None` if it has none that apply, or if the index was loaded from disk.
+    /// The compiled rules files of the directory. `None` if it has none that apply, or if the index was loaded from
+    /// disk.
     pub(super) rules: Option<Arc<KnownRules>>,
     /// The entries that are reported as issues and have no node, sorted by name.
     pub(super) aside: Box<[IssueEntry]>,
@@ -21,9 +22,9 @@ pub(super) struct Directory {
     pub(super) digest: Option<Digest>,
     /// The number of files and links in this directory and below it, including unreadable ones.
     pub(super) files: u64,
-    /// How many bytes the files from here down hold that belong to the tree.
+    /// The sum of the sizes of all readable files and links in this directory and below it, in bytes.
     pub(super) bytes: u64,
-    /// How many issues there are from here down.
+    /// The number of issues in this directory and below it.
     pub(super) issues: u64,
 }
 
@@ -37,7 +38,7 @@ pub(super) struct Node {
 pub(super) enum Content {
     /// A file or a link.
     Leaf(Leaf),
-    /// A directory. It is kept even if nothing in it belongs to the tree: its rules are needed, and files may appear in it.
+    /// A directory, even one in which nothing belongs to the tree: its rules are needed, and files may appear in it.
     Directory(Arc<Directory>),
     /// An entry that could not be read, with its kind; for a file also with its stamp.
     Unreadable(EntryKind, Option<EntryStamp>),
@@ -54,7 +55,7 @@ pub(super) struct Leaf {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum LeafKind {
     File {
-        /// Whether its owner may execute it.
+        /// Whether the file's owner may execute it.
         is_executable: bool,
     },
     Link,
@@ -113,7 +114,8 @@ fn find<'nodes>(nodes: &'nodes [Node], name: &[u8]) -> Option<&'nodes Node> {
 }
 
 impl Node {
-    /// Returns the entry as its directory's digest contains it; `None` if it is left out.
+    /// Returns the entry as its directory's digest takes it in; `None` for a directory in which nothing belongs to the
+    /// tree.
     fn digested(&self) -> Option<DigestedEntry<'_>> {
         self.entry().map(|(kind, digest)| DigestedEntry { kind, digest, name: &self.name })
     }
@@ -154,7 +156,7 @@ impl Content {
         }
     }
 
-    /// Returns whether both are equal; directories must be the same object.
+    /// Returns whether both contents are equal; directories must be the same object.
     fn is(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Leaf(leaf), Self::Leaf(other)) => leaf == other,

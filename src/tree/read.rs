@@ -15,25 +15,25 @@ use crate::tree::listing::{Listing, is_directory, list, open_below, stat_entry};
 use crate::tree::node::{Content, Directory, IssueEntry, KnownRules, Leaf, Node};
 use crate::tree::stamp::{EntryStamp, Trust};
 
-/// The deepest directory that is read; deeper ones count as unreadable. This protects against trees that are made to exhaust the
-/// stack.
+/// The deepest directory that is read; deeper ones count as unreadable. This protects against trees that are made to
+/// exhaust the stack.
 const MAX_DEPTH: usize = 256;
 
-/// The parts that stay the same while a tree is read.
+/// Reads the directories of one tree. Root, matcher and time are the same for all of them.
 pub(super) struct TreeReader<'look> {
     pub(super) root: &'look OwnedFd,
     pub(super) matcher: &'look Matcher,
     pub(super) now: Timestamp,
 }
 
-/// A directory that is to be read.
+/// A directory that is still to be read, with what its parent directory decides for it.
 pub(super) struct DirectoryToRead {
     /// The directory's path from the root.
     pub(super) path: Vec<u8>,
     /// The rules of the parent directory. For the root, these are the rules without any rules files.
     pub(super) above: RulesScope,
     pub(super) membership: TreeMembership,
-    /// This directory in the previous index.
+    /// The same directory in the previous index; `None` if that index has none.
     pub(super) previous: Option<Arc<Directory>>,
 }
 
@@ -48,11 +48,12 @@ pub(super) struct DirectoryRead {
 }
 
 pub(super) enum FoundEntry {
-    /// Unchanged: the node at this position of the previous directory.
+    /// An unchanged entry: the node at this position of the previous directory is used again.
     Known(usize),
-    /// A new or changed entry. Boxed because most entries of a known tree are unchanged, and all are kept until the walk is over.
+    /// A new or changed entry. Boxed because most entries of a known tree are unchanged, and all are kept until the
+    /// walk is over.
     New(Box<Node>),
-    /// A directory: the next one of [`DirectoryRead::below`].
+    /// The name of a directory. The directory itself is the next one of [`DirectoryRead::below`].
     Below(Box<[u8]>),
 }
 
@@ -64,12 +65,13 @@ pub(super) enum EntryRead {
     AsKnown,
     /// The entry is reported as an issue and is not part of the digest.
     Issue(TreeIssueKind),
-    /// The entry was removed or replaced while it was read. The next update will read it again.
+    /// The entry is gone or does not belong to the tree. An entry that was replaced while it was read is read again by
+    /// the next update.
     Nothing,
 }
 
 impl TreeReader<'_> {
-    /// Returns the root directory, to be read.
+    /// Returns the root directory as the first one to be read.
     pub(super) fn top(&self, previous: Option<Arc<Directory>>) -> DirectoryToRead {
         DirectoryToRead {
             path: Vec::new(),
@@ -135,7 +137,8 @@ impl TreeReader<'_> {
         let position = previous.binary_search_by(|node| node.name[..].cmp(name.to_bytes())).ok();
         let known = position.map(|position| &previous[position]);
         let seen = match stat_entry(directory, name) {
-            // The entry was listed as another kind and judged by the rules as such. The next update will judge it right.
+            // The entry was listed as another kind and judged by the rules as such. The next update will judge it
+            // right.
             Ok(stat) if is_directory(&stat) => EntryRead::Nothing,
             Ok(stat) => self.read_entry(directory, name, &stat, known, buffer),
             Err(error) => give_up(&error, EntryKind::File, None),
@@ -247,7 +250,8 @@ fn give_up(error: &io::Error, kind: EntryKind, stamp: Option<EntryStamp>) -> Ent
     }
 }
 
-/// Returns whether an entry's stamp proves that it is unchanged. A changed mode also changes the stamp, by its change time.
+/// Returns whether an entry's stamp proves that it is unchanged. A changed mode also changes the stamp, by its change
+/// time.
 fn is_as_known(leaf: &Leaf, stat: &FileStat) -> bool {
     leaf.trust == Trust::Settled && leaf.stamp == EntryStamp::of(stat)
 }

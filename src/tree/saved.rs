@@ -11,9 +11,10 @@
 //! stamp      device, inode, size; 8 bytes each of modified and changed, little-endian
 //! ```
 //!
-//! Numbers are written in groups of seven bits, the lowest first, with the eighth bit set in all groups but the last. Rules files are
-//! not saved: the next rescan reads them. Digests of directories are computed again when the bytes are read, and stamps are trusted
-//! no more than those of any other index. If the bytes are damaged or of another version, the whole tree is read.
+//! Numbers are written in groups of seven bits, the lowest first, with the eighth bit set in all groups but the last.
+//! Rules files are not saved: the next rescan reads them. Digests of directories are computed again when the bytes are
+//! read, and stamps are trusted no more than those of any other index. If the bytes are damaged or of another version,
+//! the whole tree is read.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -26,7 +27,7 @@ use crate::tree::stamp::{EntryStamp, Trust};
 const TAG: &[u8] = b"proctor-tree-index-1\n";
 const DIGEST_BYTES: usize = 32;
 
-/// The deepest nesting of directories that is accepted. A deeper one means that the bytes are damaged.
+/// The deepest nesting of directories that is accepted. Deeper nesting means that the bytes are damaged.
 const MAX_DEPTH: usize = 257;
 
 /// The letters of files and links with a settled or a racy stamp.
@@ -39,7 +40,7 @@ const LEAVES: [(u8, LeafKind, Trust); 6] = [
     (b'L', LeafKind::Link, Trust::Racy),
 ];
 
-/// The letters of entry kinds.
+/// The letters that give the kind of an unreadable entry.
 const KINDS: [(u8, EntryKind); 4] =
     [(b'd', EntryKind::Directory), (b'f', EntryKind::File), (b'x', EntryKind::Executable), (b'l', EntryKind::Link)];
 
@@ -52,16 +53,16 @@ impl TreeIndex {
         bytes
     }
 
-    /// Returns the number of files and links in this index for which the other index has no settled stamp. proctor would have to
-    /// read these files if it started with the other index.
+    /// Returns the number of files and links in this index whose entry in the other index is missing or differs, be it
+    /// only in its stamp. proctor would have to read these if it started with the other index.
     pub fn count_outdated(&self, other: &Self) -> u64 {
         count_unlike(&self.top, Some(&other.top))
     }
 
-    /// Reads an index of the tree at `root` from bytes; `None` if they are damaged or of another version.
+    /// Reads an index of the tree at `root` from bytes; `None` if the bytes are damaged or of another version.
     ///
-    /// The result says what was on disk when it was saved. It is only good for [`TreeIndex::rescan`]; until then its digest proves
-    /// nothing.
+    /// The result says what was on disk when the index was saved. It must go through [`TreeIndex::rescan`] first: until
+    /// then its digest proves nothing.
     pub fn from_bytes(root: &Path, bytes: &[u8]) -> Option<Self> {
         let (body, checksum) = bytes.split_at_checked(bytes.len().checked_sub(DIGEST_BYTES)?)?;
         if Digest::of(body).as_bytes() != checksum {
@@ -146,7 +147,8 @@ struct Unfinished {
 }
 
 impl<'bytes> Reader<'bytes> {
-    /// Reads a directory and everything below it. Without recursion, because the bytes are not trusted.
+    /// Reads a directory and everything below it. A loop does this without recursion, because the bytes are not
+    /// trusted.
     fn top(&mut self) -> Option<Arc<Directory>> {
         let mut unfinished = vec![self.begin_directory(b"")?];
         loop {

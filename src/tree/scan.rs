@@ -15,8 +15,8 @@ use crate::tree::walk::walk;
 impl TreeIndex {
     /// Reads a whole tree, including the content of every file.
     ///
-    /// Only the settings of the matcher are used: the rules files are read on the way. `now` must be the time of the call; a
-    /// later one would make racy stamps look settled.
+    /// Only the settings of the matcher are used: the rules files are read on the way. `now` must be the time of the
+    /// call; a later time would make racy stamps look settled.
     ///
     /// # Errors
     /// When the root cannot be read. An entry that cannot be read is an issue.
@@ -24,8 +24,8 @@ impl TreeIndex {
         read_whole_tree(root, matcher, now, None)
     }
 
-    /// Checks the whole tree again, but reads only files whose stamp has changed or is racy. The result equals that of a new
-    /// scan.
+    /// Checks the whole tree again, but reads only files whose stamp has changed or is racy. The result equals that of
+    /// a new scan.
     ///
     /// # Errors
     /// When the root cannot be read.

@@ -1,4 +1,4 @@
-//! Recognises a file that was read before by its identity and times, and says whether they can be trusted.
+//! Recognises a file that was read before by its identity and times, and says whether these can be trusted.
 
 use nix::sys::stat::FileStat;
 
@@ -10,11 +10,13 @@ const NANOS_PER_MILLI: i128 = 1_000_000;
 /// How far the kernel's file times may lag behind the clock: two ticks of the slowest configuration (`CONFIG_HZ=100`).
 const TICK: i128 = 20 * NANOS_PER_MILLI;
 
-/// The same lag for file systems that store times in whole seconds (ext4 with small inodes) or in steps of two seconds (FAT).
+/// The same lag for file systems that store times in whole seconds (ext4 with small inodes) or in steps of two seconds
+/// (FAT).
 const COARSE_TICK: i128 = 2 * NANOS_PER_SECOND as i128;
 
-/// The fields of `stat` that identify a file and its content. Times are nanoseconds since the epoch, modulo 2^64. That keeps
-/// stamps small, because every file has one, and times are only compared with each other and with the present time.
+/// The fields of `stat` that identify a file and its content. Times are nanoseconds since the epoch, modulo 2^64. That
+/// keeps stamps small, because every file has one, and times are only compared with each other and with the present
+/// time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct EntryStamp {
     pub(super) device: u64,
@@ -29,8 +31,8 @@ pub(super) struct EntryStamp {
 pub(super) enum Trust {
     /// An equal stamp proves equal content: any later write gets other times.
     Settled,
-    /// An equal stamp proves nothing: the file was written so shortly before it was read that a later write may get the same
-    /// times.
+    /// An equal stamp proves nothing: the file was written so shortly before it was read that a later write may get the
+    /// same times.
     Racy,
 }
 
@@ -46,18 +48,19 @@ impl EntryStamp {
         }
     }
 
-    /// Returns whether this stamp will recognise a file that is read after `now`.
+    /// Returns whether an equal stamp will later prove that a file that was read at `now` is unchanged.
     ///
-    /// The kernel's clock for file times advances in ticks, so a later write keeps the same times only within one tick. A stamp
-    /// is settled when it is at least a tick older than the reading. A change time in the future is never settled.
+    /// The kernel's clock for file times advances in ticks, so a later write keeps the same times only within one tick.
+    /// A stamp is settled when it is at least a tick older than the reading. A change time in the future is never
+    /// settled.
     pub(super) fn trust(&self, now: Timestamp) -> Trust {
         let now = i128::from(now.as_millis()) * NANOS_PER_MILLI;
         let is_old = |time: i64| {
             let tick = if time % NANOS_PER_SECOND == 0 { COARSE_TICK } else { TICK };
             i128::from(time) + tick < now
         };
-        // FAT has no change time, so its modification time must do. A modification time in the future was set by a program and
-        // says nothing.
+        // FAT has no change time, so its modification time must do. A modification time in the future was set by a
+        // program and says nothing.
         let is_settled = is_old(self.changed) && (is_old(self.modified) || i128::from(self.modified) > now);
         if is_settled { Trust::Settled } else { Trust::Racy }
     }

@@ -1,7 +1,7 @@
 //! Walks a tree or a part of it with as many threads as there are processors.
 //!
-//! Every directory is a task of its own, and a free thread takes the next one. The results are assembled afterwards from the top
-//! down, so they do not depend on the order in which the threads worked.
+//! Every directory is a task of its own, and a free thread takes the next one. The results are assembled afterwards
+//! from the top down, so they do not depend on the order in which the threads worked.
 
 use std::io;
 use std::num::NonZeroUsize;
@@ -11,10 +11,11 @@ use std::thread::{self, Scope};
 use crate::tree::node::{Directory, Node};
 use crate::tree::read::{DirectoryRead, DirectoryToRead, FoundEntry, TreeReader, to_content};
 
-/// The number of waiting directories from which more threads are started. Starting a thread costs some tens of microseconds.
+/// The number of waiting directories from which more threads are started. Starting a thread costs some tens of
+/// microseconds.
 const HELP_FROM: usize = 8;
 
-/// The most threads. More would mostly wait for the same kernel locks.
+/// The most threads of one walk. More threads would mostly wait for the same kernel locks.
 const MAX_THREADS: usize = 8;
 
 /// Reads a directory and everything below it.
@@ -37,7 +38,7 @@ pub(super) fn walk(look: &TreeReader<'_>, place: DirectoryToRead) -> io::Result<
 /// A directory that was read, with the numbers of the directories below it.
 type Numbered = io::Result<(DirectoryRead, Vec<usize>)>;
 
-/// The threads of one walk.
+/// What the threads of one walk share.
 struct Crew<'crew, 'look> {
     look: &'crew TreeReader<'look>,
     queue: Mutex<Queue>,
@@ -55,7 +56,8 @@ struct Queue {
 type Helper<'scope> = thread::ScopedJoinHandle<'scope, Vec<(usize, Numbered)>>;
 
 impl<'crew> Crew<'crew, '_> {
-    /// Reads waiting directories until none is left. Calls `meet` with the number of waiting directories.
+    /// Reads waiting directories until none is left. After each one, calls `meet` with the number of directories that
+    /// still wait.
     fn work(&self, mut meet: impl FnMut(usize)) -> Vec<(usize, Numbered)> {
         let (mut found, mut buffer) = (Vec::new(), Vec::new());
         while let Some((number, place)) = self.next() {
@@ -67,7 +69,8 @@ impl<'crew> Crew<'crew, '_> {
         found
     }
 
-    /// Takes a directory from the queue. Waits for one while another thread may still find some.
+    /// Takes a directory from the queue. If the queue is empty, waits as long as another thread may still find
+    /// directories.
     fn next(&self) -> Option<(usize, DirectoryToRead)> {
         let mut queue = self.queue();
         loop {
@@ -111,7 +114,7 @@ impl<'crew> Crew<'crew, '_> {
     }
 }
 
-/// Assembles a directory with everything below it. Returns the previous directory where nothing differs.
+/// Assembles a directory with everything below it. Returns the previous directory itself if nothing differs.
 fn assemble(found: &mut [Option<Numbered>], number: usize) -> io::Result<Arc<Directory>> {
     let (DirectoryRead { previous, entries, rules, aside, .. }, numbers) =
         found[number].take().expect("every directory was looked at, and is in one other")?;

@@ -18,9 +18,9 @@ pub(in crate::verdict) enum AgentWord {
     ImplementFix,
     /// Add tests, or enable existing ones.
     AddTests,
-    /// Make it faster, or raise its time limit.
+    /// Make the action faster, or raise its time limit.
     OptimizeOrRaiseTimeout,
-    /// Ask a person.
+    /// Ask a person, who must find or remove the cause.
     AskHuman,
 }
 

@@ -7,9 +7,9 @@ use crate::verdict::rows::ROWS;
 /// Whether the tool did its work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::verdict) enum ToolWork {
-    /// The tool did its work.
+    /// The tool did its work, even if what it found is bad.
     Succeeded,
-    /// The tool could not do its work.
+    /// The tool could not do its work, for example because it is not installed or crashed.
     Failed,
     /// The tool was stopped before it could do its work.
     Unknown,
@@ -18,17 +18,16 @@ pub(in crate::verdict) enum ToolWork {
 /// A template for the short text about an action on a screen. It is filled in with values from the action's report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SummaryWords {
-    /// The code itself as words: `NO_TESTS_COLLECTED` becomes "no tests collected".
+    /// The category code as words: `NO_TESTS_COLLECTED` becomes "no tests collected".
     CodeName,
-    /// A fixed text.
     Fixed(&'static str),
     /// The text before an exit code, and the text if there is no exit code.
     ExitCode { before: &'static str, without: &'static str },
-    /// The status of the HTTP answer, otherwise the code as words.
+    /// The status of the HTTP answer; without an answer, the category code as words.
     AnswerStatus,
     /// The text, then the error's type in brackets.
     ErrorType(&'static str),
-    /// The name of the signal, otherwise the code as words.
+    /// The name of the signal; without a signal, the category code as words.
     SignalName,
     /// The exceeded limit with its value.
     Limit,
@@ -67,16 +66,17 @@ pub fn summary_words(code: CategoryCode) -> SummaryWords {
     row_of(code).summary
 }
 
-/// Returns whether a reader needs the end of the command's output to know what to fix, because the reason alone does not say it.
+/// Returns whether a reader needs the end of the command's output to know what to fix, because the reason alone does
+/// not say it.
 pub fn is_explained_by_output(code: CategoryCode) -> bool {
     row_of(code).shows_output
 }
 
-/// Returns whether the result depends on the action's inputs only: the tool ended by itself and reported what it found. Only such
-/// a result is reused for the same inputs.
+/// Returns whether the result depends on the action's inputs only: the tool ended by itself and reported what it found.
+/// Only then is the result reused for the same inputs.
 ///
-/// Tests that cannot be collected usually miss a package, and packages may be installed outside of the digest. A review is always
-/// asked for again, because an approval is valid only for what was reviewed.
+/// Tests that cannot be collected usually miss a package, and packages may lie outside of the digested tree. A review
+/// is always asked for again, because an approval is valid only for what was reviewed.
 pub fn is_determined_by_inputs(code: CategoryCode) -> bool {
     row_of(code).is_determined_by_inputs
 }

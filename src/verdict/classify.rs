@@ -1,6 +1,7 @@
 //! Judges the outcome of one action (E3, E4, C08; table R1, after the tool's output was interpreted).
 //!
-//! If the interpretation contradicts other facts, a success is not believed: an unknown outcome never counts as success.
+//! If the interpretation contradicts other facts, a success is not believed: an unknown outcome never counts as
+//! success.
 
 use std::time::Duration;
 
@@ -36,11 +37,12 @@ pub struct ActionFacts<'a> {
     pub run_timeout: Option<Duration>,
     /// The failure that was declared for the task's tests in this phase (C06).
     pub expected_failure: Option<&'a ExpectedFailure>,
-    /// What earlier runs show about the tests.
+    /// What earlier runs show about the action's tests.
     pub history: &'a TestHistory,
 }
 
-/// Judges one action.
+/// Judges one action: its category, whether it blocks, and the debt that it leaves. A fact that contradicts the
+/// interpreted category overrides that category.
 pub fn classify(facts: &ActionFacts<'_>) -> ActionJudgement {
     let (mut code, mut doubt) = proven_category(facts);
     let mut missing_tests = Vec::new();
@@ -203,7 +205,7 @@ fn ended_by_the_run(facts: &ActionFacts<'_>) -> Option<String> {
     Some(format!("The time-out of the run as a whole ({timeout} s) was over, so the action was stopped"))
 }
 
-/// Sets the name of the built-in file check as the validation tool. Its findings block (C16).
+/// Names the built-in file check as the validation tool. What a file check finds always blocks (C16).
 fn mark_file(classification: &mut Classification, action: &Action, result: ResultType) {
     let ActionKind::FileValidation(_) = action.kind else { return };
     classification.validation_tool = Some(action.tool_name().to_owned());
@@ -269,8 +271,8 @@ fn judge_by_findings(facts: &ActionFacts<'_>) -> ActionJudgement {
     ActionJudgement { classification, blocking: judged.cell.blocking, debt, agent_action, diagnostics, summary }
 }
 
-/// Returns the action's policy. A validation action without a policy is judged strictly, because the configuration should have
-/// set one.
+/// Returns the action's policy. A validation action without a policy is judged strictly, because the configuration
+/// should have set one.
 fn policy_of(action: &Action) -> ToolPolicy {
     action.policy.clone().unwrap_or_else(|| ToolPolicy::plain(BlockOn::ErrorsAndWarnings, PolicySource::Default))
 }
@@ -303,7 +305,8 @@ fn rewrite_prerequisite(outcome: &mut ActionJudgement, action: &Action) {
     as_prerequisite(&mut outcome.debt, &action.name);
 }
 
-/// Judges an action by what is wrong with its specification: it was not run, and that says nothing of the code (C10, seed 004 example 6).
+/// Judges an action whose specification is wrong. The action was not run, so the result says nothing about the
+/// project's code (C10, seed 004 example 6).
 pub fn judge_invalid(errors: Vec<String>) -> ActionJudgement {
     let row = row_of(CategoryCode::SpecificationInvalid);
     let reason = "Invalid action in the test specification";

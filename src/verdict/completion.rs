@@ -37,27 +37,27 @@ pub struct ActionCounts {
     pub by_phase: BTreeMap<ActionPhase, u32>,
 }
 
-/// The judgement of a run.
+/// The judgement of a run as a whole: verdict, statuses, counts, and the reasons for them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunVerdict {
     /// How the run ended.
     pub overall_status: OverallStatus,
-    /// The verdict; `None` if the run has no verdict (E17).
+    /// The verdict; `None` if the run was interrupted, was superseded, or its tree moved (E17).
     pub overall_result: Option<OverallResult>,
-    /// The reason in words for people.
+    /// Why the run has this status and this verdict, as a sentence for people.
     pub reason: String,
     /// The task's status; `None` if the run has no verdict.
     pub task_status: Option<TaskStatus>,
     pub partial_reason: Option<PartialReason>,
     /// Whether the task may be marked as done.
     pub completion_status: CompletionStatus,
-    /// The reason of the completion status.
+    /// Why the task may or may not be marked as done, as a sentence for people.
     pub completion_reason: String,
     /// The number of blocking results.
     pub blocking: u32,
-    /// How many of them are a valid RED of a started cycle.
+    /// How many of the blocking results are a valid RED of a started cycle.
     pub blocking_red: u32,
-    /// How many of them are tests that could not be collected.
+    /// How many of the blocking results are tests that could not be collected.
     pub blocking_collection: u32,
     /// The share of successful steps in tenths of a per cent, rounded half up; `None` if there are no steps (C63).
     pub pass_rate_tenths: Option<u32>,
@@ -171,8 +171,8 @@ impl Tally {
     }
 }
 
-/// Returns the overall status (R5). A run is FAILED if a prerequisite failed or no step passed. A step with findings that the policy
-/// allows counts as passed.
+/// Returns the overall status (R5). A run is FAILED if a prerequisite failed or no step passed. A step with findings
+/// that the policy allows counts as passed.
 fn overall_status(tally: &Tally, flow: RunFlow) -> OverallStatus {
     match flow {
         RunFlow::Interrupted => OverallStatus::Interrupted,

@@ -15,7 +15,8 @@ pub enum CyclePosition {
 }
 
 impl CyclePosition {
-    /// Returns the standing of a task, from whether a cycle was started when the run began and from the state after the run.
+    /// Returns the position of a task, from whether a cycle was started when the run began and from the state after the
+    /// run.
     ///
     /// The state after the run is not enough, because a passing REFACTOR ends the cycle.
     pub fn of(started_before: bool, after: &TddState) -> Self {
@@ -27,7 +28,8 @@ impl CyclePosition {
     }
 }
 
-/// Returns the exit of a command. If several codes apply, the order is 4, 5, 3 (inside a started cycle), 1, 0 (G5).
+/// Returns the exit of a command. If several codes apply, the first of 4, 5, 3 (inside a started cycle), 1, 0 counts
+/// (G5).
 ///
 /// The code of an interrupted run is 130. A caller that knows the signal was SIGTERM uses 143 instead.
 pub fn command_exit(verdict: &RunVerdict, route: Option<&RouteEntry>, standing: CyclePosition) -> CommandExit {
@@ -53,7 +55,8 @@ pub fn command_exit(verdict: &RunVerdict, route: Option<&RouteEntry>, standing: 
     }
 }
 
-/// Returns whether a valid RED is the only blocking result. Another failure, such as a linter's, is not excused by it.
+/// Returns whether a valid RED is the only blocking result. A RED does not excuse any other failure, such as a
+/// linter's.
 fn is_nothing_but_red(verdict: &RunVerdict, entry: &RouteEntry) -> bool {
     let declared_missing = match entry.kind {
         RouteKind::CollectionErrorPolicy => verdict.blocking_collection,

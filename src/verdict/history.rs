@@ -17,9 +17,9 @@ pub struct TestHistory {
 /// Whether tests that failed as declared have passed in earlier runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PassedBefore {
-    /// The tests that are known to have passed, each with the newest such run.
+    /// The tests that are known to have passed, each with the newest run in which it passed.
     Known(BTreeMap<String, RunId>),
-    /// No such test is known, but a part of the history could not be read, so any of them may have passed. The text says which
+    /// A part of the history could not be read, so any of the failed tests may have passed before. The text says which
     /// part.
     Unknown(String),
 }
@@ -27,9 +27,9 @@ pub enum PassedBefore {
 /// Tests that passed in the last green run with a record of them, and that no longer exist.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct VanishedTests {
-    /// The last green run.
+    /// The last green run with a record of its tests.
     pub run: RunId,
-    /// The names of the tests in reports; at least one.
+    /// The names of the vanished tests as reports write them; at least one.
     pub tests: Vec<String>,
 }
 
@@ -41,8 +41,8 @@ impl Default for PassedBefore {
 }
 
 impl TestHistory {
-    /// Returns the category when tests have vanished, with the explanation. Deleting a failing test must not turn its failure
-    /// into a usage error, which would be no debt (C07).
+    /// Returns the category that replaces the claimed one if tests have vanished, with the explanation. Deleting a
+    /// failing test must not turn its failure into a usage error, which would be no debt (C07).
     pub(in crate::verdict) fn category(&self, said: CategoryCode) -> Option<(CategoryCode, String)> {
         let vanished = self.vanished.as_ref()?;
         let code = if said == CategoryCode::UsageError {
@@ -56,12 +56,13 @@ impl TestHistory {
         Some((code, format!("What passed in {} is not there any more: {}; bring it back", vanished.run, listed(&names))))
     }
 
-    /// Returns the names of the vanished tests.
+    /// Returns the names of the tests that passed before and that the tool did not find; empty if none vanished.
     pub(in crate::verdict) fn missing_tests(&self) -> Vec<String> {
         self.vanished.as_ref().map(|vanished| vanished.tests.clone()).unwrap_or_default()
     }
 
-    /// Returns the explanation if declared tests are no new failure because they passed before, or if that is unknown (C06).
+    /// Returns an explanation if tests that failed as declared have passed before, so that their failure is not new, or
+    /// if this is unknown (C06).
     pub(in crate::verdict) fn no_new_failure(&self) -> Option<String> {
         let passed = match &self.passed_before {
             PassedBefore::Known(passed) => passed,

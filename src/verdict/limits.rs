@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::model::{Action, LimitKind, LimitValue};
 use crate::verdict::wording::spoken_limit;
 
-/// The texts for one limit; `{value}` stands for its value.
+/// The texts about one exceeded limit; `{value}` stands for the value of the limit.
 struct LimitWords {
     limit: LimitKind,
     exceeded: &'static str,
@@ -45,12 +45,12 @@ pub(in crate::verdict) fn exceeded(action: &Action, limit: LimitKind, of_the_run
     }
 }
 
-/// Returns the suggested fix; `None` if the category's row has it.
+/// Returns the suggested fix for an exceeded limit; `None` if the fix in the category's row applies.
 pub(in crate::verdict) fn fix(limit: LimitKind) -> Option<&'static str> {
     words_of(limit).map(|words| words.fix)
 }
 
-/// Returns the message for an agent; `None` if the category's row has it.
+/// Returns the message for an agent about an exceeded limit; `None` if the message in the category's row applies.
 pub(in crate::verdict) fn message(limit: LimitKind) -> Option<&'static str> {
     words_of(limit).map(|words| words.message)
 }

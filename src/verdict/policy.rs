@@ -9,15 +9,15 @@ use crate::verdict::wording::{FindingWords, plural};
 /// A tool's findings after the policy was applied.
 #[derive(Debug, Clone)]
 pub(in crate::verdict) struct JudgedFindings {
-    /// The cell of the table that decided.
+    /// The cell of table R3 that decided.
     pub(in crate::verdict) cell: &'static PolicyCell,
     pub(in crate::verdict) applied: PolicyApplied,
     pub(in crate::verdict) diagnostics: Vec<Diagnostic>,
     pub(in crate::verdict) summary: DiagnosticSummary,
 }
 
-/// One cell of table R3. In `reason`, `{errors}`, `{warnings}`, `{tool}` and `{limit}` stand for what was counted, and
-/// `{error_noun}`, `{warning_noun}` for the noun in its number.
+/// One cell of table R3. In `reason`, `{errors}`, `{warnings}`, `{tool}` and `{limit}` are replaced by their values,
+/// and `{error_noun}`, `{warning_noun}` by the noun in singular or plural.
 #[derive(Debug)]
 pub(in crate::verdict) struct PolicyCell {
     pub(in crate::verdict) result: ResultType,
@@ -27,7 +27,7 @@ pub(in crate::verdict) struct PolicyCell {
     reason: &'static str,
 }
 
-/// One row of table R3. Without `over_limit`, `maxWarnings` is ignored (C25).
+/// One row of table R3: the decisions of one strategy. Without `over_limit`, `maxWarnings` is ignored (C25).
 struct Row {
     block_on: BlockOn,
     errors: PolicyCell,
@@ -49,7 +49,8 @@ const fn passes(reason: &'static str) -> PolicyCell {
     PolicyCell { result: ResultType::Success, blocking: Blocking::Allowed, severity: None, debt: None, reason }
 }
 
-/// The findings are warnings, so the verdict's severity is HIGH and the debt's is MEDIUM (C27).
+/// The decision if there are more warnings than `maxWarnings`. The result has severity HIGH, and its debt has severity
+/// MEDIUM (C27).
 const OVER_LIMIT: PolicyCell =
     blocks(Severity::High, Severity::Medium, "{warnings} {warning_noun} exceeds maxWarnings ({limit})");
 const REFUSED_BY_TOOL: PolicyCell = blocks(
@@ -91,7 +92,7 @@ const TABLE: [Row; 5] = [
     Row { block_on: BlockOn::Never, errors: passes(IGNORED), warnings: passes(IGNORED), over_limit: None },
 ];
 
-/// Judges a tool's findings. `exit_code` is only used to cross-check them (C28).
+/// Judges a tool's findings. `exit_code` only shows whether the tool itself failed because of its warnings (C28).
 pub(in crate::verdict) fn judge_findings(
     interpretation: &Interpretation,
     policy: &ToolPolicy,
@@ -130,7 +131,8 @@ fn choose(policy: &ToolPolicy, found: DiagnosticSummary, tool_refused_warnings: 
     }
 }
 
-/// Drops and promotes findings, and counts the rest. If only the counts are complete, they are adjusted by the known findings.
+/// Drops ignored findings, promotes warnings to errors, and counts what is left. Counts that the tool stated itself are
+/// corrected by the dropped and promoted findings.
 fn apply_rules(interpretation: &Interpretation, policy: &ToolPolicy) -> (Vec<Diagnostic>, DiagnosticSummary) {
     let (dropped, mut kept): (Vec<_>, Vec<_>) =
         interpretation.diagnostics.iter().cloned().partition(|diagnostic| names(&policy.ignored_rules, diagnostic));
@@ -161,8 +163,8 @@ fn apply_rules(interpretation: &Interpretation, policy: &ToolPolicy) -> (Vec<Dia
     (kept, summary)
 }
 
-/// Applies the policy to findings of which only the counts are known. Returns the dropped ones, the remaining ones, and how many
-/// of these were promoted.
+/// Applies the policy to findings of which only the counts are known. Returns the counts of the dropped findings, those
+/// of the kept findings, and how many kept ones were promoted to errors.
 fn judge_unlisted(unlisted: &UnlistedFindings, policy: &ToolPolicy) -> (UnlistedFindings, UnlistedFindings, u64) {
     let is_in = |rules: &[String], rule: &Option<String>| rule.as_ref().is_some_and(|rule| rules.contains(rule));
     let mut dropped = UnlistedFindings::default();

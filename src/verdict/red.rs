@@ -1,4 +1,5 @@
-//! Failing tests where a failure is expected: a valid RED of a cycle, and a failure that was declared beforehand (C06, R6).
+//! Failing tests where a failure is expected: a valid RED of a cycle, and a failure that was declared beforehand (C06,
+//! R6).
 
 use crate::model::{ActionJudgement, ActionPhase, Blocking, CategoryCode, DebtGeneration, Phase, TestOutcome};
 use crate::verdict::agent::AgentWord;
@@ -7,18 +8,18 @@ use crate::verdict::classify::ActionFacts;
 /// The most tests that a sentence names.
 const NAMED: usize = 5;
 
-/// The comparison of the failed tests with the declared ones.
+/// How the failed tests compare with those that were declared to fail.
 enum Declared {
-    /// No tests were declared by name.
+    /// No tests were declared by name, or there are no test results to compare.
     Nothing,
     /// All failed tests were declared, and each of them ran.
     All,
-    /// Something else failed too.
+    /// The failure is not the declared one. The text says why, for example which other tests failed.
     More(String),
 }
 
-/// Marks failing tests as a valid RED, and makes them not block if they were declared by name. Without declared tests a RED
-/// excuses nothing (R6). Whether each declared test failed is a criterion of the task.
+/// Marks failing tests as a valid RED, and makes them not block if they were declared by name. Without declared tests a
+/// RED excuses nothing (R6). Whether each declared test failed is a criterion of the task.
 pub(in crate::verdict) fn mark_red(outcome: &mut ActionJudgement, facts: &ActionFacts<'_>) {
     let classification = &mut outcome.classification;
     classification.is_expected_failure = Some(false);

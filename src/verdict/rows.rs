@@ -64,7 +64,7 @@ const FILE_FAILURE: CategoryRow =
 /// A request that was answered wrongly (C16, C42).
 const ANSWER_FAILURE: CategoryRow = CategoryRow { agent: AgentWord::ImplementFix, ..TEST_FAILURE };
 
-/// One row per code, in the order of [`CategoryCode`]; the compiler checks that below.
+/// One row per code, in the order of [`CategoryCode`]. With another order, the check below does not compile.
 pub(in crate::verdict) const ROWS: [CategoryRow; 46] = [
     CategoryRow { code: CategoryCode::TestsPassed, tests_ran: true, is_determined_by_inputs: true, ..SUCCESS },
     CategoryRow {
@@ -456,8 +456,8 @@ mod tests {
         }
     }
 
-    /// Returns the last code. A new code at the end of the enum does not compile until it is added here, and then fails the test
-    /// below.
+    /// Returns the last code. A new code at the end of the enum does not compile until it is added here, and then fails
+    /// the test below.
     fn last_code(code: CategoryCode) -> CategoryCode {
         use CategoryCode as C;
         match code {

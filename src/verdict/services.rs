@@ -2,7 +2,8 @@
 
 use crate::model::{Action, ActionEnd, CategoryCode, StopReason};
 
-/// Returns the category of a service and the contradicting fact; `None` if the general rules apply.
+/// Returns the proven category of a service, and the explanation if a fact contradicts the claim. `None` if the general
+/// rules apply.
 pub(super) fn judge_service_claim(
     action: &Action,
     end: &ActionEnd,

@@ -1,4 +1,5 @@
-//! The texts about a validation tool's findings in reports, by what the tool finds and what its row says (seed 004).
+//! The texts about a validation tool's findings in reports. They depend on the kind of the tool and on its row in
+//! `model/tool.rs` (seed 004).
 
 use std::time::Duration;
 
@@ -9,15 +10,15 @@ use crate::verdict::agent::AgentWord;
 #[derive(Debug)]
 pub(in crate::verdict) struct FindingWords {
     pub(in crate::verdict) report_name: &'static str,
-    /// The tool's name for display.
+    /// The tool's name as titles and reasons show it.
     pub(in crate::verdict) display: &'static str,
     /// The word for one error in a title.
     pub(in crate::verdict) error: &'static str,
-    /// The word for its errors in a sentence.
+    /// The word for the tool's errors in a sentence.
     pub(in crate::verdict) errors: &'static str,
     pub(in crate::verdict) error_issue: &'static str,
     pub(in crate::verdict) warning_issue: &'static str,
-    /// Whether its errors keep the code from compiling.
+    /// Whether the tool's errors keep the code from compiling.
     pub(in crate::verdict) blocks_compilation: bool,
     pub(in crate::verdict) debt: DebtCategory,
     pub(in crate::verdict) agent: AgentWord,

@@ -1,7 +1,7 @@
 //! Discovers a project's checks from its files, so that it needs no configuration.
 //!
-//! Each tool is searched for in the root first. If the root has no sign of it, the directories one level below are searched.
-//! Nothing is executed: a tool counts as installed if its program exists.
+//! Each tool is searched for in the root first. If the root has no sign of it, the directories one level below are
+//! searched. Nothing is executed: a tool counts as installed if its program exists.
 
 mod python;
 
@@ -11,7 +11,7 @@ use crate::tools::project_files::{ProjectFiles, within};
 use crate::tools::table::{ROWS, row_of};
 pub(super) use python::{ENVIRONMENTS, has_pyproject_table, has_section};
 
-/// A discovered check.
+/// A check that the project's files suggest, with the command that runs it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct FoundCheck {
     pub(crate) tool: Tool,
@@ -42,12 +42,12 @@ pub(crate) struct FoundPolicy {
 pub(crate) struct FoundChecks {
     /// The checks, in the order in which they run.
     pub(crate) found: Vec<FoundCheck>,
-    /// Notes for people: why each check was found, and what is missing for others.
+    /// Notes for people: why each check was found, and what a tool without a check still lacks.
     pub(crate) notes: Vec<PlanNote>,
 }
 
-/// Directories that are not searched, because they hold installed packages, build output or other files that are not the
-/// project's code.
+/// Directories that are not searched, because they hold installed packages, build output or other files that are not
+/// the project's code.
 const NO_PACKAGES: &[&str] =
     &["node_modules", "venv", "env", "dist", "build", "target", "evidence", "coverage", "vendor", "site-packages"];
 
@@ -62,11 +62,12 @@ pub(super) type Finder = fn(&dyn ProjectFiles, &str, &mut FoundChecks) -> Looked
 pub(super) enum Looked {
     /// The directory has no sign of the tool, so other directories are searched.
     Silent,
-    /// The directory has signs of the tool. That holds even if no check can be made of them.
+    /// The directory has signs of the tool, even if no check can be made of these. Directories below it are not
+    /// searched.
     Spoke,
 }
 
-/// Discovers the checks of a project. They run in the order of the tools' rows.
+/// Discovers the checks of a project. The order of the tool table `ROWS` is the order in which they run.
 pub(crate) fn find_checks(files: &dyn ProjectFiles) -> FoundChecks {
     let mut findings = FoundChecks::default();
     let packages = packages(files);
@@ -137,7 +138,8 @@ pub(super) fn nearest_with(files: &dyn ProjectFiles, package: &str, path: &str) 
     [package, ""].into_iter().find(|directory| files.exists(&within(directory, path))).map(str::to_owned)
 }
 
-/// Returns how the directory `from` calls the program at `path` in the directory `holder`. The result begins with `./` or `../`.
+/// Returns how the directory `from` calls the program at `path` in the directory `holder`. The result begins with `./`
+/// or `../`.
 pub(super) fn program(holder: &str, path: &str, from: &str) -> String {
     match (holder == from, holder.is_empty()) {
         (true, _) => format!("./{path}"),

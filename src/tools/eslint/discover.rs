@@ -1,5 +1,5 @@
-//! Discovers eslint. The project must have an eslint configuration and an installed eslint program. The command is taken from the
-//! project's own scripts.
+//! Discovers eslint. The project must have an eslint configuration and an installed eslint program. The command is
+//! taken from the project's own scripts.
 
 use crate::model::Tool;
 use crate::tools::discover::{FoundCheck, FoundChecks, FoundPolicy, Looked, named, nearest_with, program, words};
@@ -28,7 +28,8 @@ const PACKAGE_KEY: &str = "eslintConfig";
 
 const PROGRAM: &str = "node_modules/.bin/eslint";
 
-/// Looks for eslint in one directory of the project.
+/// Looks for signs of eslint in one directory of the project. Adds a check, or a note that says what is missing for
+/// one.
 pub(in crate::tools) fn find(files: &dyn ProjectFiles, package: &str, findings: &mut FoundChecks) -> Looked {
     let configuration = CONFIGURATIONS.iter().map(|name| within(package, name)).find(|path| files.exists(path));
     let in_package = || package_has(files, package, PACKAGE_KEY).then(|| within(package, "package.json"));

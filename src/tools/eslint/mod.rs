@@ -1,8 +1,9 @@
-//! ESLint: judges its findings together with its exit code. Its text output and its JSON output are judged by the same rules
-//! (E6).
+//! ESLint: judges its findings together with its exit code. Its text output and its JSON output are judged by the same
+//! rules (E6).
 //!
-//! Exit code 1 does not always mean errors: ESLint also uses it for too many warnings (C28). Exit code 2 usually means that
-//! ESLint could not do its work. With `--exit-on-fatal-error` it can also mean a parse error, and make turns every failure into 2.
+//! Exit code 1 does not always mean errors: ESLint also uses it for too many warnings (C28). Exit code 2 usually means
+//! that ESLint could not do its work. With `--exit-on-fatal-error` it can also mean a parse error, and make turns every
+//! failure into 2.
 
 mod call;
 mod discover;
@@ -27,8 +28,8 @@ const READABLE_FORMATS: &[&str] = &["stylish", "json"];
 
 const TOO_MANY_WARNINGS: &str = "ESLint found too many warnings";
 
-/// What ESLint prints when a rule crashes. Any other output with exit code 2 means a wrong command line or configuration, because
-/// a broken configuration file prints a stack trace too.
+/// What ESLint prints when a rule crashes. Any other output with exit code 2 means a wrong command line or
+/// configuration, because a broken configuration file prints a stack trace too.
 const CRASH_WORDS: &[&str] = &["Occurred while linting", "JavaScript heap out of memory"];
 
 /// The findings and counts that were read from the output.
@@ -37,7 +38,7 @@ struct Output {
     diagnostics: Gathered,
     /// The counts in the last line of ESLint's text output.
     stated: Option<DiagnosticSummary>,
-    /// Findings that comments in the code suppress.
+    /// How many findings comments in the code suppress. Only ESLint's JSON tells.
     suppressed: u64,
 }
 
@@ -60,8 +61,8 @@ pub(super) fn interpret(exited: &Exited<'_>) -> Interpretation {
         return interpretation;
     }
     let counted = output.counted();
-    // ESLint's own counts replace the counted ones where they differ. So a message in an unknown format is never missing from the
-    // counts.
+    // ESLint's own counts replace the counted ones where they differ. So a message in an unknown format is never
+    // missing from the counts.
     let stated = output.stated.filter(|stated| (stated.errors, stated.warnings) != (counted.errors, counted.warnings));
     let counts = stated.unwrap_or(counted);
     let (category, reason) = decide(exited, &output, counts);

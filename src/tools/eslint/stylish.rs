@@ -7,7 +7,7 @@ use crate::tools::places::Place;
 
 const LEVELS: &[(&str, FindingLevel)] = &[("error", FindingLevel::Error), ("warning", FindingLevel::Warning)];
 
-/// Reads text from which control sequences were removed.
+/// Reads ESLint's findings and its own counts. The text must hold no terminal control sequences.
 pub(super) fn parse(text: &str, place: Place<'_>) -> Output {
     let mut output = Output::default();
     let mut file = None;

@@ -1,4 +1,5 @@
-//! Discovers mypy and Ruff. The project must have a configuration for the tool, and its environment must contain the program.
+//! Discovers mypy and Ruff. The project must have a configuration for the tool, and its environment must contain the
+//! program.
 
 use crate::model::Tool;
 use crate::tools::discover::{
@@ -11,9 +12,9 @@ struct Checker {
     tool: Tool,
     /// Files that always count as a configuration of the tool.
     configurations: &'static [&'static str],
-    /// Files that count as a configuration of the tool if they contain the section.
+    /// Files that count as a configuration of the tool only if they contain the section named beside them.
     sections: &'static [(&'static str, &'static str)],
-    /// Returns the arguments for a package.
+    /// Returns the tool's arguments for the package in a directory.
     arguments: fn(&dyn ProjectFiles, &str) -> &'static [&'static str],
 }
 
@@ -28,12 +29,12 @@ const MYPY: Checker = Checker {
 const RUFF: Checker =
     Checker { tool: Tool::Ruff, configurations: &["ruff.toml", ".ruff.toml"], sections: &[], arguments: |_, _| &["check", "."] };
 
-/// Looks for mypy in one directory of the project.
+/// Looks for signs of mypy in one directory of the project. Adds a check, or a note that says what is missing for one.
 pub(in crate::tools) fn find_mypy(files: &dyn ProjectFiles, package: &str, findings: &mut FoundChecks) -> Looked {
     find(&MYPY, files, package, findings)
 }
 
-/// Looks for Ruff in one directory of the project.
+/// Looks for signs of Ruff in one directory of the project. Adds a check, or a note that says what is missing for one.
 pub(in crate::tools) fn find_ruff(files: &dyn ProjectFiles, package: &str, findings: &mut FoundChecks) -> Looked {
     find(&RUFF, files, package, findings)
 }

@@ -57,7 +57,7 @@ struct MypyItem {
     severity: String,
 }
 
-/// Reads Ruff's JSON; `None` if the output is not such JSON.
+/// Reads Ruff's JSON; `None` if the output is no JSON list of Ruff's findings.
 pub(super) fn ruff(exited: &Exited<'_>) -> Option<Gathered> {
     let found = list::<RuffItem>(&exited.stdout)?.into_iter().map(|item| {
         let fix = item.fix.map(|fix| {
@@ -80,7 +80,7 @@ pub(super) fn ruff(exited: &Exited<'_>) -> Option<Gathered> {
     Some(gathered(found))
 }
 
-/// Reads Pylint's JSON; `None` if the output is not such JSON.
+/// Reads Pylint's JSON; `None` if the output is no JSON list of Pylint's findings.
 pub(super) fn pylint(exited: &Exited<'_>) -> Option<Gathered> {
     let found = list::<PylintItem>(&exited.stdout)?.into_iter().map(|item| Diagnostic {
         file: Some(exited.place.within_project(&item.path)),
@@ -97,7 +97,8 @@ pub(super) fn pylint(exited: &Exited<'_>) -> Option<Gathered> {
     Some(gathered(found))
 }
 
-/// Reads mypy's JSON, which has one object per line. `None` if there is no line or if any line is not such an object.
+/// Reads mypy's JSON, which has one object per line. `None` if there is no line or if any line is not one of mypy's
+/// objects.
 pub(super) fn mypy(exited: &Exited<'_>) -> Option<Gathered> {
     let lines = exited.stdout.lines().filter(|line| !line.trim().is_empty());
     let items: Vec<MypyItem> = lines.map(serde_json::from_str).collect::<Result<_, _>>().ok()?;

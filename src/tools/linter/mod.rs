@@ -1,9 +1,9 @@
-//! mypy, Ruff, Flake8, Pylint and Prettier: judges each tool's findings together with its exit code. One row per tool has the
-//! differences.
+//! mypy, Ruff, Flake8, Pylint and Prettier: judges each tool's findings together with its exit code. The table in
+//! `rows` holds what differs from tool to tool.
 //!
-//! `printed` reads the text output for people, `json` the JSON output, and `prettier` Prettier's list of files. This file has the
-//! common rules: findings and exit code must agree. A failure code without findings means a wrong command line, a crash or a
-//! contradiction.
+//! `printed` reads the text output for people, `json` the JSON output, and `prettier` Prettier's list of files. This
+//! file has the common rules: findings and exit code must agree. A failure code without findings means a wrong command
+//! line, a crash or a contradiction.
 
 mod discover;
 mod json;
@@ -144,8 +144,8 @@ fn decide(linter: &Linter, exited: &Exited<'_>, output: &Output, arguments: &[St
     }
 }
 
-/// Returns the line that names the problem: the last line of a traceback, otherwise the first line with an error, otherwise the
-/// first line.
+/// Returns the line that names the problem: the last line of a traceback, otherwise the first line with an error,
+/// otherwise the first line.
 fn words(exited: &Exited<'_>) -> String {
     let lines = || exited.stderr.lines().chain(exited.stdout.lines()).map(str::trim).filter(|line| !line.is_empty());
     let traceback = || exited.stderr.contains("Traceback (most recent call last)").then(|| last_line(&exited.stderr)).flatten();

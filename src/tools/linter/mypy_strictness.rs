@@ -13,7 +13,7 @@ const CONFIGURATIONS: &[(&str, &str)] =
 /// The option that forbids functions without types. mypy treats such functions as if their types were `Any`.
 pub(in crate::tools) const UNTYPED: &str = "disallow_untyped_defs";
 
-/// Returns the strictness of a call of mypy in a directory.
+/// Returns the strictness of a call of mypy in a directory. The error names a configuration file that cannot be read.
 pub(in crate::tools) fn strictness(files: &dyn ProjectFiles, directory: &str, call: &CheckerCall) -> StrictnessRead {
     let named = call.value(&["--config-file"]);
     let (path, section) = match named {

@@ -1,8 +1,9 @@
 //! Reads the output of Prettier's checks: the names of unformatted files and the files that it cannot parse.
 //!
-//! Prettier calls an unformatted file a warning, but fails because of it. So such files count as errors here, and a policy that
-//! blocks on errors agrees with Prettier's exit code. Prettier may print that all files are formatted although a pattern matched
-//! no file, and it may refuse an option with exit code 0 or 1. So such messages are searched for as well.
+//! Prettier calls an unformatted file a warning, but fails because of it. So such files count as errors here, and a
+//! policy that blocks on errors agrees with Prettier's exit code. Prettier may print that all files are formatted
+//! although a pattern matched no file, and it may refuse an option with exit code 0 or 1. So such messages are searched
+//! for as well.
 
 use crate::model::Diagnostic;
 use crate::tools::gathered::{Gathered, lines};
@@ -25,7 +26,7 @@ const NO_NAMES: &[&str] = &["Code style issues", "Ignored unknown option", "Run 
 /// Options that make Prettier print only file names on standard output.
 const LISTING: &[&str] = &["-l", "--list-different"];
 
-/// Reads the output.
+/// Reads the names of unformatted and of unparsable files from Prettier's output.
 pub(super) fn read(exited: &Exited<'_>, arguments: &[String]) -> Output {
     let mut diagnostics = Gathered::default();
     for line in lines(&exited.stderr) {

@@ -1,5 +1,5 @@
-//! Reads the text output of mypy, Ruff, Flake8 and Pylint. Each line has one place and one message; newer versions of Ruff use
-//! several lines for each.
+//! Reads the text output of mypy, Ruff, Flake8 and Pylint. Each line has one place and one message; newer versions of
+//! Ruff use several lines for each.
 
 use crate::model::{Diagnostic, FindingLevel, RelatedInformation};
 use crate::tools::gathered::{Gathered, lines};
@@ -63,7 +63,8 @@ pub(super) fn pylint(exited: &Exited<'_>, _: &[String]) -> Output {
     Output { diagnostics, stated: None }
 }
 
-/// Returns the level of a Pylint message. Codes that begin with `F` or `E`, for example `F0001` and `E0602`, are errors.
+/// Returns the level of a Pylint message. Codes that begin with `F` or `E`, for example `F0001` and `E0602`, are
+/// errors.
 pub(super) fn pylint_level(code: &str) -> FindingLevel {
     if code.starts_with(['F', 'E']) { FindingLevel::Error } else { FindingLevel::Warning }
 }
@@ -81,8 +82,8 @@ fn pylint_message(rest: &str) -> Option<(&str, Option<&str>, &str)> {
     is_code(code).then_some((code, symbol, message))
 }
 
-/// Reads Ruff's lines, for example `a.py:1:8: F401 [*] message`, its messages with `--> a.py:1:8` on the next line, and its
-/// formatter's messages.
+/// Reads Ruff's lines, for example `a.py:1:8: F401 [*] message`, its messages with `--> a.py:1:8` on the next line, and
+/// its formatter's messages.
 pub(super) fn ruff(exited: &Exited<'_>, _: &[String]) -> Output {
     let mut diagnostics = Gathered::default();
     let mut head = None;
@@ -104,7 +105,7 @@ pub(super) fn ruff(exited: &Exited<'_>, _: &[String]) -> Output {
     Output { diagnostics, stated: stated(&exited.stdout) }
 }
 
-// Older versions report a file that the formatter cannot parse only on standard error.
+// Older versions of Ruff report a file that the formatter cannot parse only on standard error.
 fn unparsed<'a>(exited: &'a Exited<'_>) -> impl Iterator<Item = Diagnostic> + 'a {
     let places = lines(&exited.stderr).filter_map(|line| located(line.strip_prefix("error: Failed to parse ")?));
     places.map(|at| Diagnostic { message: at.rest.to_owned(), ..at_place(&at, at.file_in(exited.place)) })
@@ -153,7 +154,8 @@ fn bracketed(message: &str) -> (&str, Option<String>) {
     found.map_or((message, None), |(message, code)| (message, Some(code.to_owned())))
 }
 
-// Reads `Found 4 errors in 1 file (checked 1 source file)` and `Found 4 errors.` With `--fix`, the number includes fixed errors.
+// Reads `Found 4 errors in 1 file (checked 1 source file)` and `Found 4 errors.` With `--fix`, the number includes
+// fixed errors.
 fn stated(text: &str) -> Option<u64> {
     let line = lines(text).filter(|line| !line.contains("fixed")).filter_map(|line| line.strip_prefix("Found ")).last()?;
     let (count, rest) = line.split_once(' ')?;
@@ -167,7 +169,7 @@ fn is_code(word: &str) -> bool {
     (1..=8).contains(&letters) && (1..=6).contains(&digits.len()) && digits.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-// A name such as `invalid-syntax`, `unformatted` or `SyntaxError`.
+// Ruff prints a name such as `invalid-syntax`, `unformatted` or `SyntaxError` where a finding has no rule code.
 fn is_name(word: &str) -> bool {
     word.len() > 4 && word.chars().all(|character| character.is_ascii_alphabetic() || character == '-')
 }

@@ -1,5 +1,5 @@
-//! One row per linter: its options for the output format, the meaning of its exit codes, and its error messages that are not
-//! findings.
+//! One row per linter: its options for the output format, the meaning of its exit codes, and its error messages that
+//! are not findings.
 
 use crate::model::{Diagnostic, Tool};
 use crate::tools::gathered::Gathered;
@@ -11,17 +11,17 @@ use crate::tools::linter::{Output, json, prettier, printed};
 pub(super) enum ZeroMeans {
     /// Code 0 means no findings. With findings it is a contradiction: something hides the tool's own exit code.
     NothingFound,
-    /// Code 0 means that the tool's own threshold (`fail-under`) is met. There may be many findings, and the policy decides about
-    /// them.
+    /// Code 0 means that the tool's own threshold (`fail-under`) is met. There may be many findings, and the policy
+    /// decides about them.
     NothingGrave,
 }
 
 /// The exit codes that mean findings.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum FindingCodes {
-    /// Exactly these codes.
+    /// Only the listed exit codes mean findings.
     Only(&'static [i32]),
-    /// Any sum of the bits in `all`. The bits in `errors` mean errors, the other bits warnings.
+    /// Any sum of the bits in `all` means findings. The bits in `errors` mean errors, the other bits warnings.
     Bits { all: i32, errors: i32 },
 }
 
@@ -29,29 +29,29 @@ pub(super) enum FindingCodes {
 #[derive(Debug)]
 pub(super) struct Linter {
     pub(super) tool: Tool,
-    /// The tool's name in sentences.
+    /// The tool's name, as the reason of a result spells it.
     pub(super) name: &'static str,
     /// Options that choose the output format. The next field lists the formats that can be read.
     pub(super) format_options: &'static [&'static str],
     pub(super) readable_formats: &'static [&'static str],
     /// Options that write the findings to a file instead of standard output.
     pub(super) file_options: &'static [&'static str],
-    /// Reads the text output for people.
+    /// Reads the findings from the text output that is meant for people.
     pub(super) read: fn(&Exited<'_>, &[String]) -> Output,
-    /// Reads the JSON output; the function returns `None` if the output is not such JSON.
+    /// Reads the findings from JSON; the function returns `None` if the output is not the tool's JSON.
     pub(super) read_json: Option<fn(&Exited<'_>) -> Option<Gathered>>,
     pub(super) finding_codes: FindingCodes,
-    /// Exit codes for a wrong command line or configuration. Some tools also use them for a file that does not parse, so findings
-    /// in the output take precedence.
+    /// Exit codes for a wrong command line or configuration. Some tools also use them for a file that does not parse,
+    /// so findings in the output take precedence.
     pub(super) usage_codes: &'static [i32],
     pub(super) zero: ZeroMeans,
-    /// The rule by which the tool reports a path that does not exist. Such a finding is a fault of the command, not of the code
-    /// (C11).
+    /// The rule by which the tool reports a path that does not exist. Such a finding is a fault of the command, not of
+    /// the code (C11).
     pub(super) path_rule: Option<&'static str>,
-    /// What the tool prints when it crashes.
+    /// Texts by which a crash of the tool is recognised; one of them in the output is enough.
     pub(super) crash_words: &'static [&'static str],
-    /// Returns the tool's message about a configuration or a path that it could not use. It is searched for after every exit
-    /// code.
+    /// Returns the tool's message about a configuration or a path that it could not use. The message counts after every
+    /// exit code, but only if there are no findings.
     pub(super) refusal: fn(&Exited<'_>) -> Option<String>,
     /// Returns a message that does not change the result, but that people should see.
     pub(super) remark: fn(&Exited<'_>) -> Option<String>,
@@ -143,10 +143,11 @@ const ROWS: [Linter; 5] = [
     },
 ];
 
-/// Flake8 reports these errors with a traceback and exit code 1, but their cause is the command line or the configuration.
+/// Flake8 reports these errors with a traceback and exit code 1, but their cause is the command line or the
+/// configuration.
 const FLAKE8_REFUSALS: &[&str] = &[" supplied to ", "exceptions.FailedToLoadPlugin", "ExecutionError: The specified config file"];
 
-/// Returns the row of a linter.
+/// Returns the row of a linter. Panics for any other tool: the tool table hands only linters to this folder.
 pub(super) fn linter_of(tool: Tool) -> &'static Linter {
     ROWS.iter().find(|row| row.tool == tool).expect("the interpreter hands over what has a row here")
 }
@@ -175,7 +176,7 @@ impl Linter {
         }
     }
 
-    /// Returns whether findings and an exit code can occur together.
+    /// Returns whether the tool may end with this exit code when its output contains findings.
     pub(super) fn may_find(&self, code: i32) -> bool {
         self.is_finding_code(code) || self.usage_codes.contains(&code)
     }

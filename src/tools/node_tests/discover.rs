@@ -1,5 +1,5 @@
-//! Discovers Jest and Vitest. The project must have a configuration or a script for the tool, and the program must be installed.
-//! The command is taken from the project's own script.
+//! Discovers Jest and Vitest. The project must have a configuration or a script for the tool, and the program must be
+//! installed. The command is taken from the project's own script.
 
 use crate::model::Tool;
 use crate::tools::discover::{FoundCheck, FoundChecks, Looked, named, nearest_with, program, words};
@@ -22,12 +22,13 @@ const WATCHES: &[&str] = &["--watch", "--watchAll", "vitest watch", "vitest dev"
 /// Characters with a meaning for the shell. A script that contains one is run by npm, which uses a shell.
 const SHELL_CHARACTERS: &[char] = &['&', '|', ';', '<', '>', '$', '`', '*', '?', '(', ')', '{', '}', '"', '\'', '\\', '='];
 
-/// Looks for Jest in one directory of the project.
+/// Looks for signs of Jest in one directory of the project. Adds a check, or a note that says what is missing for one.
 pub(in crate::tools) fn find_jest(files: &dyn ProjectFiles, package: &str, findings: &mut FoundChecks) -> Looked {
     find(Tool::Jest, JEST_CONFIGURATIONS, files, package, findings)
 }
 
-/// Looks for Vitest in one directory of the project.
+/// Looks for signs of Vitest in one directory of the project. Adds a check, or a note that says what is missing for
+/// one.
 pub(in crate::tools) fn find_vitest(files: &dyn ProjectFiles, package: &str, findings: &mut FoundChecks) -> Looked {
     find(Tool::Vitest, VITEST_CONFIGURATIONS, files, package, findings)
 }
@@ -60,8 +61,8 @@ fn find(tool: Tool, configurations: &[&str], files: &dyn ProjectFiles, package: 
     Looked::Spoke
 }
 
-/// Returns the name and the text of the script that runs a tool once. The script `test` is tried first, then scripts with `test`
-/// in their names.
+/// Returns the name and the text of the script that runs a tool once. The script `test` is tried first, then scripts
+/// with `test` in their names.
 fn script_of(tool: Tool, files: &dyn ProjectFiles, package: &str) -> Option<(String, String)> {
     let mut scripts: Vec<_> = scripts(files, package).into_iter().collect();
     scripts.sort_by_key(|(name, _)| (name != "test", !name.contains("test")));

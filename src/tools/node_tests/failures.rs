@@ -25,7 +25,7 @@ pub(super) fn file_headline(file: &BrokenFile) -> String {
     format!("{}: {}", file.file, telling_line(&file.message))
 }
 
-/// Converts a failed test for the report.
+/// Converts a failed test of Jest or Vitest into an entry of proctor's report.
 pub(super) fn of_test(test: &Test, place: Place<'_>) -> TestFailure {
     let stack = test.messages.join("\n\n");
     let message = test.messages.first().map(String::as_str).unwrap_or_default();
@@ -40,7 +40,7 @@ pub(super) fn of_test(test: &Test, place: Place<'_>) -> TestFailure {
     }
 }
 
-/// Converts a test file that failed as a whole for the report.
+/// Converts a test file that failed as a whole into an entry of proctor's report.
 pub(super) fn of_file(file: &BrokenFile, place: Place<'_>) -> TestFailure {
     TestFailure {
         test_name: file.file.clone(),
@@ -52,7 +52,7 @@ pub(super) fn of_file(file: &BrokenFile, place: Place<'_>) -> TestFailure {
     }
 }
 
-/// Converts a test for the test results in the evidence.
+/// Converts a test, failed or not, into an entry of the test results in the evidence.
 pub(super) fn case(test: &Test) -> TestCase {
     TestCase {
         title: test.title.clone(),
@@ -66,7 +66,7 @@ pub(super) fn case(test: &Test) -> TestCase {
     }
 }
 
-/// Returns the name of the module that is missing, if that is why a file could not be loaded (R7).
+/// Returns the name of the missing module if the message says that a test file could not be loaded because of one (R7).
 pub(super) fn missing_module(message: &str) -> Option<String> {
     MISSING_MODULE.iter().find_map(|(before, after)| {
         let (_, rest) = message.split_once(before)?;
@@ -104,7 +104,8 @@ fn telling_line(message: &str) -> &str {
     lines().find(|line| line.starts_with("SyntaxError: ")).or_else(|| lines().next()).unwrap_or("it says nothing")
 }
 
-// Reads `at Object.toBe (/project/a.test.js:4:17)`, `at /project/a.test.js:5:17` and `at file:///project/a.test.js:5:17`.
+// Reads `at Object.toBe (/project/a.test.js:4:17)`, `at /project/a.test.js:5:17` and `at
+// file:///project/a.test.js:5:17`.
 fn line_in(stack: &str, file: &str, place: Place<'_>) -> Option<u64> {
     stack.lines().find_map(|line| {
         let text = line.trim().trim_end_matches(')');

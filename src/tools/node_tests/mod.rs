@@ -1,9 +1,10 @@
-//! Jest and Vitest: reads the JSON report, which has the same structure for both, and judges it together with the exit code (E3).
+//! Jest and Vitest: reads the JSON report, which has the same structure for both, and judges it together with the exit
+//! code (E3).
 //!
-//! `report` reads the file, `tally` counts its tests, `rules` decides by an ordered list of rules, and `failures` makes the
-//! result readable. Both tools use exit code 1 for every failure: failing tests, no tests, a file that does not parse, a wrong
-//! option. So only the report distinguishes them. If there is no report, the printed text may name the cause, but it never proves
-//! a success.
+//! `report` reads the file, `tally` counts its tests, `rules` decides by an ordered list of rules, and `failures` makes
+//! the result readable. Both tools use exit code 1 for every failure: failing tests, no tests, a file that does not
+//! parse, a wrong option. So only the report distinguishes them. If there is no report, the printed text may name the
+//! cause, but it never proves a success.
 
 mod discover;
 mod failures;
@@ -27,7 +28,7 @@ use tally::Tally;
 /// The state of the report after the run.
 #[derive(Debug, Clone, PartialEq)]
 enum ReportState {
-    /// The file does not exist.
+    /// There is no report file, or no report was requested.
     Missing,
     /// The file exists, but was not accepted as this run's report.
     Refused(String),
@@ -39,7 +40,7 @@ enum ReportState {
     Read(Tally),
 }
 
-/// The facts of one run.
+/// The ended process and the state of its report: all that the rules may look at.
 #[derive(Debug)]
 struct Seen<'a> {
     exited: &'a Exited<'a>,
@@ -59,7 +60,8 @@ impl Seen<'_> {
 /// Judges a Jest or Vitest run that ended by itself.
 pub(super) fn interpret(exited: &Exited<'_>, report: &ToolReport) -> Interpretation {
     let seen = Seen { exited, report: state_of(report, exited.place) };
-    // A report proves that the tool ran. Without this condition, a test that prints "command not found" would look like a failed start.
+    // A report proves that the tool ran. Without this condition, a test that prints "command not found" would look like
+    // a failed start.
     if seen.tally().is_none() {
         if let Some(failure) = launch_failure::find(exited) {
             return failure;

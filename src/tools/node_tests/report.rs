@@ -1,30 +1,31 @@
-//! Reads the JSON that Jest (`--json`) and Vitest (`--reporter=json`) write. Only the fields that are used are declared.
+//! Reads the JSON that Jest (`--json`) and Vitest (`--reporter=json`) write. Only the fields that are used are
+//! declared.
 
 use serde::Deserialize;
 
 /// The largest report that is read (64 MiB).
 pub(super) const MAX_BYTES: usize = 64 * 1024 * 1024;
 
-/// The JSON document of a report.
+/// The report of a whole run, which is one JSON document.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Document {
     /// The number of tests according to the tool. It is only compared with the listed tests and never shown (E5).
     pub(super) num_total_tests: u64,
-    /// The number of failed tests according to the tool, only for comparison too. Its other counts are not read, because Vitest 1
-    /// counts skipped tests as passed.
+    /// The number of failed tests according to the tool, also only compared with the listed tests. The tool's other
+    /// counts are not read, because Vitest 1 counts skipped tests as passed.
     pub(super) num_failed_tests: u64,
-    /// Whether the tool considers the run a success. Vitest writes `true` even if an error outside the tests failed the run, so
-    /// it proves nothing.
+    /// Whether the tool considers the run a success. Vitest writes `true` even if an error outside the tests failed the
+    /// run, so `true` proves nothing.
     pub(super) success: bool,
     /// Whether the run was interrupted; only Jest writes this.
     #[serde(default)]
     pub(super) was_interrupted: bool,
-    /// The test files.
+    /// The results of the run, grouped by test file.
     pub(super) test_results: Vec<File>,
 }
 
-/// A file of tests.
+/// One test file, with the results of its tests.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct File {
@@ -39,7 +40,7 @@ pub(super) struct File {
     pub(super) assertion_results: Vec<Assertion>,
 }
 
-/// One test.
+/// One test; the report calls a test an assertion.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Assertion {
@@ -52,10 +53,10 @@ pub(super) struct Assertion {
     /// The test's duration in milliseconds.
     #[serde(default)]
     pub(super) duration: Option<f64>,
-    /// The messages of the failure.
+    /// The messages of a failed test.
     #[serde(default)]
     pub(super) failure_messages: Option<Vec<String>>,
-    /// The test's place, if the tool was asked to include it.
+    /// Where the test stands in its file, if the tool was asked to include this.
     #[serde(default)]
     pub(super) location: Option<Location>,
 }

@@ -7,7 +7,7 @@ use crate::tools::places::Place;
 
 const FAILED: &str = "failed";
 
-/// The outcome for each test status. A status that is not listed counts as not passed.
+/// The outcome for each test status. A status that is not listed counts as failed.
 const OUTCOMES: &[(&str, TestOutcome)] = &[
     ("passed", TestOutcome::Passed),
     (FAILED, TestOutcome::Failed),
@@ -25,9 +25,11 @@ const FOCUSED: &str = "focused";
 pub(super) struct Tally {
     /// The tests, in order of appearance.
     pub(super) tests: Vec<Test>,
-    /// The files that failed although none of their tests failed: the file could not be loaded, or a hook threw an error.
+    /// The files that failed although none of their tests failed: the file could not be loaded, or a hook threw an
+    /// error.
     pub(super) broken: Vec<BrokenFile>,
-    /// The counts of tests. A broken file counts as one failure, just as pytest counts a module that cannot be collected.
+    /// The counts of tests. A broken file counts as one failure, just as pytest counts a module that cannot be
+    /// collected.
     pub(super) counts: TestCounts,
     /// Whether the report's own counts of tests and of failures match its list of tests.
     pub(super) agrees: bool,
@@ -38,7 +40,7 @@ pub(super) struct Tally {
     focused: bool,
 }
 
-/// One test.
+/// One test of the report, with its status translated into an outcome.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Test {
     /// The file, relative to the project.
@@ -47,11 +49,10 @@ pub(super) struct Test {
     pub(super) ancestors: Vec<String>,
     /// The test's own title.
     pub(super) title: String,
-    /// The outcome of the test.
     pub(super) outcome: TestOutcome,
     /// The duration in milliseconds.
     pub(super) duration: Option<u64>,
-    /// The messages of the failure, without control sequences.
+    /// The messages of a failed test, without terminal control sequences.
     pub(super) messages: Vec<String>,
     /// The line of the test, if the report contains it.
     pub(super) line: Option<u64>,
@@ -62,9 +63,9 @@ pub(super) struct Test {
 pub(super) struct BrokenFile {
     /// The file's path relative to the project.
     pub(super) file: String,
-    /// The error message, without control sequences.
+    /// The error message, without terminal control sequences.
     pub(super) message: String,
-    /// Whether any of its tests is listed. If so, the file was loaded, and a hook threw an error.
+    /// Whether the report lists any test of the file. If it does, the file was loaded, and a hook threw an error.
     pub(super) was_loaded: bool,
 }
 
@@ -111,12 +112,12 @@ impl Tally {
         self.tests.extend(tests);
     }
 
-    /// Returns the number of tests in the report.
+    /// Returns the number of tests that the report lists. A broken file adds none.
     pub(super) fn total(&self) -> u64 {
         self.tests.len() as u64
     }
 
-    /// Returns the tests that failed.
+    /// Returns the failed tests, without the files that failed as a whole.
     pub(super) fn failed(&self) -> impl Iterator<Item = &Test> {
         self.tests.iter().filter(|test| test.outcome == TestOutcome::Failed)
     }

@@ -1,5 +1,5 @@
-//! Searches the printed text of Jest and Vitest for the cause of a failure that the report does not explain. It never proves a
-//! success.
+//! Searches the printed text of Jest and Vitest for the cause of a failure that the report does not explain. Printed
+//! text never proves a success.
 
 use crate::model::Coverage;
 use crate::tools::interpret::Exited;
@@ -19,16 +19,17 @@ const REFUSED: &[&str] = &[
     "CLIENT ERROR",
 ];
 
-/// The first line names a configuration file if Node.js cannot load it.
+/// Parts of the names of configuration files. If Node.js cannot load such a file, one of the first three lines names
+/// it.
 const CONFIGURATION_FILES: &[&str] = &["jest.config.", "vitest.config.", "vite.config."];
 
 /// Headings of errors that belong to no test in the report.
 const UNHANDLED: &[&str] = &["Unhandled Rejection", "Unhandled Error", "Uncaught Exception"];
 
-/// Message that says that a test called `process.exit`.
+/// The message that Jest or Vitest prints when a test calls `process.exit`.
 const EXIT_CALLED: &str = "process.exit called with";
 
-/// Returns whether the tool found no test file.
+/// Returns whether the tool printed that it found no test file.
 pub(super) fn says_no_tests(exited: &Exited<'_>) -> bool {
     lines(exited).any(|line| NO_TESTS.iter().any(|words| line.contains(words)))
 }
@@ -45,14 +46,14 @@ pub(super) fn refusal<'a>(exited: &'a Exited<'_>) -> Option<&'a str> {
     names_configuration.then(error).flatten()
 }
 
-/// Returns the message of an error that belongs to no test.
+/// Returns the printed message of an error that belongs to no test in the report.
 pub(super) fn unhandled<'a>(exited: &'a Exited<'_>) -> Option<&'a str> {
     let mut rest = lines(exited).skip_while(|line| !UNHANDLED.iter().any(|words| line.contains(words)));
     rest.next()?;
     rest.find(|line| line.contains("Error: "))
 }
 
-/// Returns whether a test ended the process.
+/// Returns whether the tool printed that a test called `process.exit`.
 pub(super) fn says_exit_called(exited: &Exited<'_>) -> bool {
     lines(exited).any(|line| line.contains(EXIT_CALLED))
 }
@@ -65,8 +66,8 @@ pub(super) fn coverage_below<'a>(exited: &'a Exited<'_>) -> Option<&'a str> {
     })
 }
 
-/// Returns the two percentages of such a line. Newer versions print the measured one first, older versions of Jest the required
-/// one.
+/// Returns the two percentages of a line that `coverage_below` found. Newer versions print the measured percentage
+/// first, older versions of Jest the required one.
 pub(super) fn coverage_of(line: &str) -> Option<Coverage> {
     let mut numbers = line.split(['(', ')', ' ']).filter_map(|word| word.strip_suffix('%')?.parse::<f64>().ok());
     let (first, second) = (numbers.next()?, numbers.next()?);

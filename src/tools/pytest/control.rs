@@ -1,10 +1,11 @@
-//! The control: a run before the real one. It runs the same command with tests that must fail, in place of the real tests.
+//! The control: a run before the real one. It runs the same command with tests that must fail, in place of the real
+//! tests.
 //!
-//! If pytest does not report one of these tests as failed, its results for the real tests prove nothing either. The control is a
-//! separate run, so that nothing is added to the run that is judged (E5). It uses a plugin that proctor writes into a directory
-//! of its own. The plugin adds one failing test to the first module of each collected directory. So `conftest.py` files and
-//! plugins treat this test as they treat the real ones. A test runner that recognises the control and behaves correctly only for
-//! it is not detected.
+//! If pytest does not report one of these tests as failed, its results for the real tests prove nothing either. The
+//! control is a separate run, so that nothing is added to the run that is judged (E5). It uses a plugin that proctor
+//! writes into a directory of its own. The plugin adds one failing test to the first module of each collected
+//! directory. So `conftest.py` files and plugins treat this test as they treat the real ones. A test runner that
+//! recognises the control and behaves correctly only for it is not detected.
 
 use std::path::{Path, PathBuf};
 
@@ -14,7 +15,8 @@ use crate::tools::prepare::insert_options;
 use crate::tools::pytest::junit::{self, Document, Element, MarkKind};
 use crate::tools::recognise::CommandForm;
 
-/// The text of the plugin. `{nonce}` is replaced by the nonce, so that the names of the tests cannot be known in advance.
+/// The text of the plugin. `{nonce}` is replaced by the nonce, so that the names of the tests cannot be known in
+/// advance.
 const PLUGIN: &str = include_str!("control.py");
 
 /// The file name of pytest's report of the control.
@@ -28,11 +30,11 @@ const TESTS_FAILED: i32 = 1;
 pub struct ControlPreparation {
     /// Program and arguments.
     pub argv: Vec<String>,
-    /// Variables on top of the action's environment.
+    /// Environment variables that are set in addition to those of the action.
     pub environment: Vec<(String, String)>,
     /// The file name and the text of the plugin. The file must be written into the directory that was passed.
     pub plugin: (String, String),
-    /// The path of the report.
+    /// Where pytest writes the report of the control.
     pub report_file: PathBuf,
 }
 
@@ -46,8 +48,8 @@ fn is_direct(located: &Located) -> bool {
     located.recognition.tool == Tool::Pytest && located.recognition.form == CommandForm::Direct
 }
 
-/// Prepares the control of an action; `None` if the action has none by its settings, or cannot have one. `directory` must be
-/// fresh and absolute. `nonce` is a part of a Python name that nobody could know before.
+/// Prepares the control of an action; `None` if the action has none by its settings, or cannot have one. `directory`
+/// must be fresh and absolute. `nonce` is a part of a Python name that nobody could know before.
 pub fn prepare_control(action: &Action, directory: &Path, link: Option<&Path>, nonce: &str) -> Option<ControlPreparation> {
     let located = locate(&action.command.argv);
     if !action.control || !may_have_control(action.tool, &action.command.argv) {
@@ -56,10 +58,11 @@ pub fn prepare_control(action: &Action, directory: &Path, link: Option<&Path>, n
     let module = format!("proctor_control_{nonce}");
     let report_file = directory.join(JUNIT_NAME);
     let ignore = link.map(|link| format!("--ignore={}", link.to_string_lossy()));
-    // These options cancel the command's own selection by name (`-k`) or mark (`-m`), because pytest uses the last of each.
+    // These options cancel the command's own selection by name (`-k`) or mark (`-m`), because pytest uses the last of
+    // each.
     let ours = ["-p", &module, "-k", nonce, "-m", ""].map(str::to_owned);
-    // pytest stores which tests failed in its cache, for `--last-failed`. The control gets a cache of its own, so that its
-    // failures are not stored there.
+    // pytest stores which tests failed in its cache, for `--last-failed`. The control gets a cache of its own, so that
+    // its failures are not stored there.
     let kept = ["-o".to_owned(), format!("cache_dir={}", directory.join("cache").to_string_lossy())];
     let asked = [format!("--junitxml={}", report_file.to_string_lossy())];
     let mut argv = action.command.argv.clone();

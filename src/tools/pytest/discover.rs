@@ -1,5 +1,5 @@
-//! Discovers pytest. The project must have a configuration for pytest or files that look like tests. The command uses the
-//! project's own interpreter.
+//! Discovers pytest. The project must have a configuration for pytest or files that look like tests. The command uses
+//! the project's own interpreter.
 
 use crate::model::Tool;
 use crate::tools::discover::{
@@ -10,7 +10,7 @@ use crate::tools::project_files::{ProjectFiles, within};
 /// Files that always count as a pytest configuration.
 const CONFIGURATIONS: &[&str] = &["pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml"];
 
-/// Files that count as a pytest configuration if they contain the section.
+/// Files that count as a pytest configuration only if they contain the section named beside them.
 const SECTIONS: &[(&str, &str)] = &[("setup.cfg", "[tool:pytest]"), ("tox.ini", "[pytest]")];
 
 /// Directories of tests. They are searched two levels deep.
@@ -22,10 +22,10 @@ const PACKAGE_MARKS: &[&str] = &["pyproject.toml", "setup.py", "setup.cfg", "req
 struct Manager {
     /// The lock file of the package manager. If it exists, the project uses this manager.
     lock: &'static str,
-    /// The command that runs pytest in the project's environment. It must not download anything, because that would take too long
-    /// after each save.
+    /// The command that runs pytest in the project's environment. It must not download anything, because that would
+    /// take too long after each save.
     command: &'static [&'static str],
-    /// The command that creates the environment, for hints.
+    /// The command that creates the project's environment. A note tells people to run it.
     setup: &'static str,
 }
 
@@ -34,7 +34,8 @@ const MANAGERS: &[Manager] = &[
     Manager { lock: "poetry.lock", command: &["poetry", "run", "python", "-m", "pytest"], setup: "poetry install" },
 ];
 
-/// Looks for pytest in one directory of the project.
+/// Looks for signs of pytest in one directory of the project. Adds a check, and notes that say what its environment
+/// lacks.
 pub(in crate::tools) fn find(files: &dyn ProjectFiles, package: &str, findings: &mut FoundChecks) -> Looked {
     let Some(reason) = evidence(files, package) else { return Looked::Silent };
     let (argv, how) = command(files, package, findings);
@@ -54,8 +55,8 @@ fn evidence(files: &dyn ProjectFiles, package: &str) -> Option<String> {
     if let Some(name) = CONFIGURATIONS.iter().find(|name| files.exists(&within(package, name))) {
         return Some(quoted(name));
     }
-    // Since pytest 9 the table `[tool.pytest]` is a configuration. Before, only `[tool.pytest.ini_options]` was; its existence
-    // implies the outer table.
+    // Since pytest 9 the table `[tool.pytest]` is a configuration. Before, only `[tool.pytest.ini_options]` was; its
+    // existence implies the outer table.
     if has_pyproject_table(files, package, "pytest") {
         return Some(format!("pytest's table in {}", quoted("pyproject.toml")));
     }

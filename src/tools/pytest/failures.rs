@@ -19,7 +19,7 @@ pub(super) fn headline(test: &Test) -> String {
     format!("{}: {error}", full_name(test.element()))
 }
 
-/// Converts a failed test for the report.
+/// Converts a failed test of pytest into an entry of proctor's report.
 pub(super) fn failure(test: &Test, place: Place<'_>) -> TestFailure {
     let element = test.element();
     let stack =
@@ -37,7 +37,7 @@ pub(super) fn failure(test: &Test, place: Place<'_>) -> TestFailure {
     }
 }
 
-/// Converts a test for the test results in the evidence.
+/// Converts a test, failed or not, into an entry of the test results in the evidence.
 pub(super) fn case(test: &Test) -> TestCase {
     let element = test.element();
     TestCase {
@@ -94,8 +94,8 @@ fn error_line(mark: &Mark) -> String {
     exception_lines(mark.text.lines()).last().or_else(fallback).unwrap_or(message).to_owned()
 }
 
-/// Returns the exceptions in a traceback, which pytest writes as `E   Name: message`. Deeper indented lines are source code or
-/// continuations.
+/// Returns the exceptions in a traceback, which pytest writes as `E   Name: message`. Deeper indented lines are source
+/// code or continuations.
 pub(super) fn exception_lines<'a>(lines: impl Iterator<Item = &'a str>) -> impl Iterator<Item = &'a str> {
     lines.filter_map(|line| line.strip_prefix("E   ")).filter(|rest| !rest.starts_with(' ') && !rest.is_empty())
 }
@@ -108,8 +108,8 @@ fn location(element: &Element, stack: &str, place: Place<'_>) -> (Option<String>
         .filter(|(path, _)| Place::is_own(path))
         .collect();
     let named = element.file.as_deref().map(|file| place.within_project(file));
-    // The test's own file is the one that matches the beginning of its class name. The place of a failed fixture may be in
-    // another file.
+    // The test's own file is the one that matches the beginning of its class name. The place of a failed fixture may be
+    // in another file.
     let own = named.or_else(|| seen.iter().map(|(path, _)| path).find(|path| is_of_class(path, &element.class)).cloned());
     match own {
         Some(file) => {
@@ -122,14 +122,15 @@ fn location(element: &Element, stack: &str, place: Place<'_>) -> (Option<String>
 
 fn is_of_class(path: &str, class: &str) -> bool {
     let Some(module) = path.strip_suffix(".py").map(|stem| stem.replace('/', ".")) else { return false };
-    // Class names are relative to pytest's root, and paths are relative to the project's root. So either one may have an
-    // additional prefix.
+    // Class names are relative to pytest's root, and paths are relative to the project's root. So either one may have
+    // an additional prefix.
     let fits = |class: &str| module == class || module.ends_with(&format!(".{class}"));
     !class.is_empty()
         && class.char_indices().filter(|(_, dot)| *dot == '.').map(|(end, _)| &class[..end]).chain([class]).any(fits)
 }
 
-// Reads `tests/test_a.py:4: AssertionError`, `tests/test_a.py:4: in test_x`, and `/project/test_a.py:6` for a missing fixture.
+// Reads `tests/test_a.py:4: AssertionError`, `tests/test_a.py:4: in test_x`, and `/project/test_a.py:6` for a missing
+// fixture.
 fn traceback_place(line: &str) -> Option<(&str, u64)> {
     let (start, rest) = line.split_once(".py:")?;
     if start.is_empty() || start.starts_with([' ', '>', '<']) {
@@ -141,7 +142,8 @@ fn traceback_place(line: &str) -> Option<(&str, u64)> {
     Some((&line[..start.len() + ".py".len()], number.parse().ok()?))
 }
 
-// Reads `E     File "/project/test_a.py", line 1`: the file with the syntax error, which may be another file than the test's.
+// Reads `E     File "/project/test_a.py", line 1`: the file with the syntax error, which may be another file than the
+// test's.
 fn syntax_error_place(line: &str) -> Option<(&str, u64)> {
     let (path, number) = line.strip_prefix("E     File \"")?.split_once("\", line ")?;
     Some((path, number.trim().parse().ok()?))

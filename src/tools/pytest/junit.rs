@@ -1,24 +1,25 @@
-//! Reads the JUnit XML that pytest writes. Unknown attributes and elements are accepted, but the document itself must be valid.
+//! Reads the JUnit XML that pytest writes. Unknown attributes and elements are accepted, but the document itself must
+//! be valid.
 //!
-//! This file only reads the structure; `rules.rs` decides what counts and exit code mean together. A document is refused if it
-//! has a document type or its own entities, ends early or is nested too deeply. A report that cannot be read completely proves
-//! nothing.
+//! This file only reads the structure; `rules.rs` decides what counts and exit code mean together. A document is
+//! refused if it has a document type or its own entities, ends early or is nested too deeply. A report that cannot be
+//! read completely proves nothing.
 
 use quick_xml::events::{BytesStart, Event};
 use quick_xml::{Reader, XmlVersion};
 
-/// The largest report that is read (64 MiB). Reports with pytest's default settings are far smaller; `junit_logging = all` may
-/// exceed it.
+/// The largest report that is read (64 MiB). Reports with pytest's default settings are far smaller; a report with
+/// `junit_logging = all` may be larger.
 pub(super) const MAX_BYTES: usize = 64 * 1024 * 1024;
 
 /// The deepest nesting that is accepted. pytest uses five levels: suites, suite, case, properties, property.
 const MAX_DEPTH: usize = 16;
 
-/// The most attributes of an element. pytest uses up to eight; finding duplicates takes time proportional to the square of their
-/// number.
+/// The most attributes of an element. pytest uses up to eight; finding duplicates takes time proportional to the square
+/// of their number.
 const MAX_ATTRIBUTES: usize = 64;
 
-/// The content of a report.
+/// The tests that a JUnit report lists, and the number of tests that it claims.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Document {
     /// The sum of the suites' `tests` attributes. It is only compared with the elements and never shown (E5).
@@ -29,7 +30,8 @@ pub(super) struct Document {
     pub(super) nameless: u64,
 }
 
-/// A `<testcase>` element. A test may have several, for example for a failure and a failed tear-down, or for each rerun.
+/// A `<testcase>` element. A test may have several, for example for a failure and a failed tear-down, or for each
+/// rerun.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Element {
     /// `classname`: module and class; empty for collection errors.
@@ -50,7 +52,6 @@ const EXPECTED_FAILURE: &str = "pytest.xfail";
 /// A `<failure>`, `<error>` or `<skipped>` element.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Mark {
-    /// The kind of the element.
     pub(super) kind: MarkKind,
     /// The `message` attribute.
     pub(super) message: String,
@@ -60,7 +61,7 @@ pub(super) struct Mark {
     pub(super) is_expected: bool,
 }
 
-/// The kinds of mark.
+/// Which of the three XML elements a mark was.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum MarkKind {
     /// The test function failed.
@@ -77,7 +78,6 @@ pub(super) enum JunitError {
     /// The report is larger than [`MAX_BYTES`].
     #[error("it is larger than {} MiB", MAX_BYTES / (1024 * 1024))]
     TooLarge,
-    /// The report is not UTF-8.
     #[error("it is not UTF-8")]
     NotUtf8,
     /// The report is not XML, or it is incomplete.
@@ -94,7 +94,7 @@ pub(super) enum JunitError {
     NotJunit(&'static str),
 }
 
-/// Reads a report. The error says why it cannot be read.
+/// Reads a report completely or not at all. The error says why the report cannot be read.
 pub(super) fn read(bytes: &[u8]) -> Result<Document, JunitError> {
     if bytes.len() > MAX_BYTES {
         return Err(JunitError::TooLarge);

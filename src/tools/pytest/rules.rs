@@ -1,7 +1,7 @@
 //! Judges a pytest run by one ordered list of rules (E3, E4). The first rule that applies decides.
 //!
-//! The order matters. Exit codes that pytest never uses come first, then runs without a readable report, then the content of the
-//! report. Success is the last rule, so a run is a success only if no other rule applies.
+//! The order matters. Exit codes that pytest never uses come first, then runs without a readable report, then the
+//! content of the report. Success is the last rule, so a run is a success only if no other rule applies.
 
 use crate::model::CategoryCode;
 use crate::tools::pytest::coverage::MeasuredCoverage;
@@ -18,11 +18,11 @@ const NAMED_FINDINGS: usize = 3;
 
 /// A rule: its name, its condition, the category that follows, and the reason as a sentence.
 pub(super) struct Rule {
-    /// The rule's name in tests.
+    /// The name by which tests tell which rule decided.
     #[cfg_attr(not(test), expect(dead_code, reason = "it says what a row is for; the tests name rows by it"))]
     pub(super) name: &'static str,
     fits: fn(&Seen) -> bool,
-    /// The category if the rule applies.
+    /// The category of a run to which the rule applies.
     pub(super) category: CategoryCode,
     reason: fn(&Seen) -> String,
 }

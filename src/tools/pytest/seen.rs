@@ -13,13 +13,13 @@ const COLLECTION_FAILURE: &str = "collection failure";
 /// The class and the name under which pytest reports an internal error as a test.
 const INTERNAL_ERROR: (&str, &str) = ("pytest", "internal");
 
-/// What pytest prints if a `conftest.py` cannot be imported. It then writes no report.
+/// What pytest prints if a `conftest.py` cannot be imported. pytest then writes no report.
 const CONFTEST_LINE: &str = "ImportError while loading conftest";
 
 /// The state of the report after the run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum ReportState {
-    /// The file does not exist.
+    /// There is no report file, or no report was requested.
     Missing,
     /// The file exists, but was not accepted as this run's report.
     Refused(String),
@@ -40,7 +40,8 @@ pub(super) struct Tally {
     pub(super) claimed: u64,
     /// The number of tests that were running when the run was interrupted.
     pub(super) nameless: u64,
-    /// The number of tests that were rerun. Such a test has more elements than the suites claim, and an element without a mark.
+    /// The number of tests that were rerun. A rerun adds an element without a mark, and the suites do not claim the
+    /// added element.
     pub(super) reruns: u64,
 }
 
@@ -56,18 +57,18 @@ pub(super) struct Test {
 /// What was found out about one run of pytest, before the rules judge it.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Seen {
-    /// The exit status.
     pub(super) code: i32,
-    /// Whether another program started pytest. It may have changed the exit code; make, for example, turns every failure into 2.
+    /// Whether another program started pytest. It may have changed the exit code; make, for example, turns every
+    /// failure into 2.
     pub(super) behind_wrapper: bool,
     /// The report, or why there is none.
     pub(super) report: ReportState,
-    /// The coverage from the check's own report.
+    /// The state of the coverage report that the check requires.
     pub(super) coverage: MeasuredCoverage,
-    /// The coverage in pytest-cov's line on standard output. It is searched for only after exit code 1 (E4).
+    /// The coverage in pytest-cov's line on standard output. The line is searched for only after exit code 1 (E4).
     pub(super) coverage_line: Option<Coverage>,
-    /// The number of tests that pytest printed that it would run. `None` if it printed no number or was started by another
-    /// program.
+    /// The number of tests that pytest printed that it would run. `None` if it printed no number or was started by
+    /// another program.
     pub(super) selected: Option<u64>,
     /// pytest's message about a `conftest.py` that could not be imported.
     pub(super) conftest: Option<String>,
@@ -113,14 +114,14 @@ impl Seen {
         }
     }
 
-    /// Returns the number of collected tests that the report neither lists nor claims. Reruns and duplicates only increase the
-    /// claimed number, so they cannot make this number too high.
+    /// Returns the number of collected tests that the report neither lists nor claims. Reruns and duplicates only
+    /// increase the claimed number, so they cannot make this number too high.
     pub(super) fn unreported(&self) -> u64 {
         let reported = self.tally().map_or(0, |tally| tally.total().max(tally.claimed));
         self.selected.map_or(0, |selected| selected.saturating_sub(reported))
     }
 
-    /// Returns the coverage if it is below the required value.
+    /// Returns the coverage if the report or pytest-cov's line shows that it is below the required value.
     pub(super) fn coverage_shortfall(&self) -> Option<Coverage> {
         self.coverage.shortfall().or(self.coverage_line)
     }
@@ -149,7 +150,7 @@ pub fn not_found(stderr: &str) -> Vec<String> {
 }
 
 impl Tally {
-    /// Counts a report's tests.
+    /// Groups a report's elements into distinct tests and counts these by outcome.
     pub(super) fn of(document: Document) -> Self {
         let elements = document.elements.len() as u64;
         let mut places = std::collections::HashMap::<(String, String), usize>::new();
@@ -168,12 +169,13 @@ impl Tally {
             failed: count(&[TestOutcome::Failed, TestOutcome::Error]),
             skipped: count(&[TestOutcome::Skipped]),
         };
-        // A rerun adds an element without a mark, which the suites do not claim. A failed tear-down adds an element with a mark
-        // (pytest 9).
+        // A rerun adds an element without a mark, which the suites do not claim. A failed tear-down adds an element
+        // with a mark (pytest 9).
         let repeats = |test: &&Test| test.elements.len() > 1 && test.elements.iter().any(|element| element.marks.is_empty());
         let reruns = if elements > document.claimed { tests.iter().filter(repeats).count() as u64 } else { 0 };
         let tally = Self { counts, claimed: document.claimed, nameless: document.nameless, reruns, tests };
-        // Tests that were only planned did not run. Their elements look like passed tests, so the counts are set to zero.
+        // Tests that were only planned did not run. Their elements look like passed tests, so the counts are set to
+        // zero.
         if tally.is_plan_only() { Self { counts: TestCounts::default(), ..tally } } else { tally }
     }
 
@@ -187,13 +189,13 @@ impl Tally {
         self.claimed == 0 && self.nameless == 0 && self.total() > 0 && self.counts.failed == 0
     }
 
-    /// Returns whether the run was interrupted: a test was still running, or the report lists more tests than its suites claim as
-    /// finished (E5).
+    /// Returns whether the run was interrupted: a test was still running, or the report lists more tests than its
+    /// suites claim as finished (E5).
     pub(super) fn is_cut_short(&self) -> bool {
         self.nameless > 0 || self.total() > self.claimed
     }
 
-    /// Returns the tests that could not be collected.
+    /// Returns the modules that could not be collected, which pytest reports as tests.
     pub(super) fn collection_errors(&self) -> impl Iterator<Item = &Test> {
         self.tests.iter().filter(|test| test.is_collection_error())
     }
@@ -227,7 +229,7 @@ impl Test {
         Self { elements, outcome }
     }
 
-    /// Returns the test's first element.
+    /// Returns the test's first element. All elements of a test have the same class and name.
     pub(super) fn element(&self) -> &Element {
         self.elements.first().expect("a group is made with its first element")
     }

@@ -1,7 +1,7 @@
-//! Reads pytest's last line for remarks about warnings, XPASS and reruns, which the report does not contain. It never influences
-//! the result (E5).
+//! Reads pytest's last line for remarks about warnings, XPASS and reruns, which the report does not contain. These
+//! remarks never influence the result (E5).
 
-/// The words in the last line, and the remark for them.
+/// The words that follow a count in pytest's last line, and the remark that tells people the count.
 const REMARKS: &[(&[&str], &str)] = &[
     (&["warning", "warnings"], "pytest counted {} warning(s); its log lists them"),
     (&["xpassed"], "{} test(s) that are expected to fail passed (XPASS)"),

@@ -11,7 +11,7 @@ const PROGRAM: &str = "node_modules/.bin/tsc";
 /// The most projects that are taken from one solution file.
 const MOST_REFERENCES: usize = 32;
 
-/// Looks for tsc in one directory of the project.
+/// Looks for signs of tsc in one directory of the project. Adds a check, or a note that says what is missing for one.
 pub(in crate::tools) fn find(files: &dyn ProjectFiles, package: &str, findings: &mut FoundChecks) -> Looked {
     let configuration = within(package, CONFIGURATION);
     if !files.exists(&configuration) {
@@ -31,8 +31,8 @@ pub(in crate::tools) fn find(files: &dyn ProjectFiles, package: &str, findings: 
         add(findings, package, &holder, target, named("tsc", package), &format!("`{configuration}` is there"));
     }
     for project in &projects {
-        // A solution file has no files of its own: `tsc --noEmit -p` on it succeeds even if its projects have errors. So each
-        // project gets its own check.
+        // A solution file has no files of its own: `tsc --noEmit -p` on it succeeds even if its projects have errors.
+        // So each project gets its own check.
         let reason = format!("`{configuration}` has no files of its own and refers to it");
         add(findings, package, &holder, project, format!("tsc {project}"), &reason);
     }

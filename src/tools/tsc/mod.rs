@@ -1,7 +1,8 @@
 //! The TypeScript compiler: judges its diagnostics together with its exit code (C12, C70).
 //!
-//! Exit codes do not distinguish errors in the code from errors in the configuration. An unknown option in `tsconfig.json` gives
-//! 2, an error in the code gives 1 with `--noEmitOnError`, and since version 7 the code is always 1. So the diagnostics decide.
+//! Exit codes do not distinguish errors in the code from errors in the configuration. An unknown option in
+//! `tsconfig.json` gives 2, an error in the code gives 1 with `--noEmitOnError`, and since version 7 the code is always
+//! 1. So the diagnostics decide.
 
 mod discover;
 mod output;
@@ -15,10 +16,12 @@ use crate::tools::places::Place;
 pub(super) use discover::find;
 pub(super) use strictness::strictness;
 
-/// tsc's documented codes for failures: errors without output (1), errors with output (2), an invalid project, a reference cycle.
+/// tsc's documented codes for failures: errors without output (1), errors with output (2), an invalid project, a
+/// reference cycle.
 const FAILURE_CODES: std::ops::RangeInclusive<i32> = 1..=4;
 
-/// Diagnostics in these ranges are about the command line or the configuration, unless they name a source file.
+/// Diagnostics with a code in these ranges are about the command line or the configuration, unless they name a source
+/// file.
 const CONFIGURATION_CODES: &[std::ops::RangeInclusive<u32>] = &[5000..=5999, 6000..=6999, 18000..=18999];
 
 /// The beginning of the help page that tsc prints, with exit code 1, if it finds no project.
@@ -98,8 +101,8 @@ fn too_large() -> (CategoryCode, String) {
     (CategoryCode::OutputTooLarge, reason.to_owned())
 }
 
-// Diagnostics such as TS6133 (`declared but never read`) are in the ranges, but they are about a source file. So the file decides
-// too.
+// Diagnostics such as TS6133 (`declared but never read`) are in the ranges, but they are about a source file. So the
+// file decides too.
 fn is_about_configuration(diagnostic: &Diagnostic) -> bool {
     let number = diagnostic.code.as_deref().and_then(|code| code.strip_prefix("TS")?.parse().ok()).unwrap_or(0);
     let is_in_range = CONFIGURATION_CODES.iter().any(|range| range.contains(&number));

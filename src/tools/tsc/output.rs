@@ -1,5 +1,5 @@
-//! Reads tsc's two output formats: the plain `file(l,c): error TSn: message` and the pretty `file:l:c - error TSn: message`
-//! (C70).
+//! Reads tsc's two output formats: the plain `file(l,c): error TSn: message` and the pretty `file:l:c - error TSn:
+//! message` (C70).
 
 use crate::model::{Diagnostic, DiagnosticSummary, FindingLevel, RelatedInformation};
 use crate::tools::gathered::{Gathered, lines};
@@ -17,7 +17,7 @@ pub(super) struct Output {
 }
 
 impl Output {
-    /// Returns the counts of the last line; `None` if there is no such line.
+    /// Returns the counts that tsc's last line states; `None` if the output has no line with counts.
     pub(super) fn counts(&self) -> Option<DiagnosticSummary> {
         self.found.map(|(errors, total_files)| DiagnosticSummary { errors, warnings: 0, fixable: None, total_files })
     }
@@ -34,11 +34,11 @@ enum Within {
     Body,
     /// A related place. Up to version 6, its message comes after its marked source line.
     Related,
-    /// After the marked source line of a related place.
+    /// The marked source line of a related place was read, so the next line may be the related message.
     RelatedMarked,
 }
 
-/// Reads text from which control sequences were removed.
+/// Reads tsc's diagnostics and counts. The text must hold no terminal control sequences.
 pub(super) fn parse(text: &str, place: Place<'_>) -> Output {
     let mut output = Output::default();
     let mut within = Within::Nothing;
@@ -145,7 +145,8 @@ fn position(text: &str) -> Option<(&str, u64, u64)> {
     (!file.is_empty()).then_some((file, line.parse().ok()?, column.parse().ok()?))
 }
 
-// Reads `Found 5 errors in the same file, starting at: a.ts:2`, `Found 1 error in a.ts:3` and `Found 7 errors in 2 files.`
+// Reads `Found 5 errors in the same file, starting at: a.ts:2`, `Found 1 error in a.ts:3` and `Found 7 errors in 2
+// files.`
 fn found(line: &str) -> Option<(u64, u64)> {
     let (errors, rest) = line.strip_prefix("Found ")?.split_once(" error")?;
     let files = rest.split_once(" in ").and_then(|(_, rest)| rest.strip_suffix(" files.")?.parse().ok()).unwrap_or(1);

@@ -1,5 +1,5 @@
-//! Finds the strictness of the TypeScript compiler. The sources are its arguments, `tsconfig.json` and the files that it extends,
-//! and the default of the installed version.
+//! Finds the strictness of the TypeScript compiler. The sources are its arguments, `tsconfig.json` and the files that
+//! it extends, and the default of the installed version.
 
 use serde_json::{Map, Value};
 
@@ -19,7 +19,8 @@ const STRICT_BY_DEFAULT: u32 = 6;
 /// The endings of source files. If source files are named on the command line, tsc ignores `tsconfig.json`.
 const SOURCES: &[&str] = &[".ts", ".tsx", ".mts", ".cts", ".js", ".jsx"];
 
-/// The strictness options that one source sets.
+/// The strictness options that one source sets: the command line, or a configuration file. `None` if the source does
+/// not set an option.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Said {
     strict: Option<bool>,
@@ -69,8 +70,8 @@ fn configuration(files: &dyn ProjectFiles, directory: &str, call: &CheckerCall) 
     found.map(Some).ok_or_else(|| format!("there is no `{CONFIGURATION}`"))
 }
 
-/// Reads a configuration and the configurations that it extends. Its own options override extended ones. If it extends several
-/// files, later ones override earlier ones.
+/// Reads a configuration and the configurations that it extends. Its own options override those of extended files. If
+/// there are several extended files, the later ones override the earlier ones.
 fn read(files: &dyn ProjectFiles, path: &str, depth: usize) -> Result<Said, String> {
     let text = files.read(path).and_then(|bytes| String::from_utf8(bytes).ok());
     let settings = text.and_then(|text| parse_jsonc(&text)).ok_or_else(|| format!("`{path}` cannot be read"))?;
@@ -94,7 +95,7 @@ fn own(options: Option<&Map<String, Value>>) -> Said {
     Said { strict: option("strict"), no_implicit_any: option("noImplicitAny") }
 }
 
-/// Returns the path of an extended configuration. It is given as a path or as the name of a package.
+/// Returns the path of an extended configuration, which `extends` names by a path or by the name of a package.
 fn extended_path(files: &dyn ProjectFiles, directory: &str, extended: &str) -> Option<String> {
     let is_file = |path: &String| files.exists(path) && !files.is_directory(path);
     if extended.starts_with('.') || extended.starts_with('/') {

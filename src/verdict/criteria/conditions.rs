@@ -1,22 +1,25 @@
-//! Evaluates a task's conditions. An unknown success condition is not met, and an unknown failure condition is triggered (C67).
+//! Evaluates a task's conditions. An unknown success condition is not met, and an unknown failure condition is
+//! triggered (C67).
 
 use crate::condition::{Condition, ConditionTruth, Evaluation, Reference, evaluate};
 use crate::model::{ActualValue, ConditionValue, JudgedCondition, ResultType, TaskCondition};
 use crate::verdict::criteria::seen::{SeenAction, SeenRun};
 
-/// The role of a condition.
+/// Whether a condition must be met or must not be met. A condition of unknown value counts against the task in both
+/// roles.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ConditionRole {
     /// The condition must be met.
     Success,
-    /// The condition must not be triggered.
+    /// The condition must not be triggered; it is triggered if it is true.
     Failure,
 }
 
-/// The most characters of a text that a report shows. The action's log has the whole text.
+/// The most characters of a text value that a judged condition shows. The action's log has the whole text.
 const SHOWN_CHARACTERS: usize = 200;
 
-/// Evaluates a condition. One that cannot be parsed is unknown; the specification's reader would have refused it.
+/// Evaluates a condition. A condition that cannot be parsed counts against the task; normally the specification's
+/// reader has refused it before.
 pub(super) fn judge_condition(condition: &TaskCondition, role: ConditionRole, actions: &[SeenAction<'_>]) -> JudgedCondition {
     let run = SeenRun(actions);
     let judged =
@@ -71,8 +74,8 @@ fn why_unknown(action: Option<&SeenAction<'_>>, reference: &Reference) -> String
     }
 }
 
-/// Returns why a text is unknown because its stream was not stored completely; `None` if the stream was stored completely, or the reference
-/// is no text.
+/// Returns why a text is unknown because its stream was not stored completely; `None` if the stream was stored
+/// completely, or the reference is no text.
 fn why_cut(action: &SeenAction<'_>, reference: &Reference) -> Option<String> {
     let stream = match reference.field.as_str() {
         "stdout" => action.stdout?,

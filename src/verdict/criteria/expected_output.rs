@@ -9,7 +9,7 @@
 use crate::model::{ActionPhase, ExpectedOutput, JudgedExpectation, ToolClass, quoted_text};
 use crate::verdict::criteria::seen::{SeenAction, text_of};
 
-/// Evaluates the expectations, in the order above.
+/// Evaluates the expectations in the order of the list at the head of this file.
 pub(super) fn judge_output(expected: &ExpectedOutput, actions: &[SeenAction<'_>]) -> Vec<JudgedExpectation> {
     let steps: Vec<_> = actions.iter().filter(|action| action.phase == ActionPhase::Step).collect();
     let mut judged: Vec<_> = expected.stdout_contains.iter().map(|text| judge_text(text, &steps)).collect();

@@ -10,42 +10,40 @@ use crate::model::{
     ActionId, ActionPhase, ActionType, Blocking, DiagnosticSummary, DurationMs, ResultType, StreamExcerpt, TestResults, ToolClass,
 };
 
-/// The observations of one action. A missing observation is none, and makes a condition on it unknown.
+/// The observations of one action. A missing observation is `None`, and a condition that refers to it is unknown.
 #[derive(Debug, Clone)]
 pub struct SeenAction<'a> {
     pub id: &'a ActionId,
     pub action_type: ActionType,
     pub phase: ActionPhase,
     pub class: ToolClass,
-    /// The result; SUCCESS for an unchanged prerequisite; `None` if it was not carried out.
+    /// The result; SUCCESS for an unchanged prerequisite; `None` if the action was not carried out.
     pub status: Option<ResultType>,
     /// The reason of the result, in words for people.
     pub reason: Option<&'a str>,
-    /// Whether the result blocks.
     pub blocking: Blocking,
-    /// Whether it failed as declared (C06).
+    /// Whether the action failed as declared (C06).
     pub is_expected_failure: bool,
     /// The exit code of a process that exited by itself.
     pub exit_code: Option<i32>,
     pub duration: Option<DurationMs>,
-    /// The standard output of its process.
+    /// The standard output of the action's process.
     pub stdout: Option<&'a StreamExcerpt>,
-    /// The standard error of its process.
+    /// The standard error of the action's process.
     pub stderr: Option<&'a StreamExcerpt>,
-    /// The findings of its tool, after the policy was applied.
+    /// The findings of the action's tool, after the policy was applied.
     pub findings: Option<&'a DiagnosticSummary>,
-    /// The results in its test report.
+    /// The results in the action's test report.
     pub tests: Option<&'a TestResults>,
-    /// The observations of the checked file.
+    /// The observations of the file that the action checks.
     pub file: Option<SeenFile>,
-    /// The answer to its request.
+    /// The answer to the HTTP request that the action sends.
     pub answer: Option<SeenAnswer>,
 }
 
-/// The observations of a file.
+/// The observations of a file that an action checks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SeenFile {
-    /// Whether the file exists.
     pub exists: bool,
     /// The size in bytes, if the file exists.
     pub size: Option<u64>,
@@ -58,7 +56,7 @@ pub struct SeenFile {
 /// The answer to a request, as conditions refer to it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SeenAnswer {
-    /// The status code.
+    /// The status code of the HTTP answer.
     pub status: u16,
     /// The headers by lower-case name.
     pub headers: BTreeMap<String, String>,
@@ -66,7 +64,7 @@ pub struct SeenAnswer {
     pub parsed_body: Option<Value>,
 }
 
-/// The observations of a run.
+/// The observations of all actions of a run, from which conditions take their values.
 pub(super) struct SeenRun<'a>(pub(super) &'a [SeenAction<'a>]);
 
 impl SeenRun<'_> {

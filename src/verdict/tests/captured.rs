@@ -1,5 +1,5 @@
-//! Judges captured output of real tools, from the first byte to the debt: rows C01–C14, C28, C51, C69 and R1 of the decisions on
-//! seed 004.
+//! Judges captured output of real tools, from the first byte to the debt: rows C01–C14, C28, C51, C69 and R1 of the
+//! decisions on seed 004.
 
 use serde_json::{Value, json};
 
@@ -17,7 +17,7 @@ fn outcome(path: &str) -> ActionJudgement {
     of(tool, &exited(code), &interpretation)
 }
 
-/// Judges a captured output, given what earlier runs show.
+/// Judges a captured output, given what earlier runs show about its tests.
 fn outcome_after(history: &TestHistory, path: &str) -> ActionJudgement {
     let (tool, code, interpretation) = captured(path);
     judge_after(history, &step(tool), &exited(code), &interpretation)
@@ -75,7 +75,7 @@ fn c03_c20_warnings_alone_are_a_validation_failure_that_does_not_block_and_is_de
     assert_eq!((outcome.debt.should_generate, outcome.debt.severity), (true, Some(Severity::Medium)));
 }
 
-/// As amended by E4: an error during collection is a failure of the tests, and a usage error is no debt.
+/// C07 as decision E4 amends it: an error during collection is a failure of the tests, and a usage error is no debt.
 #[test]
 fn c07_only_tests_that_ran_and_failed_say_so() {
     use CategoryCode as C;
@@ -130,7 +130,7 @@ fn c07_tests_that_were_there_and_vanished_are_missing_tests() {
     }
 }
 
-/// As amended by E4: a usage error is an EXECUTION_ERROR that is fixed in the specification, and no debt.
+/// C11 as decision E4 amends it: a usage error is an EXECUTION_ERROR that is fixed in the specification, and no debt.
 #[test]
 fn c11_c46_a_usage_error_is_no_debt_and_a_crash_is() {
     for path in [

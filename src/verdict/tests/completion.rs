@@ -67,7 +67,7 @@ fn c68_evidence_is_of_a_kind_or_it_is_not() {
     assert_eq!(evaluation.missing_evidence, [EvidenceKind::TestExecutionLog], "a command's output is no test's");
 }
 
-/// Each part of the rule alone is enough to keep a task incomplete.
+/// Each unmet criterion keeps a task incomplete, even if all others are met.
 #[test]
 fn r5_a_task_is_complete_only_if_everything_holds() {
     let seen = || [tested("STEP.1", 3, 0)];

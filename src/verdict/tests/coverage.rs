@@ -15,7 +15,7 @@ fn every_row_of_the_last_table_has_its_type_its_debt_and_its_action() {
     let step = |tool| action(tool, ActionPhase::Step);
     let failed = tests(CategoryCode::TestsFailed, 1, 1);
     for (row, outcome, result, debt, agent) in [
-        // Without declared tests a RED is debt (R6). The action is that of the table.
+        // Without declared tests a RED is debt (R6). Seed 004's table gives the agent's action.
         ("TDD Red Phase", judge_in(&step(Tool::Pytest), &exited(1), &failed, Phase::Red, true), R::TestFailure, true, "CONTINUE"),
         ("Test Failure", judge(&step(Tool::Pytest), &exited(1), &failed), R::TestFailure, true, "IMPLEMENT_FIX"),
         (
@@ -47,7 +47,8 @@ fn every_row_of_the_last_table_has_its_type_its_debt_and_its_action() {
             true,
             "OPTIMIZE_OR_RAISE_TIMEOUT",
         ),
-        // Specification errors that only the tool can notice (E4, C10). Errors that the reader notices never lead to a run.
+        // Specification errors that only the tool can notice (E4, C10). Errors that the reader notices never lead to a
+        // run.
         (
             "Spec Error",
             judge(&step(Tool::Pytest), &exited(4), &plain(CategoryCode::UsageError)),

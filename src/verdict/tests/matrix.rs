@@ -1,5 +1,5 @@
-//! Tests each row of seed 004's "Classification Matrix" under its name, with the decision that amends it, and claims that are not
-//! believed (E3).
+//! Tests each row of seed 004's "Classification Matrix" under its name, with the decision that amends it, and claims
+//! that are not believed (E3).
 
 use crate::model::{
     Action, ActionEnd, ActionJudgement, ActionKind, ActionPhase, BlockOn, Blocking, CategoryCode, DebtCategory,
@@ -54,8 +54,8 @@ fn prerequisite(code: CategoryCode, kind: ActionKind) -> ActionJudgement {
     judge(&Action { kind, ..action(Tool::Generic, ActionPhase::Prerequisite) }, &exited(1), &plain(code))
 }
 
-/// C06, R6: a RED without declared failing tests is marked as RED, but still blocks and is debt. The seed's row applies to
-/// declared ones.
+/// C06, R6: a RED without declared failing tests is marked as RED, but still blocks and is debt. Seed 004's row applies
+/// only to tests that were declared to fail.
 #[test]
 fn matrix_tdd_red_phase() {
     let failed = tests(CategoryCode::TestsFailed, 1, 1);
@@ -64,7 +64,7 @@ fn matrix_tdd_red_phase() {
     assert_eq!(outcome.classification.tests_ran, Some(true));
 }
 
-/// C42: the category names the cause (BUSINESS_LOGIC_ERROR); the item's `workType` is FEATURE or BUG_FIX.
+/// C42: the debt's category names the cause (BUSINESS_LOGIC_ERROR); the debt item's `workType` is FEATURE or BUG_FIX.
 #[test]
 fn matrix_actual_test_failure() {
     let outcome = judge(&step(Tool::Pytest), &exited(1), &tests(CategoryCode::TestsFailed, 1, 1));
@@ -114,7 +114,7 @@ fn matrix_prettier_issues() {
     assert_row(&outcome, &Cells { result: ResultType::ValidationFailure, policy, blocking: Blocking::Allowed, debt });
 }
 
-/// C13: the exit code 127 has this meaning only from a shell.
+/// C13: exit code 127 means that the tool was not found only if a shell returned it.
 #[test]
 fn matrix_tool_not_found() {
     for end in [not_found(), exited(127)] {
@@ -134,7 +134,7 @@ fn matrix_invalid_command() {
     }
 }
 
-/// C09: in a step, the same failure is an EXECUTION_ERROR.
+/// C09: a server that is down makes a prerequisite fail. In a step it is an EXECUTION_ERROR.
 #[test]
 fn matrix_server_down() {
     let outcome = prerequisite(CategoryCode::NoAnswer, ActionKind::HttpRequest(Box::new(HttpRequest::get("http://localhost/"))));
@@ -160,7 +160,8 @@ fn matrix_missing_file() {
     assert_eq!(outcome.classification.prerequisite_type.as_deref(), Some("FILE_EXISTS"));
 }
 
-/// C10, C62: nothing is run, the invalid action is counted separately, and the run is a SPECIFICATION_ERROR without debt.
+/// C10, C62: nothing is run, the invalid action is counted separately, and the run is a SPECIFICATION_ERROR without
+/// debt.
 #[test]
 fn matrix_invalid_parameters() {
     let verdict = judge_run(&[(ActionPhase::Step, Some(&judge_invalid(Vec::new())))], &RunFlow::Finished);

@@ -76,7 +76,7 @@ fn judge_in(
     judge_with(&TestHistory::default(), action, end, interpretation, (phase, cycle_started))
 }
 
-/// Judges an action, given what earlier runs show.
+/// Judges an action, given what earlier runs show about its tests.
 fn judge_after(history: &TestHistory, action: &Action, end: &ActionEnd, interpretation: &Interpretation) -> ActionJudgement {
     judge_with(history, action, end, interpretation, (Phase::Green, false))
 }

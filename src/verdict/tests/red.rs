@@ -12,12 +12,12 @@ use crate::verdict::{
     judge_criteria, judge_run,
 };
 
-/// The names that [`tests`] gives its failures.
+/// Declares failing tests by the names that [`tests`] gives to its failures.
 fn declared(names: &[usize]) -> ExpectedFailure {
     ExpectedFailure { tests: names.iter().map(|number| format!("tests.test_quote.test_{number}")).collect() }
 }
 
-/// Judges a run of one step together with the declaration.
+/// Judges a run of one step whose failing tests were declared.
 fn run(
     expected: &ExpectedFailure,
     end: &ActionEnd,
@@ -26,7 +26,7 @@ fn run(
     run_after(&TestHistory::default(), expected, end, interpretation)
 }
 
-/// Judges a run of one step, given what earlier runs show.
+/// Judges a run of one step, given what earlier runs show about its tests.
 fn run_after(
     history: &TestHistory,
     expected: &ExpectedFailure,

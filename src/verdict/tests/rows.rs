@@ -7,14 +7,14 @@ use crate::model::{
 };
 use crate::verdict::tests::{action, exited, findings, judge, judge_in, plain, policy, tests, with_policy};
 
-/// Judges the check of a file.
+/// Judges a FILE_VALIDATION whose interpretation has this category code.
 fn of_file(phase: ActionPhase, code: CategoryCode) -> ActionJudgement {
     let mut look = action(Tool::Generic, phase);
     look.kind = ActionKind::FileValidation(FileValidation { path: "a.txt".to_owned(), check: FileCheck::Exists });
     judge(&look, &exited(i32::from(code != CategoryCode::FileValid)), &plain(code))
 }
 
-/// Judges a request.
+/// Judges an HTTP_REQUEST whose interpretation has this category code.
 fn of_request(phase: ActionPhase, code: CategoryCode) -> ActionJudgement {
     let mut request = action(Tool::Generic, phase);
     request.kind = ActionKind::HttpRequest(Box::new(HttpRequest::get("http://localhost:3000/")));

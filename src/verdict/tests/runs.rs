@@ -111,7 +111,7 @@ fn a_failed_prerequisite_aborts_the_run() {
     assert_eq!(verdict.results[&ResultType::PrerequisiteFailure], 1);
 }
 
-/// If no step was skipped the steps did run, but the run has failed nevertheless.
+/// The steps ran although a prerequisite failed, and the run is FAILED nevertheless.
 #[test]
 fn a_failed_prerequisite_fails_a_run_whose_steps_went_on() {
     let (broken, passed) = (broken_prerequisite(), passed());
