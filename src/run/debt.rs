@@ -8,8 +8,8 @@ use crate::project::Workspace;
 use crate::report::{DEBT_FILE, ExecutionReportV2, TechnicalDebtV1, build_debt, parse_debt, seal_debt_hash, to_bytes, with_debt};
 
 impl Workspace {
-    /// Writes the debt file of a judged run, and returns the report with the section about it. A run without a verdict, or with
-    /// debt switched off, has no debt file.
+    /// Writes the debt file of a judged run, and returns the report with its section about debt items added. A run
+    /// without a verdict, or with debt switched off, has no debt file.
     pub(crate) fn write_debt(
         &self,
         request: &RunRequest<'_>,

@@ -1,4 +1,5 @@
-//! Examines why a server did not answer: the addresses of its name, the processes on its port, the health of the service.
+//! Examines why a server did not answer: the addresses of its name, the processes on its port, the health of the
+//! service.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -10,7 +11,8 @@ use crate::run::health::{Health, HealthCheckBounds, check_port, check_url};
 /// The time limit of one examination. It is short, because the examination only adds detail to a known failure.
 const LOOK: Duration = Duration::from_secs(2);
 
-/// Makes all examinations; `resolution` is the result of the request's own name lookup.
+/// Looks up why a request failed: the addresses of the host, the processes on its port, and the service that should
+/// listen there. `resolution` is the result of the request's own name lookup.
 pub(crate) fn diagnose(
     plan: &Plan,
     resolution: Option<&Result<Vec<SocketAddr>, String>>,
@@ -30,7 +32,7 @@ pub(crate) fn diagnose(
     }
 }
 
-/// Returns the plan's service that is expected at a port of this machine.
+/// Returns the plan's service whose readiness check uses this port.
 fn service_at(plan: &Plan, port: u16) -> Option<&Service> {
     plan.prerequisites.iter().filter_map(|action| action.service.as_ref()).find(|service| service.ready.port() == Some(port))
 }
@@ -41,7 +43,7 @@ fn look_at(service: &Service, is_stopped: &dyn Fn() -> bool) -> Option<HealthObs
     let (target, health) = match ready {
         ReadyCheck::Url(url) => (url.as_str().to_owned(), check_url(url, &ready.addresses(), &look)),
         ReadyCheck::Port(port) => (format!("port {port}"), check_port(&ready.addresses(), &look)),
-        // The command would have to be isolated like an action. That is too much work for additional detail.
+        // A readiness command would have to be isolated like an action. That is too much work for additional detail.
         ReadyCheck::Command(_) => return None,
     };
     let duration = Some(DurationMs::from(clock::monotonic().since(begun)));
@@ -52,7 +54,8 @@ fn look_at(service: &Service, is_stopped: &dyn Fn() -> bool) -> Option<HealthObs
     Some(HealthObservation { target, result, detail, duration })
 }
 
-/// Returns the kind of failure, recognised by the message texts of [`crate::run::health`].
+/// Returns the kind of failure that a message of [`crate::run::health`] describes. It is recognised by words of the
+/// message, so both places must change together.
 pub(crate) fn health_result_from(why: &str) -> HealthResult {
     if why.contains("nobody listens") {
         HealthResult::ConnectionRefused

@@ -1,5 +1,6 @@
-//! Compares a run with earlier ones, for notes in its report: another verdict on the same tree, missing or skipped tests, changed
-//! programs. These notes do not change the verdict, because each of the differences can have a good reason.
+//! Compares a run with earlier ones, for notes in its report: another verdict on the same tree, missing or skipped
+//! tests, changed programs. These notes do not change the verdict, because each of the differences can have a good
+//! reason.
 
 use crate::project::Workspace;
 use std::collections::{BTreeMap, BTreeSet};
@@ -10,7 +11,7 @@ use crate::report::{ActionResult, ExecutionReportV2, RunFacts, TestCountsChangeV
 use crate::run::test_history::EarlierTest;
 use crate::store::IndexedRun;
 
-/// How many earlier runs are read.
+/// At most this many earlier runs of the task are compared with the run.
 const RUNS: u32 = 50;
 /// How many names a note lists before it gives only their number.
 const NAMED: usize = 5;
@@ -18,26 +19,27 @@ const NAMED: usize = 5;
 /// What a comparison with earlier runs of the task shows.
 #[derive(Debug, Default)]
 pub(crate) struct EarlierRuns {
-    /// The notes for the report.
     pub(crate) notes: Vec<PlanNote>,
-    /// The counts of tests in the last green run and now; `None` if there was no green run.
+    /// The counts of tests in the last green run and now; `None` if no check has tests in both runs.
     pub(crate) tests: Option<TestCountsChangeV2>,
 }
 
 impl Workspace {
-    /// Compares the run with earlier runs of the task. A run that cannot be read is ignored, because the verdict does not depend
-    /// on it.
+    /// Compares the run with earlier runs of the task. A run that cannot be read is ignored, because the verdict does
+    /// not depend on it.
     pub(crate) fn earlier_runs(&self, request: &RunRequest<'_>, facts: &RunFacts) -> EarlierRuns {
         let (project, task) = (&request.scope.project, &request.plan.task);
         let runs = self.index.runs(project, Some(task), RUNS).unwrap_or_default();
         let mut notes: Vec<PlanNote> = other_verdict(facts, &runs).into_iter().collect();
         let counted: Vec<&IndexedRun> = runs.iter().filter(|run| run.status.counts()).collect();
         let read = |run: &&IndexedRun| Some(((*run).clone(), self.report_of(request, run)?));
-        // The digest covers all programs and files. If it is equal, nothing changed and the report need not be read.
+        // The environment digest covers all programs and files. If it is the same as in the last run, nothing changed,
+        // and the last run's report need not be read.
         let is_other = |run: &&&IndexedRun| run.environment_digest != Some(facts.environment.digest);
         let last = counted.first().filter(is_other).and_then(read);
         notes.extend(last.iter().flat_map(|(_, last)| other_programs(facts, last)));
-        // A report can be large, so each is read only once, and not at all for a run without tests.
+        // A report can be large. If the last run is also the last green run, its report is not read twice. If this run
+        // has no tests, the report of the last green run is not read.
         let of_both: Vec<&ActionResult> = facts.actions.iter().filter(|action| !cases(action).is_empty()).collect();
         let green = counted.iter().find(|run| run.result == Some(OverallResult::Passed)).filter(|_| !of_both.is_empty());
         let is_green = |(last, _): &(IndexedRun, _)| green.is_some_and(|green| green.run_id == last.run_id);
@@ -51,7 +53,7 @@ impl Workspace {
     }
 }
 
-/// Returns a note if the same tree, plan and environment had another verdict before.
+/// Returns a note if the run passed, but an earlier run of the same tree, plan and environment failed.
 fn other_verdict(facts: &RunFacts, runs: &[IndexedRun]) -> Option<PlanNote> {
     if facts.overall_result != Some(OverallResult::Passed) {
         return None;
@@ -69,7 +71,8 @@ fn other_verdict(facts: &RunFacts, runs: &[IndexedRun]) -> Option<PlanNote> {
     Some(note("flaky", message))
 }
 
-/// Returns a note about changed programs, lock files and plugins. Configuration files have their own section in the report.
+/// Returns a note about changed programs, lock files and plugins. Configuration files are left out, because the report
+/// names their changes in another section.
 fn other_programs(facts: &RunFacts, last: &ExecutionReportV2) -> Option<PlanNote> {
     let before = last.environment.as_ref()?.components.iter().map(|component| (component.name.as_str(), component.sha256));
     let before: BTreeMap<&str, Digest> = before.collect();
@@ -80,7 +83,7 @@ fn other_programs(facts: &RunFacts, last: &ExecutionReportV2) -> Option<PlanNote
     let names: BTreeSet<&str> = before.keys().chain(now.keys()).copied().collect();
     let differ = |name: &&str| match (before.get(name), now.get(name)) {
         (Some(before), Some(now)) => before != now,
-        // A different plan starts different programs.
+        // A different plan starts different programs, so a program that only one of the runs has is not worth a note.
         (Some(_), None) | (None, Some(_)) => has_same_plan,
         (None, None) => false,
     };
@@ -90,7 +93,7 @@ fn other_programs(facts: &RunFacts, last: &ExecutionReportV2) -> Option<PlanNote
     (!changed.is_empty()).then(|| note("environment", format!("not what it was in {run}: {}", named(&changed))))
 }
 
-/// Returns the tests of a check in this run.
+/// Returns the single tests that a check reported in this run; empty if the check was not carried out.
 fn cases(action: &ActionResult) -> &[TestCase] {
     action.executed().map(|executed| executed.interpretation.cases.as_slice()).unwrap_or_default()
 }

@@ -7,12 +7,12 @@ use crate::model::{Action, ActionId, ActionJudgement, Blocking, DurationMs, Plan
 use crate::process::clock::Monotonic;
 use crate::report::SkipReason;
 
-/// The state of the steps so far.
+/// What the results of the finished steps mean for the steps that are left.
 #[derive(Debug, Default)]
 pub(crate) struct StepFlow {
-    /// The steps without success. Steps that depend on them are skipped.
+    /// The steps that failed or were skipped. Steps that depend on them are skipped too.
     unsuccessful: BTreeSet<ActionId>,
-    /// Set when a step failed after which the run does not continue.
+    /// Whether a step without `continue_on_failure` failed. All remaining steps are then skipped.
     halted: bool,
 }
 
@@ -26,8 +26,8 @@ impl StepFlow {
         self.halted.then_some(SkipReason::AfterFailure)
     }
 
-    /// Records the result of a step that was carried out or reused. Findings that the policy allows do not count as a failure
-    /// (C33).
+    /// Records the result of a step that was carried out or reused. Findings that the policy allows do not count as a
+    /// failure (C33).
     pub(crate) fn note(&mut self, step: &Action, outcome: Option<&ActionJudgement>) {
         if outcome.is_some_and(|outcome| outcome.blocking == Blocking::Blocks) {
             self.unsuccessful.insert(step.id.clone());
@@ -35,8 +35,8 @@ impl StepFlow {
         }
     }
 
-    /// Records a skipped step. A step that was left out by selection does not block others: a person who selects a step by name
-    /// wants to run it without its predecessors.
+    /// Records a skipped step. A step that was left out by selection does not block others: a person who selects a step
+    /// by name wants to run it without its predecessors.
     pub(crate) fn note_skipped(&mut self, step: &Action, reason: SkipReason) {
         match reason {
             SkipReason::NotSelected | SkipReason::Unchanged => {}
@@ -51,7 +51,8 @@ impl StepFlow {
     }
 }
 
-/// The remaining time of prerequisites and steps. Waiting for the actions of other runs does not count.
+/// Measures how much of the run's time limit is left for prerequisites and steps. Waiting for the actions of other runs
+/// does not count.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct RunClock {
     begun: Monotonic,
@@ -64,7 +65,7 @@ impl RunClock {
         Self { begun, timeout: plan.timeout, waited: Duration::ZERO }
     }
 
-    /// Records a wait for the actions of other runs.
+    /// Adds the time of a wait for the actions of other runs, which does not count against the time limit.
     pub(crate) fn note_wait(&mut self, waited: Option<DurationMs>) {
         self.waited += waited.map(|waited| Duration::from_millis(waited.0)).unwrap_or_default();
     }
@@ -76,7 +77,7 @@ impl RunClock {
         Some((timeout.saturating_sub(spent), timeout))
     }
 
-    /// Returns whether the time has run out.
+    /// Returns whether the run's time limit has passed; false if the run has no limit.
     pub(crate) fn is_over(&self, now: Monotonic) -> bool {
         self.left(now).is_some_and(|(left, _)| left.is_zero())
     }

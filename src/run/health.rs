@@ -1,7 +1,8 @@
 //! One health check of a service over TCP: whether it accepts a connection, and how it answers a GET request.
 //!
-//! Of an answer only the status line is read. Redirects, other machines and TLS are not supported, so no HTTP library is needed;
-//! a `command` can check anything else. Every check has a time limit, and ends as soon as the run is stopped.
+//! Of an answer only the status line is read. Redirects, other machines and TLS are not supported, so no HTTP library
+//! is needed; a `command` can check anything else. Every check has a time limit, and ends as soon as the run is
+//! stopped.
 
 use std::io::{self, Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
@@ -16,7 +17,7 @@ use crate::process::clock::{self, Monotonic};
 /// How many bytes of an HTTP answer are read at most. Only the status line at its beginning is needed.
 const LONGEST_LINE: usize = 1024;
 
-/// The pause between two checks for a stop request.
+/// The longest wait for bytes of the answer before the time limit and a stop request are checked again.
 const SLICE: Duration = Duration::from_millis(50);
 
 /// The result of one health check.
@@ -27,11 +28,11 @@ pub(crate) enum Health {
     Unhealthy(String),
 }
 
-/// The limits of one health check.
+/// When a health check ends without an answer: after a time, or when the run is stopped.
 pub(crate) struct HealthCheckBounds<'a> {
-    /// The time limit.
+    /// The time limit for connecting and for the answer together.
     pub(crate) timeout: Duration,
-    /// Whether the result is no longer needed.
+    /// Returns true when the run was stopped, so that the result is no longer needed.
     pub(crate) is_stopped: &'a dyn Fn() -> bool,
 }
 
@@ -43,7 +44,7 @@ pub(crate) fn check_port(addresses: &[SocketAddr], bounds: &HealthCheckBounds<'_
     }
 }
 
-/// Requests a URL and checks the status of the answer.
+/// Sends a GET request to a URL. The service is healthy if the status of the answer is 200 to 399.
 pub(crate) fn check_url(url: &HealthUrl, addresses: &[SocketAddr], bounds: &HealthCheckBounds<'_>) -> Health {
     let begun = clock::monotonic();
     let answered = connect(addresses, begun, bounds).and_then(|connection| ask(connection, url, begun, bounds));
@@ -67,10 +68,12 @@ fn connect(addresses: &[SocketAddr], begun: Monotonic, bounds: &HealthCheckBound
 
 /// Returns the connection if another process accepted it, otherwise an error.
 ///
-/// If nobody listens on a port in the kernel's range for outgoing connections, a socket can connect to itself (RFC 9293, 3.5:
-/// simultaneous open). Such a connection is reset at once, so that it does not keep the port from the service.
+/// If nobody listens on a port in the kernel's range for outgoing connections, a socket can connect to itself (RFC
+/// 9293, 3.5: simultaneous open). Such a connection is reset at once, so that it does not keep the port from the
+/// service.
 fn accepted(connection: TcpStream) -> io::Result<TcpStream> {
-    // A connection that was reset in the meantime has no peer address. Another process had accepted it.
+    // A connection that was reset in the meantime has no peer address. It counts as accepted, because only another
+    // process can have accepted and reset it.
     if !matches!((connection.local_addr(), connection.peer_addr()), (Ok(near), Ok(far)) if near == far) {
         return Ok(connection);
     }
@@ -78,7 +81,7 @@ fn accepted(connection: TcpStream) -> io::Result<TcpStream> {
     Err(io::ErrorKind::ConnectionRefused.into())
 }
 
-/// Returns the status of the answer to a GET request.
+/// Sends a GET request and returns the status code of the answer, or says why there is none.
 fn ask(mut connection: TcpStream, url: &HealthUrl, begun: Monotonic, bounds: &HealthCheckBounds<'_>) -> Result<u16, String> {
     let failed = |error: io::Error| format!("{} did not answer: {}", url.as_str(), words(&error));
     connection.set_write_timeout(Some(left(begun, bounds))).map_err(failed)?;
@@ -119,7 +122,8 @@ fn is_only_late(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut | io::ErrorKind::Interrupted)
 }
 
-/// Returns the remaining time. It is never zero, because a zero time-out means no limit.
+/// Returns how much of the time limit is left. It is never zero, because the standard library refuses a time-out of
+/// zero.
 fn left(begun: Monotonic, bounds: &HealthCheckBounds<'_>) -> Duration {
     bounds.timeout.saturating_sub(clock::monotonic().since(begun)).max(Duration::from_millis(1))
 }

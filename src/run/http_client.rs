@@ -1,8 +1,9 @@
 //! Sends one request and waits for its answer, with limits, until the run is stopped. It judges nothing.
 //!
-//! The request runs in its own thread, because neither a name lookup nor a connection can be interrupted by a stop request; a
-//! stop shuts down the connection. No proxy is read from the environment, and no state is kept between requests, so a request
-//! does not depend on who starts proctor. Redirects are followed here and not by the HTTP library: see `redirect`.
+//! The request runs in its own thread, because neither a name lookup nor a connection can be interrupted by a stop
+//! request; a stop shuts down the connection. No proxy is read from the environment, and no state is kept between
+//! requests, so a request does not depend on who starts proctor. Redirects are followed here and not by the HTTP
+//! library: see `redirect`.
 
 mod redirect;
 
@@ -23,22 +24,23 @@ use crate::run::http_client::redirect::{redirected, with_body};
 
 /// The pause between two checks for a stop request.
 const SLICE: Duration = Duration::from_millis(20);
-/// The library enforces the time-out itself. This much later, a thread that hangs in a name lookup is abandoned.
+/// The library ends the request at the time limit. A thread that still hangs in a name lookup this much later is
+/// abandoned.
 const MARGIN: Duration = Duration::from_millis(500);
-/// The most redirects that are followed.
+/// A request that is redirected more often than this fails.
 const MOST_REDIRECTS: u32 = 10;
 /// The largest total size of an answer's headers in bytes.
 const HEADER_CAP: usize = 64 * 1024;
 
-/// The limits of a request.
+/// When a request is given up: after a time, or when the run is stopped.
 pub(crate) struct RequestBounds<'a> {
-    /// The time limit.
+    /// The time limit for the whole exchange, from the name lookup to the end of the answer.
     pub(crate) timeout: Duration,
-    /// Why the request should be abandoned, if it should.
+    /// Returns the reason why the request should be abandoned; `None` as long as it should go on.
     pub(crate) stopped: &'a dyn Fn() -> Option<StopReason>,
 }
 
-/// The result of sending a request.
+/// What became of a request, and what the lookup of its host's name returned.
 #[derive(Debug)]
 pub(crate) struct SentRequest {
     pub(crate) outcome: ExchangeOutcome,
@@ -46,7 +48,6 @@ pub(crate) struct SentRequest {
     pub(crate) resolution: Option<Result<Vec<SocketAddr>, String>>,
 }
 
-/// The destination of a request.
 struct Target {
     host: String,
     port: u16,
@@ -94,7 +95,8 @@ fn wait(told: &Receiver<SentRequest>, agent: Agent, begun: Monotonic, bounds: &R
             None if clock::monotonic().since(begun) > bounds.timeout.saturating_add(MARGIN) => ExchangeOutcome::OutOfTime,
             None => continue,
         };
-        // This closes the connection. If there is none yet, the thread ends at its time-out, and its result is ignored.
+        // Shutting the agent down closes the connection. Without a connection yet, the thread ends at its time-out, and
+        // its result is ignored.
         agent.shutdown();
         return given_up(outcome);
     }
@@ -105,7 +107,8 @@ fn agent(request: &HttpRequest, timeout: Duration) -> Agent {
         .proxy(None)
         .http_status_as_error(false)
         .timeout_global(Some(timeout))
-        // The library would send almost every header to whatever host a redirect names.
+        // Redirects are followed in this file, because the library would send almost every header to whatever host a
+        // redirect names.
         .max_redirects(0)
         .max_redirects_will_error(false)
         .max_response_header_size(HEADER_CAP)
@@ -116,7 +119,7 @@ fn agent(request: &HttpRequest, timeout: Duration) -> Agent {
     config.build().new_agent()
 }
 
-/// Returns the destination of an address, or says why it has none.
+/// Returns the host and the port of a URL, or says why no request can be sent there.
 fn target(uri: &Uri) -> Result<Target, String> {
     let default_port = match uri.scheme_str() {
         Some("http") => 80,
@@ -128,7 +131,7 @@ fn target(uri: &Uri) -> Result<Target, String> {
     Ok(Target { host: host.trim_matches(['[', ']']).to_owned(), port: uri.port_u16().unwrap_or(default_port) })
 }
 
-/// Builds a request from the plan, or says why that is impossible.
+/// Builds the message that a request of the plan describes, or says why that is impossible.
 fn compose(request: &HttpRequest) -> Result<(Target, Request<Vec<u8>>), String> {
     let uri: Uri = request.url.parse().map_err(|error| format!("its URL is none: {error}"))?;
     let target = target(&uri)?;
@@ -160,9 +163,9 @@ fn resolve(target: &Target) -> Result<Vec<SocketAddr>, String> {
     if addresses.is_empty() { Err("the name has no address".to_owned()) } else { Ok(addresses) }
 }
 
-/// The remaining redirects and time of a request.
+/// The limits of a request together with all redirects that it follows.
 struct RedirectLimits {
-    /// The number of redirects to follow; 0: a redirect is an answer.
+    /// The most redirects to follow. With 0, a redirect is returned as the answer.
     hops: u32,
     begun: Monotonic,
     timeout: Duration,
@@ -191,7 +194,7 @@ fn exchange(agent: &Agent, first: Request<Vec<u8>>, addresses: &[SocketAddr], li
     ExchangeOutcome::Unanswered(unfollowed("TOO_MANY_REDIRECTS", &addresses, why))
 }
 
-/// Sends one message within the remaining time.
+/// Sends one message, without following a redirect, within what is left of the time limit.
 fn ask(agent: &Agent, message: &Request<Vec<u8>>, limits: &RedirectLimits) -> Result<Response<Body>, Error> {
     let left = limits.timeout.saturating_sub(clock::monotonic().since(limits.begun));
     // The library would send a length header for an empty body, so the request has no body at all.
@@ -216,7 +219,7 @@ fn answer(mut response: Response<Body>, redirected_to: Option<&Uri>, addresses: 
     ExchangeOutcome::Answered(HttpAnswer { status, headers, body, is_complete, redirected_to })
 }
 
-/// Returns the fault for a redirect that is not followed.
+/// Returns the fault that the report shows for a redirect that cannot be followed.
 fn unfollowed(code: &str, addresses: &[SocketAddr], message: String) -> SystemFault {
     let port = addresses.last().map(SocketAddr::port);
     SystemFault { code: code.to_owned(), errno: None, syscall: None, address: None, port, message }
@@ -236,7 +239,8 @@ fn headers_of(headers: &HeaderMap) -> BTreeMap<String, String> {
     all
 }
 
-/// Returns the meaning of a library error: a time-out, a request that cannot be sent, or a connection fault.
+/// Translates an error of the HTTP library into the outcome: a time-out, a request that cannot be sent, or a connection
+/// fault.
 fn failure(error: Error, addresses: &[SocketAddr]) -> ExchangeOutcome {
     let last = addresses.last();
     let named = |code: &str, message: String| {
@@ -264,7 +268,8 @@ fn failure(error: Error, addresses: &[SocketAddr]) -> ExchangeOutcome {
     }
 }
 
-/// Returns the fault with the system's own error name. A TLS error is wrapped in a system error.
+/// Translates a system error into a fault with the system's name for it, such as `ECONNREFUSED`. TLS errors come here
+/// too, because the library wraps them in a system error.
 fn from_system_error(error: &io::Error, last: Option<&SocketAddr>) -> SystemFault {
     let (address, port) = (last.map(|address| address.ip().to_string()), last.map(SocketAddr::port));
     let place = last.map(ToString::to_string).unwrap_or_default();
@@ -279,7 +284,7 @@ fn from_system_error(error: &io::Error, last: Option<&SocketAddr>) -> SystemFaul
     match (error.raw_os_error(), error.kind()) {
         (Some(number), _) => {
             let errno = Errno::from_raw(number);
-            // The other errors can also occur on an established connection.
+            // These errors occur while connecting. All other errors can also occur on an established connection.
             let connecting = matches!(
                 errno,
                 Errno::ECONNREFUSED | Errno::EHOSTUNREACH | Errno::ENETUNREACH | Errno::EADDRNOTAVAIL | Errno::ETIMEDOUT

@@ -37,13 +37,13 @@ pub(crate) struct RunEnd<'a> {
     pub(crate) comparison: TreeComparison,
     pub(crate) stopped: Option<StopReason>,
     pub(crate) surveyed: SurveyedEnvironment,
-    /// The inputs of checks whose results may be reused, by name.
+    /// For each check whose result may be reused, by its name: the digest of the check's inputs.
     pub(crate) inputs: BTreeMap<String, Digest>,
-    /// The protected files; `None` if no files are protected.
+    /// The state of the protected files; `None` if no files are protected.
     pub(crate) protected: Option<ProtectedFilesStatus>,
 }
 
-/// The decisions about a run.
+/// What was decided about a run, before its report is built.
 struct RunJudgement {
     verdict: RunVerdict,
     criteria: Option<CriteriaEvaluation>,
@@ -113,7 +113,8 @@ impl Workspace {
         let (task, run_id) = (sealing.record.task.clone(), sealing.record.run_id.clone());
         let observer = self.observer();
         let sealed = seal(directory, sealing, ledger, &scope.asker, clock::now(), &*observer).map_err(ProjectError::Evidence)?;
-        // The commit makes the verdict final. If the index fails, the next run brings it up to date; the lock file tells it to.
+        // The seal makes the verdict final. If updating the index fails, the lock file is not marked as published, so
+        // the next run brings the index up to date.
         let indexed = self.apply(&scope.project, sealed.offset_after, sealed.line);
         if indexed.is_ok() {
             observer(DurableStep::IndexUpdated);
@@ -135,7 +136,7 @@ fn decide(run_end: &RunEnd<'_>) -> RunJudgement {
     let flow = match run_end.stopped {
         Some(StopReason::Interrupted | StopReason::Terminated) => RunFlow::Interrupted,
         Some(StopReason::Superseded) => RunFlow::Superseded,
-        // A prerequisite failed, which is judged like any other result.
+        // The end of a service is a failed prerequisite, which is judged like any other result.
         None | Some(StopReason::ServiceEnded | StopReason::ChecksOver) if run_end.comparison.moved.is_empty() => {
             RunFlow::Finished
         }
@@ -156,7 +157,8 @@ fn decide(run_end: &RunEnd<'_>) -> RunJudgement {
     RunJudgement { verdict, criteria, route, override_of, tdd, ended }
 }
 
-/// Lowers the verdict of a run of selected checks. It says nothing about the other checks, so the task cannot be complete by it.
+/// Lowers the verdict of a run that left checks out. The verdict says nothing about these checks, so the task cannot be
+/// complete.
 fn note_partial_selection(run_end: &RunEnd<'_>, verdict: &mut RunVerdict) {
     let left_out = run_end.performed.iter().filter(|one| one.skipped() == Some(SkipReason::NotSelected)).count();
     if left_out == 0 {
@@ -175,8 +177,8 @@ fn note_partial_selection(run_end: &RunEnd<'_>, verdict: &mut RunVerdict) {
     }
 }
 
-/// Keeps a task from being complete while a person has to approve changed protected files. Otherwise somebody could complete a task
-/// by weakening its tests.
+/// Keeps a task from being complete while a person has to approve changed protected files. Otherwise somebody could
+/// complete a task by weakening its tests.
 fn note_protected_files(run_end: &RunEnd<'_>, verdict: &mut RunVerdict) {
     let Some(why) = needs_a_person(run_end) else { return };
     if verdict.task_status == Some(TaskStatus::Complete) {
@@ -189,14 +191,16 @@ fn note_protected_files(run_end: &RunEnd<'_>, verdict: &mut RunVerdict) {
     }
 }
 
-/// Routes the first TEST action that did not pass, otherwise the last one (R1); `None` if no TEST action was carried out (R2).
+/// Decides where the task goes next by the first TEST action that did not succeed, otherwise by the last TEST action
+/// (R1). There is no route if no TEST action was carried out (R2).
 fn route(run_end: &RunEnd<'_>, now: Timestamp) -> (Option<RouteEntry>, TddState) {
     let context = run_end.context;
-    // When a prerequisite failed during the checks, as a service can, their results say nothing about the code.
+    // When a prerequisite failed while the checks ran, as a service can, the results of the checks say nothing about
+    // the code.
     if run_end.performed.iter().any(|one| one.status() == Some(ResultType::PrerequisiteFailure)) {
         return (None, context.tdd.clone());
     }
-    // The order of the plan decides which is first, whatever the order of execution was.
+    // "First" means first in the plan, whatever the order of execution was.
     let performed = |step: &Action| run_end.performed.iter().find(|one| one.action.id == step.id);
     let told = |one| Some((one, test_result(one, (&context.run_id, context.before, now))?));
     let tests: Vec<_> = context.request.plan.steps.iter().filter_map(performed).filter_map(told).collect();
@@ -213,8 +217,8 @@ fn route(run_end: &RunEnd<'_>, now: Timestamp) -> (Option<RouteEntry>, TddState)
         (None, None) => routing::verify_phase(result, state, settings),
     };
     let verified = match advice {
-        // A run for another phase is a question and no step of the cycle, so nothing is counted (R6). The same holds for a typed
-        // command.
+        // A run that asks for another phase than the task's is no step of the cycle, so no attempt is counted (R6). The
+        // same holds for a typed command.
         Some(phase) => {
             let asked = TddState { phase, started: false, ..TddState::default() };
             let verified = verify(asked);
@@ -280,7 +284,7 @@ fn facts(run_end: &mut RunEnd<'_>, decided: &RunJudgement, before: &BTreeMap<Str
         contended: contended(&run_end.performed),
         lost_events: if request.lost_events { vec![LOST_EVENTS.to_owned()] } else { Vec::new() },
         notes: notes(run_end),
-        // This moves the actions out, so it must come after everything that reads them.
+        // This line moves the actions out of `run_end`, so it must come after everything that reads them.
         actions: std::mem::take(&mut run_end.performed),
     }
 }
@@ -356,7 +360,8 @@ fn record((run_end, actions): (&RunEnd<'_>, &[ActionResult]), decided: &RunJudge
     }
 }
 
-/// Returns the inputs of the checks that this run carried out to a definite result.
+/// Returns the inputs of the checks that this run carried out and whose results depend on these inputs alone. Later
+/// runs may reuse such results.
 fn inputs(run_end: &RunEnd<'_>, actions: &[ActionResult]) -> BTreeMap<String, Digest> {
     let is_determined_by_inputs = |one: &&ActionResult| {
         one.executed().is_some_and(|executed| is_determined_by_inputs(executed.judgement.classification.code))
@@ -370,15 +375,16 @@ fn inputs(run_end: &RunEnd<'_>, actions: &[ActionResult]) -> BTreeMap<String, Di
 fn named_checks(context: &RunContext<'_>) -> Vec<String> {
     let request = context.request;
     match &request.checks {
-        // A typed command is no check of the task and says nothing about its checks.
+        // A typed command is no check of the task. Its names stand here so that the run does not count as a run of all
+        // checks.
         _ if request.is_typed() => request.plan.steps.iter().map(|step| step.name.clone()).collect(),
         Selection::Named(names) => names.clone(),
         Selection::All | Selection::Triggered { .. } => Vec::new(),
     }
 }
 
-/// Returns the prerequisites that the next run may skip: those that succeeded or were unchanged, and known ones that were not
-/// reached.
+/// Returns the prerequisites that the next run may skip: those that succeeded or were unchanged in this run, and those
+/// that this run did not reach but that succeeded before.
 pub(crate) fn prerequisites_met(context: &RunContext<'_>, performed: &[ActionResult]) -> BTreeMap<String, Digest> {
     let mut met = context.met.clone();
     for one in performed.iter().filter(|one| one.action.phase == ActionPhase::Prerequisite) {
@@ -415,12 +421,13 @@ fn outcome(
 }
 
 fn exit(run_end: &RunEnd<'_>, actions: &[ActionResult], decided: &RunJudgement) -> CommandExit {
-    // A run for another phase than the cycle's gets advice only, so that calling a failure RED has no effect (R6).
+    // A run for another phase than the cycle's gets advice only. So nobody turns a failure into an expected one by
+    // asking for the phase RED (R6).
     let is_step_of_cycle = run_end.context.is_step_of_cycle();
     let standing = if is_step_of_cycle { CyclePosition::of(true, &decided.tdd) } else { CyclePosition::OutsideCycle };
     match (run_end.stopped, verdict::command_exit(&decided.verdict, decided.route.as_ref(), standing)) {
         (Some(StopReason::Terminated), CommandExit::Interrupted) => CommandExit::Terminated,
-        // The task would continue, but a person has to approve the files first.
+        // The task would continue, but a person has to approve the changed protected files first.
         (_, CommandExit::Proceed) if needs_a_person(run_end).is_some() => CommandExit::PersonNeeded,
         (_, exit) => review::exit(exit, actions),
     }

@@ -1,6 +1,6 @@
-//! Moves an old report file out of the way before an action starts, so that a report found afterwards is a new one (E5). This is
-//! needed for reports whose path the command or the check chooses. The new name is excluded from every tree (`ignore/`), so it
-//! triggers no run.
+//! Moves an old report file out of the way before an action starts, so that a report found afterwards is a new one
+//! (E5). This is needed for reports whose path the command or the check chooses. The new name is excluded from every
+//! tree (`ignore/`), so it triggers no run.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,8 @@ use crate::project::ProjectError;
 /// The suffix of a file that was moved out of the way.
 const SUFFIX: &str = ".before-proctor";
 
-/// A file that was moved out of the way, or nothing. When dropped, it is moved back unless a new file has taken its place.
+/// An old report that was moved out of the way, if there was one. When dropped, the report is moved back unless a new
+/// file has taken its place.
 #[derive(Debug)]
 pub(crate) struct OldReportGuard {
     moved: Option<(PathBuf, PathBuf)>,
@@ -19,8 +20,8 @@ pub(crate) struct OldReportGuard {
 impl OldReportGuard {
     /// Moves an old report out of the way, if there is one.
     pub(crate) fn move_aside(path: Option<PathBuf>) -> Result<Self, ProjectError> {
-        // Only a regular file can be an old report. A device, a pipe or a link is the user's choice and stays. Reading the report
-        // will refuse it later.
+        // Only a regular file can be an old report. A device, a pipe or a link is the user's choice and stays. Reading
+        // the report will refuse it later.
         let is_file = |path: &PathBuf| path.symlink_metadata().is_ok_and(|metadata| metadata.is_file());
         let Some(path) = path.filter(is_file) else { return Ok(Self { moved: None }) };
         let mut aside = path.clone().into_os_string();
@@ -35,7 +36,8 @@ impl OldReportGuard {
 }
 
 impl Drop for OldReportGuard {
-    /// Moves the file back if the command wrote none. Otherwise deletes it, because the command would have overwritten it.
+    /// Moves the old report back if the command wrote no new one. Otherwise deletes it, because the command would have
+    /// overwritten it.
     fn drop(&mut self) {
         let Some((path, aside)) = self.moved.take() else { return };
         let _best_effort = if path.symlink_metadata().is_ok() { std::fs::remove_file(&aside) } else { rename(&aside, &path) };

@@ -9,8 +9,8 @@ use crate::project::Selection;
 use crate::project::Workspace;
 use crate::report::parse;
 
-/// Returns the checks in the order of execution. A check comes after its dependencies; then the plan's own order of execution
-/// decides, then earlier failures, then the order in which the checks are written.
+/// Returns the checks in the order of execution. A check comes after its dependencies; then the plan's own order of
+/// execution decides, then earlier failures, then the order in which the checks are written.
 pub(crate) fn order_checks<'p>(plan: &'p Plan, order: CheckOrder, failed: &[String]) -> Vec<&'p Action> {
     let mut wanted: Vec<_> = plan.steps.iter().collect();
     match order {
@@ -25,8 +25,8 @@ pub(crate) fn order_checks<'p>(plan: &'p Plan, order: CheckOrder, failed: &[Stri
 
 /// Returns the steps with each one after its dependencies, otherwise as close as possible to the given order.
 ///
-/// Steps with circular dependencies come last in their given order. They will be skipped, because their dependencies have not
-/// succeeded.
+/// Steps with circular dependencies come last in their given order. They will be skipped, because their dependencies
+/// have not succeeded.
 fn topological(wanted: Vec<&Action>) -> Vec<&Action> {
     let mut open: BTreeSet<&ActionId> = wanted.iter().map(|step| &step.id).collect();
     let (mut left, mut ordered) = (wanted, Vec::new());
@@ -40,9 +40,11 @@ fn topological(wanted: Vec<&Action>) -> Vec<&Action> {
 }
 
 impl Workspace {
-    /// Returns the names of the checks that did not succeed in the last run of all checks.
+    /// Returns the names of the checks that did not succeed before: those that the trigger names, and those of the last
+    /// run that counts.
     ///
-    /// If its report cannot be read, the list is empty, and the order stays as it is.
+    /// If the report of the last run cannot be read, its failures are missing, and these checks keep their place in the
+    /// order.
     pub(crate) fn last_failed_checks(&self, request: &RunRequest<'_>) -> Vec<String> {
         let mut failed = match &request.checks {
             Selection::Triggered { failed } => failed.clone(),

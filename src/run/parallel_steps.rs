@@ -1,7 +1,9 @@
-//! Carries out steps side by side. `schedule` picks the next one, lanes supervise, and all other work happens in one thread.
+//! Carries out steps side by side. `schedule` picks the next step, a lane (a thread with its own launcher) supervises
+//! each running one, and all other work happens in one thread.
 //!
-//! Results are reported as they come, and returned in the order of execution. Only the first turn in the machine-wide queue is
-//! waited for. More turns are taken only when they are free, because waiting for others while holding a turn could be a deadlock.
+//! Results are reported as they come, and returned in the order of execution. Only the first turn in the machine-wide
+//! queue is waited for. More turns are taken only when they are free, because waiting for others while holding a turn
+//! could be a deadlock.
 
 use crate::project::ProjectError;
 use std::collections::{BTreeMap, BTreeSet};
@@ -23,45 +25,47 @@ use crate::run::run_plan::{is_stopped, skip_reason, stop_reasons_for};
 use crate::run::schedule::{ScheduleState, StepNeeds, dependency_positions, next};
 use crate::run::steps::{Steps, note};
 
-/// The pause between two checks for a stop request or a free turn.
+/// How long the end of a running step is waited for before stop requests and free turns are checked again.
 const SLICE: Duration = Duration::from_millis(20);
 
-/// Steps that are carried out side by side.
+/// The progress of steps that are carried out side by side. A number is a step's position in the order of execution.
 pub(crate) struct ParallelSteps<'s, 'w, 'c> {
     steps: Steps<'s, 'w, 'c>,
     limit: usize,
     needs: Vec<StepNeeds<PathBuf>>,
     flow: StepFlow,
-    /// The running steps. They are dropped first, so that none of their processes is left when the run continues.
+    /// The running steps. Dropping them kills their processes, so none of them is left when the run continues after an
+    /// error.
     open: BTreeMap<usize, RunningAttempt>,
-    /// The steps that will be repeated.
+    /// The steps whose last attempt failed and that are waiting for their next attempt.
     again: BTreeSet<usize>,
     attempts: BTreeMap<usize, Attempts>,
     results: BTreeMap<usize, ActionResult>,
-    /// Launchers of lanes without an action.
+    /// Launchers whose action has ended; the next action can use them.
     idle: Vec<LauncherHandle>,
     tell: Sender<BackgroundActionEnd>,
     told: Receiver<BackgroundActionEnd>,
 }
 
-/// A running attempt. The lane is dropped first, so that moved files are put back only when no process is left.
+/// A running attempt. `background_action` is dropped first, so that `prepared` moves files back only when no process is
+/// left.
 struct RunningAttempt {
     background_action: BackgroundAction,
     prepared: PreparedAttempt,
     _slot: Option<Slot>,
     waited: Option<DurationMs>,
-    /// Whether the attempt was asked to stop.
+    /// Whether a stop request was passed on to this attempt.
     is_asked: bool,
-    /// Whether a first launcher died before it could start the attempt.
+    /// Whether this is the second launcher, because the first one died before it could start the attempt.
     is_second_launcher: bool,
 }
 
 /// The result of trying to start a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum StartOutcome {
-    /// The step is running or already over.
+    /// The step was started, or it ended without being started.
     Done,
-    /// All turns are taken.
+    /// No turn in the machine-wide queue is free, so the step has to wait.
     NoTurn,
 }
 
@@ -69,8 +73,8 @@ impl<'s, 'w, 'c> ParallelSteps<'s, 'w, 'c> {
     pub(crate) fn new(steps: Steps<'s, 'w, 'c>) -> Self {
         let context = steps.context;
         let settings = context.request.settings;
-        // The changes to an overlay home lie in one directory, and the kernel allows only one mount of it at a time
-        // (`overlayfs`).
+        // All changes to an overlay home lie in one directory, and the kernel allows only one mount of this directory
+        // at a time (`overlayfs`). So steps with an overlay home run one at a time.
         let home = (settings.sandbox.home == HomeAccess::Overlay).then(|| PathBuf::from("/"));
         let needs = |action: &&Action| StepNeeds {
             after: dependency_positions(&context.order, action),
@@ -105,12 +109,14 @@ impl<'s, 'w, 'c> ParallelSteps<'s, 'w, 'c> {
         self.steps.context.order[place]
     }
 
-    /// Passes a stop request of the run on to all running steps. Every request is passed on, because a second one kills.
+    /// Passes a stop request of the run on to all running steps. Every request is passed on, because a second request
+    /// kills a step.
     fn forward_stops(&mut self) {
         let control = self.steps.context.request.control;
         let is_heeded = |reason: &StopReason| stop_reasons_for(ActionPhase::Step).contains(reason);
         let requests: Vec<_> = control.take_requests().into_iter().filter(is_heeded).collect();
-        // The request may already have been consumed by an action that was about to start.
+        // An action that was about to start may already have consumed the request. The request is still in force for
+        // the others.
         let in_force = control.in_force().filter(is_heeded);
         for open in self.open.values_mut() {
             let missed = in_force.filter(|_| requests.is_empty() && !open.is_asked);
@@ -194,7 +200,7 @@ impl<'s, 'w, 'c> ParallelSteps<'s, 'w, 'c> {
         BackgroundAction::start(action, order, launcher, self.tell.clone())
     }
 
-    /// Handles the message of a lane.
+    /// Handles the end of an action on a lane: judges the action, or starts it again if its launcher was lost.
     fn take(&mut self, over: BackgroundActionEnd) -> Result<(), ProjectError> {
         let BackgroundActionEnd { place, launcher, outcome } = over;
         let mut open = self.open.remove(&place).expect("only what goes on ends");
@@ -202,7 +208,7 @@ impl<'s, 'w, 'c> ParallelSteps<'s, 'w, 'c> {
             self.idle.push(launcher);
         }
         match outcome {
-            // The action was not started, so a new launcher is tried.
+            // The action was not started, so a new launcher is tried once.
             Err(SuperviseError::LauncherGone) if !open.is_second_launcher => {
                 tracing::warn!("the launcher of a lane was gone and is started anew");
                 open.background_action = self.background_action(place, &open.prepared)?;

@@ -1,8 +1,8 @@
 //! Carries out one action: prepare → supervise → take the report → interpret → classify → write the record.
 //!
-//! Special cases have their own files: `services` for actions that keep running, `reusing` for reused results, `file_or_request` for
-//! actions without a process. `process` takes one process from preparation to judgement, `background_action` runs one in parallel with
-//! others, and `attempts` repeats an action.
+//! Special cases have their own files: `services` for actions that keep running, `reusing` for reused results,
+//! `file_or_request` for actions without a process. `process` takes one process from preparation to judgement,
+//! `background_action` runs one in parallel with others, and `attempts` repeats an action.
 
 mod attempts;
 mod background_action;
@@ -46,14 +46,15 @@ pub(crate) use self::process::PreparedAttempt;
 pub(crate) use self::running_service::RunningService;
 pub(crate) use self::services::ServiceStart;
 
-/// The time limit of an action, and whether it comes from the run's own time limit because less than the action's limit is left.
+/// The time limit of an action. `of_the_run` is the run's own limit, if less of it is left than the action's limit
+/// allows.
 #[derive(Debug, Clone, Copy)]
 struct TimeBudget {
     timeout: Duration,
     of_the_run: Option<Duration>,
 }
 
-/// Returns the end of an action whose program was not found: nothing was started, nothing captured.
+/// Returns the end of an action that could not be started, such as one without a program.
 pub(crate) fn ended_not_started(failure: SpawnFailure) -> EndedAction {
     ended_without_process(ActionEnd::NotStarted(failure))
 }
@@ -73,7 +74,7 @@ fn ended_without_process(end: ActionEnd) -> EndedAction {
     }
 }
 
-/// Carries actions out.
+/// Carries out the actions of one run, while the run holds the project's lock.
 pub(crate) struct Performer<'w, 'c> {
     workspace: &'w mut Workspace,
     lock: &'w ProjectLock,
@@ -82,7 +83,7 @@ pub(crate) struct Performer<'w, 'c> {
     show: &'w mut dyn FnMut(Progress),
     queue: QueueLimits,
     clock: RunClock,
-    /// The output directory of a finished action. An action whose report is not read from its directory may use it again.
+    /// The output directory of a finished action. The next action may use it if no report is read from there.
     spare_output: Option<OutputDirectory>,
 }
 
@@ -118,7 +119,7 @@ impl<'w, 'c> Performer<'w, 'c> {
         self.context.request.control.requested().filter(|reason| stop_reasons_for(action.phase).contains(reason))
     }
 
-    /// Begins the survey of tools and installed packages.
+    /// Begins to look for tools and installed packages in the background.
     pub(crate) fn survey(&self) -> EnvironmentSurvey {
         self.workspace.begin_environment_survey(self.context.request)
     }
@@ -130,7 +131,8 @@ impl<'w, 'c> Performer<'w, 'c> {
         skipped
     }
 
-    /// Waits for a turn and carries an action out once. If it is stopped before, it is skipped. The screen is not told yet.
+    /// Waits for a turn in the queue, then carries out one attempt. A stop request during the wait skips the action.
+    /// The result is not yet reported to the screen.
     fn perform_once(&mut self, action: &Action, attempts: &mut Attempts) -> Result<ActionResult, ProjectError> {
         if !action.kind.starts_a_process() {
             return self.perform_file_or_request(action, attempts);
@@ -143,13 +145,13 @@ impl<'w, 'c> Performer<'w, 'c> {
         Ok(ActionResult { waited, ..performed })
     }
 
-    /// Takes a turn for an action that runs in parallel with others of this run, if a turn is free at once. A run that has a turn never
-    /// waits for another one, because runs that wait in the queue come first.
+    /// Takes a turn for an action that runs in parallel with others of this run, if a turn is free at once. A run that
+    /// has a turn never waits for another one, because runs that wait in the queue come first.
     pub(crate) fn try_take_turn(&self) -> Result<Option<QueueTurn>, ProjectError> {
         try_take_turn(&self.workspace.store, self.workspace.ambient(), self.queue)
     }
 
-    /// Waits for a turn, and adds the wait to the run's clock.
+    /// Waits for a turn in the queue. The wait does not count against the run's time limit.
     pub(crate) fn next_turn(&mut self, action: &Action) -> Result<AwaitedTurn, ProjectError> {
         let answer = self.take_turn(action)?;
         self.clock.note_wait(answer.waited);
@@ -161,13 +163,15 @@ impl<'w, 'c> Performer<'w, 'c> {
         LauncherHandle::execute(self.workspace.executable()).map_err(ProjectError::Launcher)
     }
 
-    /// Waits for a turn. This happens before any preparation, so that no project file is moved out of the way during the wait.
+    /// Waits for a turn. This happens before any preparation, so that no project file is moved out of the way during
+    /// the wait.
     fn take_turn(&mut self, action: &Action) -> Result<AwaitedTurn, ProjectError> {
         let (control, stop_reasons_for) = (self.context.request.control, stop_reasons_for(action.phase));
         let stopped = || control.requested().filter(|reason| stop_reasons_for.contains(reason));
         let answer = take_turn(&self.workspace.store, self.workspace.ambient(), self.queue, &stopped, self.show);
         if let Err(ProjectError::Queue { .. }) = answer {
-            // The run has failed. Only the cleanup is left, which should not wait for the whole time again.
+            // The wait for a turn has timed out, so the run has failed. Only the cleanup is left, which should not wait
+            // that long again.
             self.queue.wait = Duration::ZERO;
         }
         answer
@@ -177,7 +181,8 @@ impl<'w, 'c> Performer<'w, 'c> {
         (self.show)(Progress::ActionEnded(Box::new(action_result(result))));
     }
 
-    /// Returns the project's link to its evidence, if it exists. An ordinary directory of that name may contain tests.
+    /// Returns the path of the project's link to its evidence, if the link exists. An ordinary directory at this path
+    /// is not ours and may contain tests.
     fn evidence_link(&self) -> Option<PathBuf> {
         let request = self.context.request;
         let target = self.workspace.store.project_directory(&request.scope.project);
@@ -318,8 +323,8 @@ impl<'w, 'c> Performer<'w, 'c> {
 
 fn limits_of(action: &Action, timeout: Duration) -> ActionLimits {
     ActionLimits {
-        // The caller limits the start of a service. After that, the service runs as long as the checks, which have limits of
-        // their own.
+        // `await_ready` limits the start of a service. After its start, a service runs as long as the checks, which
+        // have limits of their own.
         timeout: if action.service.is_some() { Duration::MAX } else { timeout },
         idle: action.idle_timeout,
         output: action.max_output.map(|size| size.0),

@@ -13,14 +13,14 @@ use crate::project::{ProjectError, QueueLimits};
 /// The result of asking for a turn.
 #[derive(Debug)]
 pub(crate) enum QueueTurn {
-    /// The action may start, and dropping the slot lets another one start. Without a slot: this process runs inside of an action
-    /// that has one, so waiting for another slot could be a deadlock.
+    /// The action may start, and dropping the slot lets another action start. There is no slot if this process runs
+    /// inside of an action that already has one, because waiting for another slot could be a deadlock.
     Given(Option<Slot>),
-    /// A stop request came before the turn.
+    /// A stop request came before a slot was free.
     Stopped,
 }
 
-/// The result, and the waiting time. The time is `None` if there was no wait.
+/// The result of waiting for a turn. `waited` is `None` if a slot was free at once.
 #[derive(Debug)]
 pub(crate) struct AwaitedTurn {
     pub(crate) turn: QueueTurn,
@@ -60,7 +60,7 @@ pub(crate) fn take_turn(
     Ok(AwaitedTurn { turn, waited })
 }
 
-/// Takes a turn if one is free at once; `None` if all are taken, or others are waiting for the free ones.
+/// Takes a turn if one is free at once; `None` if all are taken, or if other actions are already waiting.
 pub(crate) fn try_take_turn(
     store: &Store,
     ambient: &BTreeMap<OsString, OsString>,

@@ -61,7 +61,7 @@ pub(crate) fn findings(
     Some(redact_to_bytes(record))
 }
 
-/// Returns the file that a plan comes from.
+/// Returns the name of the file that a plan was read from; `None` if the plan was found out or typed.
 pub(crate) fn specification_file(plan: &Plan) -> Option<String> {
     match plan.origin {
         PlanOrigin::Configured => Some("proctor.toml".to_owned()),

@@ -1,4 +1,5 @@
-//! A refused run: the task's specification has errors. Nothing is carried out, and the refusal is sealed like any run (C78).
+//! A refused run: the task's specification has errors. Nothing is carried out, and the refusal is sealed like any run
+//! (C78).
 
 use std::collections::BTreeSet;
 
@@ -22,13 +23,10 @@ use crate::verdict::{RunFlow, judge_invalid, judge_run};
 /// A requested run of a task whose specification has errors.
 pub struct RefusedRequest<'a> {
     pub task: &'a TaskId,
-    /// The project.
     pub scope: &'a ProjectScope,
-    /// The settings of the project's runs.
     pub settings: &'a ProjectSettings,
     /// The configuration that plans are made with.
     pub configuration: &'a Configuration,
-    /// What started the run.
     pub trigger: Trigger,
 }
 

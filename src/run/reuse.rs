@@ -1,11 +1,11 @@
 //! Decides whether the result of an earlier run is used for a check with the same inputs.
 //!
-//! It decides in which runs that is allowed ([`may_reuse`]), what a check depends on (`inputs`), and which entry of an earlier
-//! report may be used ([`entry_to_reuse`]). `earlier` finds and reads that report. Whenever something is missing, unreadable or
-//! doubtful, the check is carried out.
+//! This file decides in which runs reuse is allowed ([`may_reuse`]), and which entry of an earlier report may be used
+//! ([`entry_to_reuse`]). `inputs` decides what a check depends on, `earlier` finds and reads the earlier report.
+//! Whenever something is missing, unreadable or doubtful, the check is carried out.
 //!
-//! Only a tool's own findings are reused. Whether a tool is missing, is killed or runs out of time depends on more than its
-//! inputs.
+//! Only a tool's own findings are reused. Whether a tool is missing, is killed or runs out of time depends on more than
+//! its inputs.
 
 mod earlier;
 mod inputs;
@@ -21,20 +21,19 @@ pub(crate) use self::inputs::{CheckInputs, ReusableInputs, relevant_tree};
 /// The facts about a run that decide whether results may be reused in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ReuseContext {
-    /// What started the run.
     pub(crate) trigger: TriggerKind,
-    /// What the run should judge.
+    /// What the run was asked to judge.
     pub(crate) asked: RunPurpose,
 }
 
-/// What a run should judge.
+/// What a run was asked to judge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum RunPurpose {
-    /// The current tree.
+    /// The current tree as it is. Only such a run may reuse results.
     TheTree,
-    /// Selected checks, or another phase.
+    /// Selected checks, or the tree in another phase. Nothing is reused.
     SomethingParticular,
-    /// The run is an attempt of a started cycle.
+    /// The next attempt of a started cycle. Nothing is reused, because the attempt is counted.
     AnAttempt,
 }
 
@@ -66,7 +65,7 @@ pub(crate) enum ReuseRefusal {
 }
 
 impl ReuseContext {
-    /// Returns the facts about a requested run.
+    /// Derives the facts from the request; `cycle_started` says whether a person has started a cycle of the task.
     pub(crate) fn from_request(request: &RunRequest<'_>, cycle_started: bool) -> Self {
         let asked = match (&request.checks, request.phase) {
             // An attempt is counted (R2), so it must show what the tools do now.
@@ -82,9 +81,10 @@ impl ReuseContext {
 pub(crate) fn may_reuse(setting: Reuse, reuse_context: ReuseContext) -> bool {
     match (setting, reuse_context.asked, reuse_context.trigger) {
         (Reuse::Off, _, _) | (_, RunPurpose::SomethingParticular | RunPurpose::AnAttempt, _) => false,
-        // A wait asks for a verdict, however it is obtained.
+        // A run for a wait only has to give a verdict; a reused result is as good as a new one.
         (Reuse::Watch, RunPurpose::TheTree, TriggerKind::Start | TriggerKind::Save | TriggerKind::Wait) => true,
-        // A requested run is always carried out. The same holds for its repetition after the tree changed during the run.
+        // A requested run is always carried out. The same holds for its repetition after the tree changed during the
+        // run.
         (Reuse::Watch, RunPurpose::TheTree, TriggerKind::Request | TriggerKind::Moved) => false,
         (Reuse::Always, RunPurpose::TheTree, _) => true,
     }

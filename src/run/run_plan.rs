@@ -1,5 +1,5 @@
-//! The order of one run: lock, recovery, tree, start record, prerequisites → steps → cleanup, second reading of the tree, verdict, seal,
-//! publication.
+//! The order of one run: lock, recovery, tree, start record, prerequisites → steps → cleanup, second reading of the
+//! tree, verdict, seal, publication.
 
 use crate::project::EnvironmentSurvey;
 use crate::project::Progress;
@@ -42,7 +42,7 @@ pub(crate) struct RunContext<'a> {
     pub(crate) selected: SelectedChecks,
     /// The checks in the order of execution.
     pub(crate) order: Vec<&'a Action>,
-    /// Prerequisites that are known to have succeeded, by name.
+    /// By name, the prerequisites that succeeded before, with the digest of their state at that time.
     pub(crate) met: BTreeMap<String, Digest>,
 }
 
@@ -53,8 +53,8 @@ impl RunContext<'_> {
         plan.cleanup.last().or_else(|| self.order.last().copied()).or_else(|| plan.prerequisites.last())
     }
 
-    /// Returns whether the checks' inputs must be known before the first check, because a result may be reused in this run or
-    /// later.
+    /// Returns whether the checks' inputs must be known before the first check, because a result may be reused in this
+    /// run or later.
     fn needs_check_inputs(&self) -> bool {
         !self.tdd.started && self.request.plan.steps.iter().any(|step| !step.reuse.is_off())
     }
@@ -64,8 +64,8 @@ impl RunContext<'_> {
         self.request.phase.unwrap_or(self.tdd.phase)
     }
 
-    /// Returns the declared failure of the task's tests, if it applies now. It applies in the red phase only: in the other phases
-    /// of a started cycle the same tests must pass (C06), whichever phase is requested.
+    /// Returns the declared failure of the task's tests, if it applies now. It applies in the red phase only: in the
+    /// other phases of a started cycle the same tests must pass (C06), whichever phase is requested.
     pub(crate) fn expected_failure(&self) -> Option<&ExpectedFailure> {
         let declared = self.request.plan.criteria.as_ref()?.expected_failure.as_ref();
         declared.filter(|_| !self.tdd.started || (self.tdd.phase == Phase::Red && self.phase() == Phase::Red))
@@ -78,11 +78,12 @@ impl RunContext<'_> {
 }
 
 impl Workspace {
-    /// Carries out a plan.
+    /// Carries out a plan, judges the results and seals the run. `show` is called with every step of the progress.
     ///
     /// # Errors
     ///
-    /// Only failures of proctor itself: the store, the launcher, a tree that cannot be read. Failures of tools are values.
+    /// Only failures of proctor itself: the store, the launcher, a tree that cannot be read. Failures of tools are
+    /// values.
     pub fn run_plan(&mut self, request: &RunRequest<'_>, show: &mut dyn FnMut(Progress)) -> Result<RunOutcome, ProjectError> {
         let stopped =
             || request.control.requested().filter(|reason| stop_reasons_for(ActionPhase::Prerequisite).contains(reason));
@@ -98,7 +99,8 @@ impl Workspace {
         let index = self.scan_tree(request)?;
         let before = index.digest();
         if request.control.requested() == Some(StopReason::Superseded) {
-            // The run has left no trace so far, so none is needed. A run that a person stops is recorded.
+            // A newer save replaces this run, which has left no trace so far, so nothing is sealed. A run that a person
+            // stops is recorded.
             return Ok(RunOutcome::Withdrawn);
         }
         if request.unless_tree == Some(before) {
@@ -146,7 +148,7 @@ impl Workspace {
         if self.has_runs_ahead() {
             self.park_for_the_next_run(&lock)?;
         }
-        // A run that was begun and not sealed is closed by the next process that gets the lock.
+        // If the run was begun and not sealed, the next process that gets the lock closes it.
         result
     }
 
@@ -228,7 +230,7 @@ struct PerformedActions {
 
 /// What is known about the run's environment during its checks.
 enum SurveyProgress {
-    /// No check needs it, so the survey continues in the background.
+    /// No check needs the environment, so it is still being surveyed in the background.
     UnderWay(EnvironmentSurvey),
     /// The checks' inputs were computed before the first check.
     Known(Box<ReusableInputs>),
@@ -264,8 +266,8 @@ impl SurveyProgress {
     }
 }
 
-/// Carries out the prerequisites until one fails, then the steps, then the cleanup. The cleanup runs even if proctor itself
-/// failed before.
+/// Carries out the prerequisites until one fails, then the steps, then the cleanup. The cleanup runs even if proctor
+/// itself failed before.
 fn perform_all(
     context: &RunContext<'_>,
     performer: &mut Performer<'_, '_>,
@@ -274,7 +276,8 @@ fn perform_all(
     let mut performed = Vec::with_capacity(context.request.plan.actions().count());
     let mut services = RunningServices::default();
     let carried = perform_prerequisites(context, performer, &mut performed, &mut services).and_then(|met| {
-        // The survey starts after the prerequisites, because they install what it reads. It continues during the checks.
+        // The survey starts after the prerequisites, because they install what it reads. It continues during the
+        // checks.
         let survey = performer.survey();
         let known = if context.needs_check_inputs() && met == PrerequisiteStatus::Met {
             SurveyProgress::Known(Box::new(performer.reusable_inputs(survey, index)?))
@@ -306,7 +309,7 @@ impl RunningServices {
     /// Ends the services because the checks are over, and inserts their results at their positions.
     fn end(self, performer: &mut Performer<'_, '_>, performed: &mut Vec<ActionResult>) -> Result<(), ProjectError> {
         let ended = performer.end_services(self.running)?;
-        // Each position already counts the services before it.
+        // Inserting in this order is right, because each position already counts the services before it.
         self.places.into_iter().zip(ended).for_each(|(place, one)| performed.insert(place, one));
         Ok(())
     }
@@ -345,7 +348,7 @@ fn perform_prerequisites(
         } else if prerequisite::is_unchanged(root, action, &context.met) {
             performer.skip(action, SkipReason::Unchanged)
         } else {
-            // The inputs are read before the start: the prerequisite may not have seen what is saved while it runs.
+            // The inputs are read before the start, because the prerequisite may not see what is saved while it runs.
             let inputs = prerequisite::inputs(root, action);
             let mut one = perform_or_stop(context, performer, action)?;
             one.met = inputs.and_then(|inputs| prerequisite::state_digest(root, action, inputs));
@@ -359,7 +362,8 @@ fn perform_prerequisites(
     Ok(so_far)
 }
 
-/// Carries out every cleanup action, even if proctor fails at one of them. The first such failure is returned at the end.
+/// Carries out every cleanup action, even if proctor fails at one of them. The first such failure is returned at the
+/// end.
 fn perform_cleanup(
     context: &RunContext<'_>,
     performer: &mut Performer<'_, '_>,
@@ -402,7 +406,8 @@ pub(crate) fn is_stopped(context: &RunContext<'_>, action: &Action) -> bool {
     context.request.control.requested().is_some_and(|reason| stop_reasons_for(action.phase).contains(&reason))
 }
 
-/// Returns why an action is skipped: after a service ended, because a prerequisite failed; otherwise because the run was stopped.
+/// Returns why an action is skipped: after a service ended, because a prerequisite failed; otherwise because the run
+/// was stopped.
 pub(crate) fn skip_reason(control: &Control) -> SkipReason {
     match control.requested() {
         Some(StopReason::ServiceEnded) => SkipReason::PrerequisiteFailed,
@@ -420,8 +425,8 @@ fn stops_whole_run(reason: &StopReason) -> bool {
     }
 }
 
-/// Returns the stop requests that apply to an action of this phase. A newer save stops checks, but neither prerequisites nor
-/// cleanup. The end of a service stops everything except the cleanup.
+/// Returns the stop requests that apply to an action of this phase. A newer save stops checks, but neither
+/// prerequisites nor cleanup. The end of a service stops everything except the cleanup.
 pub(crate) fn stop_reasons_for(phase: ActionPhase) -> &'static [StopReason] {
     match phase {
         ActionPhase::Step => &[StopReason::ServiceEnded, StopReason::Superseded, StopReason::Interrupted, StopReason::Terminated],

@@ -5,12 +5,12 @@ use std::collections::BTreeSet;
 
 use crate::model::{Action, ActionId};
 
-/// The constraints of a step.
+/// What decides when a step may start.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct StepNeeds<T> {
-    /// The positions of the steps that must finish before it.
+    /// The positions of the steps that must finish before this step starts.
     pub(crate) after: Vec<usize>,
-    /// What the step uses exclusively while it runs.
+    /// What no other running step may use while this step runs, such as a report file.
     pub(crate) alone_with: Vec<T>,
 }
 
@@ -29,10 +29,12 @@ pub(crate) fn dependency_positions(order: &[&Action], action: &Action) -> Vec<us
     action.after.iter().filter_map(place).collect()
 }
 
-/// Returns the step that starts next; `None` if no step may start now. At most `limit` steps run at the same time; 0 means 1.
+/// Returns the step that starts next; `None` if no step may start now. At most `limit` steps run at the same time; 0
+/// means 1.
 ///
-/// It is the first step in the order of execution with finished dependencies and without a shared resource in use. If no step is
-/// running there is always a next one: steps with circular dependencies start in their order.
+/// The next step is the first one in the order of execution whose dependencies are finished and whose exclusive
+/// resources are not in use. If no step is running there is always a next one: steps with circular dependencies start
+/// in their order.
 pub(crate) fn next<T: PartialEq>(steps: &[StepNeeds<T>], state: &ScheduleState, limit: usize) -> Option<usize> {
     if state.open.len() >= limit.max(1) {
         return None;

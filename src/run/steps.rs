@@ -9,7 +9,7 @@ use crate::run::perform::Performer;
 use crate::run::reuse::ReusableInputs;
 use crate::run::run_plan::{PrerequisiteStatus, RunContext, is_stopped, skip_reason};
 
-/// What is needed to carry out the steps.
+/// What decides whether and how the steps are carried out.
 pub(crate) struct Steps<'s, 'w, 'c> {
     pub(crate) context: &'s RunContext<'s>,
     pub(crate) performer: &'s mut Performer<'w, 'c>,
@@ -45,7 +45,8 @@ impl Steps<'_, '_, '_> {
         } else if let Some(verdict) =
             self.performer.earlier_verdict(action, self.known).filter(|_| !is_stopped(self.context, action))
         {
-            // A reused result is reported even if the change does not trigger the check, because the run then says more.
+            // A reused result is reported even if the change does not trigger the check, because the verdict then
+            // covers one more check.
             return Some(self.performer.reuse(action, verdict));
         } else if !self.context.selected.holds(&action.name) {
             SkipReason::NotSelected
@@ -60,7 +61,7 @@ impl Steps<'_, '_, '_> {
     }
 }
 
-/// Records the result of a step.
+/// Tells the flow how a step ended, so that it can skip the steps that depend on it.
 pub(crate) fn note(flow: &mut StepFlow, action: &Action, one: &ActionResult) {
     match one.skipped() {
         Some(reason) => flow.note_skipped(action, reason),

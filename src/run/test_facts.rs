@@ -28,7 +28,7 @@ pub(crate) fn test_result<'a>(
             only_missing_modules: executed.interpretation.only_missing_modules,
             ..of(executed.interpretation.test_results.as_ref(), raw_code(&executed.ended.end))
         }),
-        // Only an action that ended by itself is reused, and only if its tests could be collected.
+        // Only an action that ended by itself is reused, so the exit code is the process's own.
         ActionDisposition::Reused(reused) => {
             let result = reused.entry.result.as_ref()?;
             Some(of(result.test_results.as_ref(), (result.exit_code, ExitCodeSource::Process)))

@@ -1,12 +1,12 @@
-//! Reads earlier runs of the task when the result of an action's tests depends on them: for a declared failure, which must be a
-//! new one (C06), and for tests that the tool does not find (C07).
+//! Reads earlier runs of the task when the result of an action's tests depends on them: for a declared failure, which
+//! must be a new one (C06), and for tests that the tool does not find (C07).
 //!
-//! The runs are read from the newest on until the question is answered. A run of other checks says nothing about the tests. For a
-//! run that reused the result, the run that carried out the tests is read.
+//! The runs are read from the newest on until the question is answered. A run of other checks says nothing about the
+//! tests. For a run that reused the result, the run that carried out the tests is read.
 //!
-//! A record that cannot be read as it was sealed excuses nothing, because it may have contained anything. Pruned runs and very
-//! old runs are ignored: the project's limits removed them for good, and otherwise a task with a pruned run could never declare a
-//! failure again. The last green run of each task is never pruned.
+//! A record that cannot be read as it was sealed excuses nothing, because it may have contained anything. Pruned runs
+//! and very old runs are ignored: the project's limits removed them for good, and otherwise a task with a pruned run
+//! could never declare a failure again. The last green run of each task is never pruned.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::{fmt, iter};
@@ -25,20 +25,20 @@ use crate::store::IndexedRun;
 use crate::tools;
 use crate::verdict::{PassedBefore, TestHistory, VanishedTests};
 
-/// How many runs with the action's tests are read. Tests that passed only before them are unknown.
+/// How many runs with the action's tests are read. A test that passed only in older runs counts as unknown.
 const RUNS_WITH_TESTS: usize = 50;
 /// How many reports are read in total, including runs of other checks.
 const REPORTS: u32 = 200;
 /// The end of the file name of a record of tests.
 const TEST_RECORD: &str = "-test-results.json";
 
-/// A test in an earlier run.
+/// One test as the record of an earlier run describes it.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct EarlierTest {
     pub(crate) full_name: String,
     pub(crate) status: TestOutcome,
-    /// Whether it failed as expected.
+    /// Whether the test was declared to fail and did fail, such as pytest's `xfail`.
     #[serde(default)]
     pub(crate) expected_to_fail: bool,
 }
@@ -55,7 +55,7 @@ struct ResultsRead {
     test_results: Vec<EarlierTest>,
 }
 
-/// A run with its tests of an action, or the reason why it cannot be read.
+/// The tests of an action in an earlier run, or the reason why they cannot be read.
 type Seen = Result<(RunId, Vec<EarlierTest>), Unread>;
 
 /// Which part of the history could not be read. The operators' log has the reason.
@@ -78,7 +78,8 @@ struct TestRecords<'r> {
 }
 
 impl Workspace {
-    /// Returns what earlier runs show about an action's tests; `None` if its result does not depend on them. In that case nothing is read.
+    /// Returns what earlier runs show about an action's tests; `None` if its result does not depend on them. In that
+    /// case nothing is read.
     pub(crate) fn test_history(
         &self,
         request: &RunRequest<'_>,
@@ -108,8 +109,8 @@ impl Workspace {
         history
     }
 
-    /// Iterates over the task's runs with a record of the action's tests, newest first; with `verdict`, only over runs with that
-    /// verdict. The files of a run are read only when the iteration reaches it.
+    /// Iterates over the task's runs with a record of the action's tests, newest first; with `verdict`, only over runs
+    /// with that verdict. The files of a run are read only when the iteration reaches it.
     fn look_back(&self, request: &RunRequest<'_>, action: &str, verdict: Option<OverallResult>) -> impl Iterator<Item = Seen> {
         let (project, task) = (&request.scope.project, &request.plan.task);
         let (runs, unread) = match self.index.judged_runs(project, task, verdict, REPORTS) {
@@ -123,8 +124,8 @@ impl Workspace {
         unread.into_iter().chain(runs.into_iter().filter_map(seen)).take(RUNS_WITH_TESTS)
     }
 
-    /// Returns an action's tests in a run, from all attempts; `None` if the run has no record of them, or the run with the record was
-    /// pruned.
+    /// Returns an action's tests in a run, from all attempts; `None` if the run has no record of them, or the run with
+    /// the record was pruned.
     fn tests_in(&self, request: &RunRequest<'_>, run: &IndexedRun, action: &str) -> Result<Option<Vec<EarlierTest>>, Unread> {
         let report = self.sealed_report(request, run)?;
         let Some(records) = TestRecords::of(&report, action) else { return Ok(None) };
@@ -136,7 +137,7 @@ impl Workspace {
         }
     }
 
-    /// Returns a run's report; `None` if it cannot be read.
+    /// Returns a run's report as it was sealed; `None` if the report is missing, changed or unreadable.
     pub(crate) fn report_of(&self, request: &RunRequest<'_>, run: &IndexedRun) -> Option<ExecutionReportV2> {
         self.sealed_report(request, run).ok()
     }
@@ -179,7 +180,8 @@ impl Workspace {
 }
 
 impl<'r> TestRecords<'r> {
-    /// Finds the records of an action in a report; `None` if the report does not have the action, or the action has no records.
+    /// Finds the records of an action in a report; `None` if the report does not have the action, or the action has no
+    /// records.
     fn of(report: &'r ExecutionReportV2, action: &str) -> Option<Self> {
         let entry = report.step_execution.results.iter().find(|entry| entry.name == action)?;
         let reused = report.reused.iter().find(|reused| reused.action_id == entry.action_id);
@@ -189,7 +191,8 @@ impl<'r> TestRecords<'r> {
         };
         let is_own = |file: &&EvidenceFile| file.action_id.as_deref() == Some(entry.action_id.as_str());
         let mut files: Vec<_> = files.iter().filter(is_own).filter(|file| file.name.ends_with(TEST_RECORD)).collect();
-        // A sort by name alone would put the first attempt last.
+        // The last attempt's files come first: no entry of an earlier attempt lists them. Sorting by name would put
+        // them elsewhere.
         files.sort_by_key(|file| entry.earlier_attempts.iter().any(|earlier| earlier.evidence_files.contains(&file.name)));
         (!files.is_empty()).then_some(Self { run, files })
     }
@@ -221,8 +224,8 @@ fn passed_before<Runs: Iterator<Item = Seen>>(mut open: Vec<&str>, runs: impl Fn
     }
 }
 
-/// Returns the missing tests that passed in the last green run. If a run cannot be read, older runs are used, because their tests
-/// existed too.
+/// Returns the missing tests that passed in the last green run. If a run cannot be read, older runs are used, because
+/// their tests existed too.
 fn vanished(mut green: impl Iterator<Item = Seen>, is_gone: impl Fn(&str) -> bool) -> Option<VanishedTests> {
     let (run, tests) = green.find_map(Result::ok)?;
     let mut named = BTreeSet::new();
@@ -231,14 +234,14 @@ fn vanished(mut green: impl Iterator<Item = Seen>, is_gone: impl Fn(&str) -> boo
     (!tests.is_empty()).then_some(VanishedTests { run, tests })
 }
 
-/// Logs why something could not be read.
+/// Logs why a part of the history could not be read, and returns that part.
 fn logged(unread: Unread, why: &dyn fmt::Display) -> Unread {
     tracing::warn!("{unread}: {why}");
     unread
 }
 
-/// Returns whether a test in a report (`tests.test_a.TestX::test_y[1]`) lies in what pytest did not find: a directory, a file, or
-/// a node id (`tests/test_a.py::TestX::test_y`).
+/// Returns whether a test in a report (`tests.test_a.TestX::test_y[1]`) lies in what pytest did not find: a directory,
+/// a file, or a node id (`tests/test_a.py::TestX::test_y`).
 fn is_below(path: &str, test: &str) -> bool {
     let (file, rest) = path.split_once("::").map_or((path, None), |(file, rest)| (file, Some(rest)));
     let module = file.trim_start_matches("./").trim_end_matches('/').trim_end_matches(".py").replace('/', ".");

@@ -7,11 +7,11 @@ use ureq::http::{HeaderMap, HeaderValue, Method, Request, StatusCode, Uri, heade
 /// The headers that another host may see. Any other header may hold a secret, whatever its name is.
 const HARMLESS: &[header::HeaderName] = &[header::ACCEPT, header::ACCEPT_LANGUAGE, header::CACHE_CONTROL, header::USER_AGENT];
 
-/// The headers that describe a body.
+/// The headers that describe a body. They are removed when the redirected request has no body any more.
 const OF_A_BODY: &[header::HeaderName] =
     &[header::CONTENT_TYPE, header::CONTENT_LENGTH, header::CONTENT_ENCODING, header::CONTENT_LANGUAGE];
 
-/// Returns a request with what is sent as its body.
+/// Returns a copy of the request with another body.
 pub(super) fn with_body<B>(request: &Request<Vec<u8>>, body: B) -> Request<B> {
     let mut sent = Request::new(body);
     *sent.method_mut() = request.method().clone();
@@ -20,7 +20,8 @@ pub(super) fn with_body<B>(request: &Request<Vec<u8>>, body: B) -> Request<B> {
     sent
 }
 
-/// Returns the request that an answer redirects to, or why the redirect cannot be followed; `None` if the answer is no redirect.
+/// Returns the request that an answer redirects to, or why the redirect cannot be followed; `None` if the answer is no
+/// redirect.
 pub(super) fn redirected(
     request: &Request<Vec<u8>>,
     status: StatusCode,
@@ -56,13 +57,14 @@ pub(super) fn redirected(
     Some(Ok(next))
 }
 
-/// Returns scheme, host and port. Two addresses with the same values belong to one server.
+/// Returns scheme, host and port of a URL. If a redirect changes one of them, it leads to another server.
 fn origin(uri: &Uri) -> (Option<&str>, Option<String>, Option<u16>) {
     let usual = if uri.scheme_str() == Some("https") { 443 } else { 80 };
     (uri.scheme_str(), uri.host().map(str::to_ascii_lowercase), Some(uri.port_u16().unwrap_or(usual)))
 }
 
-/// Resolves a reference against an address (RFC 3986, section 5.2); `None` if the result is not an HTTP address.
+/// Resolves the target of a redirect against the URL of the request (RFC 3986, section 5.2); `None` if the result is
+/// not an HTTP address.
 fn joined(base: &Uri, reference: &str) -> Option<Uri> {
     let reference = reference.split('#').next().unwrap_or_default();
     let (scheme, authority) = (base.scheme_str()?, base.authority()?);

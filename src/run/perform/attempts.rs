@@ -1,4 +1,5 @@
-//! Attempts: an action that does not succeed is repeated as often as its plan allows, and the files of every attempt are kept.
+//! Attempts: an action that does not succeed is repeated as often as its plan allows, and the files of every attempt
+//! are kept.
 
 use crate::model::{Action, Blocking, CategoryCode, EndedAction, Interpretation, Observation, SpawnFailure};
 use crate::process::clock;
@@ -11,7 +12,7 @@ use crate::run::perform::reviewing::ActiveReview;
 /// The attempts of an action that is not finished yet.
 #[derive(Debug, Default)]
 pub(crate) struct Attempts {
-    /// The finished attempts, none of which succeeded.
+    /// The report's entries for the finished attempts, none of which succeeded.
     earlier: Vec<AttemptV2>,
     /// The results of the finished attempts, with their files.
     before: Vec<ActionResult>,
@@ -20,13 +21,13 @@ pub(crate) struct Attempts {
 }
 
 impl Attempts {
-    /// Returns the number of the current attempt, from 1.
+    /// Returns the number of the current attempt; the first attempt is 1.
     pub(crate) fn number(&self) -> u32 {
         u32::try_from(self.before.len()).unwrap_or(u32::MAX - 1) + 1
     }
 
-    /// Returns how often the action may be repeated in the current state: as often as the plan says, or once for a review without
-    /// a verdict.
+    /// Returns how often the action may be repeated in the current state: as often as the plan says, or once for a
+    /// review without a verdict.
     fn retries(&self, action: &Action) -> u32 {
         match &self.review {
             Some(review) => u32::from(review.awaits_retry()),
@@ -39,8 +40,8 @@ impl Attempts {
         self.review.as_ref().map(ActiveReview::input).transpose()
     }
 
-    /// Returns the interpretation of a finished attempt, and the state of the review if it is one. `said` is the interpretation of
-    /// the tool's output, `log` the name of the log.
+    /// Returns the interpretation of a finished attempt, and for a review also what the reviewer decided. `said` is the
+    /// interpretation of the tool's output, `log` the name of the log.
     pub(super) fn read(
         &mut self,
         action: &Action,
@@ -54,14 +55,14 @@ impl Attempts {
         }
     }
 
-    /// Takes the finished attempts, for the result of the last one.
+    /// Takes the entries of the finished attempts out, so that the result of the last attempt can list them.
     pub(super) fn take(&mut self) -> Vec<AttemptV2> {
         std::mem::take(&mut self.earlier)
     }
 }
 
 impl Performer<'_, '_> {
-    /// Prepares the attempts of an action before the first one.
+    /// Creates the record of an action's attempts, still empty. For a review, the prompt is read here.
     pub(crate) fn begin_attempts(&self, action: &Action) -> Attempts {
         Attempts { review: ActiveReview::begin(action, &self.context.request.scope.root), ..Attempts::default() }
     }

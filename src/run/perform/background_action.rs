@@ -1,7 +1,7 @@
 //! A lane: a launcher and a thread of its own, for an action that runs in parallel with others.
 //!
-//! Each lane needs its own launcher, because a launcher searches for and kills remaining processes as if its action were the only
-//! one. The thread only supervises; all work before and after happens in the run's own thread.
+//! Each lane needs its own launcher, because a launcher searches for and kills remaining processes as if its action
+//! were the only one. The thread only supervises; all work before and after happens in the run's own thread.
 
 use std::sync::mpsc::Sender;
 use std::thread;
@@ -35,7 +35,7 @@ pub(crate) struct BackgroundAction {
 }
 
 impl BackgroundAction {
-    /// Starts an action. Its end is sent to `tell`.
+    /// Starts an action on a thread of its own. When the action has ended, the thread sends a message to `tell`.
     pub(crate) fn start(
         action: &Action,
         order: BackgroundActionOrder,

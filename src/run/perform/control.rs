@@ -1,7 +1,8 @@
-//! The control of a check: before the check, the same command runs with tests that must fail. `tools/` judges the result.
+//! The control of a check: before the check, the same command runs with tests that must fail. `tools/` judges the
+//! result.
 //!
-//! It uses the run's own launcher and thread, even when checks run side by side. Running checks continue, but no other check
-//! starts, and no end of a check is reported, until the control is over.
+//! The control uses the run's own launcher and thread, even when checks run side by side. Running checks continue, but
+//! no other check starts, and no end of a check is reported, until the control is over.
 
 use crate::evidence::{OutputDirectory, mint_nonce};
 use crate::model::{Action, CategoryCode, ControlObservation, EvidenceFile, Interpretation};
@@ -19,7 +20,7 @@ pub(super) struct ControlOutcome {
 }
 
 impl Performer<'_, '_> {
-    /// Carries out the control of an action; `None` if it has none.
+    /// Carries out the control of an action; `None` if the plan asks for no control, or the tool has none.
     pub(super) fn perform_control(
         &mut self,
         action: &Action,
@@ -52,7 +53,8 @@ impl Performer<'_, '_> {
     }
 }
 
-/// Returns the action's result in the light of its control: if the runner failed to report failures, its pass does not count.
+/// Returns the action's result in the light of its control: if the runner did not report the failures of the control, a
+/// pass of the action does not count.
 pub(super) fn apply_control(interpretation: Interpretation, control: Option<&ControlObservation>) -> Interpretation {
     let Some(control) = control else { return interpretation };
     let interpretation = Interpretation { control: Some(control.clone()), ..interpretation };

@@ -26,7 +26,8 @@ use crate::tools::{interpret_exchange, interpret_file};
 const CONTENT_CAP: u64 = 64 * 1024 * 1024;
 
 impl Performer<'_, '_> {
-    /// Carries out an action without a process. It takes no turn in the machine-wide queue, because it hardly uses the processor.
+    /// Carries out an action without a process. It takes no turn in the machine-wide queue, because it hardly uses the
+    /// processor.
     pub(super) fn perform_file_or_request(
         &mut self,
         action: &Action,
@@ -127,7 +128,8 @@ impl Performer<'_, '_> {
     }
 }
 
-/// Returns the end of such an action in the form of a process's end, with exit code 0 if the requirement is met (C66).
+/// Returns the result of a file check or a request in the form of a process's end, with exit code 0 if the requirement
+/// is met (C66).
 fn ended(interpretation: &Interpretation, stopped: Option<StopReason>, started: Timestamp, begun: Monotonic) -> EndedAction {
     let stage = StopStage::Sigterm;
     let code = interpretation.category;
@@ -143,7 +145,8 @@ fn ended(interpretation: &Interpretation, stopped: Option<StopReason>, started: 
     EndedAction { started, duration: DurationMs::from(clock::monotonic().since(begun)), ..ended_without_process(end) }
 }
 
-/// Removes content from an observation, except for the parts that the report shows. The evidence has the content already.
+/// Removes the content of the file or the answer from an observation, unless the report shows this content. The
+/// evidence files have the content already.
 fn without_bytes(action: &Action, observed: Observation) -> Observation {
     match observed {
         Observation::File(mut seen) => {

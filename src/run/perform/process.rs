@@ -25,9 +25,10 @@ use crate::tools::{self, ReportRequest};
 /// After an attempt shorter than this, the next action starts before the attempt's files are safely on disk.
 const SHORT: Duration = Duration::from_millis(20);
 
-/// What is needed to start a process.
+/// A process that is ready to start: what the launcher is asked, the limits, and the files for the output.
 pub(crate) struct ProcessLaunch {
-    /// The request to the launcher. A missing program is a value.
+    /// The request to the launcher, or why there is none. A missing program is a result of the action, no error of
+    /// proctor.
     pub(crate) request: Result<LaunchRequest, SpawnFailure>,
     pub(crate) limits: ActionLimits,
     log: File,
@@ -37,7 +38,7 @@ pub(crate) struct ProcessLaunch {
 /// An attempt that is ready to start. When it is dropped, files that were moved out of its way are moved back.
 pub(crate) struct PreparedAttempt {
     pub(crate) launch: ProcessLaunch,
-    /// The result of its control, which has ended by now.
+    /// The result of the check's control. A control has ended before the attempt itself is started.
     control: Option<ControlOutcome>,
     names: ActionFiles,
     attempt: u32,
@@ -50,7 +51,8 @@ pub(crate) struct PreparedAttempt {
 }
 
 impl ProcessLaunch {
-    /// Returns the destinations of the output.
+    /// Returns handles of the files that the output is written to. The files stay open here, so that a second launcher
+    /// can be given them too.
     pub(crate) fn sinks(&self, action: &Action) -> Result<Sinks, ProjectError> {
         let copy =
             |file: &File| file.try_clone().map_err(|source| ProjectError::Descriptor { action: action.name.clone(), source });
@@ -59,7 +61,8 @@ impl ProcessLaunch {
 }
 
 impl Performer<'_, '_> {
-    /// Carries out an attempt. A command that fails, hangs or cannot start is a value.
+    /// Carries out an attempt. A command that fails, hangs or cannot start gives a result; an error is a failure of
+    /// proctor itself.
     pub(super) fn run_attempt(
         &mut self,
         slot: Option<Slot>,
@@ -73,14 +76,14 @@ impl Performer<'_, '_> {
         self.judge(action, prepared, ended, attempts)
     }
 
-    /// Prepares an attempt and reports its start to the screen. The control runs here, so with checks side by side no other check
-    /// starts and no end is reported until it is over.
+    /// Prepares an attempt and reports its start to the screen. The control runs here. So with checks side by side, no
+    /// other check starts and no end is reported until the control is over.
     pub(crate) fn prepare(&mut self, action: &Action, attempts: &Attempts) -> Result<PreparedAttempt, ProjectError> {
         (self.show)(Progress::ActionStarted(Box::new(action.clone())));
         let attempt = attempts.number();
         let names = ActionFiles::for_attempt(action, attempt);
-        // A report is read only from a new directory. An earlier action could have passed an open directory to an outside
-        // process.
+        // A tool's report is read only from a new directory. An earlier action could have passed a used directory,
+        // still open, to a process outside of the sandbox.
         let spare = if action.tool.judged_by() == JudgedBy::ExitCode { self.spare_output.take() } else { None };
         let output = OutputDirectory::create_for_attempt(self.lock, &self.context.run_id, &action.id, attempt, spare);
         let output = output.map_err(ProjectError::Evidence)?;
@@ -89,7 +92,8 @@ impl Performer<'_, '_> {
         let preparation = tools::prepare(&with_command_environment(action, &environment), output.path(), link.as_deref());
         environment.add_for_the_tool(&preparation.environment);
         let tools::Preparation { argv, report, coverage, .. } = preparation;
-        // The control runs before old reports are moved, so a report that it leaves is not mistaken for that of the attempt.
+        // The control runs before old reports are moved, so that a report of the control is not mistaken for a report
+        // of the attempt.
         let control = self.perform_control(action, self.time_budget(action), attempts)?;
         let old_report = OldReportGuard::move_aside(named_report_path(&report, &self.working_directory(action)))?;
         let old_coverage = OldReportGuard::move_aside(coverage.as_ref().map(|path| self.context.request.scope.root.join(path)))?;
@@ -121,7 +125,7 @@ impl Performer<'_, '_> {
         own.into_iter().chain(coverage).map(|path| normalise_path(&path)).collect()
     }
 
-    /// Prepares the start of an action's process.
+    /// Creates the files for an action's output, and builds the request to the launcher.
     pub(super) fn prepare_launch(
         &mut self,
         action: &Action,
@@ -140,9 +144,10 @@ impl Performer<'_, '_> {
         Ok(ProcessLaunch { request, limits, log, frames })
     }
 
-    /// Starts a process through the run's launcher, and returns when none of its processes is left.
+    /// Starts an action's process through the run's launcher, and returns when none of the action's processes is left.
     pub(super) fn supervise(&mut self, action: &Action, launch: &mut ProcessLaunch) -> Result<EndedAction, ProjectError> {
-        // The next action of the run will probably be isolated in the same way.
+        // If another action follows, the launcher prepares for it: the next action will probably be isolated in the
+        // same way.
         let another_follows = self.context.last_action().is_some_and(|last| last.id != action.id);
         if let Ok(request) = &mut launch.request {
             request.child.another_follows = another_follows;
@@ -232,7 +237,8 @@ impl Performer<'_, '_> {
         Ok(ActionResult { files, environment_names, notes, ..ActionResult::new(action.clone(), disposition) })
     }
 
-    /// Returns the request to the launcher. A missing program is a value.
+    /// Returns the request to the launcher, or why the action cannot be started. A missing program is no error of
+    /// proctor.
     pub(super) fn launch_request(
         &self,
         action: &Action,
@@ -265,25 +271,27 @@ impl Performer<'_, '_> {
     }
 }
 
-/// Returns a path in one spelling: its directory is replaced by the resolved one, if it exists.
+/// Resolves the links in the path of a file's directory, if the directory exists, so that two spellings of one path are
+/// equal.
 fn normalise_path(path: &Path) -> PathBuf {
     let directory = path.parent().and_then(|directory| directory.canonicalize().ok());
     directory.zip(path.file_name()).map_or_else(|| path.to_owned(), |(directory, name)| directory.join(name))
 }
 
-/// Returns the action with all environment variables that its command will see. Requests to a tool through a variable are merged
-/// with the value that is already there.
+/// Returns the action with all environment variables that its command will see. So a request that a tool gets through a
+/// variable can be merged with the value that the variable already has.
 pub(super) fn with_command_environment(action: &Action, environment: &ChildEnvironment) -> Action {
     Action { environment: environment.as_text(), ..action.clone() }
 }
 
-/// Returns whether the kernel guarantees that no process of an action is left. Without this guarantee, an undetected process may
-/// still hold its directory.
+/// Returns whether the kernel guarantees that no process of an action is left. Without this guarantee, an undetected
+/// process may still have the action's output directory open.
 fn is_process_tree_empty(ended: &EndedAction) -> bool {
     ended.end.is_of_its_own() && ended.kept.as_ref().is_some_and(|kept| kept.reached.level == IsolationLevel::Namespace)
 }
 
-/// Shortens the captured output. It has been interpreted and is only shown from now on, but is kept until the end of the run.
+/// Shortens the captured output to save memory. The output has been interpreted and is only shown from now on, but it
+/// is kept until the end of the run.
 fn shorten(captured: &mut CapturedOutput) {
     captured.stdout = captured.stdout.shortened();
     captured.stderr = captured.stderr.shortened();

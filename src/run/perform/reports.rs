@@ -17,7 +17,8 @@ pub(super) fn named_report_path(request: &ReportRequest, directory: &Path) -> Op
     }
 }
 
-/// Reads the requested report.
+/// Reads the report that the tool was asked for, from the action's output directory or from the path that the command
+/// names.
 pub(super) fn take_report(request: &ReportRequest, output: &OutputDirectory, directory: &Path) -> ToolReport {
     match request {
         ReportRequest::None => ToolReport::NotRequested,

@@ -13,7 +13,8 @@ use crate::spec::check_digest;
 use crate::tree::TreeIndex;
 
 impl Performer<'_, '_> {
-    /// Waits for the survey, and computes the inputs of the checks, on which it depends what is carried out.
+    /// Waits for the survey of the environment, then computes the digest of each check's inputs. It decides later
+    /// whether an earlier result is used.
     ///
     /// Checks whose inputs are not completely known are left out.
     pub(crate) fn reusable_inputs(

@@ -1,5 +1,6 @@
-//! A review in progress: the reviewer's input, the meaning of its output, and whether it is asked again. `review/` makes the
-//! decisions. Both attempts use the same arguments and the same input, and each attempt records their digests.
+//! A review in progress: the reviewer's input, the meaning of its output, and whether it is asked again. `review/`
+//! makes the decisions. Both attempts use the same arguments and the same input, and each attempt records their
+//! digests.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
@@ -19,19 +20,20 @@ use crate::run::perform::reports::take_project_report;
 use crate::run::perform::{Attempts, Performer};
 use crate::run::review::count_rejections;
 
-/// The review of the current action.
+/// A review in progress: its settings, its input, and its attempts so far.
 #[derive(Debug)]
 pub(super) struct ActiveReview {
     settings: Review,
-    /// The input of both attempts, or why it cannot be read.
+    /// The reviewer's standard input in both attempts, or why it cannot be read.
     prompt: Result<Vec<u8>, SpawnFailure>,
-    /// The gate that decides about attempts; `None` if the review is decided.
+    /// Decides after each attempt whether another one follows; `None` once the review is decided.
     gate: Option<ReviewGate>,
     attempts: Vec<ReviewAttempt>,
 }
 
 impl ActiveReview {
-    /// Begins a review if the action is one. The prompt is read here once.
+    /// Begins a review; `None` if the action is no review. The prompt is read only here, so that both attempts get the
+    /// same input.
     pub(super) fn begin(action: &Action, root: &Path) -> Option<Self> {
         let ActionKind::Review(settings) = &action.kind else { return None };
         let prompt = match &settings.prompt {
@@ -107,7 +109,8 @@ impl ActiveReview {
 }
 
 impl Performer<'_, '_> {
-    /// Stores the result of a review and the number of rejections. The first attempt also stores the common input.
+    /// Stores the result of a review and the number of rejections. With the first attempt, the input of both attempts
+    /// is stored too.
     pub(super) fn keep_review(
         &mut self,
         action: &Action,
@@ -145,8 +148,8 @@ fn decided(decision: &ReviewDecision, action: &Action, survivors: usize) -> (Cat
     (category, verdict, reason)
 }
 
-/// Returns what went wrong with the reviewer's command, apart from the text of the review. The outer `None` means that the reviewer was not
-/// started or that proctor stopped it.
+/// Returns how the reviewer's command failed, whatever the text of the review says; the inner `None` means that the
+/// command did not fail. The outer `None` means that the reviewer was not started or that proctor stopped it.
 fn fault(ended: &EndedAction) -> Option<Option<ReviewerFault>> {
     match &ended.end {
         ActionEnd::Exited { code: 0 } => Some(ended.captured.pipes_left_open.then_some(ReviewerFault::Unknown)),

@@ -21,10 +21,11 @@ use crate::sandbox::ChildEnvironment;
 /// The pause between two checks for a stop request.
 pub(super) const SLICE: Duration = Duration::from_millis(20);
 
-/// The time limit of the last health check after the checks. A service that no longer answers gets the same time to end.
+/// The time limit of the last health check after the checks. A service that no longer answers gets the same time to
+/// end.
 const LAST_LOOK: Duration = Duration::from_secs(1);
 
-/// After its `grace` and this additional time, a service that does not stop is given up.
+/// A service that is still running this long after its `grace` cannot be stopped, and the run fails.
 const STOP_MARGIN: Duration = Duration::from_secs(20);
 
 /// The only reason that stops a service directly. Other stop requests go to the run, which then ends its services.
@@ -49,7 +50,7 @@ pub(super) struct ServiceLaunch {
     pub(super) service: Service,
     pub(super) names: ActionFiles,
     pub(super) environment: ChildEnvironment,
-    /// The program; `None` if it was not started.
+    /// The path of the service's program; `None` if the service was not started.
     pub(super) program: Option<PathBuf>,
     pub(super) waited: Option<DurationMs>,
 }
@@ -94,7 +95,8 @@ impl RunningService {
         })
     }
 
-    /// Records processes that listen on its port but do not belong to it, such as a container's proxy.
+    /// Adds a note about processes that listen on the service's port but do not belong to the service, such as a
+    /// container's proxy.
     pub(super) fn note_foreign_listeners(&mut self) {
         let Some(port) = self.scene.service.ready.port() else { return };
         let strangers = read_port_strangers(port, self.launcher);
@@ -108,7 +110,7 @@ impl RunningService {
         self.notes.push(PlanNote { subject: self.scene.action.name.clone(), message });
     }
 
-    /// Waits for the end of the service and returns whether it has ended.
+    /// Waits up to `wait` for the end of the service, and returns whether the service has ended.
     pub(super) fn has_ended(&mut self, wait: Duration) -> bool {
         if self.outcome.is_none() {
             match self.ended.recv_timeout(wait) {
@@ -120,8 +122,8 @@ impl RunningService {
         true
     }
 
-    /// Checks the service once more after the checks. A service that no longer answers is probably ending: the checks may learn
-    /// of it before this thread does. Stopping it now would hide that it ended by itself.
+    /// Checks the service once more after the checks. A service that no longer answers is probably ending by itself,
+    /// which the checks may notice before proctor does. Stopping the service now would hide that.
     pub(super) fn check_health_at_end(&mut self) {
         let ready = &self.scene.service.ready;
         let look = HealthCheckBounds { timeout: LAST_LOOK, is_stopped: &|| false };
@@ -149,7 +151,8 @@ impl RunningService {
                 return Err(ProjectError::ServiceStuck { action: name });
             }
         }
-        // The thread sends its message after it handed over the result. Waiting for it ensures that no message comes later.
+        // The thread reports an early end to the run after it has handed over the result. Once the thread has ended, no
+        // such report can come any more.
         if let Some(thread) = self.thread.take() {
             thread.join().map_err(|_panicked| ProjectError::ServiceStuck { action: name.clone() })?;
         }
@@ -159,7 +162,8 @@ impl RunningService {
 }
 
 impl Drop for RunningService {
-    /// Without a regular stop the run has failed. The service is killed, and its launcher ends together with this process.
+    /// Without a regular stop the run has failed. The service is killed, and its launcher ends together with this
+    /// process.
     fn drop(&mut self) {
         self.control.stop(StopReason::ChecksOver);
         self.control.stop(StopReason::ChecksOver);

@@ -1,8 +1,9 @@
-//! Services: prerequisites that keep running during the checks. Each has its own launcher and a thread that supervises it.
+//! Services: prerequisites that keep running during the checks. Each has its own launcher and a thread that supervises
+//! it.
 //!
-//! A service takes a turn in the machine-wide queue for its start only, because the queue relies on actions that end. It is
-//! stopped after the checks and before the cleanup. So an end that nobody asked for always comes too early: the run's control is
-//! told, and the current check is stopped.
+//! A service takes a turn in the machine-wide queue for its start only, because the queue relies on actions that end.
+//! It is stopped after the checks and before the cleanup. So an end that nobody asked for always comes too early: the
+//! run's control is told, and the current check is stopped.
 
 use crate::project::ProjectError;
 use std::collections::BTreeSet;
@@ -29,7 +30,7 @@ use crate::tools::{self, ServiceInput, ServiceLife};
 /// The time limit for checking a port before the start. On this machine a connection is accepted or refused at once.
 const FIRST_LOOK: Duration = Duration::from_millis(500);
 
-/// The largest output of a readiness command.
+/// The largest output of a readiness command in bytes.
 const LOOK_OUTPUT: u64 = 1024 * 1024;
 
 /// The result of starting a service.
@@ -84,8 +85,8 @@ impl Performer<'_, '_> {
         Ok(ServiceStart::Ready(Box::new(running)))
     }
 
-    /// Stops the services in reverse order of their start, and returns their results in the order of their start. All are stopped
-    /// even if one fails to stop; the first failure is returned at the end.
+    /// Stops the services in reverse order of their start, and returns their results in the order of their start. All
+    /// are stopped even if one fails to stop; the first failure is returned at the end.
     pub(crate) fn end_services(&mut self, running: Vec<RunningService>) -> Result<Vec<ActionResult>, ProjectError> {
         let mut running = running;
         running.iter_mut().for_each(RunningService::check_health_at_end);
@@ -122,7 +123,7 @@ impl Performer<'_, '_> {
         loop {
             let left = service.timeout.saturating_sub(clock::monotonic().since(begun));
             let health = self.look_at(&running.scene, service.attempt_timeout.min(left), output)?;
-            // If the service has ended, the answer came from another process.
+            // If the service has ended, another process gave the answer.
             if running.has_ended(Duration::ZERO) {
                 return Ok(ServiceLife::EndedBefore);
             }
@@ -131,7 +132,7 @@ impl Performer<'_, '_> {
             }
             match (health, &last) {
                 (Health::Healthy, _) => return Ok(ServiceLife::Ready),
-                // A check that the time limit cut short says less than the check before it.
+                // If the time limit of the start cut this check short, the previous check says more about the service.
                 (Health::Unhealthy(_), Some(_)) if left < service.attempt_timeout && is_late(begun, &service) => {}
                 (Health::Unhealthy(why), _) => last = Some(why),
             }
@@ -148,8 +149,8 @@ impl Performer<'_, '_> {
         }
     }
 
-    /// Returns why the start of a service should be abandoned. The end of a service is noticed separately, by its own health
-    /// check.
+    /// Returns the run's stop request, if it should end the start of a service. Whether the service itself has ended is
+    /// asked elsewhere, with `has_ended`.
     fn stop_request(&self) -> Option<StopReason> {
         let is_heeded = |reason: &StopReason| stop_reasons_for(ActionPhase::Prerequisite).contains(reason);
         self.context.request.control.requested().filter(is_heeded)
@@ -166,8 +167,8 @@ impl Performer<'_, '_> {
         }
     }
 
-    /// Runs the readiness command, isolated like the service and in the same directory. Its output is shown if the service never
-    /// becomes ready, and is not stored.
+    /// Runs the readiness command, isolated like the service and in the same directory. Its output is shown if the
+    /// service never becomes ready, and is not stored.
     fn look_by_command(
         &mut self,
         scene: &ServiceLaunch,
@@ -206,7 +207,7 @@ impl Performer<'_, '_> {
         let ServiceLaunch { action, service, names, environment, program, waited } = scene;
         let captured = &ended.captured;
         let port = service.ready.port().or_else(|| tools::port_in_use(&captured.stdout, &captured.stderr));
-        // The service has ended, so another process holds its port now.
+        // The service has ended, so a process that holds the port now is another one.
         let holders = port.filter(|_| ended.end.is_of_its_own()).map(|port| (port, read_port_holders(port)));
         let interpretation = tools::interpret_service(&ServiceInput {
             action: tools::Input {
@@ -246,7 +247,7 @@ impl Performer<'_, '_> {
         let disposition = ActionDisposition::Executed(Box::new(executed));
         let over =
             ActionResult { files, environment_names, notes, waited: *waited, ..ActionResult::new(action.clone(), disposition) };
-        // A ready service was reported when it became ready.
+        // A service that served until it was stopped was already reported when it became ready.
         if code != CategoryCode::Served {
             self.tell(&over);
         }
@@ -254,7 +255,7 @@ impl Performer<'_, '_> {
     }
 }
 
-/// Returns the observations of a service that failed; `None` if it was stopped because the run was stopped.
+/// Returns what was observed when a service failed; nothing if the service was stopped because the run was stopped.
 fn observed(service: &Service, life: &ServiceLife, ended: &EndedAction, port: Option<u16>) -> Observation {
     let target = match &service.ready {
         ReadyCheck::Url(url) => url.as_str().to_owned(),
@@ -275,7 +276,7 @@ fn observed(service: &Service, life: &ServiceLife, ended: &EndedAction, port: Op
         ActionEnd::NotStarted(SpawnFailure::PortHeld { port, holders }) => {
             Some(PortObservation { port: *port, holders: holders.clone() })
         }
-        // The service has ended, so another process listens now.
+        // The service has ended, so a process that listens on the port now is another one.
         ActionEnd::Exited { .. }
         | ActionEnd::Signalled { .. }
         | ActionEnd::TimedOut { .. }

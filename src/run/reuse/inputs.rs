@@ -21,13 +21,13 @@ const FORMAT: &[u8] = b"proctor-inputs-v2";
 pub(crate) struct CheckInputs<'a> {
     /// The digest of the check with all defaults filled in, and of the plan's prerequisites.
     pub(crate) check: Digest,
-    /// The part of the tree that it depends on.
+    /// The part of the tree that the check depends on.
     pub(crate) tree: RelevantTree,
     /// The digest of tools, lock files and installed packages.
     pub(crate) environment: Digest,
-    /// The environment variables of its command.
+    /// The environment variables of the check's command.
     pub(crate) variables: &'a BTreeMap<OsString, OsString>,
-    /// The sandbox settings, which decide what it can see.
+    /// The sandbox settings, which decide what the check can see.
     pub(crate) sandbox: &'a SandboxSettings,
     /// The strongest isolation level that is tried.
     pub(crate) strongest_isolation: IsolationLevel,
@@ -37,15 +37,16 @@ pub(crate) struct CheckInputs<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum RelevantTree {
     Whole(TreeDigest),
-    /// The files that its `paths` name, and those that pin and configure tools; the digest covers their names and contents.
+    /// The files that the check's `paths` name, and the files that pin and configure tools; the digest covers their
+    /// names and contents.
     Files(Digest),
 }
 
-/// The inputs of a run's checks, by name, and the environment.
+/// The digests of the checks' inputs, and the environment that they were computed in.
 pub(crate) struct ReusableInputs {
     /// The environment before the first check.
     pub(crate) surveyed: SurveyedEnvironment,
-    /// The digests for the checks whose results may be reused, in this run or a later one.
+    /// By name of the check, for checks that allow reuse: the digest of all inputs, and the part of the tree.
     pub(crate) of_checks: BTreeMap<String, (Digest, RelevantTree)>,
 }
 
@@ -55,7 +56,8 @@ const OWN_OUTPUT: &str = "PROCTOR_OUT";
 impl CheckInputs<'_> {
     /// Returns the digest of all inputs. Equal digests mean that the check got the same inputs.
     ///
-    /// Not covered: files outside of the tree, packages outside of the project's own environments, the network, the time.
+    /// Not covered: files outside of the tree, packages outside of the project's own environments, the network, the
+    /// time.
     pub(crate) fn digest(&self) -> Digest {
         self.digest_for(GENERATED_BY)
     }
@@ -82,7 +84,8 @@ impl CheckInputs<'_> {
     }
 }
 
-/// Returns the part of a tree that a check with these `paths` depends on; `None` if it is not known, or `paths` match no file.
+/// Returns the part of a tree that a check with these `paths` depends on; `None` if it is not known, or `paths` match
+/// no file.
 pub(crate) fn relevant_tree(index: &TreeIndex, paths: &[String]) -> Option<RelevantTree> {
     if index.issues().iter().any(|issue| issue.kind == TreeIssueKind::Unreadable) {
         return None;
@@ -103,11 +106,13 @@ pub(crate) fn relevant_tree(index: &TreeIndex, paths: &[String]) -> Option<Relev
         }
         is_any_named |= is_named;
     }
-    // A check without any input files would never be carried out again.
+    // If no file matches `paths`, no change of a file would alter the digest, and the check would never be carried out
+    // again.
     is_any_named.then(|| RelevantTree::Files(Digest::from_hasher(hasher)))
 }
 
-/// Returns the digest of the sandbox settings. All fields are listed, so a new field does not compile until it is added here.
+/// Returns the digest of the sandbox settings. All fields are listed, so a new field does not compile until it is added
+/// here.
 fn sandbox_identity(settings: &SandboxSettings, strongest: IsolationLevel) -> Digest {
     let SandboxSettings { mode, writable, sockets, visible, home, memory, processes } = settings;
     let mode: &[u8] = match mode {
@@ -137,7 +142,8 @@ fn sandbox_identity(settings: &SandboxSettings, strongest: IsolationLevel) -> Di
         .digest()
 }
 
-/// Returns the word that is hashed for a kind. It stays the same when the enum is renamed.
+/// Returns the word that is hashed for a kind of tree entry. It must stay the same even if the enum is renamed, because
+/// digests are compared with those of earlier runs.
 fn kind_word(kind: EntryKind) -> &'static [u8] {
     match kind {
         EntryKind::Directory => b"directory",
