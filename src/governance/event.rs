@@ -7,7 +7,7 @@ use crate::governance::state::WorkflowState;
 use crate::governance::trail::TrailFile;
 use crate::model::Timestamp;
 
-/// A person's reaction to a question.
+/// A person's reaction to a question of the workflow.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PersonAnswer {
     /// The line that the person typed.
@@ -16,7 +16,8 @@ pub enum PersonAnswer {
     Nobody,
 }
 
-/// Something that happened, mostly the result of the effect that was performed last.
+/// Something that happened outside of the workflow, usually the result of its last effect. [`handle`] answers it with a
+/// transition.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum WorkflowEvent {
     /// The brief was read; this is its text.
@@ -29,9 +30,9 @@ pub enum WorkflowEvent {
     SlugTaken,
     /// The editor was found, the repository has a commit, and the tracker's command line is logged in.
     ToolsReady,
-    /// One of these checks failed; the text says which.
+    /// The editor, the repository or the tracker failed its check; the text says which.
     ToolsMissing(String),
-    /// The models' copy of the project is there.
+    /// The models' copy of the project has been made.
     SandboxReady,
     /// A model answered.
     ModelAnswered {
@@ -39,32 +40,33 @@ pub enum WorkflowEvent {
         text: String,
         record: ConsultationRecord,
     },
-    /// A model gave no answer that counts.
+    /// The model's command could not be run or did not succeed, so its output is not used.
     ConsultationFailed { why: String, record: ConsultationRecord },
     /// The person has closed the editor.
     Edited {
-        /// The draft as it is now.
+        /// The text of the draft when the editor was closed.
         draft: String,
-        /// The review as it is now; `None` at N3, where there is no review yet.
+        /// The text of the review when the editor was closed; `None` at N3, where there is no review yet.
         verdict: Option<String>,
     },
     /// The question was answered, or nobody was there to answer it.
     Answered(PersonAnswer),
-    /// The tracker has every label.
+    /// Every label of the issue exists in the tracker.
     LabelsReady,
-    /// The tracker has the issue.
+    /// The issue exists in the tracker.
     IssueFiled {
         issue: FiledIssue,
-        /// Whether an earlier attempt had filed the issue. Then its text is the one of that attempt.
+        /// Whether an earlier attempt had already filed the issue. If so, the issue has the text of that earlier
+        /// attempt.
         already_there: bool,
     },
     /// The tracker refused or could not be reached; the text says why.
     TrackerFailed(String),
-    /// The trail is in `done/`.
+    /// The trail's directory has been moved to `done/`.
     Moved,
     /// The trail is committed.
     Committed,
-    /// The models' copy of the project is gone.
+    /// The models' copy of the project has been removed.
     SandboxRemoved,
     /// The effect could not be performed; the text says why. It is performed again when the workflow is resumed.
     StepFailed(String),
@@ -78,10 +80,11 @@ pub struct EventContext {
     pub user: u32,
 }
 
-/// Something that the workflow asks `workflow/` to do.
+/// Something that the folder `workflow/` does for the workflow, because nothing here may touch files, models or the
+/// tracker.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum WorkflowEffect {
-    /// Write a file of the trail. If the file exists, it has this text already.
+    /// Write a file of the trail. After a crash the file may exist already, with the same text.
     Keep(TrailFile),
     /// Show a line to the person.
     Say(String),
@@ -103,7 +106,7 @@ pub enum WorkflowEffect {
     /// Open the editor on files of the trail and wait until it is closed. A file that exists is opened as it is.
     Edit {
         draft: EditorFile,
-        /// The review; `None` at N3, where there is no review yet.
+        /// The file with the review; `None` at N3, where there is no review yet.
         verdict: Option<EditorFile>,
     },
     /// Ask the person at the terminal.
@@ -113,15 +116,15 @@ pub enum WorkflowEffect {
     /// Create the issue, unless the tracker has one with the marker.
     FileIssue {
         title: String,
-        /// The trail's file with the text of the issue.
+        /// The name of the trail's file with the text of the issue.
         body_file: String,
         labels: Vec<String>,
-        /// A line of the issue's text. An issue that has it was filed by this workflow.
+        /// A line of the issue's text. An issue in the tracker with this line was filed by this workflow.
         marker: String,
     },
     /// Move the trail to `done/`.
     MoveToDone {
-        /// The issue's number, which begins the directory's name.
+        /// The issue's number. The name of the trail's directory in `done/` begins with it.
         issue: u64,
     },
     /// Commit exactly the files of the trail.
@@ -131,20 +134,20 @@ pub enum WorkflowEffect {
     },
     /// Remove the models' copy of the project.
     RemoveSandbox,
-    /// Stop working on the workflow, for this reason.
+    /// Stop working on the workflow. No effect follows.
     End(WorkflowEnding),
 }
 
 /// A file of the trail that a person edits.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EditorFile {
-    /// Its name in the trail, without a directory.
+    /// The file's name in the trail, without a directory.
     pub name: String,
     /// The text to begin with, if the file does not exist yet.
     pub text: String,
 }
 
-/// A question to a person.
+/// A question that a person answers with one line at the terminal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PersonQuestion {
     /// The gate that limits the answers; `None` if any text is an answer, such as feedback or a new slug.
@@ -157,17 +160,17 @@ pub struct PersonQuestion {
 /// Why the program stops working on a workflow.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum WorkflowEnding {
-    /// The issue is filed and the trail is committed: the workflow is over.
+    /// The issue is filed, the trail is committed, and the models' copy is removed: the workflow is over.
     Filed(FiledIssue),
     /// The slug was taken and the person aborted.
     NotBegun,
-    /// The slug was taken and the person wants to resume that workflow.
+    /// The slug was taken, and the person chose to resume the workflow that has it.
     Resume,
     /// The workflow cannot begin or continue here; the text says why.
     Refused(String),
     /// A person has given up filing. The trail stays in `active/`, and the workflow can be resumed.
     Aborted,
-    /// The workflow continues when it is resumed.
+    /// The workflow has stopped before its end and can be resumed later.
     Paused(PauseReason),
 }
 

@@ -2,26 +2,26 @@
 
 use crate::governance::verdict::lines_outside_fences;
 
-/// A draft with more labels is refused.
+/// The most labels of a draft. A draft with more is refused.
 const MOST_LABELS: usize = 20;
 
-/// A draft with a longer label or title, in characters, is refused. These are GitHub's limits.
+/// GitHub's limits in characters: a draft with a longer label or title is refused.
 const LONGEST_LABEL: usize = 50;
 const LONGEST_TITLE: usize = 256;
 
 /// The beginning of the line that lists the labels (N6 step 1).
 const LABELS: &str = "**Labels:**";
 
-/// The title and the labels of a draft.
+/// What the tracker wants besides the issue's text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IssueFields {
-    /// The first heading of the first level.
+    /// The text of the draft's first `# ` line outside of fenced code.
     pub title: String,
     /// The labels in the draft's order, without duplicates.
     pub labels: Vec<String>,
 }
 
-/// Why a draft cannot be filed as it is.
+/// Why title or labels of a draft cannot be used, so the issue cannot be filed before the draft is edited.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(super) enum IssueFieldsError {
     #[error("the draft has no title: begin the title's line with `# `")]

@@ -1,4 +1,6 @@
-//! The gates, and the choices at each of them. No choice is a default, and no other word is an answer.
+//! The gates (questions that only a person can answer), and the choices at each of them. No choice is a default, and no
+//! other word is an
+//! answer.
 
 use serde::{Deserialize, Serialize};
 
@@ -38,21 +40,21 @@ pub enum GateChoice {
     Approve,
     /// Give the drafter feedback.
     Revise,
-    /// Pause, to continue by hand.
+    /// Pause the workflow; the person may go on without it and resume it later.
     Manual,
-    /// Try to file again.
+    /// Try again to file the issue.
     Retry,
     /// Edit the draft before filing it again.
     Edit,
-    /// Continue beyond the limit.
+    /// Allow further drafts or filing attempts beyond the reached limit.
     Continue,
     /// File the draft although the review blocks.
     Override,
-    /// Do not file the draft.
+    /// Do not file a draft whose review blocks. The question of N5 is asked again.
     Decline,
 }
 
-/// What a person types for a choice: the letter or the word.
+/// A choice at a gate, and the letter and the word by which a person types it.
 pub(super) struct GateOption {
     pub(super) letter: char,
     pub(super) word: &'static str,
@@ -85,7 +87,8 @@ const LOOPS: &[GateOption] = &[option('c', "continue", GateChoice::Continue), op
 const ATTEMPTS: &[GateOption] = &[option('c', "continue", GateChoice::Continue), option('a', "abort", GateChoice::Abort)];
 
 impl WorkflowGate {
-    /// Returns the choices at this gate. The letters are seed 002's; at one gate each letter means one thing.
+    /// Returns the choices at this gate. The letters come from seed 002, and no two choices of one gate have the same
+    /// letter.
     pub(super) fn options(self) -> &'static [GateOption] {
         match self {
             Self::Collision => COLLISION,

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// The most characters of a slug. With an issue's number before it, it is the name of a directory.
+/// The most characters of a slug. Slugs are parts of directory names, so they must stay short.
 const LONGEST_SLUG: usize = 80;
 
 /// The name of a workflow: lower-case letters, digits, `-` and `_`, beginning with a letter or a digit. Its checkpoint and its lock are
@@ -13,12 +13,14 @@ const LONGEST_SLUG: usize = 80;
 #[serde(try_from = "String", into = "String")]
 pub struct Slug(String);
 
-/// Sixteen hexadecimal digits that mark the issue's text. The tracker is searched for them, so that a retry does not file a second issue.
+/// Sixteen hexadecimal digits in the issue's text. Before a retry files an issue, the tracker is searched for these
+/// digits, so that there
+/// is never a second issue.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct WorkflowId(String);
 
-/// A text that is no valid name of a workflow.
+/// Why a text is not a valid slug or workflow id; each variant holds the text.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NameError {
     #[error(

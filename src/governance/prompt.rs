@@ -1,10 +1,11 @@
-//! The prompts, word for word. The two texts that they are built on are part of the program and pinned by their digests, so that no model
-//! can change the text by which its work is judged.
+//! The prompts for the models. The issue template and the review prompt are part of the program and pinned by their
+//! digests, so that no
+//! model can change the text by which its work is judged.
 
 use crate::governance::state::DraftBasis;
 use crate::model::Digest;
 
-/// A text that is part of the program, with the digest that it must have (B11).
+/// A text that is part of the program, with the digest that the text must have (B11).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PinnedText {
     /// The text's name in messages.
@@ -14,14 +15,14 @@ pub struct PinnedText {
     pub sha256: &'static str,
 }
 
-/// The template that every draft follows.
+/// The issue template. It is part of every prompt for the drafter.
 pub const ISSUE_TEMPLATE: PinnedText = PinnedText {
     name: "0101 issue template",
     text: include_str!("issue-template.md"),
     sha256: "0ccb8948d52236acf997a207161a280ed764c995c65b1166cd991c3e4ec8d59f",
 };
 
-/// The prompt that asks for the review of a draft.
+/// The beginning of every prompt for the reviewer; the draft follows it.
 pub const REVIEW_PROMPT: PinnedText = PinnedText {
     name: "0701c issue review prompt",
     text: include_str!("issue-review-prompt.md"),

@@ -25,7 +25,7 @@ pub(super) struct GateV1<'a> {
     pub(super) inputs: BTreeMap<String, Digest>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) verdict: Option<IssueVerdict>,
-    /// Whether the person has edited the draft after the review; `None` if there is no review.
+    /// Whether the person has edited the draft after the reviewer was given it; `None` if there is no review.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) draft_changed_since_review: Option<bool>,
     #[serde(rename = "override")]
@@ -40,7 +40,7 @@ pub(super) const GATE_SCHEMA: &str = "proctor-gate-v1";
 pub struct ConsultationRecord {
     /// `drafter` or `reviewer`.
     pub role: String,
-    /// Program and arguments, as they are configured.
+    /// The model's command as configured: the program and its arguments.
     pub command: Vec<String>,
     /// How the command ended, as a sentence for people.
     pub end: String,
@@ -94,7 +94,7 @@ pub(super) struct FiledV1<'a> {
     pub(super) total_iterations: u32,
     pub(super) draft_count: u32,
     pub(super) verdict_count: u32,
-    /// Whether an earlier attempt had filed the issue. Then its text is the one of that attempt.
+    /// Whether an earlier attempt had already filed the issue. If so, the issue has the text of that earlier attempt.
     pub(super) already_there: bool,
     #[serde(rename = "override")]
     pub(super) overrides: bool,
@@ -102,7 +102,7 @@ pub(super) struct FiledV1<'a> {
 
 pub(super) const FILED_SCHEMA: &str = "proctor-filed-v1";
 
-/// Returns a record as indented JSON with a final newline.
+/// Returns the content of a record's file in the trail: indented JSON with a final newline.
 pub(super) fn to_text(record: &impl Serialize) -> String {
     let mut text = serde_json::to_string_pretty(record).expect("our own records have a JSON form");
     text.push('\n');

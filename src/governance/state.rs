@@ -21,16 +21,19 @@ pub struct WorkflowState {
     pub brief: String,
     #[serde(rename = "asked")]
     pub model_names: ModelNames,
-    /// The repository in which the issue is filed, as it was known when the workflow began; `None` if no repository was named.
+    /// The repository in which the issue is filed, fixed when the workflow begins; `None` if the tracker's command line
+    /// chooses it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repo: Option<String>,
-    /// The configured limits. A person who continues beyond a limit raises it by this much.
+    /// The configured limits. A person who chooses `continue` at a reached limit gets this many further iterations or
+    /// attempts.
     pub limits: WorkflowLimits,
-    /// The limits in force: the configured ones, plus what a person has added by continuing.
+    /// The limits in force: at first the configured ones, and higher after a person chose `continue` at a reached
+    /// limit.
     #[serde(rename = "allowed")]
     pub raised_limits: WorkflowLimits,
     pub counters: WorkflowCounters,
-    /// The files of the trail, in the order in which they were written.
+    /// The names and digests of the trail's files, in the order in which they were first written.
     pub trail: Vec<TrailEntry>,
     pub node: WorkflowNode,
 }
@@ -40,7 +43,7 @@ pub struct WorkflowState {
 pub struct WorkflowStart {
     /// An id that no other workflow has.
     pub id: WorkflowId,
-    /// The workflow's name, made from the name of the brief's file (N0 step 2).
+    /// The workflow's name, made by [`slug_from_file_name`] from the name of the brief's file (N0 step 2).
     pub slug: Slug,
     /// The name of the brief's file, without a directory.
     pub brief_name: String,
@@ -50,7 +53,7 @@ pub struct WorkflowStart {
     pub limits: WorkflowLimits,
 }
 
-/// The models' names in prompts, questions and lists.
+/// The names by which questions and lists call the two models.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ModelNames {
@@ -62,9 +65,9 @@ pub struct ModelNames {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct WorkflowLimits {
-    /// Drafts that are shown to a person.
+    /// The most drafts that are shown to a person.
     pub iterations: u32,
-    /// Failed attempts to file the issue.
+    /// The number of failed attempts to file the issue.
     pub attempts: u32,
 }
 
@@ -72,23 +75,24 @@ pub struct WorkflowLimits {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct WorkflowCounters {
-    /// The number of the trail's newest file.
+    /// The highest file number in the trail. The next file gets the number after it.
     pub files: u32,
-    /// Drafts that were shown to a person, N3 (B17).
+    /// The number of drafts that were shown to a person at N3 (B17).
     pub iterations: u32,
-    /// Drafts that the drafter has written.
+    /// The number of drafts that the drafter has written.
     pub drafts: u32,
-    /// Reviews that the reviewer has written.
+    /// The number of reviews that the reviewer has written.
     pub verdicts: u32,
-    /// Failed attempts to file the issue.
+    /// The number of failed attempts to file the issue.
     pub attempts: u32,
 }
 
-/// The step that a workflow is at, with the data that this step needs. N0 to N6 are the nodes of seed 002.
+/// The step that a workflow is at, with the data that this step needs. N0 to N6 are the steps' names in the
+/// specification (seed 002).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub enum WorkflowNode {
-    /// N0. No file has been written yet.
+    /// N0: the brief is read and the slug is claimed. No file of the trail has been written yet.
     LoadBrief(LoadingStep),
     /// N1, steps 1 and 2: editor, repository and tracker are checked. No file has been written yet (B1).
     Preflight,
@@ -99,7 +103,7 @@ pub enum WorkflowNode {
     /// N3, or N5 if the draft has been reviewed: a person edits the texts and decides.
     Decide {
         subject: DecisionSubject,
-        /// The number in the trail of the files that the person edits.
+        /// The number that begins the names of the files that the person edits, such as 7 for `007-draft-human.md`.
         #[serde(rename = "copies")]
         copy_number: u32,
         phase: DecisionPhase,
@@ -109,7 +113,7 @@ pub enum WorkflowNode {
     /// N6: the issue is filed, then the trail is moved and committed.
     File {
         subject: DecisionSubject,
-        /// Whether the person approved although the review blocked.
+        /// Whether the person confirmed the approval of a draft whose review blocks.
         overridden: bool,
         filing: FilingStep,
     },
@@ -126,7 +130,7 @@ pub enum LoadingStep {
     /// The slug from the brief's name is claimed.
     #[serde(rename = "looking")]
     CheckingSlug,
-    /// That slug is taken: a person chooses between resuming, another name and aborting.
+    /// The slug from the brief's name is taken: a person chooses between resuming, another name and aborting.
     Collision,
     /// A person is asked for another slug.
     Naming,
@@ -144,7 +148,7 @@ pub enum DraftBasis {
     /// A person's feedback on an earlier draft.
     Revision {
         feedback: String,
-        /// The draft, as the person left it in the editor.
+        /// The text of the earlier draft, as the person left it in the editor.
         draft: String,
         /// The review, as the person left it in the editor; `None` if the draft was not reviewed, or the person deleted the text (B3).
         verdict: Option<String>,
@@ -155,19 +159,19 @@ pub enum DraftBasis {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct DecisionSubject {
-    /// The trail's file with the draft as the drafter wrote it.
+    /// The name of the trail's file with the draft as the drafter wrote it.
     pub draft_file: String,
     /// The draft as the person left it in the editor.
     pub draft: String,
-    /// The review; `None` at N3, where the draft has not been reviewed yet.
+    /// The review of the draft; `None` at N3, where the draft has not been reviewed yet.
     pub review: Option<DraftReview>,
 }
 
-/// The review of a draft.
+/// The reviewer's judgement of a draft, with the texts that were its input and its result.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct DraftReview {
-    /// The trail's file with the review as the reviewer wrote it.
+    /// The name of the trail's file with the review as the reviewer wrote it.
     pub file: String,
     /// The verdict of the reviewer's own text, before a person could edit it.
     #[serde(rename = "said")]
@@ -185,7 +189,7 @@ pub struct DraftReview {
 pub enum DecisionPhase {
     /// The editor is open.
     Editing,
-    /// The question of the gate is asked.
+    /// The person is asked the question of the gate: what happens to the draft.
     Choosing,
     /// The person has approved, but the review blocks: a second question asks for confirmation (B19).
     Overriding,
@@ -205,9 +209,9 @@ pub enum FilingStep {
     /// The issue is created. This state is stored before the tracker is called: after a crash in between, a resumed workflow searches
     /// the tracker for the issue before it creates one.
     Creating(IssueToFile),
-    /// The filing failed: a person is asked what to do.
+    /// The filing failed: a person chooses between a retry, editing the draft and aborting.
     Failed { why: String, next: FilingRetry },
-    /// The limit of attempts is reached: a person is asked whether to continue (B9).
+    /// The limit of filing attempts is reached: a person is asked whether to continue (B9).
     #[serde(rename = "tired")]
     AskingForMoreAttempts {
         /// Why the last attempt failed.
@@ -228,7 +232,7 @@ pub enum FilingStep {
 pub struct IssueToFile {
     pub title: String,
     pub labels: Vec<String>,
-    /// The trail's file with the text of the issue.
+    /// The name of the trail's file with the text of the issue.
     pub body_file: String,
 }
 
@@ -236,11 +240,11 @@ pub struct IssueToFile {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub enum FilingRetry {
-    /// Filing begins again with reading title and labels from the draft.
+    /// Read title and labels from the draft again.
     Fields,
-    /// Filing begins again with creating the missing labels.
+    /// Create the missing labels again; title and labels were read.
     Labels(IssueToFile),
-    /// Filing begins again with creating the issue.
+    /// Create the issue again; the labels exist.
     Creating(IssueToFile),
 }
 
@@ -273,7 +277,7 @@ impl WorkflowState {
         self
     }
 
-    /// Returns whether the workflow has a trail and is not over. Before that nothing has been written, and a checkpoint is not kept.
+    /// Returns whether the workflow has a trail and is not over. A checkpoint is kept only of such a workflow.
     pub fn is_resumable(&self) -> bool {
         match self.node {
             WorkflowNode::LoadBrief(_) | WorkflowNode::Preflight | WorkflowNode::Done { .. } => false,

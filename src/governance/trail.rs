@@ -1,4 +1,5 @@
-//! The audit trail: the kinds of files in it and their names. Every name begins with a number that shows the order of events.
+//! The audit trail (the files that a workflow keeps): their kinds and names. Every name begins with a number that shows
+//! the order of events.
 //!
 //! The number comes from the workflow's own count, never from the names in a directory (B12): a slug such as `fix-123-now` cannot be
 //! mistaken for a number, and the thousandth file gets four digits.
@@ -14,7 +15,7 @@ use crate::model::Digest;
 pub enum TrailKind {
     /// The brief, as it was when the workflow began.
     Brief,
-    /// The record of asking a model: command, isolation, exit code, digests.
+    /// How a model was asked: command, isolation, exit code, and digests of prompt and answer.
     Consultation,
     /// The drafter's answer, unchanged.
     Draft,
@@ -37,15 +38,15 @@ pub enum TrailKind {
 /// A file to be written to the trail.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TrailFile {
-    /// Its name, without a directory.
+    /// The file's name, without a directory.
     pub name: String,
     pub text: String,
 }
 
-/// A file that the trail has.
+/// A file that is in the trail, by its name and digest.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TrailEntry {
-    /// Its name, without a directory.
+    /// The file's name, without a directory.
     pub name: String,
     /// The digest of the file's content.
     pub sha256: Digest,
@@ -70,7 +71,7 @@ impl TrailKind {
 }
 
 impl TrailFile {
-    /// Returns the entry by which the trail knows this file.
+    /// Returns the file's name and digest, for the list of the trail's files in the workflow's state.
     pub fn entry(&self) -> TrailEntry {
         TrailEntry { name: self.name.clone(), sha256: Digest::of(self.text.as_bytes()) }
     }

@@ -7,16 +7,17 @@ use crate::governance::verdict::IssueVerdict;
 /// Who has to act before the workflow can continue.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum WorkflowTurn {
-    /// A person, who decides at this gate.
+    /// A person, who answers the question of this gate.
     Person(WorkflowGate),
     Drafter,
     Reviewer,
-    /// proctor itself: it prepares, files, moves or commits.
+    /// proctor itself: it prepares the copy for the models, files the issue, or moves and commits the trail.
     Workflow,
 }
 
 impl WorkflowState {
-    /// Returns who has to act. While a person edits the texts or types feedback, this is the gate that comes next.
+    /// Returns who has to act. While a person edits the texts or types feedback, the result already names the draft's
+    /// or the review's gate.
     pub fn turn(&self) -> WorkflowTurn {
         match &self.node {
             WorkflowNode::LoadBrief(LoadingStep::Collision) => WorkflowTurn::Person(WorkflowGate::Collision),

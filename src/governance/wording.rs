@@ -20,7 +20,8 @@ pub(super) fn new_slug() -> PersonQuestion {
     PersonQuestion { gate: None, display: Vec::new(), prompt: "Enter new slug:".to_owned() }
 }
 
-/// Returns the question of the first gate (N3 steps 5 and 6) or, for a reviewed draft, of the second (N5 steps 4 and 5).
+/// Returns the question what happens to a draft: at N3 for a new draft (steps 5 and 6), at N5 for a reviewed one (steps
+/// 4 and 5).
 pub(super) fn decision(state: &WorkflowState, subject: &DecisionSubject) -> PersonQuestion {
     let counters = state.counters;
     let counted = format!("Iteration {} | Draft #{}", counters.iterations, counters.drafts);

@@ -1,4 +1,5 @@
-//! N6: the issue is filed once. The steps after that are repeated until they succeed, and none of them files an issue (B8).
+//! N6: the issue is filed once. The later steps (moving, committing, cleaning) are repeated until they succeed; none
+//! files an issue (B8).
 
 use crate::governance::event::{PauseReason, PersonAnswer, WorkflowEffect, WorkflowEnding, WorkflowEvent, WorkflowTransition};
 use crate::governance::fields::parse_fields;
@@ -91,7 +92,7 @@ impl TransitionBuilder {
         self.enter(to(FilingStep::Failed { why, next }))
     }
 
-    /// N6 steps 5 to 7: keeps the record of the filed issue.
+    /// N6 steps 5 to 7: writes `filed.json` to the trail, then has the trail moved to `done/`.
     fn record_filed_issue(
         mut self,
         to: impl Fn(FilingStep) -> WorkflowNode,
@@ -132,11 +133,12 @@ impl TransitionBuilder {
             self.say(wording::invalid_answer(line, WorkflowGate::Failure));
             return self.finish();
         };
-        // The decision is about the texts that were approved: those that the person had in the editor last.
+        // The decision is about the approved texts, which are the ones that the person edited last.
         let copy_number = self.last_copy_number();
         self.keep_decision(WorkflowGate::Failure, choice, (subject, copy_number));
         if choice == GateChoice::Edit {
-            // The editor gets new files: those that were approved before the failure stay in the trail as they were.
+            // The editor gets files with a new number, so the approved files of the failed attempt stay unchanged in
+            // the trail.
             let copy_number = self.state.counters.files;
             return self.enter(WorkflowNode::Decide { subject: subject.clone(), copy_number, phase: DecisionPhase::Editing });
         }
@@ -184,7 +186,7 @@ impl TransitionBuilder {
         self.enter(WorkflowNode::File { subject, overridden, filing })
     }
 
-    /// Returns the number in the trail of the files that the person edited last.
+    /// Returns the number that begins the names of the files that the person edited last; 0 if there are none.
     fn last_copy_number(&self) -> u32 {
         let ending = TrailKind::DraftHuman.ending();
         let last = self.state.trail.iter().rev().find(|entry| entry.name.ends_with(ending));

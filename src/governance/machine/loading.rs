@@ -71,7 +71,9 @@ impl TransitionBuilder {
         }
     }
 
-    /// Ends N1 steps 1 and 2, and carries out N0 steps 4 to 6: the trail begins only when every tool was found.
+    /// After N1 steps 1 and 2 (the checks of the tools), does N0 steps 4 to 6: the first file of the trail is written
+    /// only if every tool was
+    /// found.
     pub(super) fn finish_preflight(mut self, event: WorkflowEvent) -> WorkflowTransition {
         if let WorkflowEvent::ToolsMissing(why) = event {
             return self.finish_with(WorkflowEnding::Refused(why));
@@ -85,7 +87,7 @@ impl TransitionBuilder {
         self.enter(WorkflowNode::Sandbox)
     }
 
-    /// Ends N1 steps 3 and 4: the drafter is asked once the models' copy of the project is there.
+    /// After N1 steps 3 and 4 (the models' copy of the project), asks the drafter for the first draft.
     pub(super) fn enter_sandbox(self, event: WorkflowEvent) -> WorkflowTransition {
         if let WorkflowEvent::StepFailed(why) = event {
             return self.pause(why);

@@ -33,7 +33,7 @@ pub fn handle(state: WorkflowState, event: WorkflowEvent, context: &EventContext
 }
 
 impl WorkflowState {
-    /// Returns the effect that this state waits for.
+    /// Returns the effect whose result this state waits for. A resumed workflow begins by performing it.
     pub fn pending_effect(&self) -> WorkflowEffect {
         match &self.node {
             WorkflowNode::LoadBrief(loading) => loading::pending_effect(self, *loading),
@@ -48,7 +48,7 @@ impl WorkflowState {
     }
 }
 
-/// Collects the effects of one transition.
+/// The transition that is being made: the state so far, and the effects collected so far.
 struct TransitionBuilder {
     state: WorkflowState,
     effects: Vec<WorkflowEffect>,
@@ -61,7 +61,7 @@ impl TransitionBuilder {
         self.finish()
     }
 
-    /// Ends the transition with the effect that its state waits for.
+    /// Ends the transition: its last effect is the one whose result the new state waits for.
     fn finish(mut self) -> WorkflowTransition {
         let pending = self.state.pending_effect();
         self.effects.push(pending);
@@ -96,7 +96,8 @@ impl TransitionBuilder {
         name
     }
 
-    /// Lists a file of the trail. A file that is listed already, because the person has edited it again, gets its new digest.
+    /// Adds a file to the state's list of the trail. If the person edited a listed file again, only its digest is
+    /// replaced.
     fn record_entry(&mut self, entry: TrailEntry) {
         match self.state.trail.iter_mut().find(|known| known.name == entry.name) {
             Some(known) => *known = entry,

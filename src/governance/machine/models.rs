@@ -21,7 +21,7 @@ fn pause_on_tampering(error: TamperedPrompt) -> WorkflowEffect {
 }
 
 impl TransitionBuilder {
-    /// N2 steps 5 to 7, and N3 step 1: keeps the draft, counts it, and opens the editor on it.
+    /// N2 steps 5 to 7, and N3 step 1: keeps the new draft in the trail, counts it, and opens the editor on it.
     pub(super) fn receive_draft(self, event: WorkflowEvent) -> WorkflowTransition {
         let (mut step, number, text) = match self.take_answer(event, "drafter") {
             Ok(answered) => answered,
@@ -34,7 +34,7 @@ impl TransitionBuilder {
         step.enter(WorkflowNode::Decide { subject, copy_number: number, phase: DecisionPhase::Editing })
     }
 
-    /// N4 steps 5 and 6: keeps the review, counts it, and opens the editor on both texts.
+    /// N4 steps 5 and 6: keeps the review in the trail, counts it, and opens the editor on draft and review.
     pub(super) fn receive_review(self, subject: DecisionSubject, event: WorkflowEvent) -> WorkflowTransition {
         let (mut step, number, text) = match self.take_answer(event, "reviewer") {
             Ok(answered) => answered,

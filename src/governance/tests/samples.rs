@@ -14,9 +14,9 @@ pub(super) const BLOCK: &str = "The acceptance criteria are missing.\n\nBLOCK\n"
 /// A workflow, and the effects that it has returned so far.
 pub(super) struct Driven {
     pub(super) state: WorkflowState,
-    /// The effects of the last event.
+    /// The effects that the workflow returned for the last event.
     pub(super) effects: Vec<WorkflowEffect>,
-    /// The name and text of every file of the trail, in their order.
+    /// The name and text of every file that was written to the trail, in the order of writing.
     pub(super) kept: Vec<(String, String)>,
     /// How often each model was asked.
     pub(super) drafter: u32,
@@ -77,12 +77,14 @@ impl Driven {
         events.into_iter().fold(Self::new(), Self::on)
     }
 
-    /// Returns a workflow at the first gate; the person has closed the editor without a change.
+    /// Returns a workflow at N3's gate, the choice about a new draft; the person has closed the editor without a
+    /// change.
     pub(super) fn at_draft_gate() -> Self {
         Self::at_draft().answered(DRAFT).edited()
     }
 
-    /// Returns a workflow at the second gate; the person has closed the editor without a change.
+    /// Returns a workflow at N5's gate, the choice about a reviewed draft; the person has closed the editor without a
+    /// change.
     pub(super) fn at_verdict_gate(review: &str) -> Self {
         Self::at_draft_gate().line("S").answered(review).edited()
     }
@@ -104,7 +106,7 @@ impl Driven {
         Self { state, effects, ..self }
     }
 
-    /// Lets the model answer with this text.
+    /// Gives the workflow the event that the asked model answered with this text.
     pub(super) fn answered(self, text: &str) -> Self {
         self.on(WorkflowEvent::ModelAnswered { text: text.to_owned(), record: consulted() })
     }
