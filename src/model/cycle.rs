@@ -9,19 +9,11 @@ use crate::model::{NextNode, Phase, TaskId};
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase", tag = "verb", deny_unknown_fields)]
 pub enum CycleRequest {
     /// Start a cycle.
-    Start {
-        task: TaskId,
-        phase: Phase,
-    },
+    Start { task: TaskId, phase: Phase },
     /// Set the phase of a started cycle.
-    Phase {
-        task: TaskId,
-        phase: Phase,
-    },
+    Phase { task: TaskId, phase: Phase },
     /// End the cycle and forget its history. If the task waits for a person, only a process at a terminal may do this.
-    Reset {
-        task: TaskId,
-    },
+    Reset { task: TaskId },
     /// Decide where a task that waits for a person continues. Only a process at a terminal may do this (R9).
     Resolve {
         task: TaskId,

@@ -104,6 +104,7 @@ pub enum CategoryCode {
     SpecificationInvalid,
 }
 
+/// The outcome of one test case in a test report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum TestOutcome {

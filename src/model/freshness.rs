@@ -26,14 +26,10 @@ pub enum Freshness {
     /// The last verdict is for another tree or another plan.
     Stale(StaleReason),
     /// The tree changed while it was tested, so the run has no verdict (S6).
-    Moved {
-        paths: Vec<String>,
-    },
+    Moved { paths: Vec<String> },
     /// The same paths changed again when the run was repeated. Another run would prove nothing until something else
     /// changes (S6).
-    Unstable {
-        paths: Vec<String>,
-    },
+    Unstable { paths: Vec<String> },
     /// The task waits for a person to decide where it continues (R9).
     NeedsHuman,
     /// Nobody has approved the present plan.

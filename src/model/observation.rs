@@ -148,6 +148,7 @@ pub struct HealthObservation {
     pub duration: Option<DurationMs>,
 }
 
+/// What the health check of a service found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HealthResult {
     /// The service answered as expected.

@@ -30,13 +30,13 @@ pub enum ResultType {
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(inline, description = "A severity."))]
 #[serde(rename_all = "UPPERCASE")]
 pub enum Severity {
-    /// It can wait.
+    /// Fix this before anything else.
     Critical = 4,
-    /// It should be looked at.
+    /// Fix this next.
     High = 3,
-    /// It must be fixed.
+    /// Fix this when the code around it is changed.
     Medium = 2,
-    /// It must be fixed before anything else.
+    /// This can wait.
     Low = 1,
 }
 
@@ -57,21 +57,21 @@ pub enum Blocking {
 pub enum DebtCategory {
     /// An endpoint answers 404.
     ApiEndpointMissing,
-    /// Something that should be validated is not.
+    /// An input or a configuration value is not validated.
     ValidationMissing,
-    /// Errors are not handled.
+    /// The code does not handle an error that can occur.
     ErrorHandlingMissing,
     /// The code computes the wrong thing.
     BusinessLogicError,
     /// The database's schema is wrong.
     DatabaseSchemaIssue,
-    /// Something the run needs is not there or does not answer.
+    /// A service, program or file that the run needs is missing or does not answer.
     IntegrationFailure,
-    /// It takes too long.
+    /// The code, or a check of it, takes too long.
     PerformanceIssue,
-    /// It is insecure.
+    /// An attacker can misuse the code.
     SecurityVulnerability,
-    /// It works and should be written better.
+    /// The code works but should be restructured.
     Refactor,
 }
 

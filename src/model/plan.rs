@@ -187,6 +187,7 @@ pub struct CoverageTarget {
     pub report: String,
 }
 
+/// Where a plan's checks come from.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PlanOrigin {

@@ -96,10 +96,7 @@ pub enum SpawnFailure {
         holders: Vec<PortHolder>,
     },
     /// The file that becomes a reviewer's standard input cannot be read.
-    PromptUnreadable {
-        prompt: String,
-        why: String,
-    },
+    PromptUnreadable { prompt: String, why: String },
     /// The required isolation could not be set up, so nothing was started.
     NotIsolated {
         /// What failed, and where.

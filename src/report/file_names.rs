@@ -5,6 +5,7 @@ use crate::model::{Action, ActionId, ActionKind, Digest, EvidenceFile, EvidenceK
 
 /// The report's file name in a run's directory.
 pub const EXECUTION_REPORT_FILE: &str = "execution-report.json";
+/// The file name of a run's list of debt items, in the run's directory.
 pub const DEBT_FILE: &str = "technical-debt-data.json";
 /// The start record is written before the first command starts, so that a run that dies leaves a trace.
 pub const RUN_START_FILE: &str = "run.json";

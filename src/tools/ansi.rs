@@ -49,15 +49,17 @@ fn skip_sequence(characters: &mut std::iter::Peekable<std::str::Chars<'_>>) {
             }
         }
         Some(']') => {
-            while let Some(next) = characters.peek() {
-                if *next == '\n' {
+            // An OSC sequence ends with BEL or with ESC `\`. A backslash alone is part of its text.
+            let mut previous = ']';
+            while let Some(&next) = characters.peek() {
+                if next == '\n' {
                     return;
                 }
-                let ends = matches!(next, '\u{7}' | '\\');
                 characters.next();
-                if ends {
+                if next == '\u{7}' || (previous == ESCAPE && next == '\\') {
                     return;
                 }
+                previous = next;
             }
         }
         Some('\n') | None => {}
@@ -75,6 +77,7 @@ mod tests {
     fn colours_links_and_carriage_returns_are_taken_out() {
         assert_eq!(strip("\u{1b}[96ma.ts\u{1b}[0m:\u{1b}[93m2\u{1b}[0m\r\n"), "a.ts:2\n");
         assert_eq!(strip("\u{1b}]8;;http://x\u{1b}\\rule\u{1b}]8;;\u{7}"), "rule");
+        assert_eq!(strip("\u{1b}]8;;file:///a\\b\u{1b}\\rule\u{1b}]8;;\u{7}"), "rule", "a backslash alone ends nothing");
         assert_eq!(strip("plain [x] text"), "plain [x] text");
         assert_eq!(strip("cut \u{1b}[3\nnext"), "cut \nnext");
     }

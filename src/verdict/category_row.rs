@@ -22,7 +22,10 @@ pub enum SummaryWords {
     CodeName,
     Fixed(&'static str),
     /// The text before an exit code, and the text if there is no exit code.
-    ExitCode { before: &'static str, without: &'static str },
+    ExitCode {
+        before: &'static str,
+        without: &'static str,
+    },
     /// The status of the HTTP answer; without an answer, the category code as words.
     AnswerStatus,
     /// The text, then the error's type in brackets.

@@ -155,6 +155,7 @@ pub struct JudgementV1 {
     pub reason: String,
 }
 
+/// One health check of a service, with its result and its times.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct LookV1 {
