@@ -16,7 +16,7 @@ pub enum PersonAnswer {
     Nobody,
 }
 
-/// Something that happened outside of the workflow, usually the result of its last effect. [`handle`] answers it with a
+/// Something that happened outside of the workflow, usually the result of its last effect. `handle` answers it with a
 /// transition.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum WorkflowEvent {

@@ -43,7 +43,7 @@ pub struct WorkflowState {
 pub struct WorkflowStart {
     /// An id that no other workflow has.
     pub id: WorkflowId,
-    /// The workflow's name, made by [`slug_from_file_name`] from the name of the brief's file (N0 step 2).
+    /// The workflow's name, made by `slug_from_file_name` from the name of the brief's file (N0 step 2).
     pub slug: Slug,
     /// The name of the brief's file, without a directory.
     pub brief_name: String,
