@@ -70,7 +70,7 @@ impl Workspace {
                     let hints = TreeHints::Only(paths);
                     index = self.trees.scan(&self.store, request.settings, request.scope, &hints)?;
                 }
-                other => return Ok((index, other)),
+                outcome @ (CopiesOutcome::Current(_) | CopiesOutcome::InPlace(_)) => return Ok((index, outcome)),
             }
         }
         Ok((index, CopiesOutcome::InPlace("the project changed again and again while it was copied".to_owned())))
@@ -91,12 +91,12 @@ impl Workspace {
             CopiesOutcome::InPlace(reason) => CheckPlace::InPlace(reason),
             CopiesOutcome::Moved(_) => CheckPlace::InPlace("the project changed while it was copied".to_owned()),
         };
-        match place {
+        match &place {
             // A typed command works in the project by design, so requiring a snapshot does not concern it.
             CheckPlace::InPlace(reason) if mode == ProtectionMode::Require && !request.is_typed() => {
-                Err(ProjectError::SnapshotRequired { reason })
+                Err(ProjectError::SnapshotRequired { reason: reason.clone() })
             }
-            place => Ok(place),
+            CheckPlace::Project | CheckPlace::InPlace(_) | CheckPlace::Snapshot(_) => Ok(place),
         }
     }
 
@@ -170,7 +170,9 @@ impl Workspace {
         let ended = ended.map_err(|source| ProjectError::Supervise { action: action.name.clone(), source })?;
         Ok(match ended.end {
             ActionEnd::NotStarted(SpawnFailure::NotIsolated { why }) => Some(why),
-            _ => None,
+            ActionEnd::TimedOut { .. } | ActionEnd::Lost { .. } => Some("the trial of a mount did not end".to_owned()),
+            // The program does not exist, so nothing but the mount was tried.
+            ActionEnd::NotStarted(_) | ActionEnd::Exited { .. } | ActionEnd::Signalled { .. } | ActionEnd::Stopped { .. } => None,
         })
     }
 }
