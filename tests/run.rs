@@ -18,6 +18,7 @@ mod registration;
 mod reuse;
 mod services;
 mod side_by_side;
+mod snapshot;
 mod stopping;
 mod verdict;
 

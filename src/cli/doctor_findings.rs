@@ -7,7 +7,7 @@ use serde::Serialize;
 use crate::cli::doctor_machine::{self, MachineFacts, MachineV1};
 use crate::cli::installation::{self, advice::Finding};
 use crate::cli::style::{Style, Tone};
-use crate::config::SandboxMode;
+use crate::config::ProtectionMode;
 use crate::model::{Access, CommandExit, IsolationLevel, Place};
 use crate::process::KernelSwitches;
 use crate::project::Examination;
@@ -28,7 +28,7 @@ pub(crate) struct DoctorFacts {
     pub(crate) has_scopes: bool,
     /// The kernel's settings for namespaces.
     pub(crate) switches: KernelSwitches,
-    pub(crate) mode: SandboxMode,
+    pub(crate) mode: ProtectionMode,
     /// The facts about limits, file systems, clocks, space and tools.
     pub(crate) around: MachineFacts,
     /// The state of the service; `None` if it is not installed.
@@ -223,7 +223,7 @@ impl<'a> DoctorFindings<'a> {
 
     /// Returns the exit code. It is 0 if actions are isolated as well as proctor can, or if the settings switch isolation off.
     pub(crate) fn exit(&self) -> CommandExit {
-        let is_as_wanted = self.level == Some(IsolationLevel::Namespace) || self.mode == mode_word(SandboxMode::Off);
+        let is_as_wanted = self.level == Some(IsolationLevel::Namespace) || self.mode == mode_word(ProtectionMode::Off);
         if is_as_wanted { CommandExit::Proceed } else { CommandExit::CodeNeedsWork }
     }
 
@@ -289,11 +289,11 @@ pub(crate) fn apparmor_profile(executable: &Path) -> String {
     lines.collect()
 }
 
-fn mode_word(mode: SandboxMode) -> &'static str {
+fn mode_word(mode: ProtectionMode) -> &'static str {
     match mode {
-        SandboxMode::Auto => "auto",
-        SandboxMode::Require => "require",
-        SandboxMode::Off => "off",
+        ProtectionMode::Auto => "auto",
+        ProtectionMode::Require => "require",
+        ProtectionMode::Off => "off",
     }
 }
 
@@ -331,7 +331,7 @@ mod tests {
             controllers: Ok(vec!["memory".to_owned(), "pids".to_owned()]),
             has_scopes: true,
             switches,
-            mode: SandboxMode::Auto,
+            mode: ProtectionMode::Auto,
             around: MachineFacts { machine: quiet(), store: "/state/proctor".into(), projects: Vec::new() },
             service: None,
         }
@@ -379,7 +379,7 @@ mod tests {
     fn the_exit_code_says_whether_namespaces_are_reached_or_not_wanted() {
         let weaker = facts([Some("no"), Some("no"), None], KernelSwitches::default());
         assert_eq!(DoctorFindings::of(&weaker).exit(), CommandExit::CodeNeedsWork);
-        let off = DoctorFacts { mode: SandboxMode::Off, ..weaker };
+        let off = DoctorFacts { mode: ProtectionMode::Off, ..weaker };
         assert_eq!(DoctorFindings::of(&off).exit(), CommandExit::Proceed);
     }
 

@@ -12,7 +12,7 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::config::{HomeAccess, SandboxMode, SandboxSettings};
+use crate::config::{HomeAccess, ProtectionMode, SandboxSettings};
 use crate::evidence::mint_nonce;
 use crate::model::{Access, Action, ActionLimits, EndedAction, GovernanceRecord, LedgerBody, Place, StopStage};
 use crate::process::{
@@ -186,8 +186,8 @@ impl Workspace {
             // A project may run its checks without isolation, because a person has read them. What a model will do is
             // not known in advance, so `off` counts as `auto` for it.
             mode: match request.settings.sandbox.mode {
-                SandboxMode::Off | SandboxMode::Auto => SandboxMode::Auto,
-                SandboxMode::Require => SandboxMode::Require,
+                ProtectionMode::Off | ProtectionMode::Auto => ProtectionMode::Auto,
+                ProtectionMode::Require => ProtectionMode::Require,
             },
             writable: request.writable.to_vec(),
             sockets: Vec::new(),
@@ -195,6 +195,9 @@ impl Workspace {
             home: HomeAccess::ReadOnly,
             memory: request.settings.sandbox.memory,
             processes: request.settings.sandbox.processes,
+            // A model works on a copy of the project already.
+            snapshot: ProtectionMode::Off,
+            max_snapshot_bytes: request.settings.sandbox.max_snapshot_bytes,
         };
         let sandbox = SandboxRequest {
             project_root: request.copy,

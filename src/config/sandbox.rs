@@ -4,17 +4,21 @@ use toml::Spanned;
 use toml::de::DeValue;
 
 use crate::config::section::{Document, Section};
-use crate::config::settings::{HomeAccess, SandboxMode, SandboxSettings};
+use crate::config::settings::{HomeAccess, ProtectionMode, SandboxSettings};
 use crate::config::values::{WrongValue, choice, count, filled_text, list, or_off, size};
 use crate::model::ByteSize;
 
-const MODE: &[(&str, SandboxMode)] = &[("auto", SandboxMode::Auto), ("require", SandboxMode::Require), ("off", SandboxMode::Off)];
+const MODE: &[(&str, ProtectionMode)] =
+    &[("auto", ProtectionMode::Auto), ("require", ProtectionMode::Require), ("off", ProtectionMode::Off)];
 
 const HOME: &[(&str, HomeAccess)] = &[("read-only", HomeAccess::ReadOnly), ("overlay", HomeAccess::Overlay)];
 
 /// The smallest allowed limit of memory. With less memory, an interpreter does not start.
 const MEMORY_LEAST: ByteSize = ByteSize(16 << 20);
 const MEMORY_MOST: ByteSize = ByteSize(1 << 40);
+
+const SNAPSHOT_LEAST: ByteSize = ByteSize(1 << 20);
+const SNAPSHOT_MOST: ByteSize = ByteSize(1 << 40);
 
 pub(super) fn read_sandbox(section: &Section<'_>, document: &mut Document<'_>) -> SandboxSettings {
     const WRITABLE: &str = "[\"~/.cargo/git\"]";
@@ -28,6 +32,10 @@ pub(super) fn read_sandbox(section: &Section<'_>, document: &mut Document<'_>) -
         home: section.setting(document, "home", choice(HOME)).value,
         memory: section.setting(document, "memory", or_off(size(MEMORY_LEAST..=MEMORY_MOST, "\"4GiB\""))).value,
         processes: section.setting(document, "processes", or_off(count(8..=1_000_000, "512"))).value,
+        snapshot: section.setting(document, "snapshot", choice(MODE)).value,
+        max_snapshot_bytes: section
+            .setting(document, "max_snapshot_bytes", size(SNAPSHOT_LEAST..=SNAPSHOT_MOST, "\"2GiB\""))
+            .value,
     }
 }
 

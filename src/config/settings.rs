@@ -211,7 +211,8 @@ pub struct EnvironmentSettings {
 /// `[sandbox]`: how actions are isolated, and what they may still reach.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SandboxSettings {
-    pub mode: SandboxMode,
+    /// How actions are isolated from the rest of the machine.
+    pub mode: ProtectionMode,
     /// Paths that actions may write to: relative to the project, absolute, or below HOME (`~/…`).
     pub writable: Vec<String>,
     /// Sockets and files in hidden run-time directories that actions can still reach: absolute, or below HOME.
@@ -223,6 +224,10 @@ pub struct SandboxSettings {
     pub memory: Option<ByteSize>,
     /// The most processes and threads of an action at the same time; `None` means the user's own limit.
     pub processes: Option<u32>,
+    /// Whether checks run on a snapshot of the tree instead of in the project.
+    pub snapshot: ProtectionMode,
+    /// The largest tree, and the largest ignored inputs, of which a snapshot is made.
+    pub max_snapshot_bytes: ByteSize,
 }
 
 /// `[govern]`: the settings of the issue workflow.
@@ -263,12 +268,12 @@ pub struct ModelSettings {
     pub timeout: Duration,
 }
 
-/// How actions are isolated from the rest of the machine.
+/// Whether a protection is used that not every machine and project offers: isolation, or a snapshot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SandboxMode {
-    /// Actions run with the strongest isolation that the machine offers; the report names it.
+pub enum ProtectionMode {
+    /// It is used as far as it is offered; the report says how far, and why no further.
     Auto,
-    /// Actions run with namespaces only. If the machine does not offer namespaces, nothing is run.
+    /// It is used. Where it is not offered, nothing is run.
     Require,
     Off,
 }

@@ -6,7 +6,9 @@ use insta::assert_snapshot;
 use proptest::prelude::{Just, Strategy, any, prop, prop_oneof, proptest};
 
 use crate::config::keys::TABLES;
-use crate::config::{ActionSettings, Configuration, HomeAccess, SandboxMode, SandboxSettings, WrittenValue, default_text, read};
+use crate::config::{
+    ActionSettings, Configuration, HomeAccess, ProtectionMode, SandboxSettings, WrittenValue, default_text, read,
+};
 use crate::model::{
     BlockOn, ByteSize, CheckOrder, CollectionErrorPolicy, OnChange, OnProtectedChange, OnSurvivors, PolicyCategory, Reuse,
     RoutingSettings, Tool,
@@ -213,7 +215,7 @@ mod messages {
         proctor.toml:9:1: sandbox.write: unknown key `write`
           did you mean `writable`?
         proctor.toml:10:1: sandbox.network: unknown key `network`
-          the keys in [sandbox] are: mode, writable, sockets, visible, home, memory, processes
+          the keys in [sandbox] are: mode, writable, sockets, visible, home, memory, processes, snapshot, max_snapshot_bytes
         "#);
     }
 
@@ -258,8 +260,9 @@ fn the_default_file_says_exactly_the_defaults() {
     assert_eq!((defaults.evidence.link.as_str(), defaults.evidence.lock_wait), ("evidence", Duration::from_secs(60)));
     assert_eq!((defaults.queue.max_parallel, defaults.queue.wait), (None, Duration::from_secs(30 * 60)));
     assert_eq!(defaults.environment.env_file, None);
-    assert_eq!((defaults.sandbox.mode, defaults.sandbox.home), (SandboxMode::Auto, HomeAccess::ReadOnly));
+    assert_eq!((defaults.sandbox.mode, defaults.sandbox.home), (ProtectionMode::Auto, HomeAccess::ReadOnly));
     assert_eq!((defaults.sandbox.memory, defaults.sandbox.processes), (None, None));
+    assert_eq!((defaults.sandbox.snapshot, defaults.sandbox.max_snapshot_bytes), (ProtectionMode::Off, ByteSize(2 << 30)));
     assert_eq!(defaults.routing, RoutingSettings::default());
     let approval = &defaults.approval;
     assert_eq!((approval.terms.protect.len(), approval.terms.on_protected_change), (0, OnProtectedChange::Show));
@@ -326,16 +329,20 @@ fn the_sandbox_is_read_as_it_is_written() {
         home = "overlay"
         memory = "2GiB"
         processes = 512
+        snapshot = "require"
+        max_snapshot_bytes = "1GiB"
     "#;
     let words = |words: &[&str]| words.iter().map(ToString::to_string).collect::<Vec<_>>();
     let expected = SandboxSettings {
-        mode: SandboxMode::Require,
+        mode: ProtectionMode::Require,
         writable: words(&["../target", "/data", "~/.cargo/git"]),
         sockets: words(&["/run/docker.sock"]),
         visible: words(&["~/.aws"]),
         home: HomeAccess::Overlay,
         memory: Some(ByteSize(2 << 30)),
         processes: Some(512),
+        snapshot: ProtectionMode::Require,
+        max_snapshot_bytes: ByteSize(1 << 30),
     };
     assert_eq!(configuration(text).sandbox, expected);
 }

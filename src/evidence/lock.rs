@@ -219,7 +219,7 @@ impl LockError {
 
 /// Returns the kernel's id of this boot, or an empty text if the id cannot be read. With an empty id, recovery scans
 /// all runs every time.
-fn read_boot_id() -> String {
+pub fn read_boot_id() -> String {
     std::fs::read_to_string(BOOT_ID_PATH).map(|text| text.trim().to_owned()).unwrap_or_default()
 }
 

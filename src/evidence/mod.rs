@@ -96,7 +96,7 @@ pub use history::{StoredRun, is_intact, list_projects, list_runs, list_tasks, re
 pub use keys::{Endorsement, KeyProblem, KeyRecord, KeyRing, KnownKey, LedgerPosition, read_key_ring, rotate_key};
 pub use ledger::Ledger;
 pub use ledger_lines::{LedgerLines, read_lines};
-pub use lock::{LockError, ProjectLock};
+pub use lock::{LockError, ProjectLock, read_boot_id};
 pub use lock_file::WaitDecision;
 pub use lock_holder::LockHolder;
 pub use lock_record::{LOCK_SCHEMA, OpenRun};

@@ -109,6 +109,11 @@ impl Store {
         self.root.join("trees").join(project.as_str())
     }
 
+    /// Returns the directory with the copies of a project from which its checks get their snapshots. `snapshot/` owns it.
+    pub fn snapshot_directory(&self, project: &ProjectId) -> PathBuf {
+        self.root.join("snapshots").join(project.as_str())
+    }
+
     /// Returns the directory that contains the output directories of a project's actions.
     pub fn outputs_directory(&self, project: &ProjectId) -> PathBuf {
         self.every_output_directory().join(project.as_str())

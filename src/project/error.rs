@@ -9,6 +9,7 @@ use crate::model::{CommandExit, RunId, StopReason, TaskId, approve_command};
 use crate::process::{LauncherError, SuperviseError};
 use crate::project::retest_refusal::RetestRefusal;
 use crate::sandbox::SandboxError;
+use crate::snapshot::SnapshotError;
 use crate::store::IndexError;
 use crate::tree::TreeError;
 
@@ -42,6 +43,19 @@ pub enum ProjectError {
     /// The view of an action on the file system could not be determined.
     #[error("failed to settle what an action sees of the file system")]
     Sandbox(#[source] SandboxError),
+    /// The project could not be read while it was copied for a snapshot.
+    #[error("failed to make a snapshot of the project")]
+    Snapshot(#[source] SnapshotError),
+    /// The files that an action wrote in its snapshot could not be listed.
+    #[error("failed to read what `{action}` wrote in its snapshot")]
+    WrittenLayer {
+        action: String,
+        #[source]
+        source: io::Error,
+    },
+    /// The settings require a snapshot, and none can be made.
+    #[error("no snapshot can be made: {reason}; nothing was run, because of `snapshot = \"require\"`")]
+    SnapshotRequired { reason: String },
     /// A command could not be supervised.
     #[error("failed to supervise `{action}`")]
     Supervise {
@@ -130,7 +144,9 @@ impl ProjectError {
     /// Returns the exit code of a command that fails with this error (G5).
     pub fn exit(&self) -> CommandExit {
         match self {
-            Self::Lock(LockError::Busy { .. }) | Self::Queue { .. } => CommandExit::NoFreshVerdict,
+            Self::Lock(LockError::Busy { .. }) | Self::Queue { .. } | Self::SnapshotRequired { .. } => {
+                CommandExit::NoFreshVerdict
+            }
             Self::StoppedWaiting(StopReason::Terminated) => CommandExit::Terminated,
             Self::StoppedWaiting(
                 StopReason::Interrupted | StopReason::Superseded | StopReason::ServiceEnded | StopReason::ChecksOver,
@@ -149,6 +165,8 @@ impl ProjectError {
             | Self::Evidence(_)
             | Self::Index(_)
             | Self::Tree(_)
+            | Self::Snapshot(_)
+            | Self::WrittenLayer { .. }
             | Self::Launcher(_)
             | Self::Sandbox(_)
             | Self::Supervise { .. }
@@ -173,6 +191,12 @@ impl ProjectError {
             Self::Index(error) => error.hint().to_owned(),
             Self::Tree(error) => error.hint(),
             Self::Sandbox(error) => error.hint().to_owned(),
+            Self::Snapshot(_) | Self::WrittenLayer { .. } => {
+                "see whether the project can be read and the disk has space, then run the command again".to_owned()
+            }
+            Self::SnapshotRequired { .. } => {
+                "remove the cause, or set `snapshot = \"auto\"` in `[sandbox]` to run in the project then".to_owned()
+            }
             Self::Supervise { .. } => "see whether the disk is full, then run the command again".to_owned(),
             Self::ServiceStuck { .. } => {
                 "see whether its processes hang in the kernel (`ps -eo pid,stat,args`, state D)".to_owned()

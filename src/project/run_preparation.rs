@@ -41,7 +41,7 @@ impl RunPreparation {
 
     /// Records how a check was isolated.
     pub(crate) fn note_step(&mut self, isolation: &Isolation) {
-        self.first_step.get_or_insert_with(|| isolation.clone());
+        self.first_step.get_or_insert_with(|| Isolation { snapshot: None, ..isolation.clone() });
     }
 
     /// Removes the directory of a finished run.

@@ -19,6 +19,7 @@ use crate::project::error::ProjectError;
 use crate::project::known_approvals::KnownApprovals;
 use crate::project::known_trees::KnownTrees;
 use crate::project::progress::Progress;
+use crate::project::project_copies::ProjectCopies;
 use crate::project::repaired_index::{Announce, announce_with, open_index};
 use crate::project::request::{ProjectScope, ProjectSettings, RunRequest};
 use crate::project::run_preparation::RunPreparation;
@@ -57,6 +58,9 @@ pub struct Workspace {
     announce: Announce,
     runs_ahead: RunsAhead,
     pub(crate) run_preparation: RunPreparation,
+    pub(crate) copies: ProjectCopies,
+    /// For each project: why its snapshot cannot be mounted, or `None` if it can. Mounting is tried once in a process.
+    pub(crate) mount_obstacles: BTreeMap<ProjectId, Option<String>>,
     pub(crate) approvals: KnownApprovals,
     /// The project of the last sealed run with its limits, for [`Self::keep_to_limits`].
     pub(crate) to_prune: Option<(ProjectScope, RetentionLimits)>,
@@ -99,6 +103,8 @@ impl Workspace {
             announce: |_| (),
             runs_ahead: RunsAhead::Many,
             run_preparation: RunPreparation::default(),
+            copies: ProjectCopies::default(),
+            mount_obstacles: BTreeMap::new(),
             approvals: KnownApprovals::default(),
             to_prune: None,
         };

@@ -189,6 +189,7 @@ fn build_tree(facts: &TreeFacts) -> TreeV2 {
         moved_count: comparison.map(|comparison| comparison.moved.len() as u64),
         files: comparison.map(|comparison| comparison.files),
         issues: facts.issues.iter().map(build_issue).collect(),
+        snapshot: facts.snapshot.clone(),
     }
 }
 

@@ -13,7 +13,8 @@ use crate::model::{
     Timestamp, TreeComparison, TreeDigest, TreeIssue, Trigger,
 };
 use crate::report::{
-    ActionResult, ConfigurationChangeV2, ContentionV2, EnvironmentV2, RunStartV1, SpecificationErrorV2, TddV2, TestsModifiedV2,
+    ActionResult, ConfigurationChangeV2, ContentionV2, EnvironmentV2, RunStartV1, SnapshotV2, SpecificationErrorV2, TddV2,
+    TestsModifiedV2,
 };
 
 /// Everything that the report of a run is built from.
@@ -130,6 +131,8 @@ pub struct TreeFacts {
     pub comparison: Option<TreeComparison>,
     /// Entries of the tree that could not be digested.
     pub issues: Vec<TreeIssue>,
+    /// Whether the checks ran on a snapshot; `None` if the settings ask for none.
+    pub snapshot: Option<SnapshotV2>,
 }
 
 /// How a run was isolated.

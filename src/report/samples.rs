@@ -352,6 +352,7 @@ pub(super) fn run_of(actions: Vec<ActionResult>) -> RunFacts {
                 path: TreePath::try_from("web/socket").expect("a clean path"),
                 kind: TreeIssueKind::Special,
             }],
+            snapshot: None,
         },
         isolation: Some(IsolationFacts {
             kept: ReachedIsolation { reached: NAMESPACE, killed_by: Some(KilledBy::PidNamespace) },

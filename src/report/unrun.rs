@@ -68,5 +68,5 @@ pub(super) fn unrun_report(
 
 /// Returns the facts about a tree that was read once, before the run.
 pub(super) fn tree_before(before: TreeDigest, issues: Vec<TreeIssueV2>) -> TreeV2 {
-    TreeV2 { before, after: None, moved: Vec::new(), moved_count: None, files: None, issues }
+    TreeV2 { before, after: None, moved: Vec::new(), moved_count: None, files: None, issues, snapshot: None }
 }

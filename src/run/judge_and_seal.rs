@@ -18,8 +18,8 @@ use crate::project::Workspace;
 use crate::project::{ProjectScope, RunOutcome, SealedReport};
 use crate::project::{SurveyedEnvironment, changed_between};
 use crate::report::{
-    ActionResult, CompletionFacts, ContentionV2, EnvironmentV2, ExecutionReportV2, RouteFacts, RunFacts, SkipReason, TddV2,
-    TreeFacts, attested, build, seal_hash, to_bytes,
+    ActionResult, CompletionFacts, ContentionV2, EnvironmentV2, ExecutionReportV2, RouteFacts, RunFacts, SkipReason, SnapshotV2,
+    TddV2, TreeFacts, attested, build, seal_hash, to_bytes,
 };
 use crate::routing;
 use crate::run::criteria_facts;
@@ -41,6 +41,8 @@ pub(crate) struct RunEnd<'a> {
     pub(crate) inputs: BTreeMap<String, Digest>,
     /// The state of the protected files; `None` if no files are protected.
     pub(crate) protected: Option<ProtectedFilesStatus>,
+    /// Whether the checks ran on a snapshot; `None` if the settings ask for none.
+    pub(crate) snapshot: Option<SnapshotV2>,
 }
 
 /// What was decided about a run, before its report is built.
@@ -270,7 +272,12 @@ fn facts(run_end: &mut RunEnd<'_>, decided: &RunJudgement, before: &BTreeMap<Str
         },
         criteria: decided.criteria.clone(),
         trigger: request.trigger.clone(),
-        tree: TreeFacts { before: context.before, comparison: Some(run_end.comparison.clone()), issues: context.issues.clone() },
+        tree: TreeFacts {
+            before: context.before,
+            comparison: Some(run_end.comparison.clone()),
+            issues: context.issues.clone(),
+            snapshot: run_end.snapshot.clone(),
+        },
         isolation: isolation::facts(
             run_end.performed.iter().filter_map(ActionResult::executed).filter_map(|facts| facts.ended.kept.as_ref()),
             &request.settings.sandbox,

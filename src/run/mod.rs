@@ -31,6 +31,7 @@ mod reuse;
 mod review;
 mod run_plan;
 mod schedule;
+mod snapshot;
 mod steps;
 mod test_facts;
 mod test_history;

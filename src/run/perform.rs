@@ -33,6 +33,7 @@ use crate::run::flow::RunClock;
 use crate::run::queue::{AwaitedTurn, QueueTurn, take_turn, try_take_turn};
 use crate::run::records;
 use crate::run::run_plan::{RunContext, skip_reason, stop_reasons_for};
+use crate::run::snapshot::CheckPlace;
 use crate::sandbox::ChildEnvironment;
 use crate::sandbox::FailedAction;
 use crate::sandbox::SandboxRequest;
@@ -79,6 +80,7 @@ pub(crate) struct Performer<'w, 'c> {
     workspace: &'w mut Workspace,
     lock: &'w ProjectLock,
     context: &'c RunContext<'c>,
+    place: &'w mut CheckPlace,
     directory: &'w mut RunDirectory,
     show: &'w mut dyn FnMut(Progress),
     queue: QueueLimits,
@@ -91,13 +93,13 @@ impl<'w, 'c> Performer<'w, 'c> {
     pub(crate) fn new(
         workspace: &'w mut Workspace,
         lock: &'w ProjectLock,
-        context: &'c RunContext<'c>,
+        (context, place): (&'c RunContext<'c>, &'w mut CheckPlace),
         directory: &'w mut RunDirectory,
         show: &'w mut dyn FnMut(Progress),
     ) -> Self {
         let queue = context.request.settings.queue;
         let clock = RunClock::new(context.request.plan, clock::monotonic());
-        Self { workspace, lock, context, directory, show, queue, clock, spare_output: None }
+        Self { workspace, lock, context, place, directory, show, queue, clock, spare_output: None }
     }
 
     /// Returns whether the run's own time limit has passed.

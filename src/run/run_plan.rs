@@ -26,6 +26,7 @@ use crate::run::perform::{Performer, RunningService, ServiceStart};
 use crate::run::prerequisite;
 use crate::run::records;
 use crate::run::reuse::ReusableInputs;
+use crate::run::snapshot::CheckPlace;
 use crate::run::steps::{Steps, perform_steps};
 use crate::tree;
 
@@ -96,7 +97,7 @@ impl Workspace {
             return Ok(RunOutcome::Paused(pause));
         }
         let plan_digest = crate::spec::plan_digest(request.plan);
-        let index = self.scan_tree(request)?;
+        let (index, copies) = self.look_and_copy(request)?;
         let before = index.digest();
         if request.control.requested() == Some(StopReason::Superseded) {
             // A newer save replaces this run, which has left no trace so far, so nothing is sealed. A run that a person
@@ -137,14 +138,15 @@ impl Workspace {
             order: order_checks(request.plan, request.settings.order, &failed),
             met: self.prerequisites_met(&request.scope.project)?,
         };
+        self.run_preparation.open(&lock)?;
+        let place = self.place_of_checks(request, copies)?;
         show(Progress::Begun {
             run_id: context.run_id.clone(),
             project_name: request.plan.project_name.clone(),
             tree: before,
             issues: index.issues(),
         });
-        self.run_preparation.open(&lock)?;
-        let result = self.run_in_directory(context, &lock, &mut ledger, &index, show);
+        let result = self.run_in_directory((context, place), &lock, &mut ledger, &index, show);
         if self.has_runs_ahead() {
             self.park_for_the_next_run(&lock)?;
         }
@@ -154,7 +156,7 @@ impl Workspace {
 
     fn run_in_directory(
         &mut self,
-        context: RunContext<'_>,
+        (context, mut place): (RunContext<'_>, CheckPlace),
         lock: &ProjectLock,
         ledger: &mut Ledger,
         index: &tree::TreeIndex,
@@ -165,14 +167,19 @@ impl Workspace {
         directory.start_record(&records::start(&context)).map_err(ProjectError::Evidence)?;
         self.observer()(DurableStep::RunRecordWritten);
         let protected = self.begin_protected_scan(request.plan, index);
-        let mut performer = Performer::new(self, lock, &context, &mut directory, show);
+        let mut performer = Performer::new(self, lock, (&context, &mut place), &mut directory, show);
         let PerformedActions { performed, stopped, known } = perform_all(&context, &mut performer, index)?;
         if stopped == Some(StopReason::Superseded) {
             let met = prerequisites_met(&context, &performed);
             return self.drop_superseded(&context, met, directory, ledger);
         }
         let again = known.is_known().then(|| self.begin_environment_survey(request));
-        let (comparison, after) = self.sweep(index, request)?;
+        // On a snapshot the checks saw only the tree that was digested, whatever was saved meanwhile.
+        let (comparison, after) = if place.is_snapshot() {
+            (TreeComparison { after: context.before, moved: Vec::new(), files: index.files() }, index.clone())
+        } else {
+            self.sweep(index, request)?
+        };
         let (surveyed, inputs) = known.finish(again, index);
         self.remember_digests(&surveyed.learnt)?;
         // Changes that somebody made to the task list during the checks belong in this report.
@@ -181,7 +188,8 @@ impl Workspace {
             Some(look) => self.protected_files_status(request.scope, request.plan, look)?,
             None => None,
         };
-        let run_end = RunEnd { context: &context, performed, comparison, stopped, surveyed, inputs, protected };
+        let run_end =
+            RunEnd { context: &context, performed, comparison, stopped, surveyed, inputs, protected, snapshot: place.facts() };
         let carried = self.judge_and_seal(run_end, directory, ledger, lock)?;
         self.keep_task_list(ledger, request.scope, request.settings, show)?;
         if matches!(carried, RunOutcome::Judged(_)) {

@@ -3,7 +3,7 @@
 use std::ffi::OsStr;
 use std::path::Path;
 
-use crate::config::{SandboxMode, SandboxSettings};
+use crate::config::{ProtectionMode, SandboxSettings};
 use crate::model::{IsolationLevel, ReachedIsolation, ReachedLevel, ResourceLimits};
 use crate::process::{Isolation, restricts_sockets_and_signals};
 use crate::report::IsolationFacts;
@@ -43,9 +43,9 @@ pub(crate) fn isolation(
     let settings = request.settings;
     let resources = resources(settings);
     let (strongest, weakest) = match settings.mode {
-        SandboxMode::Off => return Ok(Isolation { resources, ..Isolation::weakest() }),
-        SandboxMode::Auto => (strongest, IsolationLevel::ProcessGroup),
-        SandboxMode::Require => (strongest, IsolationLevel::Namespace),
+        ProtectionMode::Off => return Ok(Isolation { resources, ..Isolation::weakest() }),
+        ProtectionMode::Auto => (strongest, IsolationLevel::ProcessGroup),
+        ProtectionMode::Require => (strongest, IsolationLevel::Namespace),
     };
     let sandbox = prepare_sandbox(request)?;
     let output = output.strip_prefix(request.store).map_or_else(|_| output.to_owned(), |below| sandbox.store.join(below));
@@ -64,7 +64,7 @@ pub(crate) fn facts<'a>(kept: impl Iterator<Item = &'a ReachedIsolation>, settin
     let mut obstacles: Vec<String> = kept.iter().flat_map(|kept| kept.reached.obstacles.iter().cloned()).collect();
     obstacles.sort();
     obstacles.dedup();
-    if settings.mode == SandboxMode::Off {
+    if settings.mode == ProtectionMode::Off {
         obstacles.push("`sandbox.mode` is \"off\"".to_owned());
     }
     let killed_by = kept.iter().filter(|kept| kept.killed_by.is_some()).max_by_key(|kept| kept.reached.level);

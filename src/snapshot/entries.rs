@@ -13,7 +13,9 @@ use nix::dir::{Dir, Type};
 use nix::errno::Errno;
 use nix::fcntl::{AtFlags, OFlag, openat, readlinkat, renameat};
 use nix::libc;
-use nix::sys::stat::{FileStat, Mode, UtimensatFlags, fchmod, fstat, fstatat, futimens, mkdirat, utimensat};
+use nix::sys::stat::{
+    FchmodatFlags, FileStat, Mode, UtimensatFlags, fchmod, fchmodat, fstat, fstatat, futimens, mkdirat, utimensat,
+};
 use nix::sys::time::{TimeSpec, TimeValLike as _};
 use nix::unistd::{UnlinkatFlags, symlinkat, unlinkat};
 use sha2::{Digest as _, Sha256};
@@ -205,8 +207,19 @@ fn remove_entry(directory: &OwnedFd, name: &CString) -> io::Result<()> {
         Err(errno) => return Err(errno.into()),
     }
     let flags = OFlag::O_RDONLY | OFlag::O_DIRECTORY | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
-    let below = openat(directory, name.as_c_str(), flags, Mode::empty())?;
-    for (entry, _) in names_in(&below)? {
+    let below = match openat(directory, name.as_c_str(), flags, Mode::empty()) {
+        // overlayfs makes a directory that nobody may open, and a check can take its own permissions away.
+        Err(Errno::EACCES) => {
+            fchmodat(directory, name.as_c_str(), OWNER, FchmodatFlags::FollowSymlink)?;
+            openat(directory, name.as_c_str(), flags, Mode::empty())?
+        }
+        opened => opened?,
+    };
+    let names = names_in(&below)?;
+    if !names.is_empty() {
+        fchmod(&below, OWNER)?;
+    }
+    for (entry, _) in names {
         remove_entry(&below, &entry)?;
     }
     Ok(unlinkat(directory, name.as_c_str(), UnlinkatFlags::RemoveDir)?)

@@ -27,6 +27,7 @@ mod error;
 mod journal;
 mod obstacle;
 mod project_copy;
+mod run_layers;
 #[cfg(test)]
 #[expect(clippy::disallowed_methods, reason = "the tests write the projects that are copied, and say what time it is")]
 mod tests;
@@ -34,3 +35,4 @@ mod tests;
 pub use error::SnapshotError;
 pub use obstacle::{InPlaceReason, obstacle};
 pub use project_copy::{CopyOutcome, ProjectCopy};
+pub use run_layers::RunLayers;

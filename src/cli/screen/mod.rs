@@ -12,11 +12,11 @@ pub(crate) use self::project_status::{project_lines, project_status};
 use crate::cli::style::{Style, Tone};
 use crate::evidence::RunForm;
 use crate::model::{
-    ApprovalWay, NextNode, OverallResult, OverallStatus, PauseRecord, PruneReason, RunId, TaskId, TddState, TreeDigest,
+    ApprovalWay, ByteSize, NextNode, OverallResult, OverallStatus, PauseRecord, PruneReason, RunId, TaskId, TddState, TreeDigest,
     TreeIssue, TreeIssueKind, UnapprovedPlan, approve_command, plan_subject,
 };
 use crate::project::{RecordedRun, UnmetDependency};
-use crate::report::{ActionResultV2, ExecutionReportV2, SkipReason, TestsModifiedV2};
+use crate::report::{ActionResultV2, ExecutionReportV2, SkipReason, SnapshotV2, TestsModifiedV2, WrittenV2};
 
 /// The most findings of one action that are shown. The report has all.
 const SHOWN_FINDINGS: usize = 5;
@@ -95,7 +95,25 @@ pub(crate) fn notes(report: &ExecutionReportV2) -> Vec<String> {
         lines.push(format!("  note: configuration changed since the last run: {}", paths.join(", ")));
     }
     lines.extend(report.tests_modified.as_ref().filter(|files| files.modified).map(|files| tests_modified(files, report)));
+    lines.extend(report.tree.as_ref().and_then(|tree| tree.snapshot.as_ref()).and_then(snapshot_line));
     lines
+}
+
+/// Returns the line about the place in which the checks ran; `None` if they ran on a snapshot and wrote nothing.
+fn snapshot_line(snapshot: &SnapshotV2) -> Option<String> {
+    if let Some(reason) = &snapshot.reason {
+        return Some(format!("  in place: the checks ran in the project, not on a snapshot: {reason}"));
+    }
+    let count = snapshot.written_count.filter(|count| *count > 0)?;
+    let named = |one: &WrittenV2| match one.bytes {
+        Some(bytes) => format!("{} ({})", one.path, ByteSize(bytes)),
+        None => one.path.clone(),
+    };
+    let shown: Vec<String> = snapshot.written.iter().take(SHOWN_FINDINGS).map(named).collect();
+    let more = count.saturating_sub(shown.len() as u64);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    let things = if count == 1 { "1 thing" } else { &format!("{count} things") };
+    Some(format!("  snapshot: the checks wrote {things}, which never reach the project: {}{more}", shown.join(", ")))
 }
 
 /// Returns the line about protected files that differ from the approved ones.

@@ -38,6 +38,51 @@ pub struct TreeV2 {
     /// Entries of the tree that could not be digested.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub issues: Vec<TreeIssueV2>,
+    /// Whether the checks ran on a snapshot of the tree; absent if the settings ask for none.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub snapshot: Option<SnapshotV2>,
+}
+
+/// Where the checks of a run worked, and what they wrote there.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct SnapshotV2 {
+    /// Whether the checks saw a snapshot or the project itself.
+    pub tested: TestedPlace,
+    /// Why the checks ran in the project; absent if they ran on a snapshot.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub reason: Option<String>,
+    /// The digest of the ignored files that were copied for the checks, such as `.env`; absent if the checks ran in the project.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub inputs: Option<TreeDigest>,
+    /// The first 20 entries that checks wrote in the snapshot. They were dropped after the run.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub written: Vec<WrittenV2>,
+    /// How many entries the checks wrote; absent if the checks ran in the project.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub written_count: Option<u64>,
+}
+
+/// The place in which checks run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum TestedPlace {
+    /// A copy of exactly the files that the digest names.
+    Snapshot,
+    /// The project's own directory.
+    InPlace,
+}
+
+/// An entry that a check wrote or removed in its snapshot.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct WrittenV2 {
+    pub action_id: ActionId,
+    /// The path, relative to the project.
+    pub path: String,
+    /// The size of the written file in bytes; absent if the entry was removed or is no file.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub bytes: Option<u64>,
 }
 
 /// An entry of the tree that could not be digested, for example an unreadable file.

@@ -45,7 +45,7 @@ impl Performer<'_, '_> {
         let mut launch = self.prepare_launch(action, limits, (prepared.argv, attempts), &environment, (&names, &output))?;
         let ended = self.supervise(action, &mut launch)?;
         let request = ReportRequest::Ours { path: prepared.report_file, channel: "control" };
-        let report = take_report(&request, &output, &self.working_directory(action));
+        let report = take_report(&request, &output, &self.working_directory(action), None);
         let seen = tools::interpret_control(&ended.end, &report, &nonce);
         let mut files = self.keep_streams(action, &ended, &names)?;
         files.extend(self.keep_report(names.tool_report.as_ref(), &report, action)?);

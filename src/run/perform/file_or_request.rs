@@ -56,8 +56,15 @@ impl Performer<'_, '_> {
         Ok(ActionResult { files, ..ActionResult::new(action.clone(), disposition) })
     }
 
-    fn validate_file(&self, action: &Action, validation: &FileValidation, timeout: Duration) -> (Observation, Interpretation) {
+    fn validate_file(
+        &mut self,
+        action: &Action,
+        validation: &FileValidation,
+        timeout: Duration,
+    ) -> (Observation, Interpretation) {
         let begun = clock::monotonic();
+        let path = Path::new(&validation.path);
+        let in_snapshot = self.place.snapshot_for(action).map(|snapshot| snapshot.place_of(path));
         let interrupted = || match self.requested_stop(action) {
             Some(reason) => Some(FileState::Stopped(reason)),
             None => (clock::monotonic().since(begun) >= timeout).then_some(FileState::OutOfTime),
@@ -71,7 +78,12 @@ impl Performer<'_, '_> {
         } else {
             ContentRequest::MetadataOnly
         };
-        let look = observe_file(&self.context.request.scope.root, Path::new(&validation.path), reading);
+        let look = match in_snapshot {
+            None => observe_file(&self.context.request.scope.root, path, reading),
+            Some(Ok(Some((directory, path)))) => observe_file(&directory, &path, reading),
+            Some(Ok(None)) => FileState::Missing,
+            Some(Err(error)) => FileState::Refused(error.to_string()),
+        };
         let seen = FileObservation { path: validation.path.clone(), look };
         let interpretation = interpret_file(validation, &seen);
         (Observation::File(seen), interpretation)

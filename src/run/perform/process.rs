@@ -95,8 +95,12 @@ impl Performer<'_, '_> {
         // The control runs before old reports are moved, so that a report of the control is not mistaken for a report
         // of the attempt.
         let control = self.perform_control(action, self.time_budget(action), attempts)?;
-        let old_report = OldReportGuard::move_aside(named_report_path(&report, &self.working_directory(action)))?;
-        let old_coverage = OldReportGuard::move_aside(coverage.as_ref().map(|path| self.context.request.scope.root.join(path)))?;
+        // In a snapshot a report counts only if the attempt itself wrote it, so no old one has to be moved.
+        let in_project = self.place.snapshot_for(action).is_none();
+        let named = named_report_path(&report, &self.working_directory(action)).filter(|_| in_project);
+        let old_report = OldReportGuard::move_aside(named)?;
+        let root = &self.context.request.scope.root;
+        let old_coverage = OldReportGuard::move_aside(coverage.as_ref().map(|path| root.join(path)).filter(|_| in_project))?;
         let time_budget = self.time_budget(action);
         let limits = limits_of(action, time_budget.timeout);
         let launch = self.prepare_launch(action, limits, (argv, attempts), &environment, (&names, &output))?;
@@ -136,7 +140,12 @@ impl Performer<'_, '_> {
     ) -> Result<ProcessLaunch, ProjectError> {
         let log = self.directory.create_file(&names.log.name).map_err(ProjectError::Evidence)?;
         let frames = self.directory.create_file(&names.frames.name).map_err(ProjectError::Evidence)?;
-        let request = self.launch_request(action, (argv, attempts), environment, output)?;
+        let mut request = self.launch_request(action, (argv, attempts), environment, output)?;
+        if let (Ok(request), Some(snapshot)) = (&mut request, self.place.snapshot_for(action)) {
+            request.child.isolation.snapshot = Some(snapshot.add_mount().map_err(ProjectError::Snapshot)?);
+            // At a weaker level the action would see the project instead.
+            request.child.isolation.weakest = IsolationLevel::Namespace;
+        }
         if let (ActionPhase::Step, Ok(request)) = (action.phase, &request) {
             self.workspace.run_preparation.note_step(&request.child.isolation);
         }
@@ -183,8 +192,15 @@ impl Performer<'_, '_> {
             prepared;
         let root = &self.context.request.scope.root;
         let channel = report.channel();
-        let report = take_report(&report, &output, &self.working_directory(action));
-        let coverage = coverage.map_or(ToolReport::NotRequested, |path| take_project_report(root, &path));
+        let isolation = launch.request.as_ref().ok().map(|request| &request.child.isolation);
+        let mount = isolation.and_then(|isolation| isolation.snapshot.as_ref());
+        let report = take_report(&report, &output, &self.working_directory(action), mount);
+        let coverage = coverage.map_or(ToolReport::NotRequested, |path| take_project_report(root, &path, mount));
+        if let (Some(mount), Some(snapshot)) = (mount, self.place.snapshot_for(action)) {
+            let sandbox = isolation.and_then(|isolation| isolation.sandbox.as_ref());
+            let noted = snapshot.note_written(&action.id, mount, sandbox);
+            noted.map_err(|source| ProjectError::WrittenLayer { action: action.name.clone(), source })?;
+        }
         drop(aside);
         let said = tools::interpret(&tools::Input {
             action,

@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use crate::evidence::{Artifact, ArtifactRefusal, OutputDirectory, read_artifact};
-use crate::model::ToolReport;
+use crate::model::{SnapshotMount, ToolReport};
+use crate::run::snapshot::place_of_written;
 use crate::tools::ReportRequest;
 
 /// The largest report that is read.
@@ -18,8 +19,13 @@ pub(super) fn named_report_path(request: &ReportRequest, directory: &Path) -> Op
 }
 
 /// Reads the report that the tool was asked for, from the action's output directory or from the path that the command
-/// names.
-pub(super) fn take_report(request: &ReportRequest, output: &OutputDirectory, directory: &Path) -> ToolReport {
+/// names. `mount` is the snapshot that the action worked in.
+pub(super) fn take_report(
+    request: &ReportRequest,
+    output: &OutputDirectory,
+    directory: &Path,
+    mount: Option<&SnapshotMount>,
+) -> ToolReport {
     match request {
         ReportRequest::None => ToolReport::NotRequested,
         ReportRequest::Ours { path, .. } | ReportRequest::Inherited { path } => {
@@ -28,6 +34,9 @@ pub(super) fn take_report(request: &ReportRequest, output: &OutputDirectory, dir
         }
         ReportRequest::Own { path } => {
             let full = directory.join(path);
+            if let Some((layer, path)) = mount.and_then(|mount| place_of_written(mount, &full)) {
+                return as_report(read_artifact(&layer, &path, REPORT_CAP));
+            }
             let (Some(base), Some(name)) = (full.parent(), full.file_name()) else {
                 return ToolReport::Refused("its path names no file".to_owned());
             };
@@ -44,7 +53,9 @@ fn as_report(taken: Result<Artifact, ArtifactRefusal>) -> ToolReport {
     }
 }
 
-/// Reads a report inside of the project.
-pub(super) fn take_project_report(root: &Path, path: &Path) -> ToolReport {
-    as_report(read_artifact(root, path, REPORT_CAP))
+/// Reads a report inside of the project, or inside of the snapshot that the action worked in.
+pub(super) fn take_project_report(root: &Path, path: &Path, mount: Option<&SnapshotMount>) -> ToolReport {
+    let written = mount.and_then(|mount| place_of_written(mount, &root.join(path)));
+    let (directory, path) = written.unwrap_or_else(|| (root.to_owned(), path.to_owned()));
+    as_report(read_artifact(&directory, &path, REPORT_CAP))
 }

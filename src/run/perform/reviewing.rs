@@ -184,7 +184,7 @@ fn digest_of_words(words: &[String]) -> Digest {
 
 /// Reads a prompt file of the project. It must be a regular file, and its path must contain no links.
 fn read_prompt(root: &Path, path: &str) -> Result<Vec<u8>, SpawnFailure> {
-    let why = match take_project_report(root, Path::new(path)) {
+    let why = match take_project_report(root, Path::new(path), None) {
         ToolReport::Fresh(bytes) if bytes.len() as u64 <= Prompt::CAP => return Ok(bytes),
         ToolReport::Fresh(_) => format!("it is larger than {} bytes", Prompt::CAP),
         ToolReport::Missing | ToolReport::NotRequested => "it is not there".to_owned(),

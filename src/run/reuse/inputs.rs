@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStrExt as _;
 
 use sha2::{Digest as _, Sha256};
 
-use crate::config::{HomeAccess, SandboxMode, SandboxSettings};
+use crate::config::{HomeAccess, ProtectionMode, SandboxSettings};
 use crate::model::{Digest, EntryKind, IdentityWriter, IsolationLevel, TreeDigest, TreeIssueKind};
 use crate::project::path_filter;
 use crate::project::{SurveyedEnvironment, is_pinned};
@@ -114,11 +114,11 @@ pub(crate) fn relevant_tree(index: &TreeIndex, paths: &[String]) -> Option<Relev
 /// Returns the digest of the sandbox settings. All fields are listed, so a new field does not compile until it is added
 /// here.
 fn sandbox_identity(settings: &SandboxSettings, strongest: IsolationLevel) -> Digest {
-    let SandboxSettings { mode, writable, sockets, visible, home, memory, processes } = settings;
+    let SandboxSettings { mode, writable, sockets, visible, home, memory, processes, snapshot, max_snapshot_bytes: _ } = settings;
     let mode: &[u8] = match mode {
-        SandboxMode::Auto => b"auto",
-        SandboxMode::Require => b"require",
-        SandboxMode::Off => b"off",
+        ProtectionMode::Auto => b"auto",
+        ProtectionMode::Require => b"require",
+        ProtectionMode::Off => b"off",
     };
     let home: &[u8] = match home {
         HomeAccess::ReadOnly => b"read-only",
@@ -130,7 +130,7 @@ fn sandbox_identity(settings: &SandboxSettings, strongest: IsolationLevel) -> Di
         IsolationLevel::Landlock => b"landlock",
         IsolationLevel::ProcessGroup => b"process-group",
     };
-    IdentityWriter::new("proctor-sandbox-v2")
+    let writer = IdentityWriter::new("proctor-sandbox-v2")
         .part("mode", mode)
         .list("writable", writable.iter().map(String::as_bytes))
         .list("sockets", sockets.iter().map(String::as_bytes))
@@ -138,8 +138,14 @@ fn sandbox_identity(settings: &SandboxSettings, strongest: IsolationLevel) -> Di
         .part("home", home)
         .number("memory", memory.map(|memory| memory.0))
         .number("processes", processes.map(u64::from))
-        .part("strongest", strongest)
-        .digest()
+        .part("strongest", strongest);
+    // The size limit is left out: whether a check ran on a snapshot is what counts. Without a snapshot nothing is added, so that
+    // digests of earlier versions stay valid.
+    match snapshot {
+        ProtectionMode::Off => writer.digest(),
+        ProtectionMode::Auto => writer.part("snapshot", b"auto").digest(),
+        ProtectionMode::Require => writer.part("snapshot", b"require").digest(),
+    }
 }
 
 /// Returns the word that is hashed for a kind of tree entry. It must stay the same even if the enum is renamed, because

@@ -104,13 +104,15 @@ fn everything_a_check_is_given_changes_the_digest_but_its_own_output_directory()
 #[test]
 fn the_digest_of_inputs_is_the_one_that_earlier_versions_stored() {
     let sandbox = SandboxSettings {
-        mode: SandboxMode::Require,
+        mode: ProtectionMode::Require,
         writable: vec!["/data".to_owned()],
         sockets: vec!["docker".to_owned()],
         visible: vec!["/opt".to_owned()],
         home: HomeAccess::Overlay,
         memory: Some(crate::model::ByteSize(1 << 30)),
         processes: Some(64),
+        snapshot: crate::config::ProtectionMode::Off,
+        max_snapshot_bytes: crate::model::ByteSize(2 << 30),
     };
     let variables = BTreeMap::from([(OsString::from("PATH"), OsString::from("/bin"))]);
     let inputs = CheckInputs {

@@ -1,0 +1,194 @@
+//! The copies of projects from which checks get their snapshots: one copy of the tree, one of the ignored files that checks read.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::evidence::{Store, read_boot_id};
+use crate::ignore::{IgnoredClass, Matcher, MatcherSettings, Selects, class_of};
+use crate::model::{ByteSize, ProjectId, TreeDigest, TreePath};
+use crate::process::clock;
+use crate::project::error::ProjectError;
+use crate::project::request::{ProjectScope, ProjectSettings, new_matcher};
+use crate::snapshot::{CopyOutcome, ProjectCopy, SnapshotError, obstacle};
+use crate::tree::TreeIndex;
+
+/// How often the ignored inputs are read again because they changed while they were copied.
+const TRIES: usize = 5;
+
+/// Files beside which tools install packages. Environments are looked for in these files' directories and in the root.
+const MANIFESTS: &[&str] = &["package.json", "pyproject.toml", "setup.py", "setup.cfg", "requirements.txt", "Pipfile", "Gemfile"];
+
+/// The most environments that are mounted one by one. Each mount costs time at the start of every check.
+const MAX_ENVIRONMENTS: usize = 50;
+
+/// The copies of the projects that this process runs.
+#[derive(Default)]
+pub(crate) struct ProjectCopies {
+    copies: BTreeMap<ProjectId, CopiesOfProject>,
+}
+
+struct CopiesOfProject {
+    root: PathBuf,
+    settings: MatcherSettings,
+    /// Selects the ignored inputs.
+    matcher: Matcher,
+    tree: ProjectCopy,
+    inputs: ProjectCopy,
+    inputs_index: Option<TreeIndex>,
+}
+
+/// What checks see in place of a project: directories that are laid over each other, and live environments.
+#[derive(Debug, Clone)]
+pub(crate) struct SnapshotBase {
+    /// The directory inside the store that contains all copies and layers of the project.
+    pub(crate) directory: PathBuf,
+    /// The copies, the topmost first.
+    pub(crate) copies: Vec<PathBuf>,
+    /// Directories of installed packages in the live project, as absolute paths.
+    pub(crate) environments: Vec<PathBuf>,
+    /// The digest of the copied ignored inputs.
+    pub(crate) inputs: TreeDigest,
+}
+
+/// The result of updating a project's copies to a tree.
+#[derive(Debug)]
+pub(crate) enum CopiesOutcome {
+    Current(SnapshotBase),
+    /// The tree has changed at these paths since it was read. It has to be read again.
+    Moved(BTreeSet<TreePath>),
+    /// No snapshot can be made, for this reason.
+    InPlace(String),
+}
+
+impl ProjectCopies {
+    /// Updates the copies of a project to `index` and to its present ignored inputs. The caller holds the project's lock, and
+    /// no run of the project is under way.
+    ///
+    /// # Errors
+    ///
+    /// When the project cannot be read or a pattern is wrong. A copy that cannot be written is a reason to run in place.
+    pub(crate) fn update(
+        &mut self,
+        store: &Store,
+        settings: &ProjectSettings,
+        scope: &ProjectScope,
+        index: &TreeIndex,
+    ) -> Result<CopiesOutcome, ProjectError> {
+        let bound = settings.sandbox.max_snapshot_bytes;
+        if let Some(reason) = obstacle(index, bound) {
+            return Ok(CopiesOutcome::InPlace(reason.to_string()));
+        }
+        let environments = match find_environments(index) {
+            Ok(environments) => environments,
+            Err(reason) => return Ok(CopiesOutcome::InPlace(reason)),
+        };
+        let directory = store.snapshot_directory(&scope.project);
+        match self.try_update(&directory, settings, scope, index)? {
+            Ok(CopiesOutcome::Current(base)) => Ok(CopiesOutcome::Current(SnapshotBase { environments, ..base })),
+            Ok(other) => Ok(other),
+            Err(error @ SnapshotError::Project { .. }) => Err(ProjectError::Snapshot(error)),
+            Err(error) => {
+                // Half a copy is of no use, and it may be what fills the disk.
+                self.copies.remove(&scope.project);
+                let _left = fs::remove_dir_all(&directory);
+                Ok(CopiesOutcome::InPlace(with_causes(&error)))
+            }
+        }
+    }
+
+    fn try_update(
+        &mut self,
+        directory: &Path,
+        settings: &ProjectSettings,
+        scope: &ProjectScope,
+        index: &TreeIndex,
+    ) -> Result<Result<CopiesOutcome, SnapshotError>, ProjectError> {
+        let selects = MatcherSettings { selects: Selects::IgnoredInputs, ..settings.matcher.clone() };
+        let known = self.copies.get(&scope.project).filter(|known| known.root == scope.root && known.settings == selects);
+        if known.is_none() {
+            let matcher = new_matcher(&selects)?;
+            let open = |name| ProjectCopy::open(&directory.join(name), &scope.root, &read_boot_id());
+            let (tree, inputs) = match (open("tree"), open("inputs")) {
+                (Ok(tree), Ok(inputs)) => (tree, inputs),
+                (Err(error), _) | (_, Err(error)) => return Ok(Err(error)),
+            };
+            let root = scope.root.clone();
+            let known = CopiesOfProject { root, settings: selects, matcher, tree, inputs, inputs_index: None };
+            self.copies.insert(scope.project.clone(), known);
+        }
+        let known = self.copies.get_mut(&scope.project).expect("it was inserted if it was missing");
+        match known.tree.bring_up_to(index, clock::now()) {
+            Ok(CopyOutcome::Current) => {}
+            Ok(CopyOutcome::Moved(paths)) => return Ok(Ok(CopiesOutcome::Moved(paths))),
+            Err(error) => return Ok(Err(error)),
+        }
+        known.update_inputs(directory, settings.sandbox.max_snapshot_bytes)
+    }
+}
+
+impl CopiesOfProject {
+    fn update_inputs(&mut self, directory: &Path, bound: ByteSize) -> Result<Result<CopiesOutcome, SnapshotError>, ProjectError> {
+        for _ in 0..TRIES {
+            let looked = match &self.inputs_index {
+                Some(known) => known.rescan(&self.matcher, clock::now()),
+                None => TreeIndex::scan(&self.root, &self.matcher, clock::now()),
+            };
+            let index = looked.map_err(ProjectError::Tree)?;
+            if let Some(reason) = obstacle(&index, bound) {
+                return Ok(Ok(CopiesOutcome::InPlace(format!("among the ignored files that checks read: {reason}"))));
+            }
+            let copied = self.inputs.bring_up_to(&index, clock::now());
+            let inputs = index.digest();
+            self.inputs_index = Some(index);
+            match copied {
+                Ok(CopyOutcome::Current) => {
+                    let copies = vec![self.inputs.base(), self.tree.base()];
+                    let directory = directory.to_owned();
+                    return Ok(Ok(CopiesOutcome::Current(SnapshotBase { directory, copies, environments: Vec::new(), inputs })));
+                }
+                Ok(CopyOutcome::Moved(_)) => {}
+                Err(error) => return Ok(Err(error)),
+            }
+        }
+        Ok(Ok(CopiesOutcome::InPlace("an ignored file that checks read changed again and again while it was copied".to_owned())))
+    }
+}
+
+/// Finds the directories of installed packages beside the tree's manifests. The error says why they cannot be shown in a
+/// snapshot.
+fn find_environments(index: &TreeIndex) -> Result<Vec<PathBuf>, String> {
+    let mut directories = vec![TreePath::root()];
+    let manifests = index.named(&|name| MANIFESTS.iter().any(|manifest| manifest.as_bytes() == name));
+    directories.extend(manifests.iter().filter_map(|(path, _)| path.parent()));
+    directories.sort();
+    directories.dedup();
+    let mut found = Vec::new();
+    for directory in directories {
+        let Ok(entries) = fs::read_dir(index.root().join(directory.as_path())) else { continue };
+        for entry in entries.flatten() {
+            let name = entry.file_name();
+            let name = std::os::unix::ffi::OsStrExt::as_bytes(name.as_os_str());
+            let path = directory.join(name);
+            if class_of(name) != IgnoredClass::Environment || index.lookup(&path).is_some() {
+                continue;
+            }
+            if !entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                return Err(format!("`{path}` is no directory, and a snapshot can show only directories of installed packages"));
+            }
+            found.push(entry.path());
+        }
+    }
+    if found.len() > MAX_ENVIRONMENTS {
+        return Err(format!(
+            "the project has {} directories of installed packages, and at most {MAX_ENVIRONMENTS} can be shown",
+            found.len()
+        ));
+    }
+    Ok(found)
+}
+
+fn with_causes(error: &SnapshotError) -> String {
+    let causes = std::iter::successors(std::error::Error::source(error), |error| error.source());
+    causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}"))
+}

@@ -1,0 +1,328 @@
+//! The snapshot of one run: what its checks see in place of the project, and what they write there.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use crate::config::ProtectionMode;
+use crate::evidence::ScratchDirectory;
+use crate::model::{
+    Action, ActionEnd, ActionId, ActionKind, ActionLimits, ActionPhase, EnvironmentMount, IsolationLevel, Sandbox, SnapshotMount,
+    SpawnFailure, StopStage, TreePath,
+};
+use crate::process::{
+    ALL_REASONS, Control, LaunchRequest, LaunchedChild, Layers, Sinks, WrittenChange, supervise, written_entries,
+};
+use crate::project::{CopiesOutcome, ProjectError, RunRequest, SnapshotBase, Workspace};
+use crate::report::{SnapshotV2, TestedPlace, WrittenV2};
+use crate::sandbox::{ChildEnvironment, SandboxRequest, isolation};
+use crate::snapshot::{RunLayers, SnapshotError};
+use crate::tree::{TreeHints, TreeIndex};
+
+/// How often the tree is read again because it changed while it was copied.
+const TRIES: usize = 10;
+
+/// The most attempts of actions that a run with a snapshot may have. Each can add a layer, and the options of a mount have room
+/// for about 200.
+const MAX_ATTEMPTS: usize = 150;
+
+/// How many of the written entries a report lists.
+const LISTED: usize = 20;
+
+/// How long the trial of a mount may take.
+const TRIAL_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// Where the checks of a run work.
+#[derive(Debug)]
+pub(crate) enum CheckPlace {
+    /// In the project, because the settings ask for no snapshot.
+    Project,
+    /// In the project although the settings ask for a snapshot, for this reason.
+    InPlace(String),
+    Snapshot(RunSnapshot),
+}
+
+/// The snapshot of one run.
+#[derive(Debug)]
+pub(crate) struct RunSnapshot {
+    root: PathBuf,
+    base: SnapshotBase,
+    layers: RunLayers,
+    written: Vec<WrittenV2>,
+    written_count: u64,
+}
+
+/// A place from which a file is read: a directory, and a path below it.
+pub(crate) type PlaceOfFile = (PathBuf, PathBuf);
+
+impl Workspace {
+    /// Reads the tree, and prepares a snapshot of it if the settings ask for one. Returns the tree that the snapshot holds.
+    pub(crate) fn look_and_copy(&mut self, request: &RunRequest<'_>) -> Result<(TreeIndex, CopiesOutcome), ProjectError> {
+        let mut index = self.scan_tree(request)?;
+        let is_around = |path: &Path| path.canonicalize().is_ok_and(|path| path.starts_with(&request.scope.root));
+        let of_store = || is_around(self.store.root()).then(|| "proctor's own directory is inside the project".to_owned());
+        if let Some(reason) = obstacle_of_run(request).or_else(of_store) {
+            return Ok((index, CopiesOutcome::InPlace(reason)));
+        }
+        for _ in 0..TRIES {
+            match self.copies.update(&self.store, request.settings, request.scope, &index)? {
+                CopiesOutcome::Moved(paths) => {
+                    let hints = TreeHints::Only(paths);
+                    index = self.trees.scan(&self.store, request.settings, request.scope, &hints)?;
+                }
+                outcome @ (CopiesOutcome::Current(_) | CopiesOutcome::InPlace(_)) => return Ok((index, outcome)),
+            }
+        }
+        Ok((index, CopiesOutcome::InPlace("the project changed again and again while it was copied".to_owned())))
+    }
+
+    /// Decides where the checks of a run work. The first run of a project tries whether its snapshot can be mounted.
+    pub(crate) fn place_of_checks(
+        &mut self,
+        request: &RunRequest<'_>,
+        copies: CopiesOutcome,
+    ) -> Result<CheckPlace, ProjectError> {
+        let mode = request.settings.sandbox.snapshot;
+        if mode == ProtectionMode::Off {
+            return Ok(CheckPlace::Project);
+        }
+        let place = match copies {
+            CopiesOutcome::Current(base) => self.try_snapshot(request, base)?,
+            CopiesOutcome::InPlace(reason) => CheckPlace::InPlace(reason),
+            CopiesOutcome::Moved(_) => CheckPlace::InPlace("the project changed while it was copied".to_owned()),
+        };
+        match &place {
+            // A typed command works in the project by design, so requiring a snapshot does not concern it.
+            CheckPlace::InPlace(reason) if mode == ProtectionMode::Require && !request.is_typed() => {
+                Err(ProjectError::SnapshotRequired { reason: reason.clone() })
+            }
+            CheckPlace::Project | CheckPlace::InPlace(_) | CheckPlace::Snapshot(_) => Ok(place),
+        }
+    }
+
+    fn try_snapshot(&mut self, request: &RunRequest<'_>, base: SnapshotBase) -> Result<CheckPlace, ProjectError> {
+        let layers = match RunLayers::begin(&base.directory) {
+            Ok(layers) => layers,
+            Err(error) => return Ok(CheckPlace::InPlace(cause_of(&error))),
+        };
+        let root = request.scope.root.clone();
+        let mut snapshot = RunSnapshot { root, base, layers, written: Vec::new(), written_count: 0 };
+        let project = &request.scope.project;
+        if !self.mount_obstacles.contains_key(project) {
+            let obstacle = self.try_mount(request, &mut snapshot)?;
+            self.mount_obstacles.insert(project.clone(), obstacle);
+        }
+        Ok(match self.mount_obstacles.get(project).cloned().flatten() {
+            Some(reason) => CheckPlace::InPlace(reason),
+            None => CheckPlace::Snapshot(snapshot),
+        })
+    }
+
+    /// Mounts the snapshot for a program that does not exist. Returns why it cannot be mounted.
+    fn try_mount(&mut self, request: &RunRequest<'_>, snapshot: &mut RunSnapshot) -> Result<Option<String>, ProjectError> {
+        let Some(action) = request.plan.steps.first() else { return Ok(None) };
+        let mount = match snapshot.add_mount() {
+            Ok(mount) => mount,
+            Err(error) => return Ok(Some(cause_of(&error))),
+        };
+        let nowhere = Path::new("/proctor-tries-a-mount");
+        let environment = ChildEnvironment::build(self.ambient(), &request.settings.environment, action, nowhere);
+        let sandbox = SandboxRequest {
+            project_root: &request.scope.root,
+            home: isolation::home(self.ambient()),
+            store: self.store.root(),
+            scratch: self.run_preparation.scratch().map_or(nowhere, ScratchDirectory::path),
+            action,
+            directory: &request.scope.root,
+            program: nowhere,
+            environment: &environment.variables,
+            ambient: self.ambient(),
+            settings: &request.settings.sandbox,
+        };
+        let mut isolation =
+            isolation::isolation(&sandbox, nowhere, request.settings.strongest_isolation).map_err(ProjectError::Sandbox)?;
+        isolation.output = None;
+        isolation.weakest = IsolationLevel::Namespace;
+        isolation.snapshot = Some(mount);
+        let launch = LaunchRequest {
+            child: LaunchedChild {
+                program: nowhere.to_owned(),
+                argv: vec![nowhere.as_os_str().to_owned()],
+                environment: Vec::new(),
+                another_follows: false,
+                directory: request.scope.root.clone(),
+                isolation,
+            },
+            input: None,
+        };
+        let failed = |source| ProjectError::Descriptor { action: action.name.clone(), source };
+        let nothing = || File::options().write(true).open("/dev/null").map_err(failed);
+        let sinks = Sinks { log: nothing()?, frames: nothing()? };
+        let limits = ActionLimits {
+            timeout: TRIAL_TIMEOUT,
+            idle: None,
+            output: None,
+            grace: Duration::ZERO,
+            ladder: vec![StopStage::Sigkill],
+        };
+        let (control, _handle) = Control::new().map_err(|source| failed(std::io::Error::other(source)))?;
+        let ended = supervise(self.launcher()?, &launch, &limits, sinks, &control, ALL_REASONS);
+        let ended = ended.map_err(|source| ProjectError::Supervise { action: action.name.clone(), source })?;
+        Ok(match ended.end {
+            ActionEnd::NotStarted(SpawnFailure::NotIsolated { why }) => Some(why),
+            ActionEnd::TimedOut { .. } | ActionEnd::Lost { .. } => Some("the trial of a mount did not end".to_owned()),
+            // The program does not exist, so nothing but the mount was tried.
+            ActionEnd::NotStarted(_) | ActionEnd::Exited { .. } | ActionEnd::Signalled { .. } | ActionEnd::Stopped { .. } => None,
+        })
+    }
+}
+
+/// Returns why a run cannot have a snapshot, as far as its settings and its plan say so.
+fn obstacle_of_run(request: &RunRequest<'_>) -> Option<String> {
+    let (settings, plan) = (&request.settings.sandbox, request.plan);
+    let attempts: usize = plan.actions().map(|action| 2 * (1 + usize::from(action.retry_attempts))).sum();
+    let reason = if settings.snapshot == ProtectionMode::Off {
+        "`sandbox.snapshot` is \"off\""
+    } else if settings.mode == ProtectionMode::Off {
+        "`sandbox.mode` is \"off\""
+    } else if request.settings.strongest_isolation != IsolationLevel::Namespace {
+        "a snapshot needs namespaces"
+    } else if request.is_typed() {
+        "a typed command works for the project"
+    } else if !plan.prerequisites.is_empty() {
+        "the plan has prerequisites, which work in the project"
+    } else if plan.steps.iter().any(|step| matches!(step.kind, ActionKind::Review(_))) {
+        "the plan has a review, whose prompt is read from the project"
+    } else if attempts > MAX_ATTEMPTS {
+        "the plan has too many actions"
+    } else if !is_owned_by_this_user(&request.scope.root) {
+        "the project belongs to another user"
+    } else {
+        return None;
+    };
+    Some(reason.to_owned())
+}
+
+/// Returns whether the files of a copy would have the owner that they have in the project.
+fn is_owned_by_this_user(root: &Path) -> bool {
+    let user = nix::unistd::geteuid().as_raw();
+    std::fs::metadata(root).is_ok_and(|metadata| std::os::unix::fs::MetadataExt::uid(&metadata) == user)
+}
+
+fn cause_of(error: &SnapshotError) -> String {
+    let cause = std::error::Error::source(error).map(|cause| format!(": {cause}")).unwrap_or_default();
+    format!("{error}{cause}")
+}
+
+impl CheckPlace {
+    /// Returns the snapshot that an action works in; `None` if it works in the project.
+    pub(crate) fn snapshot_for(&mut self, action: &Action) -> Option<&mut RunSnapshot> {
+        match self {
+            Self::Snapshot(snapshot) if action.phase != ActionPhase::Prerequisite => Some(snapshot),
+            Self::Snapshot(_) | Self::Project | Self::InPlace(_) => None,
+        }
+    }
+
+    /// Returns whether no check can have seen a later change of the project.
+    pub(crate) fn is_snapshot(&self) -> bool {
+        matches!(self, Self::Snapshot(_))
+    }
+
+    /// Returns what the report says about the place; `None` if the settings ask for no snapshot.
+    pub(crate) fn facts(&self) -> Option<SnapshotV2> {
+        match self {
+            Self::Project => None,
+            Self::InPlace(reason) => Some(SnapshotV2 {
+                tested: TestedPlace::InPlace,
+                reason: Some(reason.clone()),
+                inputs: None,
+                written: Vec::new(),
+                written_count: None,
+            }),
+            Self::Snapshot(snapshot) => Some(SnapshotV2 {
+                tested: TestedPlace::Snapshot,
+                reason: None,
+                inputs: Some(snapshot.base.inputs),
+                written: snapshot.written.clone(),
+                written_count: Some(snapshot.written_count),
+            }),
+        }
+    }
+}
+
+impl RunSnapshot {
+    /// Makes the layers for an action, and returns what is to be mounted for it.
+    pub(crate) fn add_mount(&mut self) -> Result<SnapshotMount, SnapshotError> {
+        let written = self.layers.add()?;
+        let environments = self.base.environments.iter();
+        let environments = environments
+            .map(|path| Ok(EnvironmentMount { path: path.clone(), written: self.layers.add()? }))
+            .collect::<Result<_, SnapshotError>>()?;
+        Ok(SnapshotMount {
+            root: self.root.clone(),
+            directory: self.base.directory.clone(),
+            lower: self.lower(),
+            written,
+            environments,
+        })
+    }
+
+    /// Notes what an action wrote, and lets later actions see it. No process of the action is left.
+    pub(crate) fn note_written(
+        &mut self,
+        action: &ActionId,
+        mount: &SnapshotMount,
+        sandbox: Option<&Sandbox>,
+    ) -> std::io::Result<()> {
+        let places = sandbox.iter().flat_map(|sandbox| sandbox.places.iter().map(|place| place.path.as_path()));
+        let mounted = places.chain(mount.environments.iter().map(|environment| environment.path.as_path()));
+        // The directories on which something was mounted were made by proctor.
+        let skipped: Vec<TreePath> = mounted.filter_map(|path| TreePath::below(&self.root, path).ok()).collect();
+        let entries = written_entries(&mount.written.upper, &skipped)?;
+        if entries.is_empty() {
+            return Ok(());
+        }
+        self.layers.keep(&mount.written);
+        for entry in entries {
+            let bytes = match entry.change {
+                // A directory counts by the files in it.
+                WrittenChange::ReplacedDirectory => continue,
+                WrittenChange::WroteFile { bytes } => Some(bytes),
+                WrittenChange::MadeOther | WrittenChange::Removed => None,
+            };
+            self.written_count += 1;
+            if self.written.len() < LISTED {
+                self.written.push(WrittenV2 { action_id: action.clone(), path: entry.path.to_string(), bytes });
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns where the file at a path of the project is read from, as the checks so far have left it: from a layer, a copy or
+    /// a live environment. `None` if the checks see no regular file there.
+    pub(crate) fn place_of(&self, relative: &Path) -> std::io::Result<Option<PlaceOfFile>> {
+        let full = self.root.join(relative);
+        if self.base.environments.iter().any(|environment| full.starts_with(environment)) {
+            return Ok(Some((self.root.clone(), relative.to_owned())));
+        }
+        let Ok(path) = TreePath::below(&self.root, &full) else { return Ok(None) };
+        let directories = self.lower();
+        let found = Layers::new(directories.clone()).open_file(&path)?;
+        Ok(found.map(|(layer, _)| (directories[layer].clone(), relative.to_owned())))
+    }
+
+    fn lower(&self) -> Vec<PathBuf> {
+        self.layers.kept().chain(&self.base.copies).cloned().collect()
+    }
+}
+
+/// Returns where a file is read from that an action itself wrote at `path`, which is absolute. `None` if the path is outside of
+/// the project, which the snapshot does not cover.
+pub(crate) fn place_of_written(mount: &SnapshotMount, path: &Path) -> Option<PlaceOfFile> {
+    let environment = mount.environments.iter().find(|environment| path.starts_with(&environment.path));
+    let (around, layer) = match environment {
+        Some(environment) => (environment.path.as_path(), &environment.written),
+        None => (mount.root.as_path(), &mount.written),
+    };
+    path.strip_prefix(around).ok().map(|relative| (layer.upper.clone(), relative.to_owned()))
+}

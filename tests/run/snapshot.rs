@@ -1,0 +1,181 @@
+//! Checks that run on a snapshot: they see exactly what was digested, and what they write never reaches the project.
+
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+use nix::sys::stat::Mode;
+use nix::unistd::mkfifo;
+use serde_json::Value;
+
+use crate::common::{Output, Project, fake_tool, poll};
+use crate::run::{check, cleanup, prerequisite};
+
+const LATE: Duration = Duration::from_secs(60);
+
+/// A project whose checks are the given shell scripts, on a snapshot.
+fn scripts(scripts: &[&str]) -> Project {
+    let mut toml = String::from("[sandbox]\nsnapshot = \"require\"\nwritable = [\"../shared\"]\n");
+    for (number, script) in scripts.iter().enumerate() {
+        let script = serde_json::to_string(script).expect("a string can be written");
+        toml += &format!("[[check]]\nname = \"check {}\"\ncommand = [\"sh\", \"-c\", {script}]\n", number + 1);
+    }
+    Project::new().toml(&toml)
+}
+
+fn snapshot(output: &Output) -> Value {
+    output.report()["tree"]["snapshot"].clone()
+}
+
+fn text(path: &Path) -> Option<String> {
+    fs::read_to_string(path).ok()
+}
+
+/// Returns the names of the layers that are left in the store.
+fn left_layers(project: &Project) -> Vec<String> {
+    let snapshots = project.root().join("state/proctor/snapshots");
+    let of_projects = fs::read_dir(snapshots).into_iter().flatten().flatten();
+    let layers = of_projects.flat_map(|one| fs::read_dir(one.path().join("layers")).into_iter().flatten().flatten());
+    layers.map(|layer| layer.file_name().to_string_lossy().into_owned()).collect()
+}
+
+#[test]
+fn a_check_sees_what_was_digested_whatever_is_saved_meanwhile() {
+    let project =
+        scripts(&["set -e; cd ../shared; touch begun; while [ -e hold ]; do sleep 0.01; done; cd -; cat a.txt dir/b.txt; ls"])
+            .file("a.txt", "digested ")
+            .file("dir/b.txt", "digested too");
+    fs::write(project.shared("hold"), "").expect("the directory is ours");
+    let run = project.proctor(["run"]).watch();
+    let begun = project.shared("begun");
+    poll(LATE, "the check", || if begun.exists() { Ok(()) } else { Err("it has not begun") });
+    // A file is saved, a new one is made, and a directory is exchanged for another one.
+    project.save("a.txt", "saved later ");
+    project.save("c.txt", "new");
+    fs::rename(project.path().join("dir"), project.path().join("old")).expect("a directory");
+    project.save("dir/b.txt", "exchanged");
+    fs::remove_file(project.shared("hold")).expect("it was held");
+    let run = run.ended();
+    assert_eq!(run.status, 0, "{}", run.snapshot());
+    let log = project.proctor(["show", "--log", "STEP.1"]).success().stdout;
+    assert!(log.contains("digested digested too") && !log.contains("c.txt") && !log.contains("old"), "{log}");
+    assert_eq!(project.store().report("default")["executionSummary"]["overallStatus"], "SUCCESS");
+}
+
+#[test]
+fn what_a_check_writes_is_seen_by_the_next_one_and_never_reaches_the_project() {
+    let project = scripts(&[
+        "set -e; echo changed > a.txt; echo made > made.txt; mkdir -p d/e; echo x > d/e/f; rm gone.txt; \
+         mkdir -p evidence/default; echo '{}' > evidence/default/x; touch -d @1 b.txt; cp b.txt same; mv same b.txt; \
+         echo '<x/>' > coverage.xml; mkdir .git; echo planted > .git/config",
+        "cat a.txt made.txt d/e/f && test ! -e gone.txt && test -e evidence/default/x",
+    ])
+    .file("a.txt", "as it was")
+    .file("b.txt", "rewritten with the same bytes")
+    .file("gone.txt", "");
+    let output = project.proctor(["run"]).success();
+    let path = |name: &str| project.path().join(name);
+    assert_eq!(text(&path("a.txt")).as_deref(), Some("as it was"));
+    for made in ["made.txt", "d", ".git", "coverage.xml", "evidence/default/x"] {
+        assert!(!path(made).exists(), "{made} reached the project");
+    }
+    assert!(path("gone.txt").exists());
+    let snapshot = snapshot(&output);
+    assert_eq!(snapshot["tested"], "snapshot", "{snapshot}");
+    let written: Vec<&str> =
+        snapshot["written"].as_array().expect("a list").iter().filter_map(|one| one["path"].as_str()).collect();
+    for name in ["a.txt", "made.txt", "d/e/f", "gone.txt", "coverage.xml", "evidence/default/x"] {
+        assert!(written.contains(&name), "{name}: {written:?}");
+    }
+    assert!(output.stdout.contains("which never reach the project: "), "{}", output.stdout);
+    assert_eq!(left_layers(&project), Vec::<String>::new());
+    // The next run begins with the tree again.
+    let again = project.proctor(["run"]).success();
+    assert_eq!(again.report()["tree"]["before"], output.report()["tree"]["before"]);
+}
+
+#[test]
+fn ignored_entries_are_seen_by_their_class() {
+    let project = scripts(&["set -e; cat .env .venv/lib/x.py web/node_modules/y.js; \
+         test ! -e dist; test ! -e src/__pycache__; test ! -e .mypy_cache; \
+         echo planted > .venv/lib/x.py; echo planted > .venv/lib/z.pth; echo planted > .env; cat .venv/lib/x.py"])
+    .file(".gitignore", ".env\n.venv/\ndist/\nnode_modules/\n__pycache__/\n.mypy_cache/\n")
+    .file(".env", "secret=1 ")
+    .file(".venv/lib/x.py", "installed ")
+    .file("web/package.json", "{}")
+    .file("web/node_modules/y.js", "package ")
+    .file("src/a.py", "")
+    .file("src/__pycache__/a.cpython-311.pyc", "planted")
+    .file(".mypy_cache/x", "stale")
+    .file("dist/stale.d.ts", "stale");
+    for _ in 0..2 {
+        project.proctor(["run"]).success();
+        let log = project.proctor(["show", "--log", "STEP.1"]).success().stdout;
+        assert!(log.contains("secret=1 installed package planted"), "{log}");
+    }
+    assert_eq!(text(&project.path().join(".venv/lib/x.py")).as_deref(), Some("installed "));
+    assert!(!project.path().join(".venv/lib/z.pth").exists());
+    assert_eq!(text(&project.path().join(".env")).as_deref(), Some("secret=1 "));
+}
+
+#[test]
+fn two_saves_of_one_size_in_one_second_are_judged_by_their_content() {
+    let project = scripts(&["python3 -c 'import m; raise SystemExit(m.X != 1)'"]).file("m.py", "X = 1\n");
+    let run = |status: i32| project.proctor(["run"]).status(status);
+    for _ in 0..10 {
+        project.save("m.py", "X = 1\n");
+        run(0);
+        project.save("m.py", "X = 2\n");
+        run(1);
+    }
+    assert!(!project.path().join("__pycache__").exists());
+}
+
+#[test]
+fn checks_that_cannot_have_a_snapshot_run_in_the_project_and_the_report_says_why() {
+    let auto = "[sandbox]\nsnapshot = \"auto\"\n";
+    let project = |toml: &str| Project::new().with_program(fake_tool()).toml(&format!("{toml}{auto}"));
+    let prepared = project(&(prerequisite("install", &[]) + &check("late", &[])));
+    let output = prepared.proctor(["run"]).success();
+    assert_eq!(snapshot(&output)["tested"], "in-place");
+    assert!(output.stdout.contains("in place: the checks ran in the project, not on a snapshot: the plan has prerequisites"));
+
+    let weak = project(&check("late", &[])).env("PROCTOR_TEST_ISOLATION", "landlock");
+    assert_eq!(snapshot(&weak.proctor(["run"]).success())["reason"], "a snapshot needs namespaces");
+
+    let special = project(&check("late", &[]));
+    mkfifo(&special.path().join("pipe"), Mode::S_IRWXU).expect("a pipe");
+    let reason = snapshot(&special.proctor(["run"]).success())["reason"].clone();
+    assert_eq!(reason, "`pipe` is a socket, a pipe or a device");
+    special.save("proctor.toml", &(check("late", &[]) + "[sandbox]\nsnapshot = \"require\"\n"));
+    let refused = special.proctor(["run"]).status(5);
+    assert!(refused.stderr.contains("`pipe` is a socket, a pipe or a device; nothing was run"), "{}", refused.stderr);
+
+    let large = project(&check("late", &[])).file("large", &"x".repeat(2 << 20));
+    large.save("proctor.toml", &(check("late", &[]) + auto + "max_snapshot_bytes = \"1MiB\"\n"));
+    let reason = snapshot(&large.proctor(["run"]).success())["reason"].to_string();
+    assert!(reason.contains("max_snapshot_bytes"), "{reason}");
+}
+
+#[test]
+fn a_clean_up_sees_what_the_checks_wrote_and_checks_side_by_side_have_layers_of_their_own() {
+    let both = "touch \"$1\"; sleep 0.2; ls";
+    let toml = format!(
+        "[run]\nparallel = true\n[sandbox]\nsnapshot = \"require\"\n\
+         [[check]]\nname = \"one\"\ncommand = [\"sh\", \"both\", \"one.txt\"]\n\
+         [[check]]\nname = \"two\"\ncommand = [\"sh\", \"both\", \"two.txt\"]\n\
+         [[check]]\nname = \"after\"\nafter = [\"one\", \"two\"]\ncommand = [\"ls\", \"one.txt\", \"two.txt\"]\n{}",
+        cleanup("tidy", &[])
+    );
+    let project = Project::new().with_program(fake_tool()).toml(&toml).file("both", both);
+    let output = project.proctor(["run"]).success();
+    assert_eq!(snapshot(&output)["writtenCount"], 2, "{}", snapshot(&output));
+    assert!(!project.path().join("one.txt").exists());
+}
+
+#[test]
+fn a_check_that_takes_its_own_permissions_away_leaves_nothing_behind() {
+    let project = scripts(&["mkdir -p d/e && touch d/e/f && chmod 000 d/e && chmod 555 d"]);
+    project.proctor(["run"]).success();
+    assert_eq!(left_layers(&project), Vec::<String>::new());
+}
