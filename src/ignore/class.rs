@@ -6,6 +6,7 @@ use IgnoredClass::{Cache, Environment, Input, Output};
 
 use crate::ignore::always::find_always_out;
 use crate::model::NameRule::{self, Ends, Is};
+use crate::model::TreePath;
 
 /// How a check sees an ignored entry, which does not belong to the tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -55,6 +56,12 @@ pub fn class_of(name: &[u8]) -> IgnoredClass {
     row.or_else(|| find_always_out(name).map(|always| always.class)).unwrap_or(Input)
 }
 
+/// Returns whether a path names a tool's by-product, such as a cache or bytecode: such an entry is never part of a tree and of no
+/// interest to people.
+pub fn is_by_product(path: &TreePath) -> bool {
+    path.as_bytes().split(|byte| *byte == b'/').any(|name| find_always_out(name).is_some() || class_of(name) == Cache)
+}
+
 impl fmt::Display for IgnoredClass {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(match self {
@@ -91,6 +98,15 @@ mod tests {
         for (name, expected) in classes {
             assert_eq!(class_of(name.as_bytes()), expected, "{name}");
         }
+    }
+
+    #[test]
+    fn caches_and_bytecode_are_by_products_and_reports_are_not() {
+        let is_by_product = |path: &str| is_by_product(&TreePath::try_from(path).expect("a clean path"));
+        assert!(
+            [".mypy_cache/3.11/m.json", "src/__pycache__/a.pyc", "target/debug/x", ".git/config"].into_iter().all(is_by_product)
+        );
+        assert!(!["coverage.xml", "app.db", "dist/a.js", "src/targets/a.py"].into_iter().any(is_by_product));
     }
 
     #[test]

@@ -37,7 +37,7 @@ mod why;
 
 pub use crate::model::NameRule;
 pub use always::{ALWAYS_OUT, AlwaysOut};
-pub use class::{IgnoredClass, class_of};
+pub use class::{IgnoredClass, class_of, is_by_product};
 pub use decision::{IgnoreDecision, IgnoreRule, IgnoreVerdict, RuleSource};
 pub use matcher::{Matcher, MatcherSettings, Selects};
 pub use pattern::{IgnorePatternProblem, PatternSource};

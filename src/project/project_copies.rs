@@ -5,6 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::evidence::{Store, read_boot_id};
+pub(crate) use crate::ignore::is_by_product;
 use crate::ignore::{IgnoredClass, Matcher, MatcherSettings, Selects, class_of};
 use crate::model::{ByteSize, ProjectId, TreeDigest, TreePath};
 use crate::process::clock;

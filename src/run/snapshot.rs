@@ -13,7 +13,7 @@ use crate::model::{
 use crate::process::{
     ALL_REASONS, Control, LaunchRequest, LaunchedChild, Layers, Sinks, WrittenChange, supervise, written_entries,
 };
-use crate::project::{CopiesOutcome, ProjectError, RunRequest, SnapshotBase, Workspace};
+use crate::project::{CopiesOutcome, ProjectError, RunRequest, SnapshotBase, Workspace, is_by_product};
 use crate::report::{SnapshotV2, TestedPlace, WrittenV2};
 use crate::sandbox::{ChildEnvironment, SandboxRequest, isolation};
 use crate::snapshot::{RunLayers, SnapshotError};
@@ -283,7 +283,9 @@ impl RunSnapshot {
             return Ok(());
         }
         self.layers.keep(&mount.written);
-        for entry in entries {
+        // A directory of the project that is called `.git` is a by-product too, but a check should not make one, so it is listed.
+        let is_shown = |path: &TreePath| !is_by_product(path) || path.as_bytes().starts_with(b".git/");
+        for entry in entries.into_iter().filter(|entry| is_shown(&entry.path)) {
             let bytes = match entry.change {
                 // A directory counts by the files in it.
                 WrittenChange::ReplacedDirectory => continue,

@@ -179,3 +179,25 @@ fn a_check_that_takes_its_own_permissions_away_leaves_nothing_behind() {
     project.proctor(["run"]).success();
     assert_eq!(left_layers(&project), Vec::<String>::new());
 }
+
+/// A save each second would stop every run of a check of three seconds, if each save stopped one.
+#[test]
+fn somebody_who_saves_all_the_time_has_verdicts() {
+    let project = Project::new().file("a.txt", "0").toml(
+        "[sandbox]\nsnapshot = \"require\"\n\
+         [[check]]\nname = \"slow\"\ncommand = [\"sh\", \"-c\", \"set -e; cat a.txt; sleep 1; echo x > coverage.xml\"]\n",
+    );
+    let mut watch = project.proctor(["watch"]).watch();
+    watch.wait_for_line("the first run", LATE, |line| line.starts_with("proctor "));
+    for number in 0..3 {
+        // The first save stops the run under way, the later ones do not.
+        for save in 0..3 {
+            project.save("a.txt", &format!("{number} {save}"));
+            std::thread::sleep(Duration::from_millis(400));
+        }
+        watch.wait_for_line("a verdict", LATE, |line| line.starts_with("PASSED"));
+    }
+    watch.signal(nix::sys::signal::Signal::SIGINT);
+    let output = watch.ended();
+    assert!(!output.stdout.contains("MOVED"), "{}", output.stdout);
+}

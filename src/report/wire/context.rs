@@ -55,10 +55,10 @@ pub struct SnapshotV2 {
     /// The digest of the ignored files that were copied for the checks, such as `.env`; absent if the checks ran in the project.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub inputs: Option<TreeDigest>,
-    /// The first 20 entries that checks wrote in the snapshot. They were dropped after the run.
+    /// The first 20 entries that checks wrote in the snapshot, without caches and bytecode. They were dropped after the run.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub written: Vec<WrittenV2>,
-    /// How many entries the checks wrote; absent if the checks ran in the project.
+    /// How many entries the checks wrote, without caches and bytecode; absent if the checks ran in the project.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub written_count: Option<u64>,
 }
