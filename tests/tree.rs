@@ -45,10 +45,15 @@ fn digest(root: &Path) -> String {
     scan(root, &[]).digest().to_string()
 }
 
+/// Returns the text of that script.
+pub(crate) fn script() -> String {
+    docs::script(SCRIPT)
+}
+
 /// Runs that script on a tree, with the patterns of `watch.ignore`.
 pub(crate) fn digest_in_python(root: &Path, ignore: &[&str]) -> String {
     let mut command = Command::new("python3");
-    let output = command.args(["-I", "-S", "-c", &docs::script(SCRIPT)]).arg(root).args(ignore).output();
+    let output = command.args(["-I", "-S", "-c", &script()]).arg(root).args(ignore).output();
     let output = output.expect("python3 is installed");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout).expect("hexadecimal digits").trim().to_owned()

@@ -30,7 +30,7 @@ const STORMS_OF_THE_SAMPLE: u64 = 2;
 const CHANGES: usize = 120;
 
 /// A generator whose sequence is the same everywhere (xorshift).
-struct Dice(u64);
+pub(crate) struct Dice(pub(crate) u64);
 
 impl Dice {
     fn roll(&mut self, sides: usize) -> usize {
@@ -48,7 +48,7 @@ impl Dice {
 }
 
 /// Changes something. Whatever cannot be done is left undone.
-fn change(root: &Path, outside: &Path, dice: &mut Dice, number: usize) {
+pub(crate) fn change(root: &Path, outside: &Path, dice: &mut Dice, number: usize) {
     let (one, other) = (root.join(dice.place()), root.join(dice.place()));
     let text = format!("{number}");
     let write = |path: &Path| {

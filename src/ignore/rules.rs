@@ -59,6 +59,11 @@ impl DirectoryRules {
         rules
     }
 
+    /// Returns the digest of the rules file's text; `None` if the directory has no such file.
+    pub fn digest_of(&self, file: RulesFile) -> Option<Digest> {
+        self.text(file).map(|text| text.digest)
+    }
+
     pub(super) fn text(&self, file: RulesFile) -> Option<&RulesText> {
         match file {
             RulesFile::GitIgnore => self.git_ignore.as_ref(),

@@ -12,12 +12,22 @@ use crate::ignore::{DirectoryRules, Matcher, RulesFile, RulesScope, TreeMembersh
 use crate::model::{EntryKind, Timestamp, TreeIssueKind, TreePath};
 use crate::tree::content::{BUFFER_BYTES, file_kind, format, read_file, read_link, read_rules};
 use crate::tree::listing::{Listing, is_directory, list, open_below, stat_entry};
-use crate::tree::node::{Content, Directory, IssueEntry, KnownRules, Leaf, Node};
+use crate::tree::node::{Content, Directory, IssueEntry, KnownRules, Leaf, LeafKind, Node};
 use crate::tree::stamp::{EntryStamp, Trust};
 
 /// The deepest directory that is read; deeper ones count as unreadable. This protects against trees that are made to
 /// exhaust the stack.
 const MAX_DEPTH: usize = 256;
+
+/// How often a directory is read whose rules file is saved again and again.
+const RULES_TRIES: usize = 4;
+
+/// Whether a rules file stayed the same while its directory was read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum RulesReading {
+    Consistent,
+    SavedMeanwhile,
+}
 
 /// Reads the directories of one tree. Root, matcher and time are the same for all of them.
 pub(super) struct TreeReader<'look> {
@@ -82,9 +92,23 @@ impl TreeReader<'_> {
     }
 
     /// Reads a directory. `buffer` is for the content of files; it is allocated when the first file is read.
-    pub(super) fn read_directory(&self, place: DirectoryToRead, buffer: &mut Vec<u8>) -> io::Result<DirectoryRead> {
+    ///
+    /// A rules file is read twice, for its rules and for its digest. If it was saved in between, the directory is read again, because
+    /// otherwise the rules would select other entries than the digested text does.
+    pub(super) fn read_directory(&self, place: &DirectoryToRead, buffer: &mut Vec<u8>) -> io::Result<DirectoryRead> {
+        for _ in 1..RULES_TRIES {
+            let (found, rules) = self.try_to_read(place, buffer)?;
+            if rules == RulesReading::Consistent {
+                return Ok(found);
+            }
+        }
+        self.try_to_read(place, buffer).map(|(found, _)| found)
+    }
+
+    fn try_to_read(&self, place: &DirectoryToRead, buffer: &mut Vec<u8>) -> io::Result<(DirectoryRead, RulesReading)> {
         let (directory, listing) = list(open_below(self.root.as_fd(), &place.path)?)?;
-        let DirectoryToRead { mut path, above, membership, previous } = place;
+        let (mut path, above, membership, previous) =
+            (place.path.clone(), &place.above, place.membership, place.previous.clone());
         let mut found = DirectoryRead {
             rules: None,
             entries: Vec::with_capacity(listing.len()),
@@ -95,7 +119,7 @@ impl TreeReader<'_> {
         if membership.reads_rules() {
             self.read_rules_files(directory.as_fd(), &listing, &path, &mut found);
         }
-        let scope = self.matcher.narrow(&above, membership, found.rules.as_ref().map(|rules| &rules.compiled));
+        let scope = self.matcher.narrow(above, membership, found.rules.as_ref().map(|rules| &rules.compiled));
         let parent_length = path.len();
         for position in 0..listing.len() {
             let name = listing.name(position);
@@ -109,7 +133,46 @@ impl TreeReader<'_> {
                 self.take_entry(directory.as_fd(), name, &mut found, buffer);
             }
         }
-        Ok(found)
+        path.truncate(parent_length);
+        let reads_rules = place.membership.reads_rules();
+        let is_consistent =
+            !reads_rules || RulesFile::ALL.iter().all(|file| self.is_consistent(*file, &path, &listing, (&scope, &found)));
+        Ok((found, if is_consistent { RulesReading::Consistent } else { RulesReading::SavedMeanwhile }))
+    }
+
+    /// Returns whether the rules that were applied are those of the rules file's digested text.
+    fn is_consistent(
+        &self,
+        file: RulesFile,
+        directory: &[u8],
+        listing: &Listing,
+        (scope, found): (&RulesScope, &DirectoryRead),
+    ) -> bool {
+        let name = file.name().as_bytes();
+        let applied = found.rules.as_ref().and_then(|rules| rules.compiled.digest_of(file));
+        if listing.find(name).is_none() {
+            return applied.is_none();
+        }
+        let mut path = directory.to_owned();
+        push_name(&mut path, name);
+        if !self.matcher.membership_of(scope, &path, false).belongs() {
+            // The rules file excludes itself, so the tree has no digest of it.
+            return true;
+        }
+        let previous = found.previous.as_deref();
+        let content = found.entries.iter().find_map(|entry| match entry {
+            FoundEntry::Known(position) => {
+                previous?.nodes.get(*position).filter(|node| *node.name == *name).map(|node| &node.content)
+            }
+            FoundEntry::New(node) => (*node.name == *name).then_some(&node.content),
+            FoundEntry::Below(_) => None,
+        });
+        match content {
+            Some(Content::Leaf(leaf)) if matches!(leaf.kind, LeafKind::File { .. }) => applied == Some(leaf.digest),
+            // What cannot be read has an issue, and has no rules.
+            Some(Content::Unreadable(..)) => true,
+            Some(Content::Leaf(_) | Content::Directory(_)) | None => applied.is_none(),
+        }
     }
 
     fn enter_directory(

@@ -61,7 +61,7 @@ impl<'crew> Crew<'crew, '_> {
     fn work(&self, mut meet: impl FnMut(usize)) -> Vec<(usize, Numbered)> {
         let (mut found, mut buffer) = (Vec::new(), Vec::new());
         while let Some((number, place)) = self.next() {
-            let outcome = self.look.read_directory(place, &mut buffer);
+            let outcome = self.look.read_directory(&place, &mut buffer);
             let (outcome, waiting) = self.hand_in(outcome);
             found.push((number, outcome));
             meet(waiting);

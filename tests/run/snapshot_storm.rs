@@ -1,0 +1,71 @@
+//! Random changes of a project while its checks run on snapshots. Each check computes the digest of what it sees, with the script of
+//! the documentation. It must equal the digest that the verdict names.
+//!
+//! `PROCTOR_STORM_SEED` repeats a sequence of changes; the seed of one that fails is printed.
+
+use std::fs;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use crate::common::Project;
+use crate::tree::script;
+use crate::watch_storm::{Dice, change};
+
+/// The pause between two changes. Without one, no tree would stay as it is while it is copied.
+const PAUSE: Duration = Duration::from_millis(2);
+
+/// Changes a project at random, and runs its check until `changes` were made. Returns how many runs had a snapshot.
+fn storm(changes: usize) -> usize {
+    let seed = std::env::var("PROCTOR_STORM_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(20_261_124);
+    let project = Project::new().toml(
+        "[sandbox]\nsnapshot = \"auto\"\nwritable = [\"../shared\"]\n\
+         [[check]]\nname = \"digest\"\ncommand = [\"python3\", \"-I\", \"-S\", \"../shared/digest.py\", \".\"]\n",
+    );
+    fs::write(project.shared("digest.py"), script()).expect("the directory is ours");
+    let outside = project.shared("outside");
+    fs::create_dir(&outside).expect("the directory is ours");
+    let (made, is_over, root) = (AtomicUsize::new(0), AtomicBool::new(false), project.path());
+    let mut judged = 0;
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut dice = Dice(seed);
+            while !is_over.load(Ordering::Relaxed) {
+                change(&root, &outside, &mut dice, made.fetch_add(1, Ordering::Relaxed));
+                thread::sleep(PAUSE);
+            }
+        });
+        let mut runs = 0;
+        while made.load(Ordering::Relaxed) < changes {
+            let ended = project.proctor(["run"]).watch().ended();
+            runs += 1;
+            let report = ended.report();
+            let snapshot = &report["tree"]["snapshot"];
+            if snapshot["tested"] != "snapshot" {
+                continue;
+            }
+            let seen = project.proctor(["show", "--log", "STEP.1"]).success().stdout;
+            let digested = report["tree"]["before"].as_str().expect("a digest");
+            if !seen.contains(digested) || ended.status != 0 {
+                is_over.store(true, Ordering::Relaxed);
+                panic!("seed {seed}, run {runs}: the check saw {seen}, the verdict is for {digested}\n{}", ended.snapshot());
+            }
+            judged += 1;
+        }
+        is_over.store(true, Ordering::Relaxed);
+    });
+    judged
+}
+
+#[test]
+fn a_check_sees_the_tree_that_its_verdict_names_while_everything_changes() {
+    let judged = storm(500);
+    assert!(judged > 0, "no run had a snapshot");
+}
+
+#[test]
+#[ignore = "long tier"]
+fn ten_thousand_changes_never_show_a_check_another_tree() {
+    let judged = storm(10_000);
+    assert!(judged > 20, "only {judged} runs had a snapshot");
+}
