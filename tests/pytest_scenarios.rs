@@ -35,7 +35,7 @@ pub(crate) enum Form {
 /// A project, a command, and what is expected of it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Scenario {
-    /// The row of the facts, and what it is about.
+    /// The scenario's name: its number in the list of measured pytest behaviour, and its subject.
     pub(crate) name: &'static str,
     /// Files of the project: path and content.
     pub(crate) files: &'static [(&'static str, &'static [u8])],

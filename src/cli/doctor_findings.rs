@@ -15,7 +15,7 @@ use crate::project::Examination;
 /// The AppArmor profile in proctor's sources.
 const APPARMOR_PROFILE: &str = include_str!("../../systemd/apparmor/proctor");
 
-/// The beginning of the profile's line that lists the program's paths.
+/// The beginning of the line in the AppArmor profile that lists the paths of the program `proctor`.
 const PROFILE_PATHS: &str = "@{proctor} = ";
 
 /// The facts from which the findings are made.

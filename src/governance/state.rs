@@ -127,14 +127,14 @@ pub enum WorkflowNode {
 pub enum LoadingStep {
     /// The brief is read.
     Reading,
-    /// The slug from the brief's name is claimed.
+    /// The host checks whether the workflow name made from the brief's file name is free, and reserves it.
     #[serde(rename = "looking")]
     CheckingSlug,
     /// The slug from the brief's name is taken: a person chooses between resuming, another name and aborting.
     Collision,
     /// A person is asked for another slug.
     Naming,
-    /// The slug that the person typed is claimed.
+    /// The host checks whether the name that the person typed for the workflow is free, and reserves it.
     #[serde(rename = "lookingAgain")]
     CheckingNewSlug,
 }

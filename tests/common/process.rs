@@ -17,7 +17,7 @@ pub(crate) enum Stream {
     Stderr,
 }
 
-/// A child that was started.
+/// A running child process, and the output that has arrived from it.
 pub(crate) struct Running {
     child: Child,
     pieces: Receiver<(Stream, Vec<u8>)>,

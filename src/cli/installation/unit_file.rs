@@ -39,7 +39,7 @@ const ACTIVATED: &[&str] = &["VIRTUAL_ENV", "CONDA_PREFIX"];
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Ownership {
-    /// There is no file.
+    /// The service manager has no unit file for proctor.
     Absent,
     /// The file equals the one that `proctor service install` would write now.
     Current,

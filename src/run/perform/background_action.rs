@@ -28,7 +28,7 @@ pub(crate) struct BackgroundActionEnd {
     pub(crate) outcome: Result<EndedAction, SuperviseError>,
 }
 
-/// A running action on a lane. Dropping it kills the action and waits for its end.
+/// A running action that a thread with its own launcher supervises. Dropping it kills the action and waits for its end.
 pub(crate) struct BackgroundAction {
     control: ControlHandle,
     thread: Option<thread::JoinHandle<()>>,
