@@ -46,6 +46,8 @@ pub(super) struct FoundPlaces {
     pub(super) project: PathBuf,
     pub(super) home: Option<PathBuf>,
     pub(super) candidates: Vec<CandidatePlace>,
+    /// Whether a snapshot may cover the project. What a person opened for writing inside of the project then needs a mount of its own.
+    pub(super) may_be_covered: bool,
 }
 
 /// Returns the places whose access is not plain read-only. Each path occurs once, and a place comes after the places
@@ -62,7 +64,7 @@ pub(super) fn arrange(survey: &FoundPlaces) -> Vec<Place> {
     for candidate in candidates {
         // Paths are sorted by component, so outer places come first, and the last matching one is the nearest.
         let around = kept.iter().rev().find(|outer| candidate.place.path.starts_with(&outer.place.path));
-        if is_needed(candidate, around.copied()) {
+        if is_needed(candidate, around.copied(), survey.may_be_covered) {
             kept.push(candidate);
         }
     }
@@ -97,7 +99,7 @@ pub(super) fn is_allowed(candidate: &CandidatePlace, survey: &FoundPlaces) -> bo
 
 /// Returns whether a place needs other access than the nearest place that contains it. `around` is that place; it is
 /// `None` if only the read-only root contains `candidate`.
-fn is_needed(candidate: &CandidatePlace, around: Option<&CandidatePlace>) -> bool {
+fn is_needed(candidate: &CandidatePlace, around: Option<&CandidatePlace>, may_be_covered: bool) -> bool {
     let Some(around) = around else {
         return match candidate.place.access {
             Access::ReadOnly => false,
@@ -109,7 +111,8 @@ fn is_needed(candidate: &CandidatePlace, around: Option<&CandidatePlace>) -> boo
     match candidate.rule {
         // A place inside of the project is already visible with the project, so it needs no rule of its own.
         PlaceRule::Visible => is_empty,
-        PlaceRule::Overlay | PlaceRule::Project | PlaceRule::Setting => !is_writable,
+        PlaceRule::Overlay | PlaceRule::Project => !is_writable,
+        PlaceRule::Setting => !is_writable || (may_be_covered && around.rule == PlaceRule::Project),
         // A cache variable must open neither secrets nor the repository.
         PlaceRule::Cache => !is_writable && around.rule != PlaceRule::Credential && around.rule != PlaceRule::Git,
         PlaceRule::RunTime | PlaceRule::Credential => !is_empty,
@@ -163,7 +166,7 @@ mod tests {
             .prop_map(|(store, project, home, candidates)| {
                 let others = candidates.into_iter().map(|((rule, access), path)| candidate(rule, access, path));
                 let of_project = candidate(PlaceRule::Project, Access::Writable, project.clone());
-                FoundPlaces { store, project, home, candidates: others.chain([of_project]).collect() }
+                FoundPlaces { store, project, home, candidates: others.chain([of_project]).collect(), may_be_covered: false }
             })
     }
 

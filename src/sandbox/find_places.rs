@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
-use crate::config::HomeAccess;
+use crate::config::{HomeAccess, ProtectionMode};
 use crate::evidence::find_git_location;
 use crate::model::{Access, ActionPhase, Place};
 use crate::sandbox::arrange::{CandidatePlace, FoundPlaces, PlaceRule, is_allowed, is_kernel};
@@ -26,7 +26,13 @@ pub(super) fn find_places(request: &SandboxRequest<'_>) -> Result<FoundPlaces, S
         return Err(SandboxError::ProjectInStore { project, store });
     }
     let home = request.home.filter(|home| home.is_absolute()).and_then(|home| path_cache.real(home));
-    let survey = FoundPlaces { store, project, home, candidates: Vec::new() };
+    let survey = FoundPlaces {
+        store,
+        project,
+        home,
+        candidates: Vec::new(),
+        may_be_covered: request.settings.snapshot != ProtectionMode::Off,
+    };
     let mut looking = PlaceFinder { request, survey, path_cache };
     looking.private_places();
     looking.project();

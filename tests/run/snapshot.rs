@@ -201,3 +201,16 @@ fn somebody_who_saves_all_the_time_has_verdicts() {
     let output = watch.ended();
     assert!(!output.stdout.contains("MOVED"), "{}", output.stdout);
 }
+
+#[test]
+fn what_a_person_opened_for_writing_inside_of_the_project_is_the_projects_own() {
+    let project = Project::new().toml(
+        "[sandbox]\nsnapshot = \"require\"\nwritable = [\"out\"]\n\
+         [[check]]\nname = \"build\"\ncommand = [\"sh\", \"-c\", \"cat out/kept && echo built > out/made && echo dropped > made\"]\n",
+    );
+    let project = project.file(".gitignore", "/out/\n").file("out/kept", "kept");
+    let output = project.proctor(["run"]).success();
+    assert_eq!(text(&project.path().join("out/made")).as_deref(), Some("built\n"));
+    assert!(!project.path().join("made").exists());
+    assert!(output.stdout.contains("1 thing, which never reaches the project: made (8B)"), "{}", output.stdout);
+}

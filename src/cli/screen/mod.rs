@@ -112,8 +112,8 @@ fn snapshot_line(snapshot: &SnapshotV2) -> Option<String> {
     let shown: Vec<String> = snapshot.written.iter().take(SHOWN_FINDINGS).map(named).collect();
     let more = count.saturating_sub(shown.len() as u64);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    let things = if count == 1 { "1 thing" } else { &format!("{count} things") };
-    Some(format!("  snapshot: the checks wrote {things}, which never reach the project: {}{more}", shown.join(", ")))
+    let things = if count == 1 { "1 thing, which never reaches" } else { &format!("{count} things, which never reach") };
+    Some(format!("  snapshot: the checks wrote {things} the project: {}{more}", shown.join(", ")))
 }
 
 /// Returns the line about protected files that differ from the approved ones.
