@@ -2,8 +2,9 @@
 //! after a crash.
 
 use std::collections::BTreeSet;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, Write as _};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use crate::model::TreePath;
@@ -21,6 +22,23 @@ pub(super) struct Journal {
     file: File,
     /// How many paths were recorded since the index was saved.
     pub(super) noted: usize,
+    /// The files as this process left them.
+    left: LeftFiles,
+}
+
+/// What identifies the journal and the saved index. Every process that changes the copy changes one of them first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct LeftFiles {
+    journal: FileIdentity,
+    index: Option<FileIdentity>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct FileIdentity {
+    file: (u64, u64),
+    bytes: u64,
+    /// When the file was last changed, in seconds and nanoseconds; `None` for the journal, whose length tells.
+    changed: Option<(i64, i64)>,
 }
 
 /// What an earlier process left: a copy of the project, and what is known about its content.
@@ -39,7 +57,14 @@ impl Journal {
         let left = read_left(directory, root, boot);
         let file = OpenOptions::new().append(true).create(true).open(directory.join(JOURNAL))?;
         let noted = left.as_ref().map_or(0, |left| left.doubtful.len());
-        Ok((Self { directory: directory.to_owned(), file, noted }, left))
+        let files = LeftFiles::read(directory)?;
+        Ok((Self { directory: directory.to_owned(), file, noted, left: files }, left))
+    }
+
+    /// Returns whether no other process has changed the copy since this one did. The service and `proctor run` use the same copy in
+    /// turn.
+    pub(super) fn is_as_left(&self) -> bool {
+        LeftFiles::read(&self.directory).is_ok_and(|files| files == self.left)
     }
 
     /// Starts an empty journal. Until an index is saved, the content of the copy counts as unknown.
@@ -48,7 +73,13 @@ impl Journal {
         self.file.set_len(0)?;
         self.noted = 0;
         let mut file = File::create(self.directory.join(BOOT))?;
-        file.write_all(boot.as_bytes())
+        file.write_all(boot.as_bytes())?;
+        self.remember()
+    }
+
+    fn remember(&mut self) -> io::Result<()> {
+        self.left = LeftFiles::read(&self.directory)?;
+        Ok(())
     }
 
     /// Records paths before they are changed in the copy.
@@ -59,7 +90,8 @@ impl Journal {
             bytes.push(0);
             self.noted += 1;
         }
-        self.file.write_all(&bytes)
+        self.file.write_all(&bytes)?;
+        self.remember()
     }
 
     /// Saves the index of the copy's present content, and clears the recorded paths.
@@ -72,7 +104,23 @@ impl Journal {
         // They are then copied again, which is harmless.
         self.file.set_len(0)?;
         self.noted = 0;
-        Ok(())
+        self.remember()
+    }
+}
+
+impl LeftFiles {
+    fn read(directory: &Path) -> io::Result<Self> {
+        let identity = |metadata: &Metadata| FileIdentity {
+            file: (metadata.dev(), metadata.ino()),
+            bytes: metadata.len(),
+            changed: Some((metadata.ctime(), metadata.ctime_nsec())),
+        };
+        let index = match fs::metadata(directory.join(INDEX)) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            found => Some(identity(&found?)),
+        };
+        let journal = FileIdentity { changed: None, ..identity(&fs::metadata(directory.join(JOURNAL))?) };
+        Ok(Self { journal, index })
     }
 }
 

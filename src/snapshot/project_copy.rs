@@ -78,6 +78,10 @@ impl ProjectCopy {
     /// When the project cannot be read or the copy cannot be written. The paths at which the copy may be wrong are
     /// recorded.
     pub fn bring_up_to(&mut self, index: &TreeIndex, now: Timestamp) -> Result<CopyOutcome, SnapshotError> {
+        if !self.journal.is_as_left() {
+            // Another process has changed or removed the copy. What it holds now is read from its files.
+            *self = Self::open(&self.directory, index.root(), &self.boot)?;
+        }
         let is_new = self.index.is_none();
         if is_new {
             self.begin_anew()?;

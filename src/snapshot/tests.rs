@@ -286,6 +286,26 @@ fn ignored_inputs_are_a_tree_of_their_own() {
     assert_ne!(applied.digest(), index.digest());
 }
 
+#[test]
+fn two_processes_that_use_a_copy_in_turn_never_take_the_others_content_for_their_own() {
+    let scene = Scene::new(&[("a", "one"), ("b", "one")]);
+    let (mut service, mut command) = (scene.open(), scene.open());
+    let follow = |copy: &mut ProjectCopy| {
+        assert_eq!(copy.bring_up_to(&scene.look(), now()).expect("a copy"), CopyOutcome::Current);
+        contents(&scene.base())
+    };
+    let first = follow(&mut service);
+    scene.write("a", "two");
+    scene.write("c", "two");
+    follow(&mut command);
+    // The project is as it was when the service copied it, and the copy is not.
+    scene.write("a", "one");
+    fs::remove_file(scene.path("c")).expect("a file");
+    assert_eq!(follow(&mut service), first);
+    fs::remove_dir_all(scene.kept.path()).expect("a directory");
+    assert_eq!(follow(&mut service), first, "somebody has removed the copy");
+}
+
 /// One change to a project, or one event in the process that copies it.
 #[derive(Debug, Clone)]
 enum Step {
