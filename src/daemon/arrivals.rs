@@ -10,7 +10,7 @@ use crate::model::WatchHint;
 /// The most arrivals that are taken from the channel at once. After them, one waiting call is handled.
 const MOST_AT_ONCE: usize = 4096;
 
-/// Identifies a project in an event loop while the project is there. A foreground watch has one project, the service has many.
+/// Identifies an open project within one event loop. A foreground watch has one project, the service has many.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct ProjectSeat(pub(super) u64);
 
@@ -74,12 +74,13 @@ impl ArrivalSender {
 }
 
 impl Arrivals {
-    /// Returns whether a call is handled before the next arrival. It returns true once for each batch of arrivals.
+    /// Returns whether the loop must handle a waiting call before the next arrival. True once after each batch of
+    /// arrivals.
     pub(super) fn grant_turn(&mut self) -> bool {
         std::mem::take(&mut self.owes_a_turn)
     }
 
-    /// Waits for the next arrival. Dropping the future loses nothing.
+    /// Waits for the next message of a project. Dropping the future loses no message.
     pub(super) async fn next(&mut self) -> (ProjectSeat, ProjectArrival) {
         loop {
             if let Some(next) = self.taken.pop_front() {

@@ -25,7 +25,7 @@ pub(crate) struct Burst {
     last: Moment,
     paths: BTreeMap<TreePath, Way>,
     recalls: u32,
-    /// Whether more than `paths` may have changed.
+    /// Whether files outside of `paths` may have changed too.
     breadth: Breadth,
 }
 
@@ -54,24 +54,24 @@ enum Now {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Breadth {
-    /// Only the paths have changed.
+    /// Only files in `Burst::paths` have changed.
     Paths,
-    /// Something has changed for which no path is known.
+    /// A file has changed, but the hint named no path.
     Tree,
-    /// Events may have been lost.
+    /// The watcher may have lost events, so changed files may be missing from `Burst::paths`.
     Lost,
 }
 
 /// The kind of changes in a burst so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Shape {
-    /// A file is still open for writing.
+    /// A file is still open for writing: the burst lasts up to its longest time.
     Open,
-    /// One complete save.
+    /// One save whose files are closed: the burst ends at once.
     Save,
-    /// One save whose second step may still come.
+    /// One save whose second step, such as a rename, may still come: the burst waits for `BREATH`.
     Half,
-    /// More than one save.
+    /// More than one save: the burst ends only after the quiet time.
     Many,
 }
 
@@ -81,7 +81,7 @@ impl Burst {
         Self { first: now, last: now, paths: BTreeMap::new(), recalls: 0, breadth: Breadth::Paths }
     }
 
-    /// Adds what a hint reports.
+    /// Adds the changed path that a hint of the watcher names, or that the path is unknown.
     pub(crate) fn hear(&mut self, now: Moment, hint: WatchHint) {
         match hint {
             WatchHint::Saved(path) => self.saved(now, path),
@@ -120,7 +120,7 @@ impl Burst {
         self.breadth = Breadth::Lost;
     }
 
-    /// Notes a change for which no path is known.
+    /// Notes a change for which the hint named no path.
     fn touch(&mut self, now: Moment) {
         self.last = now;
         self.breadth = self.breadth.max(Breadth::Tree);
@@ -166,7 +166,7 @@ impl Burst {
         self.lasting().map(|(path, _)| path.clone()).collect()
     }
 
-    /// Returns whether events may have been lost.
+    /// Returns whether the watcher may have lost events, so that `paths` may lack changed files.
     pub(crate) fn is_incomplete(&self) -> bool {
         self.breadth == Breadth::Lost
     }

@@ -38,9 +38,9 @@ pub struct EngineSettings {
     pub quiet: Duration,
     /// The longest time to wait for the end of a burst.
     pub longest_burst: Duration,
-    /// How a save during a run affects that run.
+    /// Whether a save during a run restarts the run or waits for its end.
     pub on_change: OnChange,
-    /// The most restarts in a row that saves may cause. The next run is then allowed to finish.
+    /// How many times in a row a save may stop and restart a run. After that many restarts, a run is allowed to finish.
     pub max_restarts: u32,
     /// The longest time to wait for an operation of git.
     pub git_wait: Duration,
@@ -54,7 +54,7 @@ pub struct Engine {
     settings: EngineSettings,
     stage: Stage,
     burst: Option<Burst>,
-    /// The task of the last order.
+    /// The task of the run under way, or of the last run.
     current: TaskId,
     known: BTreeMap<TaskId, KnownTask>,
     round: Option<Round>,
@@ -108,7 +108,7 @@ impl Engine {
         self.next_of_round(LookPurpose::Request).into_iter().collect()
     }
 
-    /// Returns the tasks that run on a save.
+    /// Returns the tasks that run on a save, in the order in which they run.
     pub fn watched_tasks(&self) -> &[TaskId] {
         &self.settings.tasks
     }
@@ -141,7 +141,8 @@ impl Engine {
         for hint in hints {
             news = news.max(self.on_hint(now, hint, &mut effects));
         }
-        // All waiting hints are noted before the engine decides, because the steps of one save arrive together.
+        // The engine decides only after every hint is noted: the two steps of one save arrive as two hints of one
+        // event.
         match news {
             HintEffect::Nothing => {}
             HintEffect::Sweep => effects.extend(self.on_sweep(now)),
@@ -211,7 +212,7 @@ impl Engine {
         Some(self.start(task, LookPurpose::Sweep(Burst::begin(now)), TriggerKind::Save, BTreeSet::new(), selection, last_tree))
     }
 
-    /// Handles the beginning of a run. The scan of the tree before it has ended.
+    /// Handles the beginning of a run. The scan of the tree that precedes every run has ended.
     fn on_begun(&mut self, now: Moment) -> Vec<Effect> {
         match self.stage {
             Stage::Looking(_) => self.stage = Stage::Running(StopProgress::Going),

@@ -13,9 +13,8 @@ use crate::project::{DescribedProject, PersonPresence, ProjectError, ProjectScop
 pub struct Errand {
     /// The task that the request concerns.
     pub task: TaskId,
-    /// Who makes the request. The ledger records this (S3).
+    /// The person or program that makes the request. The ledger records it (S3).
     pub asker: Asker,
-    /// The requested action.
     pub what: ErrandKind,
 }
 
@@ -41,7 +40,7 @@ pub enum ErrandDone {
     Changed(Box<TddState>),
     /// Whether the task is complete, and what is still open.
     Computed(TaskCompletion),
-    /// The retest is granted.
+    /// The retest is granted; the service now runs the task once more.
     Granted(GrantedRetest),
     /// The problems of the configuration, one line for each.
     Reread(Vec<String>),
@@ -75,7 +74,7 @@ impl Errand {
         reviewed.map(ErrandDone::Reviewed).map_err(ErrandTrouble::Run)
     }
 
-    /// Carries out every other kind of errand. These kinds need the plan of their task.
+    /// Carries out an errand of any kind except `Review`. All these kinds need the plan of their task.
     ///
     /// # Errors
     /// When the task has no plan or the action fails ([`ErrandTrouble`]).

@@ -26,20 +26,19 @@ use crate::watch::{Pace, Watcher, WatcherHandle};
 pub(super) enum HostEffect {
     /// A run was handed to the worker.
     Ordered {
-        /// The task of the run.
         task: TaskId,
         /// Why the run was ordered.
         trigger: TriggerKind,
     },
     /// A run could not be handed to the worker. The engine treats the run as begun until the host reports that it has failed.
     NotOrdered(ControlError),
-    /// The watcher uses new rules from now on. Changes made while it was being replaced may be unknown.
+    /// A new watcher has replaced the old one, because the rules for which files belong to the tree have changed.
+    /// Changes made during the replacement may be unknown.
     Rearmed,
-    /// The rules have changed, but the watcher still uses the old ones.
+    /// The rules for which files belong to the tree have changed, but no new watcher could be started. The old watcher
+    /// and its rules stay.
     NotRearmed,
-    /// Show a notice to the person.
     Show(Notice),
-    /// Clear the screen.
     ClearScreen,
     /// End the program with this exit code.
     Quit(CommandExit),
@@ -82,7 +81,7 @@ impl ProjectScheduler {
         self.perform(effects)
     }
 
-    /// Handles an event.
+    /// Passes an event to the engine and performs the effects. Git's state is passed on first if it has changed.
     pub(super) fn handle(&mut self, now: Moment, event: Event) -> Vec<HostEffect> {
         if let Some(of_git) = self.git.before(&event) {
             let nothing = self.engine.handle(now, of_git);
@@ -125,7 +124,7 @@ impl ProjectScheduler {
         self.worker.look(ticket, wanted, hints);
     }
 
-    /// Requests an errand from the worker.
+    /// Gives the worker an errand to carry out after all earlier requests.
     pub(super) fn send_on(&self, errand: Errand) {
         self.worker.send_on(errand);
     }

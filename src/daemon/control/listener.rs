@@ -19,7 +19,7 @@ const MOST_CONNECTIONS: usize = 128;
 /// The pause after a connection could not be accepted, for example because no descriptor is left.
 const PAUSE: Duration = Duration::from_millis(200);
 
-/// Accepts connections.
+/// Accepts connections on the control socket and refuses those of other users.
 #[derive(Debug)]
 pub(super) struct ControlListener {
     listener: UnixListener,
@@ -27,7 +27,7 @@ pub(super) struct ControlListener {
     room: Arc<Semaphore>,
 }
 
-/// A connection. Dropping it makes room for another connection.
+/// An accepted connection. It counts towards `MOST_CONNECTIONS` until it is dropped.
 #[derive(Debug)]
 pub(super) struct Connection {
     stream: UnixStream,

@@ -38,33 +38,28 @@ enum Origin {
 /// Why the socket could not be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum ControlSocketError {
-    /// The socket's directory cannot be created.
+    /// The directory of the socket cannot be created.
     #[error("failed to make the directory `{}`", path.display())]
     Directory {
-        /// The directory.
         path: PathBuf,
-        /// The system's error.
         #[source]
         source: io::Error,
     },
     /// The path is not a directory, or the directory belongs to another user.
     #[error("`{}` is not a directory of this user's own", path.display())]
     Foreign {
-        /// The directory.
         path: PathBuf,
     },
     /// Another service is running.
     #[error("a service is running already{}", pid.map(|pid| format!(" (process {pid})")).unwrap_or_default())]
     Running {
-        /// The process of the other service, if it is known.
+        /// The process id of the other service; `None` if the kernel did not report it.
         pid: Option<i32>,
     },
     /// The socket cannot be opened.
     #[error("failed to listen on `{}`", path.display())]
     Listen {
-        /// The socket.
         path: PathBuf,
-        /// The system's error.
         #[source]
         source: io::Error,
     },
@@ -109,7 +104,7 @@ impl Drop for ControlSocket {
 }
 
 impl ControlSocketError {
-    /// Returns advice on what to do next.
+    /// Returns advice for the person whose service could not open the socket.
     pub fn hint(&self) -> &'static str {
         match self {
             Self::Directory { .. } | Self::Listen { .. } => "check that XDG_RUNTIME_DIR names a directory you may write to",

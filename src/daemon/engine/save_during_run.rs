@@ -8,7 +8,7 @@ use crate::model::{OnChange, StopReason};
 /// How a burst of saves affects the run under way. In every case the newest tree is tested next, so no save is lost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum SaveDuringRun {
-    /// The run is stopped, and the next one begins.
+    /// The run is stopped, and a new run on the changed tree begins.
     Restart,
     /// The run continues to its end, because saves have stopped it too often or because it makes the saves itself.
     LetFinish,
@@ -16,7 +16,7 @@ pub(super) enum SaveDuringRun {
     Queue,
 }
 
-/// Who makes a save.
+/// Whether the run under way wrote the saved files itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum SavedBy {
     /// A person or another program, as far as is known.
