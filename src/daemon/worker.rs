@@ -49,7 +49,6 @@ pub struct LookTicket(pub u64);
 /// What the event loop receives when the worker has opened a project.
 #[derive(Debug)]
 pub struct OpenedProject {
-    /// The opened project.
     pub scope: ProjectScope,
     /// The watcher, which sends hints about the project's tree.
     pub watcher: Watcher,
@@ -57,14 +56,13 @@ pub struct OpenedProject {
     pub engine: EngineSettings,
     /// The settings by which the watcher decides which files belong to the tree, and how often it polls.
     pub rules: (MatcherSettings, Pace),
-    /// Lines for people about a new registration.
+    /// What people are told about a newly registered project, one line each.
     pub notes: Vec<String>,
 }
 
 /// Why a project could not be opened.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OpenFailure {
-    /// The kind of reason.
     pub reason: OpenFailureKind,
     /// The explanation, in lines for people.
     pub lines: Vec<String>,
@@ -73,9 +71,9 @@ pub struct OpenFailure {
 /// The kinds of reasons why a project could not be opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum OpenFailureKind {
-    /// Its directory does not exist.
+    /// The directory of the project does not exist.
     RootMissing,
-    /// Its directory may belong to another project. A person must decide.
+    /// The directory may belong to another registered project. A person must decide which project it is.
     Doubtful,
     /// The project was to be registered, but its configuration is wrong.
     Configuration,
@@ -96,7 +94,6 @@ pub struct FinishedRun {
     pub finished: RunFinish,
     /// The run's result, for the screen.
     pub carried: Result<RunOutcome, RunFailure>,
-    /// The task of the run.
     pub task: TaskId,
 }
 
@@ -144,7 +141,7 @@ pub struct Worker {
     thread: Option<JoinHandle<()>>,
 }
 
-/// A request to the thread. Requests are carried out one after the other.
+/// A request to the worker's thread, which carries out one request after the other.
 enum WorkerTask {
     Run(Order, Control),
     Look(LookTicket, Vec<TaskId>, TreeHints),

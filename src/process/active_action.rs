@@ -28,7 +28,7 @@ pub(super) struct KeeperHandle {
     pub(super) process: Pid,
     pub(super) level: IsolationLevel,
     channel: Channel,
-    /// Events that arrived while another one was waited for.
+    /// Events that arrived while the launcher waited for another event. They are handled later.
     unhandled: Vec<KeeperEvent>,
 }
 
@@ -52,7 +52,7 @@ enum SentState {
     EndPending(EndedChild),
     /// The leader's end was reported, but other processes of the action were still alive.
     Ended,
-    /// That no process is left.
+    /// The supervisor was told that no process of the action is left.
     Over,
 }
 
@@ -61,7 +61,8 @@ impl KeeperHandle {
         Self { process, level, channel: Channel::new(socket), unhandled: Vec::new() }
     }
 
-    /// Returns the descriptor to poll.
+    /// Returns the launcher's end of the keeper's socket. It is readable when the keeper has sent an event or has
+    /// ended.
     pub(super) fn descriptor(&self) -> BorrowedFd<'_> {
         self.channel.as_fd()
     }

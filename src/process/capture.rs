@@ -58,7 +58,6 @@ pub(super) struct ChildEnds {
     pub(super) stderr: PipeWriter,
 }
 
-/// The outcome of one read from a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ReadStatus {
     Bytes,
@@ -73,14 +72,14 @@ struct HashedFile {
     bytes: u64,
 }
 
-/// One stream: its pipe, until it is closed, and its excerpt.
+/// One output stream: the pipe it is read from (`None` once closed) and the excerpt of what was read.
 #[derive(Debug)]
 struct Side {
     pipe: Option<PipeReader>,
     excerpt: ExcerptBuilder,
 }
 
-/// Captures the output of one action.
+/// Captures both output streams of one action: log, frames, excerpts and the log's digest.
 #[derive(Debug)]
 pub(super) struct Capture {
     log: File,
@@ -145,12 +144,13 @@ impl Capture {
         self.stdout.pipe.is_some() || self.stderr.pipe.is_some()
     }
 
-    /// Returns the number of bytes that were read, including dropped bytes.
+    /// Returns the number of bytes read from both streams. It includes bytes that were dropped because of the output
+    /// limit.
     pub(super) fn printed(&self) -> u64 {
         self.printed
     }
 
-    /// Returns whether bytes were dropped.
+    /// Returns whether bytes were dropped because the output was longer than its limit.
     pub(super) fn is_cut(&self) -> bool {
         self.printed > self.hasher.bytes()
     }

@@ -35,7 +35,7 @@ const DYING_MS: usize = 2000;
 /// How often a process's ancestors are read again because one of them ended meanwhile.
 const ANCESTRY_LOOKS: usize = 16;
 
-/// A cgroup in which proctor may make others.
+/// A cgroup in which proctor may make child cgroups, one for each action.
 #[derive(Debug)]
 pub(super) struct Delegation {
     base: PathBuf,
@@ -89,7 +89,7 @@ impl Delegation {
         enabled.split_whitespace().map(str::to_owned).collect()
     }
 
-    /// Makes the cgroup of an action. A limit is set only if its controller is enabled.
+    /// Makes the cgroup of an action. A limit is set only if the controller that enforces it is enabled.
     pub(super) fn make(&self, number: ActionNumber, limits: &ResourceLimits) -> io::Result<Cgroup> {
         let directory = self.base.join(format!("{ACTION_PREFIX}{}-{}", Pid::this(), number.0));
         fs::create_dir(&directory)?;
@@ -155,7 +155,7 @@ impl Cgroup {
     fn limit(&self, limits: &ResourceLimits) {
         if let Some(bytes) = limits.memory {
             let _no_controller = set(&self.directory.join("memory.max"), &bytes.to_string());
-            // Otherwise the limit would only move memory into swap.
+            // Without this line, a process that reaches the memory limit would swap instead of being killed.
             let _no_swap = set(&self.directory.join("memory.swap.max"), "0");
             let _all_or_none = set(&self.directory.join("memory.oom.group"), "1");
         }

@@ -29,7 +29,7 @@ const DESCRIPTORS_CAP: usize = 8;
 /// The least room of a read: most messages are shorter, and every page of a larger buffer would be copied after a fork.
 const LEAST_ROOM: usize = 4 * 1024;
 
-/// The most that one read asks for.
+/// The most bytes that one read of the socket asks for.
 const MOST_ROOM: usize = 256 * 1024;
 
 /// A socket on which whole messages are exchanged.

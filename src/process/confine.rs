@@ -14,7 +14,7 @@ use nix::unistd::geteuid;
 use crate::model::{Access, Sandbox};
 use crate::process::system_calls::{drop_bounding_set, drop_capabilities};
 
-/// The newest Landlock rights that proctor knows (Linux 6.12); an older kernel grants the ones it has.
+/// The newest version of Landlock that proctor knows (Linux 6.12). An older kernel enforces the rights that it knows.
 const KNOWN: ABI = ABI::V6;
 
 /// Paths where every action may write, in addition to those of its sandbox.

@@ -36,7 +36,7 @@ pub struct Control {
     in_force: AtomicU8,
 }
 
-/// The requesting side; all clones ask the same supervisor.
+/// The sending side of stop requests. All clones send to the same supervisor.
 #[derive(Debug, Clone)]
 pub struct ControlHandle {
     pipe: Arc<OwnedFd>,
@@ -53,7 +53,7 @@ struct SignalSource {
 /// The event that ended a wait for a control and another descriptor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WokenBy {
-    /// A stop was requested: [`Control::in_force`] says why.
+    /// A stop was requested: [`Control::in_force`] returns the reason.
     Request,
     /// The other descriptor is ready.
     Other,
@@ -62,10 +62,10 @@ pub enum WokenBy {
 /// The pipes of a control could not be made.
 #[derive(Debug, thiserror::Error)]
 pub enum ControlError {
-    /// The pipe between handle and supervisor.
+    /// The pipe from the handles to the supervisor could not be made.
     #[error("cannot make the pipe for stop requests")]
     Pipe(#[source] io::Error),
-    /// A descriptor that was passed to [`Control::with_source`].
+    /// A descriptor that was passed to [`Control::with_source`] could not be made non-blocking.
     #[error("cannot read stop requests from a descriptor")]
     Source(#[source] io::Error),
 }
@@ -173,7 +173,7 @@ impl ControlHandle {
     }
 }
 
-/// Returns the reason of a strength; `None` for 0.
+/// Returns the stop reason with this strength, counted from 1 (weakest); `None` for 0, which means no request.
 fn reason_at(strength: u8) -> Option<StopReason> {
     REASONS.get(usize::from(strength.checked_sub(1)?)).copied()
 }

@@ -32,20 +32,20 @@ pub const LAUNCHER_ARGUMENT: &str = "__launcher";
 /// How long the launcher may take to end when its handle is dropped, in milliseconds.
 const FAREWELL_MS: u16 = 1000;
 
-/// How often that wait is begun again after a signal interrupted it.
+/// How often the wait for the launcher's end is begun again after a signal interrupted it.
 const FAREWELLS: usize = 5;
 
 /// How long the keepers of a lost launcher may take to kill their processes; they usually take a few milliseconds.
 const KEEPERS_GRACE: Duration = Duration::from_secs(2);
 
-/// How often a lost launcher's session is searched after that, to find processes that forked meanwhile.
+/// How often a lost launcher's session is searched after `KEEPERS_GRACE`, to find processes that forked meanwhile.
 const SWEEPS: usize = 3;
 
 /// A child to be started, and its input.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LaunchRequest {
     pub child: LaunchedChild,
-    /// The content of its standard input; `None`: standard input is empty.
+    /// The bytes of the child's standard input; `None`: standard input is empty.
     pub input: Option<Vec<u8>>,
 }
 
@@ -182,12 +182,12 @@ impl LauncherHandle {
         self.channel.send(&LauncherRequest::Signal { number, stage }, &[])
     }
 
-    /// Tells the launcher that the supervisor is done with an action.
+    /// Tells the launcher to kill what is left of an action and to forget it.
     pub(super) fn ask_release(&self, number: ActionNumber) -> Result<(), ChannelError> {
         self.channel.send(&LauncherRequest::Release { number }, &[])
     }
 
-    /// Returns the descriptor to poll; `None` once the launcher is lost.
+    /// Returns the socket to the launcher, to poll it for events; `None` once the launcher is lost.
     pub(super) fn descriptor(&self) -> Option<BorrowedFd<'_>> {
         match self.state {
             LauncherState::Up => Some(self.channel.as_fd()),

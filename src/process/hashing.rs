@@ -22,7 +22,8 @@ pub(super) const LEAST_ROOM: usize = 64 * 1024;
 /// at the same speed.
 const BUFFERS: usize = 8;
 
-/// The length of a log from which a hashing thread pays; a thread costs as much as hashing some hundred kilobytes.
+/// From this length on, a log is hashed on its own thread. Starting a thread costs as much as hashing some hundred
+/// kilobytes.
 const WORTH_A_THREAD: u64 = 1024 * 1024;
 
 /// The unfinished digest of a log, and the buffer that its next bytes are read into.
@@ -71,7 +72,7 @@ impl LogHasher {
         &mut self.buffer[self.filled..]
     }
 
-    /// Adds the first `count` bytes of the room.
+    /// Adds the first `count` bytes that were written into the slice from `room`.
     pub(super) fn add(&mut self, count: usize) {
         self.filled += count;
         self.bytes += count as u64;

@@ -11,7 +11,7 @@ use std::os::fd::OwnedFd;
 use nix::fcntl::{FcntlArg, SealFlag, fcntl};
 use nix::sys::memfd::{MFdFlags, memfd_create};
 
-/// The name that `/proc` shows for it.
+/// The name that `/proc` shows for the in-memory file.
 const NAME: &CStr = c"proctor-input";
 
 /// Returns a descriptor from which these bytes can be read (`memfd_create(2)`, sealed).

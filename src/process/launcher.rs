@@ -446,7 +446,7 @@ impl Launcher {
     }
 }
 
-/// A keeper that is ready for an action that was not requested yet.
+/// A keeper that was forked in advance and waits for an action to be requested.
 #[derive(Debug)]
 struct Parked {
     keeper: KeeperHandle,

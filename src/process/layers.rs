@@ -39,7 +39,7 @@ enum AtLayer {
 }
 
 impl Layers {
-    /// Combines layers, the topmost first.
+    /// Combines the directories of layers. An earlier directory hides the entries of the later ones.
     pub fn new(directories: Vec<PathBuf>) -> Self {
         Self { directories }
     }
@@ -70,7 +70,6 @@ impl Layers {
 pub struct WrittenEntry {
     /// The entry's path below the root of the layer.
     pub path: TreePath,
-    /// The kind of change.
     pub change: WrittenChange,
 }
 
@@ -79,7 +78,6 @@ pub struct WrittenEntry {
 pub enum WrittenChange {
     /// The check wrote a file.
     WroteFile {
-        /// The file's size.
         bytes: u64,
     },
     /// The check made a link, a pipe or a socket.

@@ -12,7 +12,7 @@ use nix::unistd::{Pid, Uid, User};
 use crate::model::PortHolder;
 use crate::process::process_table::{descendants, read_live_processes, read_survivor};
 
-/// The most holders of a port that are named.
+/// The most processes or users that are named as listening on a port.
 const NAMED: usize = 4;
 
 /// The state of a listening socket in `/proc/net/tcp`.

@@ -23,7 +23,8 @@ pub(super) struct LiveProcess {
     pub(super) group: Pid,
     pub(super) session: Pid,
     pub(super) parent: Pid,
-    /// When it started, in clock ticks since the machine's start. Together with the id this identifies a process.
+    /// When the process started, in clock ticks since the machine's start. Together with `pid` this identifies a
+    /// process.
     pub(super) started: u64,
 }
 

@@ -31,7 +31,7 @@ pub(super) enum ProgressStep {
     Signal(StopStage),
     /// Wait for an event, at most until this time.
     Wait(Option<Monotonic>),
-    /// Stop supervising, because no more events will come.
+    /// Stop supervising: the action is over, or no more events will come.
     Finish,
 }
 
@@ -255,7 +255,8 @@ impl<'limits> ActionProgress<'limits> {
         [wall, idle].into_iter().flatten().min_by_key(|(deadline, _)| *deadline)
     }
 
-    /// Returns when something must be done even if no event arrives.
+    /// Returns when the next step is due even if no event arrives: a time limit, a signal of the ladder, or the end of
+    /// a wait.
     fn next_deadline(&self) -> Option<Monotonic> {
         let rung = self.stop.as_ref().and_then(|stop| stop.ladder.next_due());
         let patience = self.killed.and_then(|killed| killed.plus(KILL_PATIENCE));

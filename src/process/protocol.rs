@@ -17,7 +17,7 @@ use crate::model::{
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(super) struct ActionNumber(pub(super) u64);
 
-/// The purpose of a descriptor that travels with a start request.
+/// Which standard stream of the child a descriptor of a start request becomes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum DescriptorRole {
     /// The descriptor becomes the child's standard input. Without it, the input is `/dev/null`.
@@ -118,7 +118,7 @@ pub(super) enum LauncherEvent {
     /// The child runs.
     Started {
         number: ActionNumber,
-        /// The level that isolates it.
+        /// The isolation level at which the child runs.
         level: IsolationLevel,
         /// Why no stronger level is used.
         obstacles: Vec<String>,
@@ -189,7 +189,7 @@ pub(super) enum KeeperRequest {
 pub(super) enum KeeperEvent {
     /// The keeper is ready for an action that it does not know yet.
     Ready,
-    /// The keeper cannot be made ready.
+    /// The keeper could not set up the isolation of its action.
     Unready(Obstacle),
     /// The leader runs.
     LeaderStarted,
@@ -198,7 +198,7 @@ pub(super) enum KeeperEvent {
     /// The leader has ended.
     LeaderEnded {
         leader: EndedChild,
-        /// The other processes that are alive.
+        /// The processes of the action, besides the leader, that are alive.
         others: RemainingProcesses,
     },
 }
@@ -209,7 +209,7 @@ pub(super) enum RemainingProcesses {
     /// No process is left. The kernel guarantees it: the namespace's first process has no child, and every process of the
     /// namespace descends from it. The launcher then ends the keeper.
     Nobody,
-    /// None was found. That is certain once the keeper has ended, which it now does.
+    /// The keeper found no process. That is certain only once the keeper has ended, and the keeper now ends.
     NoneFound,
     Alive(Vec<Survivor>),
 }
@@ -220,7 +220,7 @@ pub(super) enum Obstacle {
     /// The system does not offer the level, and trying again will not help.
     #[error("{0}")]
     Level(String),
-    /// A path of this sandbox cannot be set up.
+    /// A path of the action's sandbox cannot be mounted.
     #[error("{0}")]
     Place(String),
     /// A path of the sandbox was replaced by another file or directory after the sandbox was described.

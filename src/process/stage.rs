@@ -39,7 +39,7 @@ const WORKSHOP: &str = "/proc";
 pub(super) struct StagedFileSystem {
     /// The store, opened before it was covered.
     store: Option<(OwnedFd, PathBuf)>,
-    /// Paths that another program may replace, with the device and inode they had.
+    /// The paths of the sandbox, with the device and inode that each had when the sandbox was described.
     places: Vec<Place>,
 }
 
@@ -297,7 +297,8 @@ fn pin_ancestors(path: &Path, sandbox: &Sandbox, pinned: &mut BTreeSet<PathBuf>)
     Ok(())
 }
 
-/// Makes a missing mount point: inside a cover or a private directory there is nothing at first.
+/// Makes a missing mount point. The empty directory over a hidden path and a private directory contain nothing at
+/// first.
 fn make_mount_point(path: &Path, kind: Kind) -> io::Result<()> {
     if fs::symlink_metadata(path).is_ok() {
         return Ok(());

@@ -33,7 +33,7 @@ pub enum SuperviseError {
     /// The launcher was gone before anything was started; the caller can start a new one and ask again.
     #[error("the launcher is gone")]
     LauncherGone,
-    /// The content of its standard input could not be prepared.
+    /// The command's standard input could not be prepared.
     #[error("cannot make the standard input of a command")]
     Input(#[source] io::Error),
     #[error("cannot wait for a command")]
@@ -254,7 +254,7 @@ fn to_captured(capture: Capture, end: &ActionEnd) -> Result<CapturedOutput, Capt
     Ok(CapturedOutput { pipes_left_open: captured.pipes_left_open || is_cut, ..captured })
 }
 
-/// Rounds up: waking a moment too early would only repeat the poll until the deadline.
+/// Converts to milliseconds, rounded up: waking a moment too early would only repeat the poll until the deadline.
 fn to_poll_timeout(timeout: Option<Duration>) -> PollTimeout {
     timeout.map_or(PollTimeout::NONE, |timeout| {
         let millis = timeout.as_nanos().div_ceil(1_000_000);

@@ -83,7 +83,7 @@ pub struct ServiceHost {
     step: ServiceStep,
 }
 
-/// Whether the service continues or is ending.
+/// Whether the service still handles requests or is closing its projects in order to end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ServiceStep {
     GoingOn,
@@ -261,7 +261,7 @@ impl ServiceHost {
         seats.into_iter().for_each(|session_id| self.with(session_id, |served, _| act(served)));
     }
 
-    /// Lets a project handle something, and passes on the messages that it returns.
+    /// Calls `act` with one project's session, and passes on the messages that `act` returns.
     fn with(&mut self, session_id: ProjectSeat, act: impl FnOnce(&mut ProjectSession, &mut StoreReader) -> Vec<SessionMessage>) {
         let Some(served) = self.seats.get_mut(&session_id) else { return };
         for word in act(served, &mut self.archive) {

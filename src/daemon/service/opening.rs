@@ -48,7 +48,7 @@ pub struct OpeningSettings {
     pub asker: Asker,
 }
 
-/// Why a project is opened.
+/// Whether a project is opened because the ledger lists it, or because a client adds it.
 #[derive(Debug, Clone)]
 pub(super) enum OpeningReason {
     /// The ledger lists the project as served.

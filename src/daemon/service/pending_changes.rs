@@ -48,7 +48,7 @@ impl PendingChanges {
         Self { hints: TreeHints::Everything, trust: EventTrust::Full }
     }
 
-    /// Adds what a hint reports.
+    /// Adds the changed path that a hint of the watcher names. Without a path, anything may have changed.
     pub(super) fn add_hint(&mut self, hint: &WatchHint) {
         match hint {
             WatchHint::Saved(path) | WatchHint::Created(path) | WatchHint::Writing(path) | WatchHint::Removed(path) => {
@@ -65,7 +65,7 @@ impl PendingChanges {
         }
     }
 
-    /// Notes that anything may have changed.
+    /// Notes that any file may have changed, so the next status check must read the whole tree.
     pub(super) fn anything(&mut self) {
         self.hints = TreeHints::Everything;
     }

@@ -46,7 +46,6 @@ pub(super) struct ProjectSession {
     adding: Option<Reply<AddedV1>>,
 }
 
-/// Whether the project is open.
 enum Stage {
     Opening(Worker),
     Open(Box<OpenProject>),
@@ -124,7 +123,7 @@ impl ProjectSession {
         words
     }
 
-    /// Handles hints from the watcher.
+    /// Passes hints from the watcher to the engine and to the next status check, and tells subscribers of the change.
     pub(super) fn hinted(&mut self, now: Moment, hints: Vec<WatchHint>, archive: &mut StoreReader) -> Vec<SessionMessage> {
         let is_news = hints.iter().any(|hint| !matches!(hint, WatchHint::Synced(_)));
         let changed = self.id.clone().filter(|_| is_news).map(|project| SessionMessage::Tell(EventV1::Changed { project }));
@@ -149,7 +148,7 @@ impl ProjectSession {
         }
     }
 
-    /// Handles a report of the worker.
+    /// Handles a report of the project's worker, for example the end of a run or of a status check.
     pub(super) fn reported(&mut self, now: Moment, report: WorkerReport, archive: &mut StoreReader) -> Vec<SessionMessage> {
         let mut words = match report {
             WorkerReport::Opened(opened) => self.opened(now, *opened),

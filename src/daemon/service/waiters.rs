@@ -33,7 +33,7 @@ struct Waiter<R> {
 /// The event that a client is waiting for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stage {
-    /// A status check. None has begun since the question.
+    /// The beginning of a status check: none has begun since the client asked.
     New,
     /// The end of this status check.
     Looking(LookTicket),
@@ -57,7 +57,7 @@ pub(super) struct LookOutcome<R> {
     pub(super) need: WaiterNeed,
 }
 
-/// What has to happen for the clients that still wait.
+/// The next step that the clients that still wait need.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) enum WaiterNeed {
     /// Nothing: no client is left, or the run that they need is planned already.
@@ -177,7 +177,7 @@ impl<R> Waiters<R> {
         late.into_iter().map(|waiter| DueAnswer { in_time: InTimeV1::TimedOut, ..waiter.answered() }).collect()
     }
 
-    /// Removes and returns all clients.
+    /// Removes and returns all clients that wait for the project.
     pub(super) fn take_all(&mut self) -> Vec<DueAnswer<R>> {
         self.take_waiters(|_| true).into_iter().map(Waiter::answered).collect()
     }

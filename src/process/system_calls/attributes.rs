@@ -23,7 +23,7 @@ pub(in crate::process) fn read_attribute(file: BorrowedFd<'_>, name: &CStr, valu
 /// Sets an extended attribute of an open file.
 #[cfg(test)]
 pub(in crate::process) fn set_attribute(file: BorrowedFd<'_>, name: &CStr, value: &[u8]) -> io::Result<()> {
-    // SAFETY: as above; the value is only read.
+    // SAFETY: the name is NUL-terminated, name and value live until the call returns, and the value is only read.
     let outcome = unsafe { libc::fsetxattr(file.as_raw_fd(), name.as_ptr(), value.as_ptr().cast(), value.len(), 0) };
     if outcome == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }

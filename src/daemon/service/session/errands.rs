@@ -14,7 +14,7 @@ use crate::project::StoreReader;
 const MOST_ERRANDS: usize = 16;
 
 impl ProjectSession {
-    /// Adds an errand to the waiting ones.
+    /// Adds an errand to the project's queue, or refuses it if `MOST_ERRANDS` wait already.
     pub(in crate::daemon::service) fn send_on_errand(
         &mut self,
         now: Moment,
