@@ -17,8 +17,8 @@ pub(super) struct ProjectSeat(pub(super) u64);
 /// A message from one of a project's threads.
 #[derive(Debug)]
 pub(super) enum ProjectArrival {
-    /// The watcher reports possible changes. Hints that waited are delivered together, because the steps of one save belong
-    /// together.
+    /// The watcher reports possible changes. Hints that waited are delivered together, because the steps of one save
+    /// belong together.
     Hints(Vec<WatchHint>),
     /// The worker reports progress or a result.
     Report(Box<WorkerReport>),
@@ -94,8 +94,8 @@ impl Arrivals {
     }
 }
 
-/// Keeps the order of arrivals, but merges a project's hints up to its next report. Hints are never moved across a report, because
-/// the engine handles changes before the beginning of a run differently from changes during the run.
+/// Keeps the order of arrivals, but merges a project's hints up to its next report. Hints are never moved across a
+/// report, because the engine handles changes before the beginning of a run differently from changes during the run.
 fn order_arrivals(arrivals: impl Iterator<Item = (ProjectSeat, ProjectArrival)>) -> VecDeque<(ProjectSeat, ProjectArrival)> {
     let mut ordered: VecDeque<(ProjectSeat, ProjectArrival)> = VecDeque::new();
     // For each project, the index of the hints that later hints are merged into. A report ends the merging.

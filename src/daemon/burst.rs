@@ -1,5 +1,5 @@
-//! A burst: changes that come shortly after one another and lead to one run. This module records which paths changed and computes
-//! when the burst ends. Pure: time is an argument.
+//! A burst: changes that come shortly after one another and lead to one run. This module records which paths changed
+//! and computes when the burst ends. Pure: time is an argument.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -10,12 +10,12 @@ use crate::model::{TreePath, WatchHint};
 /// The most paths that count as one save: a file's name, and its name before a rename. One save leads to a run at once.
 const PATHS_OF_A_SAVE: usize = 2;
 
-/// How long to wait for the second step of a save. A new file may be an editor's temporary file that is about to be renamed. A
-/// removed file may be old content that was moved aside. Editors need microseconds for the second step.
+/// How long to wait for the second step of a save. A new file may be an editor's temporary file that is about to be
+/// renamed. A removed file may be old content that was moved aside. Editors need microseconds for the second step.
 const BREATH: Duration = Duration::from_millis(2);
 
-/// If the scan for a save was cancelled more often than this, the burst no longer counts as one save, because a program keeps
-/// writing.
+/// If the scan for a save was cancelled more often than this, the burst no longer counts as one save, because a program
+/// keeps writing.
 const MOST_RECALLS: u32 = 3;
 
 /// Hints from the watcher that belong together and have not led to a run yet.
@@ -81,7 +81,7 @@ impl Burst {
         Self { first: now, last: now, paths: BTreeMap::new(), recalls: 0, breadth: Breadth::Paths }
     }
 
-    /// Adds the changed path that a hint of the watcher names, or that the path is unknown.
+    /// Notes the change that a hint of the watcher reports. Hints that report no change are ignored.
     pub(crate) fn hear(&mut self, now: Moment, hint: WatchHint) {
         match hint {
             WatchHint::Saved(path) => self.saved(now, path),
@@ -104,7 +104,8 @@ impl Burst {
         self.note(now, path, Before::Absent, Now::Open);
     }
 
-    /// Adds a path that is still open for writing. The burst lasts until the file is closed or the time limit is reached.
+    /// Adds a path that is still open for writing. The burst lasts until the file is closed or the time limit is
+    /// reached.
     fn writing(&mut self, now: Moment, path: TreePath) {
         self.note(now, path, Before::There, Now::Open);
     }
@@ -137,8 +138,8 @@ impl Burst {
         self
     }
 
-    /// Returns when the burst ends if no more hints come. A single save ends the burst at once, several saves end it after `quiet`.
-    /// It ends at the latest when it has lasted `longest`.
+    /// Returns when the burst ends if no more hints come. A single save ends the burst at once, several saves end it
+    /// after `quiet`. It ends at the latest when it has lasted `longest`.
     pub(crate) fn due(&self, quiet: Duration, longest: Duration) -> Moment {
         let bound = self.bound(longest);
         match self.shape() {
@@ -149,8 +150,8 @@ impl Burst {
         }
     }
 
-    /// Returns when the burst may stop a run, if no more hints come. It waits for `quiet` even after a single save: restarting for
-    /// a half-finished save would cost another restart.
+    /// Returns when the burst may stop a run, if no more hints come. It waits for `quiet` even after a single save:
+    /// restarting for a half-finished save would cost another restart.
     pub(crate) fn due_during_run(&self, quiet: Duration, longest: Duration) -> Moment {
         let bound = self.bound(longest);
         if self.shape() == Shape::Open { bound } else { self.last.plus(quiet).min(bound) }

@@ -11,13 +11,13 @@ use crate::tree::TreeHints;
 #[must_use]
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Effect {
-    /// Scan the tree and start a run. This cancels an earlier [`Effect::WakeAt`]. The host reports the beginning of the run by
-    /// [`Event::Begun`](crate::daemon::Event::Begun).
+    /// Scan the tree and start a run. This cancels an earlier [`Effect::WakeAt`]. The host reports the beginning of the
+    /// run by [`Event::Begun`](crate::daemon::Event::Begun).
     Start(Order),
     /// Stop the run under way. If the run has not begun yet, it leaves no record.
     Stop(StopReason),
-    /// Send the engine [`Event::Timer`](crate::daemon::Event::Timer) at this moment. This replaces the moment of an earlier
-    /// `WakeAt`.
+    /// Send the engine [`Event::Timer`](crate::daemon::Event::Timer) at this moment. This replaces the moment of an
+    /// earlier `WakeAt`.
     WakeAt(Moment),
     Show(Notice),
     ClearScreen,
@@ -56,7 +56,8 @@ pub enum Notice {
         /// The paths that changed during the run.
         paths: BTreeSet<TreePath>,
     },
-    /// The same paths changed again during the repetition. No run starts until something other than a run changes the tree (S6).
+    /// The same paths changed again during the repetition. No run starts until something other than a run changes the
+    /// tree (S6).
     Unstable {
         /// The paths that change in every run.
         paths: BTreeSet<TreePath>,

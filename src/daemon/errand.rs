@@ -1,6 +1,7 @@
 //! Errands: requests of a person or an agent that are carried out between runs, such as a change of a task's cycle.
 //!
-//! The worker carries them out, so that a project that the service watches has only one writer. `project/` makes the decisions.
+//! The worker carries them out, so that a project that the service watches has only one writer. `project/` makes the
+//! decisions.
 
 use crate::collaboration::{GrantedRetest, Proposal, ReviewedSpecification, review_specification};
 use crate::config::Configuration;
@@ -60,7 +61,8 @@ pub enum ErrandTrouble {
 }
 
 impl Errand {
-    /// Checks the task's specification, or the proposed one. This needs no plan, because a wrong specification has no plan.
+    /// Checks the task's specification, or the proposed one. This needs no plan, because a wrong specification has no
+    /// plan.
     ///
     /// # Errors
     /// When the specification cannot be checked ([`ErrandTrouble`]).
@@ -106,9 +108,9 @@ impl Errand {
     }
 }
 
-/// Returns whether a person makes the request. As on the command line, a process counts as a person if its standard input is a
-/// terminal. This prevents a program from making a person's decision by accident. It cannot prevent a deliberate attempt: any
-/// program of the same user can create a terminal for itself (S8).
+/// Returns whether a person makes the request. As on the command line, a process counts as a person if its standard
+/// input is a terminal. This prevents a program from making a person's decision by accident. It cannot prevent a
+/// deliberate attempt: any program of the same user can create a terminal for itself (S8).
 fn attendance(asker: &Asker) -> PersonPresence {
     if asker.terminal.is_some() { PersonPresence::Person } else { PersonPresence::Nobody }
 }

@@ -9,10 +9,11 @@ use crate::project::Selection;
 /// An event that the engine handles.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Event {
-    /// Hints from the watcher that something may have changed. All waiting hints arrive in one event and in their order, because
-    /// the steps of one save belong together.
+    /// Hints from the watcher that something may have changed. All waiting hints arrive in one event and in their
+    /// order, because the steps of one save belong together.
     Hints(Vec<WatchHint>),
-    /// The operation that git is in the middle of, if any. When it changes, this event comes before the next hints or timer event.
+    /// The operation that git is in the middle of, if any. When it changes, this event comes before the next hints or
+    /// timer event.
     Git(Option<GitOperation>),
     /// The ordered run has begun. The tree was scanned before.
     Begun,
@@ -94,7 +95,7 @@ pub enum RunFinish {
     Paused,
     /// Nothing was run: tasks that this task depends on are not complete on this tree.
     Waits,
-    /// The run could not be carried out, for example because the configuration is wrong or the disk is full. The screen has shown
-    /// the reason.
+    /// The run could not be carried out, for example because the configuration is wrong or the disk is full. The screen
+    /// has shown the reason.
     Failed,
 }

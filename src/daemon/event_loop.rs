@@ -1,6 +1,6 @@
-//! The event loop of a foreground watch and of the service. It waits for the next arrival, turns it into one event, and hands the
-//! event to the host. Its `select!` only builds events (house style S1). `engine.rs` decides how to react, and
-//! `project_scheduler.rs` performs these decisions.
+//! The event loop of a foreground watch and of the service. It waits for the next arrival, turns it into one event, and
+//! hands the event to the host. Its `select!` only builds events (house style S1). `engine.rs` decides how to react,
+//! and `project_scheduler.rs` performs these decisions.
 
 use std::io;
 use std::ops::ControlFlow;

@@ -1,8 +1,9 @@
-//! The scheduling of one project, for a foreground watch and for the service: the engine, and the code that performs its effects.
+//! The scheduling of one project, for a foreground watch and for the service: the engine, and the code that performs
+//! its effects.
 //!
-//! Owns the engine, the worker, the watcher, git's state, and the moment of the next wake-up. Effects that every host performs in
-//! the same way are performed here. Effects that differ between a screen and the service are returned to the host as a
-//! [`HostEffect`].
+//! Owns the engine, the worker, the watcher, git's state, and the moment of the next wake-up. Effects that every host
+//! performs in the same way are performed here. Effects that differ between a screen and the service are returned to
+//! the host as a [`HostEffect`].
 
 use std::path::PathBuf;
 
@@ -30,7 +31,8 @@ pub(super) enum HostEffect {
         /// Why the run was ordered.
         trigger: TriggerKind,
     },
-    /// A run could not be handed to the worker. The engine treats the run as begun until the host reports that it has failed.
+    /// A run could not be handed to the worker. The engine treats the run as begun until the host reports that it has
+    /// failed.
     NotOrdered(ControlError),
     /// A new watcher has replaced the old one, because the rules for which files belong to the tree have changed.
     /// Changes made during the replacement may be unknown.
@@ -57,7 +59,8 @@ pub(super) struct ProjectScheduler {
 }
 
 impl ProjectScheduler {
-    /// Returns the scheduler of a project. The worker and the watcher must have been started already, and must send to `arrivals`.
+    /// Returns the scheduler of a project. The worker and the watcher must have been started already, and must send to
+    /// `arrivals`.
     pub(super) fn new(
         root: PathBuf,
         settings: EngineSettings,
@@ -91,7 +94,8 @@ impl ProjectScheduler {
         self.perform(effects)
     }
 
-    /// Handles a report of the worker about a run. Reports about status checks, errands and openings are left to the host.
+    /// Handles a report of the worker about a run. Reports about status checks, errands and openings are left to the
+    /// host.
     pub(super) fn take_report(&mut self, now: Moment, report: WorkerReport) -> Vec<HostEffect> {
         match report {
             WorkerReport::Progress(Progress::Begun { .. }) => self.handle(now, Event::Begun),
@@ -172,8 +176,8 @@ impl ProjectScheduler {
         }
     }
 
-    /// Replaces the watcher by one with new rules. The old watcher is dropped only when the new one works, so that no event is
-    /// missed.
+    /// Replaces the watcher by one with new rules. The old watcher is dropped only when the new one works, so that no
+    /// event is missed.
     fn rearm(&mut self, now: Moment, matcher: Matcher, pace: &Pace) -> Vec<HostEffect> {
         match Watcher::start(&self.root, matcher, pace, self.arrivals.hints()) {
             Ok(watcher) => {

@@ -1,5 +1,5 @@
-//! The thread that carries out runs and status checks for a project. It owns everything a run needs. Other threads reach it only by
-//! messages.
+//! The thread that carries out runs and status checks for a project. It owns everything a run needs. Other threads
+//! reach it only by messages.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -153,8 +153,8 @@ struct WorkerState {
     reload: ReloadProject,
     scope: ProjectScope,
     report: SendReport,
-    /// The settings by which the watcher decides which files belong to the tree, and its pace, as of the last run or status check.
-    /// `None` before the first one: until then the watcher uses the settings it was started with.
+    /// The settings by which the watcher decides which files belong to the tree, and its pace, as of the last run or
+    /// status check. `None` before the first one: until then the watcher uses the settings it was started with.
     rules: Option<(MatcherSettings, Pace)>,
     /// The scheduling settings as of the last run.
     engine: Option<EngineSettings>,
@@ -170,7 +170,8 @@ impl Worker {
         Self::spawn(move |inbox| bench.serve(inbox))
     }
 
-    /// Starts the thread of a project that is not open yet. The thread opens the project, because that may take a while.
+    /// Starts the thread of a project that is not open yet. The thread opens the project, because that may take a
+    /// while.
     ///
     /// # Errors
     /// When the system cannot create the thread.
@@ -202,8 +203,8 @@ impl Worker {
         self.send(WorkerTask::Run(order, control));
     }
 
-    /// Requests a status check: the thread compares the tree with the verdicts, also with those of the `wanted` tasks. It reads
-    /// only what the hints name. The check comes after all earlier requests.
+    /// Requests a status check: the thread compares the tree with the verdicts, also with those of the `wanted` tasks.
+    /// It reads only what the hints name. The check comes after all earlier requests.
     pub fn look(&self, ticket: LookTicket, wanted: Vec<TaskId>, hints: TreeHints) {
         self.send(WorkerTask::Look(ticket, wanted, hints));
     }
@@ -274,7 +275,8 @@ impl WorkerState {
         errand.perform(&mut self.workspace, &self.scope, reloaded)
     }
 
-    /// Returns the plan of a task, or lines for people if it has none. A specification is read only when its own task is requested.
+    /// Returns the plan of a task, or lines for people if it has none. A specification is read only when its own task
+    /// is requested.
     fn plan_of(
         &mut self,
         reloaded: &mut ProjectDefinition,
@@ -384,7 +386,8 @@ impl WorkerState {
     }
 }
 
-/// Returns the tasks that run on a save. It searches for specifications only if the settings ask for the tasks that they define.
+/// Returns the tasks that run on a save. It searches for specifications only if the settings ask for the tasks that
+/// they define.
 ///
 /// # Errors
 /// When the tree cannot be read.

@@ -1,11 +1,11 @@
 //! Reads a child's two output streams, writes them to the log, and hashes the log while it is written.
 //!
-//! Output beyond the limit is read and dropped. The pipe therefore never fills up, which would block a command that is being
-//! stopped, and no disk is filled however long the stop takes.
+//! Output beyond the limit is read and dropped. The pipe therefore never fills up, which would block a command that is
+//! being stopped, and no disk is filled however long the stop takes.
 //!
-//! This module writes only to the files it is given, never decodes text, and uses bounded memory for any amount of output. The
-//! log has the bytes in the order in which they were read; where both streams have bytes at the same moment, standard output
-//! comes first.
+//! This module writes only to the files it is given, never decodes text, and uses bounded memory for any amount of
+//! output. The log has the bytes in the order in which they were read; where both streams have bytes at the same
+//! moment, standard output comes first.
 
 use std::fs::File;
 use std::io::{self, ErrorKind, PipeReader, PipeWriter, Read as _, Write as _};
@@ -19,8 +19,8 @@ use crate::process::excerpt::ExcerptBuilder;
 use crate::process::frames::{FrameLines, Stream};
 use crate::process::hashing::{LEAST_ROOM, LogHasher};
 
-/// The size that is requested for each pipe: the largest an ordinary user may ask for (`pipe(7)`), so that a fast child rarely
-/// waits.
+/// The size that is requested for each pipe: the largest an ordinary user may ask for (`pipe(7)`), so that a fast child
+/// rarely waits.
 const PIPE_BYTES: i32 = 1024 * 1024;
 
 /// After this many reads, a full pipe is empty if no process writes to it any more.
@@ -235,7 +235,8 @@ impl Capture {
 fn open_pipe() -> io::Result<(PipeReader, PipeWriter)> {
     let (reader, writer) = io::pipe()?;
     fcntl(&reader, FcntlArg::F_SETFL(OFlag::O_NONBLOCK))?;
-    // Refused for a user near the kernel's limit on pipe memory. The pipe then keeps its default size: slower, but not wrong.
+    // Refused for a user near the kernel's limit on pipe memory. The pipe then keeps its default size: slower, but not
+    // wrong.
     let _refused = fcntl(&reader, FcntlArg::F_SETPIPE_SZ(PIPE_BYTES));
     Ok((reader, writer))
 }

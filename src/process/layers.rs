@@ -1,7 +1,8 @@
-//! Reads the layers of an overlayfs directory without mounting them: the files that a check saw, and the files that it wrote.
+//! Reads the layers of an overlayfs directory without mounting them: the files that a check saw, and the files that it
+//! wrote.
 //!
-//! An upper layer can hide entries of lower layers. A character device with the number 0:0 (a whiteout) hides one entry. The
-//! attribute `user.overlay.opaque` on a directory hides everything in the lower directory. Source:
+//! An upper layer can hide entries of lower layers. A character device with the number 0:0 (a whiteout) hides one
+//! entry. The attribute `user.overlay.opaque` on a directory hides everything in the lower directory. Source:
 //! Documentation/filesystems/overlayfs.rst, with the mount option `userxattr`.
 
 use std::ffi::{CStr, CString};
@@ -44,8 +45,8 @@ impl Layers {
         Self { directories }
     }
 
-    /// Opens the regular file at a path, and returns it with the number of its layer (0 is the topmost). Returns `None` if there
-    /// is no regular file at the path. Links are not followed.
+    /// Opens the regular file at a path, and returns it with the number of its layer (0 is the topmost). Returns `None`
+    /// if there is no regular file at the path. Links are not followed.
     ///
     /// # Errors
     /// When a layer cannot be read.
@@ -88,8 +89,9 @@ pub enum WrittenChange {
     Removed,
 }
 
-/// Returns the changes of a check, sorted by path. `layer` is the upper layer, into which overlayfs wrote them. A directory that
-/// exists only because of changed entries below it is not listed. `skipped` has the mount points that were made for the check.
+/// Returns the changes of a check, sorted by path. `layer` is the upper layer, into which overlayfs wrote them. A
+/// directory that exists only because of changed entries below it is not listed. `skipped` has the mount points that
+/// were made for the check.
 ///
 /// # Errors
 ///
@@ -195,7 +197,7 @@ mod tests {
     use super::*;
     use crate::process::system_calls::set_attribute;
 
-    /// Layers in one temporary directory.
+    /// The layers `top`, `middle` and `base`, as directories in one temporary directory.
     struct Stack {
         root: TempDir,
     }

@@ -1,8 +1,8 @@
-//! Finds the processes that listen on a TCP port. `/proc/net/tcp` and `tcp6` list the sockets, and the links in `/proc/PID/fd`
-//! show which process has which socket (`proc(5)`).
+//! Finds the processes that listen on a TCP port. `/proc/net/tcp` and `tcp6` list the sockets, and the links in
+//! `/proc/PID/fd` show which process has which socket (`proc(5)`).
 //!
-//! The result is only shown to people and never used to send a signal. If the descriptors of a process must not be read, only the
-//! user is named.
+//! The result is only shown to people and never used to send a signal. If the descriptors of a process must not be
+//! read, only the user is named.
 
 use std::fs;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};

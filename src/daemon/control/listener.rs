@@ -45,7 +45,8 @@ impl ControlListener {
             let room = Arc::clone(&self.room).acquire_owned().await.map_err(io::Error::other)?;
             let (stream, _) = self.listener.accept().await?;
             let credentials = stream.peer_cred()?;
-            // The directory's mode keeps other users out. But a descriptor that another process passes on bypasses the directory.
+            // The directory's mode keeps other users out. But a descriptor that another process passes on bypasses the
+            // directory.
             if credentials.uid() == self.own_uid {
                 let peer = Peer { pid: credentials.pid(), uid: credentials.uid() };
                 return Ok((Connection { stream, _room: room }, peer));

@@ -1,5 +1,5 @@
-//! The control socket. Its file is private. A stale file is replaced, but never the file of a running service. systemd can also
-//! pass in a socket.
+//! The control socket. Its file is private. A stale file is replaced, but never the file of a running service. systemd
+//! can also pass in a socket.
 
 use std::fs::{DirBuilder, File, OpenOptions, Permissions};
 use std::io;
@@ -13,7 +13,8 @@ use nix::fcntl::{Flock, FlockArg};
 use nix::libc;
 use nix::sys::socket::{getsockopt, sockopt};
 
-/// The lock file beside the socket. The running service holds its lock; the kernel releases it when that process ends in any way.
+/// The lock file beside the socket. The running service holds its lock; the kernel releases it when that process ends
+/// in any way.
 const LOCK_NAME: &str = "daemon.lock";
 
 /// The socket on which the service receives requests.
@@ -149,7 +150,8 @@ fn listener_pid(socket: &Path) -> Option<i32> {
     Some(credentials.pid())
 }
 
-/// Replaces the socket's file. This is safe while the lock is held, because then no running service listens on the old one.
+/// Replaces the socket's file. This is safe while the lock is held, because then no running service listens on the old
+/// one.
 fn bind(path: &Path) -> io::Result<UnixListener> {
     match std::fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),

@@ -1,5 +1,5 @@
-//! Waiting until git has finished an operation, because the trees in between are not meant to be tested. Pure: git's state
-//! arrives as an event.
+//! Waiting until git has finished an operation, because the trees in between are not meant to be tested. Pure: git's
+//! state arrives as an event.
 
 use std::time::Duration;
 
@@ -20,8 +20,8 @@ pub(super) struct GitHold {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Patience {
     Waiting,
-    /// The engine has waited as long as the settings allow. It waits no longer, because a conflict may stay for hours and the saves
-    /// that resolve it must be tested.
+    /// The engine has waited as long as the settings allow. It waits no longer, because a conflict may stay for hours
+    /// and the saves that resolve it must be tested.
     Over,
 }
 

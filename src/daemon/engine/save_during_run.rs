@@ -25,7 +25,8 @@ pub(super) enum SavedBy {
     Run,
 }
 
-/// Decides how a save affects the run under way. `stopped_before` is the number of runs in a row that saves have stopped.
+/// Decides how a save affects the run under way. `stopped_before` is the number of runs in a row that saves have
+/// stopped.
 pub(super) fn decide(on_change: OnChange, stopped_before: u32, max_restarts: u32, saved_by: SavedBy) -> SaveDuringRun {
     match (on_change, saved_by) {
         (OnChange::Queue, _) => SaveDuringRun::Queue,

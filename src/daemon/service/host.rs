@@ -1,5 +1,5 @@
-//! The service as the host of the event loop: it passes each event to its project, and publishes what the projects report. The
-//! projects' engines make all decisions about runs.
+//! The service as the host of the event loop: it passes each event to its project, and publishes what the projects
+//! report. The projects' engines make all decisions about runs.
 
 mod calls;
 mod registry;
@@ -71,7 +71,8 @@ pub struct ServiceHost {
     manager: ServiceManager,
     say: Box<dyn Fn(&str)>,
     seats: BTreeMap<ProjectSeat, ProjectSession>,
-    /// Projects that are being closed because a client removed them, each with the client and the sender for its answer.
+    /// Projects that are being closed because a client removed them, each with the client and the sender for its
+    /// answer.
     removals: BTreeMap<ProjectSeat, (Asker, Reply<ProjectV1>)>,
     next_seat: u64,
     subscribers: Subscribers,
@@ -158,8 +159,8 @@ impl ServiceHost {
         service.manager.ready();
         let mut sources = EventSources { signals, arrivals, calls, clock };
         let exit = run_event_loop(&mut service, &mut sources).await;
-        // Dropping the calls refuses every client that still waits. The arrivals stay open: a worker that was let go sends its last
-        // report and then saves its trees, but it would skip this if the report had no receiver.
+        // Dropping the calls refuses every client that still waits. The arrivals stay open: a worker that was let go
+        // sends its last report and then saves its trees, but it would skip this if the report had no receiver.
         drop(sources.calls);
         service.manager.stopping();
         service.subscribers.end();
@@ -202,8 +203,8 @@ impl ServiceHost {
         self.seats.insert(session_id, served);
     }
 
-    /// Starts the opening of a project. The launcher is started on this thread, because it ends with the thread that started it.
-    /// Everything else happens on the worker's thread.
+    /// Starts the opening of a project. The launcher is started on this thread, because it ends with the thread that
+    /// started it. Everything else happens on the worker's thread.
     fn begin_opening(&self, arrivals: ArrivalSender, root: PathBuf, purpose: OpeningReason) -> Result<Worker, OpenFailure> {
         let closed = |line| OpenFailure { reason: OpenFailureKind::OwnFault, lines: vec![line] };
         let launcher = LauncherHandle::execute(&self.shared.executable).map_err(|error| closed(chain(&error)))?;

@@ -17,13 +17,14 @@ pub(super) struct OpenProject {
     pub(super) planned: PlannedRun,
     /// The number of the status check under way; `None` if no status check is under way.
     pub(super) looking: Option<LookTicket>,
-    /// The first status check after opening, until it has ended. Its result decides whether a run is needed at the start.
+    /// The first status check after opening, until it has ended. Its result decides whether a run is needed at the
+    /// start.
     pub(super) first: Option<LookTicket>,
     pub(super) tickets: u64,
     /// The changes that the next status check has to take into account.
     pub(super) pending_changes: PendingChanges,
-    /// Set while a status check waits for the watcher to confirm that it has reported every earlier change: the time limit, and the
-    /// tasks to check.
+    /// Set while a status check waits for the watcher to confirm that it has reported every earlier change: the time
+    /// limit, and the tasks to check.
     pub(super) syncing: Option<(Moment, Vec<TaskId>)>,
     pub(super) look_again: Option<Moment>,
     pub(super) current: Option<RunCall>,

@@ -1,5 +1,5 @@
-//! One project of the service: its scheduling, and the clients that wait for it. The engine and the waiters make the decisions.
-//! This module carries them out.
+//! One project of the service: its scheduling, and the clients that wait for it. The engine and the waiters make the
+//! decisions. This module carries them out.
 
 mod errands;
 mod looks;
@@ -165,8 +165,8 @@ impl ProjectSession {
         words
     }
 
-    /// Ends the work on the project. The run under way is stopped and its evidence is sealed. Every waiting client gets the error
-    /// `why`.
+    /// Ends the work on the project. The run under way is stopped and its evidence is sealed. Every waiting client gets
+    /// the error `why`.
     pub(super) fn end(&mut self, now: Moment, why: &ErrorV1) -> Vec<SessionMessage> {
         self.waiters.take_all().into_iter().for_each(|due| refuse(due.reply, why.clone()));
         self.runs.drain(..).for_each(|call| refuse(call.reply, why.clone()));
@@ -248,8 +248,8 @@ impl ProjectSession {
         let mut words = Vec::new();
         match &self.stage {
             Stage::Open(open) if open.activity == Activity::Idle => {
-                // Errands come before the next run: a change of the task's cycle decides whether that run happens and how it is
-                // judged.
+                // Errands come before the next run: a change of the task's cycle decides whether that run happens and
+                // how it is judged.
                 self.next_errand();
                 words.extend(self.next_run(now));
                 self.next_look(now);

@@ -1,5 +1,5 @@
-//! The clients that receive events. Each has a bounded queue of its own. A reader that is too slow is disconnected, with a last
-//! event that says why.
+//! The clients that receive events. Each has a bounded queue of its own. A reader that is too slow is disconnected,
+//! with a last event that says why.
 
 use std::pin::Pin;
 use std::sync::{Arc, OnceLock};
