@@ -10,15 +10,15 @@ use crate::model::WatchHint;
 /// The most arrivals that are taken from the channel at once. After them, one waiting call is handled.
 const MOST_AT_ONCE: usize = 4096;
 
-/// Identifies a project in an event loop while the project is there. A foreground watch has one project, the service has many.
+/// Identifies an open project within one event loop. A foreground watch has one project, the service has many.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct ProjectSeat(pub(super) u64);
 
 /// A message from one of a project's threads.
 #[derive(Debug)]
 pub(super) enum ProjectArrival {
-    /// The watcher reports possible changes. Hints that waited are delivered together, because the steps of one save belong
-    /// together.
+    /// The watcher reports possible changes. Hints that waited are delivered together, because the steps of one save
+    /// belong together.
     Hints(Vec<WatchHint>),
     /// The worker reports progress or a result.
     Report(Box<WorkerReport>),
@@ -74,12 +74,13 @@ impl ArrivalSender {
 }
 
 impl Arrivals {
-    /// Returns whether a call is handled before the next arrival. It returns true once for each batch of arrivals.
+    /// Returns whether the loop must handle a waiting call before the next arrival. True once after each batch of
+    /// arrivals.
     pub(super) fn grant_turn(&mut self) -> bool {
         std::mem::take(&mut self.owes_a_turn)
     }
 
-    /// Waits for the next arrival. Dropping the future loses nothing.
+    /// Waits for the next message of a project. Dropping the future loses no message.
     pub(super) async fn next(&mut self) -> (ProjectSeat, ProjectArrival) {
         loop {
             if let Some(next) = self.taken.pop_front() {
@@ -93,8 +94,8 @@ impl Arrivals {
     }
 }
 
-/// Keeps the order of arrivals, but merges a project's hints up to its next report. Hints are never moved across a report, because
-/// the engine handles changes before the beginning of a run differently from changes during the run.
+/// Keeps the order of arrivals, but merges a project's hints up to its next report. Hints are never moved across a
+/// report, because the engine handles changes before the beginning of a run differently from changes during the run.
 fn order_arrivals(arrivals: impl Iterator<Item = (ProjectSeat, ProjectArrival)>) -> VecDeque<(ProjectSeat, ProjectArrival)> {
     let mut ordered: VecDeque<(ProjectSeat, ProjectArrival)> = VecDeque::new();
     // For each project, the index of the hints that later hints are merged into. A report ends the merging.

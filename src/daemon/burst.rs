@@ -1,5 +1,5 @@
-//! A burst: changes that come shortly after one another and lead to one run. This module records which paths changed and computes
-//! when the burst ends. Pure: time is an argument.
+//! A burst: changes that come shortly after one another and lead to one run. This module records which paths changed
+//! and computes when the burst ends. Pure: time is an argument.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -10,12 +10,12 @@ use crate::model::{TreePath, WatchHint};
 /// The most paths that count as one save: a file's name, and its name before a rename. One save leads to a run at once.
 const PATHS_OF_A_SAVE: usize = 2;
 
-/// How long to wait for the second step of a save. A new file may be an editor's temporary file that is about to be renamed. A
-/// removed file may be old content that was moved aside. Editors need microseconds for the second step.
+/// How long to wait for the second step of a save. A new file may be an editor's temporary file that is about to be
+/// renamed. A removed file may be old content that was moved aside. Editors need microseconds for the second step.
 const BREATH: Duration = Duration::from_millis(2);
 
-/// If the scan for a save was cancelled more often than this, the burst no longer counts as one save, because a program keeps
-/// writing.
+/// If the scan for a save was cancelled more often than this, the burst no longer counts as one save, because a program
+/// keeps writing.
 const MOST_RECALLS: u32 = 3;
 
 /// Hints from the watcher that belong together and have not led to a run yet.
@@ -25,7 +25,7 @@ pub(crate) struct Burst {
     last: Moment,
     paths: BTreeMap<TreePath, Way>,
     recalls: u32,
-    /// Whether more than `paths` may have changed.
+    /// Whether files outside of `paths` may have changed too.
     breadth: Breadth,
 }
 
@@ -54,24 +54,24 @@ enum Now {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Breadth {
-    /// Only the paths have changed.
+    /// Only files in `Burst::paths` have changed.
     Paths,
-    /// Something has changed for which no path is known.
+    /// A file has changed, but the hint named no path.
     Tree,
-    /// Events may have been lost.
+    /// The watcher may have lost events, so changed files may be missing from `Burst::paths`.
     Lost,
 }
 
 /// The kind of changes in a burst so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Shape {
-    /// A file is still open for writing.
+    /// A file is still open for writing: the burst lasts up to its longest time.
     Open,
-    /// One complete save.
+    /// One save whose files are closed: the burst ends at once.
     Save,
-    /// One save whose second step may still come.
+    /// One save whose second step, such as a rename, may still come: the burst waits for `BREATH`.
     Half,
-    /// More than one save.
+    /// More than one save: the burst ends only after the quiet time.
     Many,
 }
 
@@ -81,7 +81,7 @@ impl Burst {
         Self { first: now, last: now, paths: BTreeMap::new(), recalls: 0, breadth: Breadth::Paths }
     }
 
-    /// Adds what a hint reports.
+    /// Notes the change that a hint of the watcher reports. Hints that report no change are ignored.
     pub(crate) fn hear(&mut self, now: Moment, hint: WatchHint) {
         match hint {
             WatchHint::Saved(path) => self.saved(now, path),
@@ -104,7 +104,8 @@ impl Burst {
         self.note(now, path, Before::Absent, Now::Open);
     }
 
-    /// Adds a path that is still open for writing. The burst lasts until the file is closed or the time limit is reached.
+    /// Adds a path that is still open for writing. The burst lasts until the file is closed or the time limit is
+    /// reached.
     fn writing(&mut self, now: Moment, path: TreePath) {
         self.note(now, path, Before::There, Now::Open);
     }
@@ -120,7 +121,7 @@ impl Burst {
         self.breadth = Breadth::Lost;
     }
 
-    /// Notes a change for which no path is known.
+    /// Notes a change for which the hint named no path.
     fn touch(&mut self, now: Moment) {
         self.last = now;
         self.breadth = self.breadth.max(Breadth::Tree);
@@ -137,8 +138,8 @@ impl Burst {
         self
     }
 
-    /// Returns when the burst ends if no more hints come. A single save ends the burst at once, several saves end it after `quiet`.
-    /// It ends at the latest when it has lasted `longest`.
+    /// Returns when the burst ends if no more hints come. A single save ends the burst at once, several saves end it
+    /// after `quiet`. It ends at the latest when it has lasted `longest`.
     pub(crate) fn due(&self, quiet: Duration, longest: Duration) -> Moment {
         let bound = self.bound(longest);
         match self.shape() {
@@ -149,8 +150,8 @@ impl Burst {
         }
     }
 
-    /// Returns when the burst may stop a run, if no more hints come. It waits for `quiet` even after a single save: restarting for
-    /// a half-finished save would cost another restart.
+    /// Returns when the burst may stop a run, if no more hints come. It waits for `quiet` even after a single save:
+    /// restarting for a half-finished save would cost another restart.
     pub(crate) fn due_during_run(&self, quiet: Duration, longest: Duration) -> Moment {
         let bound = self.bound(longest);
         if self.shape() == Shape::Open { bound } else { self.last.plus(quiet).min(bound) }
@@ -166,7 +167,7 @@ impl Burst {
         self.lasting().map(|(path, _)| path.clone()).collect()
     }
 
-    /// Returns whether events may have been lost.
+    /// Returns whether the watcher may have lost events, so that `paths` may lack changed files.
     pub(crate) fn is_incomplete(&self) -> bool {
         self.breadth == Breadth::Lost
     }

@@ -11,17 +11,15 @@ use crate::tree::TreeHints;
 #[must_use]
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Effect {
-    /// Scan the tree and start a run. This cancels an earlier [`Effect::WakeAt`]. The host reports the beginning of the run by
-    /// [`Event::Begun`](crate::daemon::Event::Begun).
+    /// Scan the tree and start a run. This cancels an earlier [`Effect::WakeAt`]. The host reports the beginning of the
+    /// run by [`Event::Begun`](crate::daemon::Event::Begun).
     Start(Order),
     /// Stop the run under way. If the run has not begun yet, it leaves no record.
     Stop(StopReason),
-    /// Send the engine [`Event::Timer`](crate::daemon::Event::Timer) at this moment. This replaces the moment of an earlier
-    /// `WakeAt`.
+    /// Send the engine [`Event::Timer`](crate::daemon::Event::Timer) at this moment. This replaces the moment of an
+    /// earlier `WakeAt`.
     WakeAt(Moment),
-    /// Show a notice to the person.
     Show(Notice),
-    /// Clear the screen.
     ClearScreen,
     /// End the program with this exit code.
     Quit(CommandExit),
@@ -30,9 +28,8 @@ pub enum Effect {
 /// A run to be started.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Order {
-    /// The task whose checks are run.
     pub task: TaskId,
-    /// Why the run is started.
+    /// What caused the run, for example a save or a request. The report names it.
     pub trigger: Trigger,
     /// Which of the task's checks are run.
     pub selection: Selection,
@@ -54,12 +51,13 @@ pub enum Notice {
     },
     /// The run under way is allowed to finish although the tree has changed.
     LettingFinish,
-    /// The tree changed during the run, so the run is repeated.
+    /// Files changed during the run, so the run gives no verdict and is repeated.
     Repeating {
-        /// The paths that changed.
+        /// The paths that changed during the run.
         paths: BTreeSet<TreePath>,
     },
-    /// The same paths changed again during the repetition. No run starts until something other than a run changes the tree (S6).
+    /// The same paths changed again during the repetition. No run starts until something other than a run changes the
+    /// tree (S6).
     Unstable {
         /// The paths that change in every run.
         paths: BTreeSet<TreePath>,
@@ -74,7 +72,7 @@ pub enum Notice {
     RootVanished,
     /// When the run under way ends, the configuration is read again and everything is run again.
     ReloadingAfterRun,
-    /// The key asks for the failed checks, but no check has failed.
+    /// A person pressed the key that runs the failed checks, but no check has failed.
     NothingFailed,
     /// The tree has not changed since the last verdict.
     Unchanged,

@@ -1,5 +1,6 @@
-//! The scheduling engine: it decides when a run starts, stops or is repeated. It is pure and synchronous: `now` is an argument, and
-//! effects are return values (house style S1, S2). It knows paths and digests, never files, processes or screens.
+//! The scheduling engine: it decides when a run starts, stops or is repeated. It is pure and synchronous: `now` is an
+//! argument, and effects are return values (house style S1, S2). It knows paths and digests, never files, processes or
+//! screens.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -38,9 +39,9 @@ pub struct EngineSettings {
     pub quiet: Duration,
     /// The longest time to wait for the end of a burst.
     pub longest_burst: Duration,
-    /// How a save during a run affects that run.
+    /// Whether a save during a run restarts the run or waits for its end.
     pub on_change: OnChange,
-    /// The most restarts in a row that saves may cause. The next run is then allowed to finish.
+    /// How many times in a row a save may stop and restart a run. After that many restarts, a run is allowed to finish.
     pub max_restarts: u32,
     /// The longest time to wait for an operation of git.
     pub git_wait: Duration,
@@ -54,7 +55,7 @@ pub struct Engine {
     settings: EngineSettings,
     stage: Stage,
     burst: Option<Burst>,
-    /// The task of the last order.
+    /// The task of the run under way, or of the last run.
     current: TaskId,
     known: BTreeMap<TaskId, KnownTask>,
     round: Option<Round>,
@@ -62,8 +63,8 @@ pub struct Engine {
     repetition: Option<WaitingRepetition>,
     unscanned_changes: UnscannedChanges,
     git: Option<GitHold>,
-    /// Whether everything must be run again when the run under way ends. A reload was requested during that run, which still uses
-    /// the older configuration.
+    /// Whether everything must be run again when the run under way ends. A reload was requested during that run, which
+    /// still uses the older configuration.
     reload_owed: bool,
     leaving: Option<CommandExit>,
 }
@@ -99,8 +100,8 @@ impl Engine {
         self.everything(TriggerKind::Start)
     }
 
-    /// Returns the effects that begin a watch if the `settled` tasks already have verdicts: the other tasks are run. Returns no
-    /// effects if every task has a verdict.
+    /// Returns the effects that begin a watch if the `settled` tasks already have verdicts: the other tasks are run.
+    /// Returns no effects if every task has a verdict.
     pub fn begin_without(&mut self, settled: &[TaskId]) -> Vec<Effect> {
         let mut round = Round::new(TriggerKind::Start, BTreeSet::new(), RoundChecks::All);
         settled.iter().for_each(|task| round.had(task));
@@ -108,7 +109,7 @@ impl Engine {
         self.next_of_round(LookPurpose::Request).into_iter().collect()
     }
 
-    /// Returns the tasks that run on a save.
+    /// Returns the tasks that run on a save, in the order in which they run.
     pub fn watched_tasks(&self) -> &[TaskId] {
         &self.settings.tasks
     }
@@ -141,7 +142,8 @@ impl Engine {
         for hint in hints {
             news = news.max(self.on_hint(now, hint, &mut effects));
         }
-        // All waiting hints are noted before the engine decides, because the steps of one save arrive together.
+        // The engine decides only after every hint is noted: the two steps of one save arrive as two hints of one
+        // event.
         match news {
             HintEffect::Nothing => {}
             HintEffect::Sweep => effects.extend(self.on_sweep(now)),
@@ -192,14 +194,15 @@ impl Engine {
         self.settle(now)
     }
 
-    /// Handles the periodic sweep, which compares the whole tree with a verdict. If there is no verdict, there is nothing to
-    /// compare.
+    /// Handles the periodic sweep, which compares the whole tree with a verdict. If there is no verdict, there is
+    /// nothing to compare.
     fn on_sweep(&mut self, now: Moment) -> Option<Effect> {
         let is_idle = matches!(self.stage, Stage::Idle) && self.burst.is_none() && self.repetition.is_none();
         if !is_idle || self.git.is_some() {
             return None;
         }
-        // Scanning the tree for one task with a verdict shows whether the tree has changed. If it has, the other tasks run too.
+        // Scanning the tree for one task with a verdict shows whether the tree has changed. If it has, the other tasks
+        // run too.
         let has_verdict = |task: &&TaskId| self.known.get(task).is_some_and(|known| known.last_tree.is_some());
         let task = self.settings.tasks.iter().find(has_verdict)?.clone();
         let KnownTask { last_tree, last_failed, .. } = self.known.get(&task)?.clone();
@@ -211,7 +214,7 @@ impl Engine {
         Some(self.start(task, LookPurpose::Sweep(Burst::begin(now)), TriggerKind::Save, BTreeSet::new(), selection, last_tree))
     }
 
-    /// Handles the beginning of a run. The scan of the tree before it has ended.
+    /// Handles the beginning of a run. The scan of the tree that precedes every run has ended.
     fn on_begun(&mut self, now: Moment) -> Vec<Effect> {
         match self.stage {
             Stage::Looking(_) => self.stage = Stage::Running(StopProgress::Going),
@@ -329,8 +332,8 @@ impl Engine {
         }
     }
 
-    /// Handles a scan that led to no run. The notice is shown only if no newer change waits and no task of the round has run or
-    /// still has to run.
+    /// Handles a scan that led to no run. The notice is shown only if no newer change waits and no task of the round
+    /// has run or still has to run.
     fn after_look(&mut self, now: Moment, notice: Notice) -> Vec<Effect> {
         self.unscanned_changes.looked();
         let is_worth_a_word = self.burst.is_none() && self.round_came_to_nothing();
@@ -339,8 +342,8 @@ impl Engine {
         effects
     }
 
-    /// Decides what follows a run. A burst that came during the run is handled next. Without one, the next task of the round is
-    /// started, or the engine waits for changes.
+    /// Decides what follows a run. A burst that came during the run is handled next. Without one, the next task of the
+    /// round is started, or the engine waits for changes.
     fn after_run(&mut self, now: Moment, standing: LastRunState) -> Vec<Effect> {
         if self.burst.is_some() {
             return self.settle(now);

@@ -1,6 +1,7 @@
 //! Errands: requests of a person or an agent that are carried out between runs, such as a change of a task's cycle.
 //!
-//! The worker carries them out, so that a project that the service watches has only one writer. `project/` makes the decisions.
+//! The worker carries them out, so that a project that the service watches has only one writer. `project/` makes the
+//! decisions.
 
 use crate::collaboration::{GrantedRetest, Proposal, ReviewedSpecification, review_specification};
 use crate::config::Configuration;
@@ -13,9 +14,8 @@ use crate::project::{DescribedProject, PersonPresence, ProjectError, ProjectScop
 pub struct Errand {
     /// The task that the request concerns.
     pub task: TaskId,
-    /// Who makes the request. The ledger records this (S3).
+    /// The person or program that makes the request. The ledger records it (S3).
     pub asker: Asker,
-    /// The requested action.
     pub what: ErrandKind,
 }
 
@@ -41,7 +41,7 @@ pub enum ErrandDone {
     Changed(Box<TddState>),
     /// Whether the task is complete, and what is still open.
     Computed(TaskCompletion),
-    /// The retest is granted.
+    /// The retest is granted; the service now runs the task once more.
     Granted(GrantedRetest),
     /// The problems of the configuration, one line for each.
     Reread(Vec<String>),
@@ -61,7 +61,8 @@ pub enum ErrandTrouble {
 }
 
 impl Errand {
-    /// Checks the task's specification, or the proposed one. This needs no plan, because a wrong specification has no plan.
+    /// Checks the task's specification, or the proposed one. This needs no plan, because a wrong specification has no
+    /// plan.
     ///
     /// # Errors
     /// When the specification cannot be checked ([`ErrandTrouble`]).
@@ -75,7 +76,7 @@ impl Errand {
         reviewed.map(ErrandDone::Reviewed).map_err(ErrandTrouble::Run)
     }
 
-    /// Carries out every other kind of errand. These kinds need the plan of their task.
+    /// Carries out an errand of any kind except `Review`. All these kinds need the plan of their task.
     ///
     /// # Errors
     /// When the task has no plan or the action fails ([`ErrandTrouble`]).
@@ -107,9 +108,9 @@ impl Errand {
     }
 }
 
-/// Returns whether a person makes the request. As on the command line, a process counts as a person if its standard input is a
-/// terminal. This prevents a program from making a person's decision by accident. It cannot prevent a deliberate attempt: any
-/// program of the same user can create a terminal for itself (S8).
+/// Returns whether a person makes the request. As on the command line, a process counts as a person if its standard
+/// input is a terminal. This prevents a program from making a person's decision by accident. It cannot prevent a
+/// deliberate attempt: any program of the same user can create a terminal for itself (S8).
 fn attendance(asker: &Asker) -> PersonPresence {
     if asker.terminal.is_some() { PersonPresence::Person } else { PersonPresence::Nobody }
 }

@@ -9,22 +9,23 @@ use crate::project::Selection;
 /// An event that the engine handles.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Event {
-    /// Hints from the watcher that something may have changed. All waiting hints arrive in one event and in their order, because
-    /// the steps of one save belong together.
+    /// Hints from the watcher that something may have changed. All waiting hints arrive in one event and in their
+    /// order, because the steps of one save belong together.
     Hints(Vec<WatchHint>),
-    /// The operation that git is in the middle of, if any. When it changes, this event comes before the next hints or timer event.
+    /// The operation that git is in the middle of, if any. When it changes, this event comes before the next hints or
+    /// timer event.
     Git(Option<GitOperation>),
     /// The ordered run has begun. The tree was scanned before.
     Begun,
     /// The moment of the last [`Effect::WakeAt`](crate::daemon::Effect::WakeAt) has come.
     Timer,
-    /// A key on the terminal.
+    /// A person pressed a key at the terminal.
     Key(Key),
     /// A client asks for a run of a task.
     Requested(TaskId, Selection),
     /// A client waits for a task's verdict on the present tree, but no such verdict exists yet.
     Awaited(TaskId),
-    /// A signal of the operating system.
+    /// The process received a signal.
     Signal(OsSignal),
     /// The scheduling settings have changed. The configuration is read before every run.
     Settings(EngineSettings),
@@ -32,7 +33,7 @@ pub enum Event {
     Finished(RunFinish),
 }
 
-/// The keys that have an effect.
+/// The keys that a foreground watch reacts to. All other keys are ignored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Key {
     /// Enter: run again.
@@ -47,7 +48,7 @@ pub enum Key {
     Quit,
 }
 
-/// The signals that have an effect.
+/// The signals that a watch and the service react to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum OsSignal {
     /// SIGINT.
@@ -63,7 +64,7 @@ pub enum OsSignal {
 pub enum RunFinish {
     /// A verdict on the tree with which the run began. That tree is still on disk.
     Verdict {
-        /// The digest of the tree.
+        /// The digest of the tree that was tested.
         tree: TreeDigest,
         /// The names of the checks that did not succeed.
         failed: Vec<String>,
@@ -79,12 +80,12 @@ pub enum RunFinish {
     },
     /// The tree changed during the run, so there is no verdict (S6).
     Moved {
-        /// The paths that changed.
+        /// The paths that changed during the run.
         paths: BTreeSet<TreePath>,
         /// Whether the disk now holds the tested tree or a newer one.
         on_disk: OnDisk,
     },
-    /// proctor stopped the run.
+    /// proctor stopped the run, for example because of a save, so there is no verdict.
     Stopped,
     /// Nothing was run: the tree has not changed since the last verdict.
     Unchanged,
@@ -94,7 +95,7 @@ pub enum RunFinish {
     Paused,
     /// Nothing was run: tasks that this task depends on are not complete on this tree.
     Waits,
-    /// The run could not be carried out, for example because the configuration is wrong or the disk is full. The screen has shown
-    /// the reason.
+    /// The run could not be carried out, for example because the configuration is wrong or the disk is full. The screen
+    /// has shown the reason.
     Failed,
 }

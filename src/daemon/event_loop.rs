@@ -1,6 +1,6 @@
-//! The event loop of a foreground watch and of the service. It waits for the next arrival, turns it into one event, and hands the
-//! event to the host. Its `select!` only builds events (house style S1). `engine.rs` decides how to react, and
-//! `project_scheduler.rs` performs these decisions.
+//! The event loop of a foreground watch and of the service. It waits for the next arrival, turns it into one event, and
+//! hands the event to the host. Its `select!` only builds events (house style S1). `engine.rs` decides how to react,
+//! and `project_scheduler.rs` performs these decisions.
 
 use std::io;
 use std::ops::ControlFlow;
@@ -22,7 +22,7 @@ pub(super) enum LoopEvent<Call> {
     Signal(OsSignal),
     /// A message from one of a project's threads.
     Project(ProjectSeat, ProjectArrival),
-    /// A request of a person or a program.
+    /// A pressed key (foreground watch) or a client's request (service).
     Call(Call),
     /// The moment at which the host wanted to be woken has come.
     Woken,
@@ -30,7 +30,7 @@ pub(super) enum LoopEvent<Call> {
 
 /// Receives the events of a loop and decides when the loop ends.
 pub(super) trait EventHost {
-    /// The requests of people and programs.
+    /// Pressed keys (foreground watch) or clients' requests (service).
     type Call;
     /// The value that the loop returns when the host ends it.
     type Outcome;
@@ -46,7 +46,7 @@ pub(super) trait EventHost {
 pub(super) struct EventSources<Call> {
     pub(super) signals: Signals,
     pub(super) arrivals: Arrivals,
-    /// The requests of people and programs. If the channel is closed, no more requests come.
+    /// Receives pressed keys or clients' requests. If all senders are dropped, no more requests come.
     pub(super) calls: Receiver<Call>,
     pub(super) clock: LoopClock,
 }
@@ -75,7 +75,8 @@ pub(super) async fn run_event_loop<Host: EventHost>(host: &mut Host, sources: &m
 
 impl<Call> EventSources<Call> {
     async fn next(&mut self, wake_at: Option<Moment>) -> LoopEvent<Call> {
-        // Without this turn, a flood of hints would delay calls for as long as it lasts.
+        // After each batch of arrivals one call is handled, so that a flood of hints cannot delay calls until the flood
+        // ends.
         if self.arrivals.grant_turn()
             && let Ok(call) = self.calls.try_recv()
         {

@@ -26,9 +26,8 @@ pub trait Screen {
     fn progress(&mut self, progress: &Progress);
     /// Shows the result of a run.
     fn over(&mut self, over: &FinishedRun);
-    /// Shows a notice between runs.
+    /// Shows a notice between runs, such as that proctor waits for changes.
     fn notice(&mut self, notice: &Notice);
-    /// Clears the screen.
     fn clear(&mut self);
 }
 
@@ -44,7 +43,7 @@ pub enum ForegroundError {
     /// The event loop could not be built.
     #[error("failed to start the event loop")]
     Runtime(#[source] io::Error),
-    /// The means of stopping a run could not be created.
+    /// The pipe by which a run can be stopped could not be created.
     #[error("failed to prepare a run")]
     Control(#[source] ControlError),
 }
@@ -53,11 +52,10 @@ pub enum ForegroundError {
 pub struct ForegroundBeginning {
     /// The workspace that carries out the runs.
     pub workspace: Workspace,
-    /// The project to watch.
     pub scope: ProjectScope,
     /// Reads the plan and the settings before every run.
     pub reload: ReloadProject,
-    /// The settings of `[watch]`.
+    /// The settings of `[watch]`, which decide when runs begin.
     pub settings: EngineSettings,
     /// Decides which files belong to the tree.
     pub matcher: Matcher,

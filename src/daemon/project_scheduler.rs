@@ -1,8 +1,9 @@
-//! The scheduling of one project, for a foreground watch and for the service: the engine, and the code that performs its effects.
+//! The scheduling of one project, for a foreground watch and for the service: the engine, and the code that performs
+//! its effects.
 //!
-//! Owns the engine, the worker, the watcher, git's state, and the moment of the next wake-up. Effects that every host performs in
-//! the same way are performed here. Effects that differ between a screen and the service are returned to the host as a
-//! [`HostEffect`].
+//! Owns the engine, the worker, the watcher, git's state, and the moment of the next wake-up. Effects that every host
+//! performs in the same way are performed here. Effects that differ between a screen and the service are returned to
+//! the host as a [`HostEffect`].
 
 use std::path::PathBuf;
 
@@ -26,20 +27,20 @@ use crate::watch::{Pace, Watcher, WatcherHandle};
 pub(super) enum HostEffect {
     /// A run was handed to the worker.
     Ordered {
-        /// The task of the run.
         task: TaskId,
         /// Why the run was ordered.
         trigger: TriggerKind,
     },
-    /// A run could not be handed to the worker. The engine treats the run as begun until the host reports that it has failed.
+    /// A run could not be handed to the worker. The engine treats the run as begun until the host reports that it has
+    /// failed.
     NotOrdered(ControlError),
-    /// The watcher uses new rules from now on. Changes made while it was being replaced may be unknown.
+    /// A new watcher has replaced the old one, because the rules for which files belong to the tree have changed.
+    /// Changes made during the replacement may be unknown.
     Rearmed,
-    /// The rules have changed, but the watcher still uses the old ones.
+    /// The rules for which files belong to the tree have changed, but no new watcher could be started. The old watcher
+    /// and its rules stay.
     NotRearmed,
-    /// Show a notice to the person.
     Show(Notice),
-    /// Clear the screen.
     ClearScreen,
     /// End the program with this exit code.
     Quit(CommandExit),
@@ -58,7 +59,8 @@ pub(super) struct ProjectScheduler {
 }
 
 impl ProjectScheduler {
-    /// Returns the scheduler of a project. The worker and the watcher must have been started already, and must send to `arrivals`.
+    /// Returns the scheduler of a project. The worker and the watcher must have been started already, and must send to
+    /// `arrivals`.
     pub(super) fn new(
         root: PathBuf,
         settings: EngineSettings,
@@ -82,7 +84,7 @@ impl ProjectScheduler {
         self.perform(effects)
     }
 
-    /// Handles an event.
+    /// Passes an event to the engine and performs the effects. Git's state is passed on first if it has changed.
     pub(super) fn handle(&mut self, now: Moment, event: Event) -> Vec<HostEffect> {
         if let Some(of_git) = self.git.before(&event) {
             let nothing = self.engine.handle(now, of_git);
@@ -92,7 +94,8 @@ impl ProjectScheduler {
         self.perform(effects)
     }
 
-    /// Handles a report of the worker about a run. Reports about status checks, errands and openings are left to the host.
+    /// Handles a report of the worker about a run. Reports about status checks, errands and openings are left to the
+    /// host.
     pub(super) fn take_report(&mut self, now: Moment, report: WorkerReport) -> Vec<HostEffect> {
         match report {
             WorkerReport::Progress(Progress::Begun { .. }) => self.handle(now, Event::Begun),
@@ -125,7 +128,7 @@ impl ProjectScheduler {
         self.worker.look(ticket, wanted, hints);
     }
 
-    /// Requests an errand from the worker.
+    /// Gives the worker an errand to carry out after all earlier requests.
     pub(super) fn send_on(&self, errand: Errand) {
         self.worker.send_on(errand);
     }
@@ -173,8 +176,8 @@ impl ProjectScheduler {
         }
     }
 
-    /// Replaces the watcher by one with new rules. The old watcher is dropped only when the new one works, so that no event is
-    /// missed.
+    /// Replaces the watcher by one with new rules. The old watcher is dropped only when the new one works, so that no
+    /// event is missed.
     fn rearm(&mut self, now: Moment, matcher: Matcher, pace: &Pace) -> Vec<HostEffect> {
         match Watcher::start(&self.root, matcher, pace, self.arrivals.hints()) {
             Ok(watcher) => {

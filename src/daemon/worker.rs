@@ -1,5 +1,5 @@
-//! The thread that carries out runs and status checks for a project. It owns everything a run needs. Other threads reach it only by
-//! messages.
+//! The thread that carries out runs and status checks for a project. It owns everything a run needs. Other threads
+//! reach it only by messages.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -49,7 +49,6 @@ pub struct LookTicket(pub u64);
 /// What the event loop receives when the worker has opened a project.
 #[derive(Debug)]
 pub struct OpenedProject {
-    /// The opened project.
     pub scope: ProjectScope,
     /// The watcher, which sends hints about the project's tree.
     pub watcher: Watcher,
@@ -57,14 +56,13 @@ pub struct OpenedProject {
     pub engine: EngineSettings,
     /// The settings by which the watcher decides which files belong to the tree, and how often it polls.
     pub rules: (MatcherSettings, Pace),
-    /// Lines for people about a new registration.
+    /// What people are told about a newly registered project, one line each.
     pub notes: Vec<String>,
 }
 
 /// Why a project could not be opened.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OpenFailure {
-    /// The kind of reason.
     pub reason: OpenFailureKind,
     /// The explanation, in lines for people.
     pub lines: Vec<String>,
@@ -73,9 +71,9 @@ pub struct OpenFailure {
 /// The kinds of reasons why a project could not be opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum OpenFailureKind {
-    /// Its directory does not exist.
+    /// The directory of the project does not exist.
     RootMissing,
-    /// Its directory may belong to another project. A person must decide.
+    /// The directory may belong to another registered project. A person must decide which project it is.
     Doubtful,
     /// The project was to be registered, but its configuration is wrong.
     Configuration,
@@ -96,7 +94,6 @@ pub struct FinishedRun {
     pub finished: RunFinish,
     /// The run's result, for the screen.
     pub carried: Result<RunOutcome, RunFailure>,
-    /// The task of the run.
     pub task: TaskId,
 }
 
@@ -144,7 +141,7 @@ pub struct Worker {
     thread: Option<JoinHandle<()>>,
 }
 
-/// A request to the thread. Requests are carried out one after the other.
+/// A request to the worker's thread, which carries out one request after the other.
 enum WorkerTask {
     Run(Order, Control),
     Look(LookTicket, Vec<TaskId>, TreeHints),
@@ -156,8 +153,8 @@ struct WorkerState {
     reload: ReloadProject,
     scope: ProjectScope,
     report: SendReport,
-    /// The settings by which the watcher decides which files belong to the tree, and its pace, as of the last run or status check.
-    /// `None` before the first one: until then the watcher uses the settings it was started with.
+    /// The settings by which the watcher decides which files belong to the tree, and its pace, as of the last run or
+    /// status check. `None` before the first one: until then the watcher uses the settings it was started with.
     rules: Option<(MatcherSettings, Pace)>,
     /// The scheduling settings as of the last run.
     engine: Option<EngineSettings>,
@@ -173,7 +170,8 @@ impl Worker {
         Self::spawn(move |inbox| bench.serve(inbox))
     }
 
-    /// Starts the thread of a project that is not open yet. The thread opens the project, because that may take a while.
+    /// Starts the thread of a project that is not open yet. The thread opens the project, because that may take a
+    /// while.
     ///
     /// # Errors
     /// When the system cannot create the thread.
@@ -205,8 +203,8 @@ impl Worker {
         self.send(WorkerTask::Run(order, control));
     }
 
-    /// Requests a status check: the thread compares the tree with the verdicts, also with those of the `wanted` tasks. It reads
-    /// only what the hints name. The check comes after all earlier requests.
+    /// Requests a status check: the thread compares the tree with the verdicts, also with those of the `wanted` tasks.
+    /// It reads only what the hints name. The check comes after all earlier requests.
     pub fn look(&self, ticket: LookTicket, wanted: Vec<TaskId>, hints: TreeHints) {
         self.send(WorkerTask::Look(ticket, wanted, hints));
     }
@@ -277,7 +275,8 @@ impl WorkerState {
         errand.perform(&mut self.workspace, &self.scope, reloaded)
     }
 
-    /// Returns the plan of a task, or lines for people if it has none. A specification is read only when its own task is requested.
+    /// Returns the plan of a task, or lines for people if it has none. A specification is read only when its own task
+    /// is requested.
     fn plan_of(
         &mut self,
         reloaded: &mut ProjectDefinition,
@@ -387,7 +386,8 @@ impl WorkerState {
     }
 }
 
-/// Returns the tasks that run on a save. It searches for specifications only if the settings ask for the tasks that they define.
+/// Returns the tasks that run on a save. It searches for specifications only if the settings ask for the tasks that
+/// they define.
 ///
 /// # Errors
 /// When the tree cannot be read.

@@ -28,7 +28,7 @@ pub(super) struct KeeperHandle {
     pub(super) process: Pid,
     pub(super) level: IsolationLevel,
     channel: Channel,
-    /// Events that arrived while another one was waited for.
+    /// Events that arrived while the launcher waited for another event. They are handled later.
     unhandled: Vec<KeeperEvent>,
 }
 
@@ -38,8 +38,8 @@ pub(super) struct ActiveAction {
     pub(super) keeper: KeeperHandle,
     told: SentState,
     group: Option<Cgroup>,
-    /// The `Started` event, if it is not sent yet. Nobody waits for it, so it is sent together with the next event: waking the
-    /// supervisor would cost the action time.
+    /// The `Started` event, if it is not sent yet. Nobody waits for it, so it is sent together with the next event:
+    /// waking the supervisor would cost the action time.
     started: Option<LauncherEvent>,
 }
 
@@ -47,12 +47,12 @@ pub(super) struct ActiveAction {
 #[derive(Debug)]
 enum SentState {
     Started,
-    /// The leader's end is known but not yet reported. It is reported only after the keeper has ended, because only then is it
-    /// certain that no process is left.
+    /// The leader's end is known but not yet reported. It is reported only after the keeper has ended, because only
+    /// then is it certain that no process is left.
     EndPending(EndedChild),
     /// The leader's end was reported, but other processes of the action were still alive.
     Ended,
-    /// That no process is left.
+    /// The supervisor was told that no process of the action is left.
     Over,
 }
 
@@ -61,7 +61,8 @@ impl KeeperHandle {
         Self { process, level, channel: Channel::new(socket), unhandled: Vec::new() }
     }
 
-    /// Returns the descriptor to poll.
+    /// Returns the launcher's end of the keeper's socket. It is readable when the keeper has sent an event or has
+    /// ended.
     pub(super) fn descriptor(&self) -> BorrowedFd<'_> {
         self.channel.as_fd()
     }
@@ -93,8 +94,8 @@ impl KeeperHandle {
     /// Waits, for a bounded time, until the keeper's action was started or could not be.
     pub(super) fn await_start(&mut self) -> Result<(), Obstacle> {
         match self.await_event() {
-            // At the process-group level nothing protects the keeper from its leader, which may have killed it before it could
-            // report the start. The launcher then handles the keeper's end as it does at any later moment.
+            // At the process-group level nothing protects the keeper from its leader, which may have killed it before
+            // it could report the start. The launcher then handles the keeper's end as it does at any later moment.
             Err(_) if self.level == IsolationLevel::ProcessGroup => Ok(()),
             Err(obstacle) | Ok(KeeperEvent::Unready(obstacle)) => Err(obstacle),
             Ok(
@@ -109,14 +110,14 @@ impl KeeperHandle {
         }
     }
 
-    /// Requests a signal to all processes of the action. If the keeper is gone the request fails, and its end is noticed
-    /// elsewhere.
+    /// Requests a signal to all processes of the action. If the keeper is gone the request fails, and its end is
+    /// noticed elsewhere.
     pub(super) fn signal(&self, stage: StopStage) {
         let _gone = self.channel.send(&KeeperRequest::Signal(stage), &[]);
     }
 
-    /// Has the keeper kill its action and end, as it does when the launcher is gone. A stopped keeper continues first: at the
-    /// weaker levels an action can stop its keeper.
+    /// Has the keeper kill its action and end, as it does when the launcher is gone. A stopped keeper continues first:
+    /// at the weaker levels an action can stop its keeper.
     pub(super) fn abandon(&self) {
         let _gone = self.channel.shutdown(Shutdown::Both);
         resume_child(self.process);
@@ -248,8 +249,8 @@ impl ActiveAction {
         self.started.take().into_iter().chain(event).collect()
     }
 
-    /// Kills the remaining processes in the action's cgroup and removes the cgroup. Returns the resources that its processes
-    /// used.
+    /// Kills the remaining processes in the action's cgroup and removes the cgroup. Returns the resources that its
+    /// processes used.
     fn close_group(&mut self) -> Option<GroupUsage> {
         let group = self.group.take()?;
         group.clear();

@@ -1,11 +1,11 @@
 //! Reads a child's two output streams, writes them to the log, and hashes the log while it is written.
 //!
-//! Output beyond the limit is read and dropped. The pipe therefore never fills up, which would block a command that is being
-//! stopped, and no disk is filled however long the stop takes.
+//! Output beyond the limit is read and dropped. The pipe therefore never fills up, which would block a command that is
+//! being stopped, and no disk is filled however long the stop takes.
 //!
-//! This module writes only to the files it is given, never decodes text, and uses bounded memory for any amount of output. The
-//! log has the bytes in the order in which they were read; where both streams have bytes at the same moment, standard output
-//! comes first.
+//! This module writes only to the files it is given, never decodes text, and uses bounded memory for any amount of
+//! output. The log has the bytes in the order in which they were read; where both streams have bytes at the same
+//! moment, standard output comes first.
 
 use std::fs::File;
 use std::io::{self, ErrorKind, PipeReader, PipeWriter, Read as _, Write as _};
@@ -19,8 +19,8 @@ use crate::process::excerpt::ExcerptBuilder;
 use crate::process::frames::{FrameLines, Stream};
 use crate::process::hashing::{LEAST_ROOM, LogHasher};
 
-/// The size that is requested for each pipe: the largest an ordinary user may ask for (`pipe(7)`), so that a fast child rarely
-/// waits.
+/// The size that is requested for each pipe: the largest an ordinary user may ask for (`pipe(7)`), so that a fast child
+/// rarely waits.
 const PIPE_BYTES: i32 = 1024 * 1024;
 
 /// After this many reads, a full pipe is empty if no process writes to it any more.
@@ -58,7 +58,6 @@ pub(super) struct ChildEnds {
     pub(super) stderr: PipeWriter,
 }
 
-/// The outcome of one read from a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ReadStatus {
     Bytes,
@@ -73,14 +72,14 @@ struct HashedFile {
     bytes: u64,
 }
 
-/// One stream: its pipe, until it is closed, and its excerpt.
+/// One output stream: the pipe it is read from (`None` once closed) and the excerpt of what was read.
 #[derive(Debug)]
 struct Side {
     pipe: Option<PipeReader>,
     excerpt: ExcerptBuilder,
 }
 
-/// Captures the output of one action.
+/// Captures both output streams of one action: log, frames, excerpts and the log's digest.
 #[derive(Debug)]
 pub(super) struct Capture {
     log: File,
@@ -145,12 +144,13 @@ impl Capture {
         self.stdout.pipe.is_some() || self.stderr.pipe.is_some()
     }
 
-    /// Returns the number of bytes that were read, including dropped bytes.
+    /// Returns the number of bytes read from both streams. It includes bytes that were dropped because of the output
+    /// limit.
     pub(super) fn printed(&self) -> u64 {
         self.printed
     }
 
-    /// Returns whether bytes were dropped.
+    /// Returns whether bytes were dropped because the output was longer than its limit.
     pub(super) fn is_cut(&self) -> bool {
         self.printed > self.hasher.bytes()
     }
@@ -235,7 +235,8 @@ impl Capture {
 fn open_pipe() -> io::Result<(PipeReader, PipeWriter)> {
     let (reader, writer) = io::pipe()?;
     fcntl(&reader, FcntlArg::F_SETFL(OFlag::O_NONBLOCK))?;
-    // Refused for a user near the kernel's limit on pipe memory. The pipe then keeps its default size: slower, but not wrong.
+    // Refused for a user near the kernel's limit on pipe memory. The pipe then keeps its default size: slower, but not
+    // wrong.
     let _refused = fcntl(&reader, FcntlArg::F_SETPIPE_SZ(PIPE_BYTES));
     Ok((reader, writer))
 }

@@ -1,7 +1,7 @@
 //! Makes a cgroup per action (`cgroups(7)`, version 2) where the service manager has delegated one to proctor.
 //!
-//! A cgroup is a directory whose files are its interface, so this module only reads and writes files. Tests use a directory of
-//! ordinary files in place of a cgroup.
+//! A cgroup is a directory whose files are its interface, so this module only reads and writes files. Tests use a
+//! directory of ordinary files in place of a cgroup.
 
 use std::fs::{self, File};
 use std::io::{self, Write as _};
@@ -19,8 +19,8 @@ use crate::process::system_calls::has_attribute;
 /// (`systemd.resource-control(5)`, Delegate=).
 const DELEGATED: &[&str] = &["user.delegate", "trusted.delegate"];
 
-/// The leaf cgroup for proctor's own processes. The kernel enables controllers for child cgroups only if the parent cgroup has no
-/// processes itself.
+/// The leaf cgroup for proctor's own processes. The kernel enables controllers for child cgroups only if the parent
+/// cgroup has no processes itself.
 const OWN_LEAF: &str = "supervisor";
 
 /// An action's cgroup is named with this prefix, the launcher's process id and the action's number.
@@ -35,7 +35,7 @@ const DYING_MS: usize = 2000;
 /// How often a process's ancestors are read again because one of them ended meanwhile.
 const ANCESTRY_LOOKS: usize = 16;
 
-/// A cgroup in which proctor may make others.
+/// A cgroup in which proctor may make child cgroups, one for each action.
 #[derive(Debug)]
 pub(super) struct Delegation {
     base: PathBuf,
@@ -58,10 +58,10 @@ pub(super) struct Cgroup {
 impl Delegation {
     /// Finds the cgroup of this process and prepares it for cgroups of actions. The error says why there is none.
     ///
-    /// A cgroup is proctor's own when the service manager has marked it as delegated. The user manager of systemd 252 marks
-    /// nothing (measured), so a cgroup also counts when it holds only this process, its supervisor and what the supervisor has
-    /// started (a service has a launcher for each project): nobody else can be affected. The cgroup of a shell session or a
-    /// terminal holds other processes and is never touched.
+    /// A cgroup is proctor's own when the service manager has marked it as delegated. The user manager of systemd 252
+    /// marks nothing (measured), so a cgroup also counts when it holds only this process, its supervisor and what the
+    /// supervisor has started (a service has a launcher for each project): nobody else can be affected. The cgroup of a
+    /// shell session or a terminal holds other processes and is never touched.
     pub(super) fn find() -> Result<Self, String> {
         let found = Self::locate_own(Neighbours::OfOurService)?;
         found.remove_leftovers();
@@ -89,7 +89,7 @@ impl Delegation {
         enabled.split_whitespace().map(str::to_owned).collect()
     }
 
-    /// Makes the cgroup of an action. A limit is set only if its controller is enabled.
+    /// Makes the cgroup of an action. A limit is set only if the controller that enforces it is enabled.
     pub(super) fn make(&self, number: ActionNumber, limits: &ResourceLimits) -> io::Result<Cgroup> {
         let directory = self.base.join(format!("{ACTION_PREFIX}{}-{}", Pid::this(), number.0));
         fs::create_dir(&directory)?;
@@ -111,8 +111,8 @@ impl Delegation {
         }
     }
 
-    /// Moves proctor's processes into the leaf and enables the controllers: a cgroup with children may have no processes of its
-    /// own (`cgroups(7)`).
+    /// Moves proctor's processes into the leaf and enables the controllers: a cgroup with children may have no
+    /// processes of its own (`cgroups(7)`).
     fn enable_controllers(&self) {
         let offered = fs::read_to_string(self.base.join("cgroup.controllers")).unwrap_or_default();
         let wanted: Vec<String> =
@@ -126,7 +126,8 @@ impl Delegation {
         for process in processes.split_whitespace() {
             let _ended = set(&leaf.join("cgroup.procs"), process);
         }
-        // If this is refused, the cgroups below have no files for limits; the recorded usage then says that nothing was limited.
+        // If this is refused, the cgroups below have no files for limits; the recorded usage then says that nothing was
+        // limited.
         let _refused = set(&self.base.join("cgroup.subtree_control"), &wanted.join(" "));
     }
 }
@@ -150,12 +151,12 @@ impl Cgroup {
         set(&self.directory.join("cgroup.procs"), &process.to_string())
     }
 
-    /// Writes the limits. Without the controller, the file does not exist and the limit is not enforced; the recorded usage says
-    /// so.
+    /// Writes the limits. Without the controller, the file does not exist and the limit is not enforced; the recorded
+    /// usage says so.
     fn limit(&self, limits: &ResourceLimits) {
         if let Some(bytes) = limits.memory {
             let _no_controller = set(&self.directory.join("memory.max"), &bytes.to_string());
-            // Otherwise the limit would only move memory into swap.
+            // Without this line, a process that reaches the memory limit would swap instead of being killed.
             let _no_swap = set(&self.directory.join("memory.swap.max"), "0");
             let _all_or_none = set(&self.directory.join("memory.oom.group"), "1");
         }
@@ -220,8 +221,8 @@ impl Cgroup {
     }
 }
 
-/// Returns whether proctor may make cgroups here, and whether only this process, its parent and the given neighbours are in the
-/// cgroup.
+/// Returns whether proctor may make cgroups here, and whether only this process, its parent and the given neighbours
+/// are in the cgroup.
 fn is_held_alone(base: &Path, neighbours: Neighbours) -> bool {
     let is_ours = |member: Pid| {
         member == Pid::this()
@@ -232,16 +233,17 @@ fn is_held_alone(base: &Path, neighbours: Neighbours) -> bool {
     let members = [base.to_owned(), base.join(OWN_LEAF)].map(|path| fs::read_to_string(path.join("cgroup.procs")));
     let mut members = members.iter().flatten().flat_map(|text| text.split_whitespace());
     let are_ours = members.all(|member| member.parse().is_ok_and(|number| is_ours(Pid::from_raw(number))));
-    // The root cgroup holds the whole system; it is excluded because it has no `cgroup.kill`. Without the right to move processes
-    // into a cgroup nothing can be isolated by it.
+    // The root cgroup holds the whole system; it is excluded because it has no `cgroup.kill`. Without the right to move
+    // processes into a cgroup nothing can be isolated by it.
     are_ours && base.join("cgroup.kill").exists() && access(&base.join("cgroup.procs"), AccessFlags::W_OK).is_ok()
 }
 
-/// Returns whether a process that was listed as a member is alive and was not started by `ours`, directly or through others.
+/// Returns whether a process that was listed as a member is alive and was not started by `ours`, directly or through
+/// others.
 ///
-/// Members come and go while they are examined: an action's first process is born in this cgroup and then moves to its own. So
-/// each process is followed from child to parent as it is now. If that line ends in a process that is gone, the member is read
-/// again: by then it has another parent, or has ended.
+/// Members come and go while they are examined: an action's first process is born in this cgroup and then moves to its
+/// own. So each process is followed from child to parent as it is now. If that line ends in a process that is gone, the
+/// member is read again: by then it has another parent, or has ended.
 fn is_strange(member: Pid, ours: Pid, read: impl Fn(Pid) -> Option<LiveProcess>) -> bool {
     for _ in 0..ANCESTRY_LOOKS {
         let mut next = member;
@@ -249,7 +251,8 @@ fn is_strange(member: Pid, ours: Pid, read: impl Fn(Pid) -> Option<LiveProcess>)
             if process.parent == ours {
                 return false;
             }
-            // The first process of the system or namespace has no parent, and a parent outside our pid namespace has no number.
+            // The first process of the system or namespace has no parent, and a parent outside our pid namespace has no
+            // number.
             if process.parent.as_raw() <= 1 {
                 return true;
             }

@@ -1,7 +1,7 @@
 //! Sends messages and descriptors over a Unix stream socket: a length, a number of descriptors, then JSON.
 //!
-//! This module does not interpret messages. Descriptors travel with the first byte of their message (`unix(7)`, `SCM_RIGHTS`), so
-//! once a message is complete its descriptors have arrived too.
+//! This module does not interpret messages. Descriptors travel with the first byte of their message (`unix(7)`,
+//! `SCM_RIGHTS`), so once a message is complete its descriptors have arrived too.
 
 use std::collections::VecDeque;
 use std::io::{self, IoSlice, IoSliceMut};
@@ -29,7 +29,7 @@ const DESCRIPTORS_CAP: usize = 8;
 /// The least room of a read: most messages are shorter, and every page of a larger buffer would be copied after a fork.
 const LEAST_ROOM: usize = 4 * 1024;
 
-/// The most that one read asks for.
+/// The most bytes that one read of the socket asks for.
 const MOST_ROOM: usize = 256 * 1024;
 
 /// A socket on which whole messages are exchanged.
@@ -139,8 +139,8 @@ impl Channel {
         })
     }
 
-    /// Reads bytes into the buffer behind the first `start` bytes. Returns how many were read: 0 at the end of the stream, `None`
-    /// when nothing can be read at the moment.
+    /// Reads bytes into the buffer behind the first `start` bytes. Returns how many were read: 0 at the end of the
+    /// stream, `None` when nothing can be read at the moment.
     fn receive_from(&mut self, start: usize) -> Result<Option<usize>, ChannelError> {
         let mut space = cmsg_space!([RawFd; DESCRIPTORS_CAP]);
         let flags = MsgFlags::MSG_DONTWAIT | MsgFlags::MSG_CMSG_CLOEXEC;

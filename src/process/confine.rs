@@ -1,5 +1,5 @@
-//! The restrictions that a keeper puts on itself last, before it starts the leader, which inherits them: no capabilities, no new
-//! privileges, and Landlock (`landlock(7)`).
+//! The restrictions that a keeper puts on itself last, before it starts the leader, which inherits them: no
+//! capabilities, no new privileges, and Landlock (`landlock(7)`).
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -14,14 +14,14 @@ use nix::unistd::geteuid;
 use crate::model::{Access, Sandbox};
 use crate::process::system_calls::{drop_bounding_set, drop_capabilities};
 
-/// The newest Landlock rights that proctor knows (Linux 6.12); an older kernel grants the ones it has.
+/// The newest version of Landlock that proctor knows (Linux 6.12). An older kernel enforces the rights that it knows.
 const KNOWN: ABI = ABI::V6;
 
 /// Paths where every action may write, in addition to those of its sandbox.
 const ALWAYS_WRITABLE: &[&str] = &["/dev", "/proc"];
 
-/// The paths where root's actions may write. All other files of `/dev` and `/proc` stay protected, because disks and kernel
-/// settings belong to root, who can write to them even without capabilities.
+/// The paths where root's actions may write. All other files of `/dev` and `/proc` stay protected, because disks and
+/// kernel settings belong to root, who can write to them even without capabilities.
 const ALWAYS_WRITABLE_FOR_ROOT: &[&str] =
     &["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty", "/dev/ptmx", "/dev/pts"];
 
@@ -37,13 +37,14 @@ pub(super) enum ConfineError {
     NoLandlock,
 }
 
-/// Restricts this process inside its namespaces, except for the capabilities it still needs there. Mounts protect the files;
-/// Landlock only forbids signals and abstract sockets. No program that is executed from here on gets a capability.
+/// Restricts this process inside its namespaces, except for the capabilities it still needs there. Mounts protect the
+/// files; Landlock only forbids signals and abstract sockets. No program that is executed from here on gets a
+/// capability.
 pub(super) fn confine_in_namespaces() -> Result<(), ConfineError> {
     drop_bounding_set().map_err(ConfineError::Capabilities)?;
     set_no_new_privs().map_err(|errno| ConfineError::NewPrivileges(errno.into()))?;
-    // A kernel without Landlock scopes leaves abstract sockets open, and the report says so. This ruleset does not restrict
-    // files, so mounts can still be made.
+    // A kernel without Landlock scopes leaves abstract sockets open, and the report says so. This ruleset does not
+    // restrict files, so mounts can still be made.
     let _best_effort = scopes()?.create()?.restrict_self()?;
     Ok(())
 }
@@ -106,8 +107,8 @@ fn allow(
     Ok(ruleset)
 }
 
-/// The rules for Landlock. A rule can only allow, and it covers everything below its path. To leave one path out, the rules name
-/// everything beside each directory on the way to it.
+/// The rules for Landlock. A rule can only allow, and it covers everything below its path. To leave one path out, the
+/// rules name everything beside each directory on the way to it.
 #[derive(Debug, PartialEq, Eq)]
 struct Rules {
     readable: Vec<PathBuf>,

@@ -1,7 +1,7 @@
 //! How other threads and signal handlers ask a supervisor to stop its action.
 //!
-//! Requests are bytes in pipes: a signal handler may write a byte, and a pipe can be polled together with the child's output. A
-//! request stays in force until it is acknowledged, so none is lost between two actions.
+//! Requests are bytes in pipes: a signal handler may write a byte, and a pipe can be polled together with the child's
+//! output. A request stays in force until it is acknowledged, so none is lost between two actions.
 
 use std::io;
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
@@ -21,8 +21,8 @@ const TAKEN_AT_ONCE: usize = 64;
 /// All reasons to stop, for commands that any of them stops.
 pub const ALL_REASONS: &[StopReason] = &REASONS;
 
-/// All reasons, from the weakest to the strongest. A stronger reason replaces a weaker one. A reason's index is its byte in the
-/// pipe.
+/// All reasons, from the weakest to the strongest. A stronger reason replaces a weaker one. A reason's index is its
+/// byte in the pipe.
 const REASONS: [StopReason; 5] =
     [StopReason::ServiceEnded, StopReason::ChecksOver, StopReason::Superseded, StopReason::Interrupted, StopReason::Terminated];
 
@@ -36,7 +36,7 @@ pub struct Control {
     in_force: AtomicU8,
 }
 
-/// The requesting side; all clones ask the same supervisor.
+/// The sending side of stop requests. All clones send to the same supervisor.
 #[derive(Debug, Clone)]
 pub struct ControlHandle {
     pipe: Arc<OwnedFd>,
@@ -53,7 +53,7 @@ struct SignalSource {
 /// The event that ended a wait for a control and another descriptor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WokenBy {
-    /// A stop was requested: [`Control::in_force`] says why.
+    /// A stop was requested: [`Control::in_force`] returns the reason.
     Request,
     /// The other descriptor is ready.
     Other,
@@ -62,10 +62,10 @@ pub enum WokenBy {
 /// The pipes of a control could not be made.
 #[derive(Debug, thiserror::Error)]
 pub enum ControlError {
-    /// The pipe between handle and supervisor.
+    /// The pipe from the handles to the supervisor could not be made.
     #[error("cannot make the pipe for stop requests")]
     Pipe(#[source] io::Error),
-    /// A descriptor that was passed to [`Control::with_source`].
+    /// A descriptor that was passed to [`Control::with_source`] could not be made non-blocking.
     #[error("cannot read stop requests from a descriptor")]
     Source(#[source] io::Error),
 }
@@ -82,8 +82,9 @@ impl Control {
         Ok((control, handle))
     }
 
-    /// Adds a descriptor, for example the reading end of a pipe that a signal handler writes to. Every byte that is read from it
-    /// is a request for `reason`. The descriptor is made non-blocking, and only this control reads from it.
+    /// Adds a descriptor, for example the reading end of a pipe that a signal handler writes to. Every byte that is
+    /// read from it is a request for `reason`. The descriptor is made non-blocking, and only this control reads from
+    /// it.
     pub fn with_source(mut self, descriptor: OwnedFd, reason: StopReason) -> Result<Self, ControlError> {
         set_nonblocking(&descriptor).map_err(ControlError::Source)?;
         self.signals.push(SignalSource { descriptor, reason, ended: AtomicBool::new(false) });
@@ -138,7 +139,8 @@ impl Control {
         requests
     }
 
-    /// Waits until a new request arrives or `other` can be read or has ended. If both have happened, the request is returned.
+    /// Waits until a new request arrives or `other` can be read or has ended. If both have happened, the request is
+    /// returned.
     pub fn wait_beside(&self, other: BorrowedFd<'_>) -> WokenBy {
         loop {
             let mut awaited: Vec<PollFd<'_>> =
@@ -165,15 +167,15 @@ impl Control {
 }
 
 impl ControlHandle {
-    /// Requests a stop. The first request starts the stop ladder, and a second one kills at once. `Superseded` and `ServiceEnded`
-    /// never kill, because they may be requested many times.
+    /// Requests a stop. The first request starts the stop ladder, and a second one kills at once. `Superseded` and
+    /// `ServiceEnded` never kill, because they may be requested many times.
     pub fn stop(&self, reason: StopReason) {
         // A full pipe holds thousands of unread requests; one more would change nothing.
         let _full = write(&self.pipe, &[strength(reason) - 1]);
     }
 }
 
-/// Returns the reason of a strength; `None` for 0.
+/// Returns the stop reason with this strength, counted from 1 (weakest); `None` for 0, which means no request.
 fn reason_at(strength: u8) -> Option<StopReason> {
     REASONS.get(usize::from(strength.checked_sub(1)?)).copied()
 }

@@ -1,4 +1,5 @@
-//! The supervisor's side of the launcher: starts it, sends it requests, receives its events, and cleans up when it is gone.
+//! The supervisor's side of the launcher: starts it, sends it requests, receives its events, and cleans up when it is
+//! gone.
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -32,20 +33,20 @@ pub const LAUNCHER_ARGUMENT: &str = "__launcher";
 /// How long the launcher may take to end when its handle is dropped, in milliseconds.
 const FAREWELL_MS: u16 = 1000;
 
-/// How often that wait is begun again after a signal interrupted it.
+/// How often the wait for the launcher's end is begun again after a signal interrupted it.
 const FAREWELLS: usize = 5;
 
 /// How long the keepers of a lost launcher may take to kill their processes; they usually take a few milliseconds.
 const KEEPERS_GRACE: Duration = Duration::from_secs(2);
 
-/// How often a lost launcher's session is searched after that, to find processes that forked meanwhile.
+/// How often a lost launcher's session is searched after `KEEPERS_GRACE`, to find processes that forked meanwhile.
 const SWEEPS: usize = 3;
 
 /// A child to be started, and its input.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LaunchRequest {
     pub child: LaunchedChild,
-    /// The content of its standard input; `None`: standard input is empty.
+    /// The bytes of the child's standard input; `None`: standard input is empty.
     pub input: Option<Vec<u8>>,
 }
 
@@ -97,9 +98,9 @@ pub enum LauncherError {
 impl LauncherHandle {
     /// Starts the launcher and returns without waiting for it: the first request waits in the socket.
     ///
-    /// While this process has one thread, it forks the launcher, which is then ready at once. Nobody can read the copied memory,
-    /// because the launcher is not dumpable. Call it before opening any lock file: both processes would hold the lock. A process
-    /// with several threads uses [`LauncherHandle::execute`].
+    /// While this process has one thread, it forks the launcher, which is then ready at once. Nobody can read the
+    /// copied memory, because the launcher is not dumpable. Call it before opening any lock file: both processes would
+    /// hold the lock. A process with several threads uses [`LauncherHandle::execute`].
     pub fn start(executable: &Path) -> Result<Self, LauncherError> {
         let (ours, theirs) = UnixStream::pair().map_err(LauncherError::Socket)?;
         let refused = |source| LauncherError::Spawn { executable: executable.to_owned(), source };
@@ -117,7 +118,8 @@ impl LauncherHandle {
         Ok(Self::new(process, ours))
     }
 
-    /// Starts the launcher as `executable __launcher`, with the socket as its standard input. It replaces a launcher that died.
+    /// Starts the launcher as `executable __launcher`, with the socket as its standard input. It replaces a launcher
+    /// that died.
     pub fn execute(executable: &Path) -> Result<Self, LauncherError> {
         let (ours, theirs) = UnixStream::pair().map_err(LauncherError::Socket)?;
         let refused = |source| LauncherError::Spawn { executable: executable.to_owned(), source };
@@ -168,8 +170,8 @@ impl LauncherHandle {
         Ok(number)
     }
 
-    /// Asks the launcher to prepare a keeper for the action that will probably start next. Nothing is returned: without a
-    /// prepared keeper the action only starts more slowly.
+    /// Asks the launcher to prepare a keeper for the action that will probably start next. Nothing is returned: without
+    /// a prepared keeper the action only starts more slowly.
     pub fn park(&mut self, isolation: &Isolation) {
         if self.state == LauncherState::Up {
             // If the launcher is gone, the next request notices it.
@@ -182,12 +184,12 @@ impl LauncherHandle {
         self.channel.send(&LauncherRequest::Signal { number, stage }, &[])
     }
 
-    /// Tells the launcher that the supervisor is done with an action.
+    /// Tells the launcher to kill what is left of an action and to forget it.
     pub(super) fn ask_release(&self, number: ActionNumber) -> Result<(), ChannelError> {
         self.channel.send(&LauncherRequest::Release { number }, &[])
     }
 
-    /// Returns the descriptor to poll; `None` once the launcher is lost.
+    /// Returns the socket to the launcher, to poll it for events; `None` once the launcher is lost.
     pub(super) fn descriptor(&self) -> Option<BorrowedFd<'_>> {
         match self.state {
             LauncherState::Up => Some(self.channel.as_fd()),
@@ -240,7 +242,8 @@ impl LauncherHandle {
     /// Kills the launcher and all processes of its session, and says how the launcher had ended.
     pub(super) fn abandon(&mut self, error: &ChannelError) -> LauncherUpdate {
         self.state = LauncherState::Lost;
-        // Does nothing if the launcher has ended already. It has not been reaped, so its session id cannot have been reused.
+        // Does nothing if the launcher has ended already. It has not been reaped, so its session id cannot have been
+        // reused.
         kill_child(self.process);
         let survivors = kill_session(self.process);
         let why = match (error, waitpid(self.process, None)) {
@@ -260,8 +263,8 @@ fn spawn_launcher(executable: &Path, socket: UnixStream) -> io::Result<Pid> {
     Ok(Pid::from_raw(i32::try_from(child.id()).expect("the kernel's process ids are positive `int`s")))
 }
 
-/// Replaces the launcher's standard streams. Otherwise a program that reads the supervisor's output would not see its end before
-/// the launcher's end.
+/// Replaces the launcher's standard streams. Otherwise a program that reads the supervisor's output would not see its
+/// end before the launcher's end.
 fn replace_standard_streams() -> io::Result<()> {
     let nothing = File::options().read(true).write(true).open("/dev/null")?;
     dup2_stdin(&nothing)?;
@@ -282,12 +285,12 @@ fn describe(status: WaitStatus) -> String {
     }
 }
 
-/// Kills every group of a session and returns the processes it found. Only descendants of the session's leader can be in it, so
-/// no other process is hit, unless an id is reused between the search and the signal.
+/// Kills every group of a session and returns the processes it found. Only descendants of the session's leader can be
+/// in it, so no other process is hit, unless an id is reused between the search and the signal.
 ///
-/// The processes in the leader's own group are keepers. A keeper kills its own action, whose processes may also be in sessions
-/// that only it can find. So keepers are waited for, are sent SIGCONT repeatedly in case the action has stopped them, and are
-/// killed only when they take too long.
+/// The processes in the leader's own group are keepers. A keeper kills its own action, whose processes may also be in
+/// sessions that only it can find. So keepers are waited for, are sent SIGCONT repeatedly in case the action has
+/// stopped them, and are killed only when they take too long.
 fn kill_session(session: Pid) -> Vec<Survivor> {
     let members = || read_live_processes().into_iter().filter(|one| one.session == session && one.pid != session);
     let kept: Vec<LiveProcess> = members().filter(|one| one.group != session).collect();

@@ -1,7 +1,9 @@
-//! Hashes a log while it is written: on the supervisor's thread while the log is short, on a thread of its own once it is long.
+//! Hashes a log while it is written: on the supervisor's thread while the log is short, on a thread of its own once it
+//! is long.
 //!
-//! This module owns the buffers that output is read into. Full buffers go to the hashing thread and come back empty, in order and
-//! never more than [`BUFFERS`]: memory is bounded, and the digest is that of the whole stream. It reads and writes no file.
+//! This module owns the buffers that output is read into. Full buffers go to the hashing thread and come back empty, in
+//! order and never more than [`BUFFERS`]: memory is bounded, and the digest is that of the whole stream. It reads and
+//! writes no file.
 
 use std::io;
 use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
@@ -14,15 +16,16 @@ use crate::model::Digest;
 /// The size of a buffer. Larger ones make reading no faster and fit the processor's caches less well.
 const BUFFER_BYTES: usize = 256 * 1024;
 
-/// A buffer with less room than this is handed on for hashing: many small reads would cost more than the rest of the buffer is
-/// worth.
+/// A buffer with less room than this is handed on for hashing: many small reads would cost more than the rest of the
+/// buffer is worth.
 pub(super) const LEAST_ROOM: usize = 64 * 1024;
 
-/// The most buffers of one log: one is filled and one is hashed; the others are a reserve, because reading and hashing do not run
-/// at the same speed.
+/// The most buffers of one log: one is filled and one is hashed; the others are a reserve, because reading and hashing
+/// do not run at the same speed.
 const BUFFERS: usize = 8;
 
-/// The length of a log from which a hashing thread pays; a thread costs as much as hashing some hundred kilobytes.
+/// From this length on, a log is hashed on its own thread. Starting a thread costs as much as hashing some hundred
+/// kilobytes.
 const WORTH_A_THREAD: u64 = 1024 * 1024;
 
 /// The unfinished digest of a log, and the buffer that its next bytes are read into.
@@ -71,7 +74,7 @@ impl LogHasher {
         &mut self.buffer[self.filled..]
     }
 
-    /// Adds the first `count` bytes of the room.
+    /// Adds the first `count` bytes that were written into the slice from `room`.
     pub(super) fn add(&mut self, count: usize) {
         self.filled += count;
         self.bytes += count as u64;
@@ -147,7 +150,8 @@ impl HashingThread {
 mod tests {
     use super::*;
 
-    /// Adds a stream in pieces whose sizes are taken in turn from `sizes`; returns length, digest, and whether a thread was used.
+    /// Adds a stream in pieces whose sizes are taken in turn from `sizes`; returns length, digest, and whether a thread
+    /// was used.
     fn digest_of(stream: &[u8], sizes: &[usize]) -> (u64, Digest, bool) {
         let mut hasher = LogHasher::new();
         let (mut rest, mut sizes) = (stream, sizes.iter().cycle());

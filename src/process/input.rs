@@ -1,7 +1,8 @@
 //! The standard input of a command: bytes in memory that no process can change.
 //!
-//! A file of the store is unsuitable, because the owner of a descriptor can change the file's mode even if it was opened for
-//! reading. A pipe is unsuitable too, because proctor would have to keep writing while the command does not read.
+//! A file of the store is unsuitable, because the owner of a descriptor can change the file's mode even if it was
+//! opened for reading. A pipe is unsuitable too, because proctor would have to keep writing while the command does not
+//! read.
 
 use std::ffi::CStr;
 use std::fs::File;
@@ -11,7 +12,7 @@ use std::os::fd::OwnedFd;
 use nix::fcntl::{FcntlArg, SealFlag, fcntl};
 use nix::sys::memfd::{MFdFlags, memfd_create};
 
-/// The name that `/proc` shows for it.
+/// The name that `/proc` shows for the in-memory file.
 const NAME: &CStr = c"proctor-input";
 
 /// Returns a descriptor from which these bytes can be read (`memfd_create(2)`, sealed).

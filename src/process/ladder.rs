@@ -12,7 +12,7 @@ struct Rung {
     stage: StopStage,
 }
 
-/// The stop ladder of a stop that was recorded.
+/// The signals that stop one action, from the recorded stop up to SIGKILL, and how many of them were sent.
 #[derive(Debug, Clone)]
 pub(super) struct StopLadder {
     begun: Monotonic,
@@ -36,19 +36,19 @@ impl StopLadder {
         Self { begun: now, rungs: plan_rungs(limits), taken: 0 }
     }
 
-    /// Returns the next rung if it is due, and marks it as taken.
+    /// Returns the next signal of the ladder if it is due, and counts it as sent.
     pub(super) fn take_due(&mut self, now: Monotonic) -> Option<StopStage> {
         let rung = self.rungs.get(self.taken).filter(|rung| now.since(self.begun) >= rung.after)?;
         self.taken += 1;
         Some(rung.stage)
     }
 
-    /// Returns when the next rung is due; `None` after SIGKILL, or when the clock cannot represent the time.
+    /// Returns when the next signal is due; `None` after SIGKILL, or when the clock cannot represent the time.
     pub(super) fn next_due(&self) -> Option<Monotonic> {
         self.rungs.get(self.taken).and_then(|rung| self.begun.plus(rung.after))
     }
 
-    /// Drops every rung but SIGKILL, which becomes due at once.
+    /// Skips all signals that are left except SIGKILL, which becomes due at once.
     pub(super) fn hurry(&mut self) {
         if self.taken < self.rungs.len() {
             self.rungs.truncate(self.taken);
@@ -56,7 +56,7 @@ impl StopLadder {
         }
     }
 
-    /// Returns the last rung that was taken, or the first rung if none was taken.
+    /// Returns the last signal that was sent, or the ladder's first signal if none was sent.
     pub(super) fn last_taken(&self) -> StopStage {
         self.rungs.get(self.taken.saturating_sub(1)).map_or(StopStage::Sigkill, |rung| rung.stage)
     }

@@ -1,9 +1,10 @@
-//! The launcher: a single-threaded process that forks a keeper for every action, notices its end, and kills whatever is left.
+//! The launcher: a single-threaded process that forks a keeper for every action, notices its end, and kills whatever is
+//! left.
 //!
-//! The launcher starts before its supervisor has threads. It knows only numbers, isolation levels and descriptors, and judges no
-//! results. It uses the strongest isolation level that the system offers and reports what prevented a stronger one. A keeper that
-//! has ended stays a zombie until the supervisor releases the action, so its id is not reused (house style P2). When the
-//! supervisor ends for any reason, everything is killed.
+//! The launcher starts before its supervisor has threads. It knows only numbers, isolation levels and descriptors, and
+//! judges no results. It uses the strongest isolation level that the system offers and reports what prevented a
+//! stronger one. A keeper that has ended stays a zombie until the supervisor releases the action, so its id is not
+//! reused (house style P2). When the supervisor ends for any reason, everything is killed.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -36,9 +37,9 @@ use crate::process::system_calls::{
     wait_child,
 };
 
-/// Signals that the launcher catches without doing anything. Ignoring them would be wrong, because an ignored signal stays
-/// ignored after `execve(2)`. A caught signal gets its default action again, so that a child reacts to SIGINT even if proctor was
-/// started with `nohup` or `&`.
+/// Signals that the launcher catches without doing anything. Ignoring them would be wrong, because an ignored signal
+/// stays ignored after `execve(2)`. A caught signal gets its default action again, so that a child reacts to SIGINT
+/// even if proctor was started with `nohup` or `&`.
 const CAUGHT: [i32; 20] = [
     signal::SIGHUP,
     signal::SIGINT,
@@ -65,8 +66,8 @@ const CAUGHT: [i32; 20] = [
 /// The signals that wake the launcher: a child has ended, or the supervisor has.
 const WAKING: [i32; 2] = [signal::SIGCHLD, signal::SIGTERM];
 
-/// How long the launcher waits for a keeper that it told to end, and then for one that it killed, in milliseconds; it usually
-/// takes less than one.
+/// How long the launcher waits for a keeper that it told to end, and then for one that it killed, in milliseconds; it
+/// usually takes less than one.
 const KEEPER_END_MS: u16 = 500;
 
 #[derive(Debug)]
@@ -87,8 +88,8 @@ struct Launcher {
 
 /// Runs the launcher on the socket that is this process's standard input, until the supervisor is gone.
 ///
-/// `main` calls only this function when the first argument is [`crate::process::LAUNCHER_ARGUMENT`]. The exit code is 0 after an
-/// orderly end and 70 (`CommandExit::OwnFault`) otherwise; it only helps debugging.
+/// `main` calls only this function when the first argument is [`crate::process::LAUNCHER_ARGUMENT`]. The exit code is 0
+/// after an orderly end and 70 (`CommandExit::OwnFault`) otherwise; it only helps debugging.
 pub fn launcher_main() -> ExitCode {
     let socket = io::stdin().as_fd().try_clone_to_owned().map_err(ServingError::Prepare);
     ExitCode::from(socket.map_or(CommandExit::OwnFault.code(), |socket| run_launcher(getppid(), socket)))
@@ -267,8 +268,8 @@ impl Launcher {
         None
     }
 
-    /// Ends a keeper that did not become ready. It may have started an action that killed it before it could report; the
-    /// processes of such an action are killed too.
+    /// Ends a keeper that did not become ready. It may have started an action that killed it before it could report;
+    /// the processes of such an action are killed too.
     fn give_up(&mut self, keeper: &KeeperHandle, group: Option<Cgroup>) {
         // The keeper ends first, because it enters the cgroup by itself and could do so after the cgroup was cleared.
         self.end_keeper(keeper);
@@ -280,9 +281,10 @@ impl Launcher {
 
     /// Ends a keeper and the processes of its action.
     ///
-    /// At level `Namespace` the kernel kills these processes with the keeper. At the other levels the keeper kills them and then
-    /// ends. The launcher must not kill such a keeper first: if the launcher itself were killed before it had killed the rest,
-    /// the rest would live on. It kills a keeper only if that does not end in time, and then kills what the keeper has left.
+    /// At level `Namespace` the kernel kills these processes with the keeper. At the other levels the keeper kills them
+    /// and then ends. The launcher must not kill such a keeper first: if the launcher itself were killed before it had
+    /// killed the rest, the rest would live on. It kills a keeper only if that does not end in time, and then kills
+    /// what the keeper has left.
     fn end_keeper(&mut self, keeper: &KeeperHandle) {
         self.released.push(keeper.process);
         if keeper.level == IsolationLevel::Namespace {
@@ -304,8 +306,8 @@ impl Launcher {
         delegation.make(start.number, &start.child.isolation.resources).map_err(|error| format!("cannot make a cgroup: {error}"))
     }
 
-    /// Parks a keeper for the next action with the same isolation while this action runs. If that is impossible meanwhile, the
-    /// keeper is parked when this action is over.
+    /// Parks a keeper for the next action with the same isolation while this action runs. If that is impossible
+    /// meanwhile, the keeper is parked when this action is over.
     fn prepare_next(&mut self, start: StartAction) {
         if !self.open.contains_key(&start.number) {
             return;
@@ -317,8 +319,8 @@ impl Launcher {
         }
     }
 
-    /// Prepares a keeper for an action that is probably requested next. A failure is ignored here: the request itself will meet
-    /// it.
+    /// Prepares a keeper for an action that is probably requested next. A failure is ignored here: the request itself
+    /// will meet it.
     fn park(&mut self, isolation: Isolation) {
         if let Some(parked) = self.parked.take() {
             self.end_keeper(&parked.keeper);
@@ -349,8 +351,8 @@ impl Launcher {
         match forked {
             Forked::Parent(process) => Ok(KeeperHandle::new(process, level, ours)),
             Forked::Child => {
-                // The forked child must not wake the launcher: its signal handlers would write to a descriptor whose number may
-                // be reused.
+                // The forked child must not wake the launcher: its signal handlers would write to a descriptor whose
+                // number may be reused.
                 WAKING.into_iter().for_each(catch_silently);
                 let owned = |descriptors: &[OwnedFd]| descriptors.iter().map(OwnedFd::try_clone).collect::<io::Result<Vec<_>>>();
                 let start = start.and_then(|(start, descriptors)| Some((start, owned(descriptors).ok()?)));
@@ -396,7 +398,8 @@ impl Launcher {
         Ok(events.iter().try_for_each(|event| self.channel.send(event, &[]))?)
     }
 
-    /// Handles keepers that have ended. At the namespace level their action has ended with them; at the others it is killed here.
+    /// Handles keepers that have ended. At the namespace level their action has ended with them; at the others it is
+    /// killed here.
     fn check_keepers(&mut self) -> Result<(), ServingError> {
         self.reap_released();
         let numbers: Vec<ActionNumber> = self.open.keys().copied().collect();
@@ -417,8 +420,8 @@ impl Launcher {
         self.released.retain(|keeper| matches!(wait_child(*keeper, Reaping::Reap), Ok(None)));
     }
 
-    /// Kills processes that became children of this process because their action killed its keeper. At the namespace level an
-    /// action cannot do that.
+    /// Kills processes that became children of this process because their action killed its keeper. At the namespace
+    /// level an action cannot do that.
     fn kill_strays(&self) {
         let keepers: Vec<Pid> = self
             .open
@@ -440,13 +443,14 @@ impl Launcher {
         }
         self.followed.clear();
         self.open.values().for_each(ActiveAction::kill_at_the_end);
-        // A keeper that its action has stopped (SIGSTOP) cannot kill anything, so the launcher kills every action itself.
+        // A keeper that its action has stopped (SIGSTOP) cannot kill anything, so the launcher kills every action
+        // itself.
         let open: Vec<ActionNumber> = self.open.keys().copied().collect();
         open.into_iter().for_each(|number| self.release(number));
     }
 }
 
-/// A keeper that is ready for an action that was not requested yet.
+/// A keeper that was forked in advance and waits for an action to be requested.
 #[derive(Debug)]
 struct Parked {
     keeper: KeeperHandle,
@@ -461,13 +465,14 @@ struct Ready {
 
 /// Detaches this process from the terminal, directory and signal state of the process that started it.
 fn detach_from_supervisor(supervisor: Pid) -> io::Result<()> {
-    // A session of its own: neither ^C at a terminal nor a hangup reaches it, and its children cannot open the terminal.
+    // A session of its own: neither ^C at a terminal nor a hangup reaches it, and its children cannot open the
+    // terminal.
     setsid()?;
     set_dumpable(false)?;
     set_child_subreaper(true)?;
-    // A second way to notice the supervisor's end, in addition to the socket. SIGTERM is caught; SIGKILL would end the launcher
-    // before it could kill the actions. The signal also arrives if only the thread that started the launcher ends, so the
-    // parent's id is checked before the launcher acts.
+    // A second way to notice the supervisor's end, in addition to the socket. SIGTERM is caught; SIGKILL would end the
+    // launcher before it could kill the actions. The signal also arrives if only the thread that started the launcher
+    // ends, so the parent's id is checked before the launcher acts.
     set_pdeathsig(Signal::SIGTERM)?;
     if getppid() != supervisor {
         return Err(io::Error::from(io::ErrorKind::BrokenPipe));

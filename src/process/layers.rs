@@ -1,7 +1,8 @@
-//! Reads the layers of an overlayfs directory without mounting them: the files that a check saw, and the files that it wrote.
+//! Reads the layers of an overlayfs directory without mounting them: the files that a check saw, and the files that it
+//! wrote.
 //!
-//! An upper layer can hide entries of lower layers. A character device with the number 0:0 (a whiteout) hides one entry. The
-//! attribute `user.overlay.opaque` on a directory hides everything in the lower directory. Source:
+//! An upper layer can hide entries of lower layers. A character device with the number 0:0 (a whiteout) hides one
+//! entry. The attribute `user.overlay.opaque` on a directory hides everything in the lower directory. Source:
 //! Documentation/filesystems/overlayfs.rst, with the mount option `userxattr`.
 
 use std::ffi::{CStr, CString};
@@ -39,13 +40,13 @@ enum AtLayer {
 }
 
 impl Layers {
-    /// Combines layers, the topmost first.
+    /// Combines the directories of layers. An earlier directory hides the entries of the later ones.
     pub fn new(directories: Vec<PathBuf>) -> Self {
         Self { directories }
     }
 
-    /// Opens the regular file at a path, and returns it with the number of its layer (0 is the topmost). Returns `None` if there
-    /// is no regular file at the path. Links are not followed.
+    /// Opens the regular file at a path, and returns it with the number of its layer (0 is the topmost). Returns `None`
+    /// if there is no regular file at the path. Links are not followed.
     ///
     /// # Errors
     /// When a layer cannot be read.
@@ -70,7 +71,6 @@ impl Layers {
 pub struct WrittenEntry {
     /// The entry's path below the root of the layer.
     pub path: TreePath,
-    /// The kind of change.
     pub change: WrittenChange,
 }
 
@@ -79,7 +79,6 @@ pub struct WrittenEntry {
 pub enum WrittenChange {
     /// The check wrote a file.
     WroteFile {
-        /// The file's size.
         bytes: u64,
     },
     /// The check made a link, a pipe or a socket.
@@ -90,8 +89,9 @@ pub enum WrittenChange {
     Removed,
 }
 
-/// Returns the changes of a check, sorted by path. `layer` is the upper layer, into which overlayfs wrote them. A directory that
-/// exists only because of changed entries below it is not listed. `skipped` has the mount points that were made for the check.
+/// Returns the changes of a check, sorted by path. `layer` is the upper layer, into which overlayfs wrote them. A
+/// directory that exists only because of changed entries below it is not listed. `skipped` has the mount points that
+/// were made for the check.
 ///
 /// # Errors
 ///
@@ -197,7 +197,7 @@ mod tests {
     use super::*;
     use crate::process::system_calls::set_attribute;
 
-    /// Layers in one temporary directory.
+    /// The layers `top`, `middle` and `base`, as directories in one temporary directory.
     struct Stack {
         root: TempDir,
     }

@@ -1,8 +1,8 @@
-//! Finds the processes that listen on a TCP port. `/proc/net/tcp` and `tcp6` list the sockets, and the links in `/proc/PID/fd`
-//! show which process has which socket (`proc(5)`).
+//! Finds the processes that listen on a TCP port. `/proc/net/tcp` and `tcp6` list the sockets, and the links in
+//! `/proc/PID/fd` show which process has which socket (`proc(5)`).
 //!
-//! The result is only shown to people and never used to send a signal. If the descriptors of a process must not be read, only the
-//! user is named.
+//! The result is only shown to people and never used to send a signal. If the descriptors of a process must not be
+//! read, only the user is named.
 
 use std::fs;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -12,7 +12,7 @@ use nix::unistd::{Pid, Uid, User};
 use crate::model::PortHolder;
 use crate::process::process_table::{descendants, read_live_processes, read_survivor};
 
-/// The most holders of a port that are named.
+/// The most processes or users that are named as listening on a port.
 const NAMED: usize = 4;
 
 /// The state of a listening socket in `/proc/net/tcp`.

@@ -1,6 +1,7 @@
 //! Reads `/proc`: which processes are alive, their parents, start times and argument vectors (`proc(5)`).
 //!
-//! The answers may be out of date at once, so these process ids alone are never signalled; see [`crate::process::group`].
+//! The answers may be out of date at once, so these process ids alone are never signalled; see
+//! [`crate::process::group`].
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -23,7 +24,8 @@ pub(super) struct LiveProcess {
     pub(super) group: Pid,
     pub(super) session: Pid,
     pub(super) parent: Pid,
-    /// When it started, in clock ticks since the machine's start. Together with the id this identifies a process.
+    /// When the process started, in clock ticks since the machine's start. Together with `pid` this identifies a
+    /// process.
     pub(super) started: u64,
 }
 
@@ -48,9 +50,9 @@ pub(super) fn read_process(process: Pid) -> Option<LiveProcess> {
     parse_stat(&fs::read(format!("/proc/{process}/stat")).ok()?)
 }
 
-/// Returns whether this process has a child that is not spared, zombies included. Without a child it has no descendant either,
-/// because it is their subreaper: orphans become its children. Reap first: a zombie proves nothing, since its own child may have
-/// come to this process after the list was read.
+/// Returns whether this process has a child that is not spared, zombies included. Without a child it has no descendant
+/// either, because it is their subreaper: orphans become its children. Reap first: a zombie proves nothing, since its
+/// own child may have come to this process after the list was read.
 pub(super) fn has_children(spared: &[Pid]) -> bool {
     match read_own_children() {
         Some(children) => children.iter().any(|child| !spared.contains(child)),
@@ -58,8 +60,8 @@ pub(super) fn has_children(spared: &[Pid]) -> bool {
     }
 }
 
-/// Returns the living descendants of this process, except the spared ones and their descendants. A process that forks and ends
-/// while `/proc` is read may be missed: only [`has_children`] can say that there is none.
+/// Returns the living descendants of this process, except the spared ones and their descendants. A process that forks
+/// and ends while `/proc` is read may be missed: only [`has_children`] can say that there is none.
 pub(super) fn find_descendants(spared: &[Pid]) -> Vec<LiveProcess> {
     let mut alive = read_live_processes();
     // Children are read last, from the kernel's own list, because they may have come while the table was read.
@@ -124,8 +126,8 @@ fn parse_arguments(bytes: &[u8]) -> Vec<String> {
     bytes.split(|byte| *byte == 0).map(|argument| String::from_utf8_lossy(argument).into_owned()).collect()
 }
 
-/// Parses `/proc/PID/stat`. The name in parentheses may itself contain parentheses and spaces, so fields are counted from the
-/// last `)`.
+/// Parses `/proc/PID/stat`. The name in parentheses may itself contain parentheses and spaces, so fields are counted
+/// from the last `)`.
 fn parse_stat(bytes: &[u8]) -> Option<LiveProcess> {
     let name_begin = bytes.iter().position(|byte| *byte == b'(')?;
     let name_end = bytes.iter().rposition(|byte| *byte == b')')?;

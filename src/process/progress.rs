@@ -1,7 +1,7 @@
 //! Decides, from the events of one action, what to do next and how the action ended.
 //!
-//! Pure: events, requests and the time go in, a [`ProgressStep`] comes out, which [`mod@crate::process::supervise`] performs. A stop
-//! follows E10: it is recorded first, and after that no exit status can change the result.
+//! Pure: events, requests and the time go in, a [`ProgressStep`] comes out, which [`mod@crate::process::supervise`]
+//! performs. A stop follows E10: it is recorded first, and after that no exit status can change the result.
 
 use std::time::Duration;
 
@@ -124,8 +124,8 @@ impl<'limits> ActionProgress<'limits> {
         self.over = self.over.or(Some(now));
     }
 
-    /// Notes a request to stop. The first one begins the ladder, a further one goes to SIGKILL unless it only reports another
-    /// save.
+    /// Notes a request to stop. The first one begins the ladder, a further one goes to SIGKILL unless it only reports
+    /// another save.
     pub(super) fn note_request(&mut self, now: Monotonic, reason: StopReason) {
         if !matches!(self.leader, Leader::Open) && self.stop.is_none() {
             return;
@@ -149,8 +149,9 @@ impl<'limits> ActionProgress<'limits> {
         self.stop_for(now, Cause::OwnFault).ladder.hurry();
     }
 
-    /// Notes that output arrived; `printed` counts all bytes so far. Too much output is a limit that was hit, unless the leader
-    /// has ended: what the remaining processes print is not the command's output, and they are killed anyway.
+    /// Notes that output arrived; `printed` counts all bytes so far. Too much output is a limit that was hit, unless
+    /// the leader has ended: what the remaining processes print is not the command's output, and they are killed
+    /// anyway.
     pub(super) fn note_output(&mut self, now: Monotonic, printed: u64) {
         self.last_output = Some(now);
         if matches!(self.leader, Leader::Open) && self.limits.output.is_some_and(|limit| printed > limit) {
@@ -176,8 +177,8 @@ impl<'limits> ActionProgress<'limits> {
         {
             let _recorded = self.stop_for(now, Cause::Limit(limit));
         }
-        // Processes that remain after the leader ended by itself are killed without a grace period, because their work is never
-        // read (E14).
+        // Processes that remain after the leader ended by itself are killed without a grace period, because their work
+        // is never read (E14).
         let leftover = (self.has_ended() && self.killed.is_none()).then_some(StopStage::Sigkill);
         let stage = self.stop.as_mut().map_or(leftover, |stop| stop.ladder.take_due(now));
         if let Some(stage) = stage {
@@ -189,8 +190,8 @@ impl<'limits> ActionProgress<'limits> {
         ProgressStep::Wait(self.next_deadline())
     }
 
-    /// Returns how the action ended. The first recorded cause decides; a stop by proctor takes precedence over the leader's
-    /// status.
+    /// Returns how the action ended. The first recorded cause decides; a stop by proctor takes precedence over the
+    /// leader's status.
     pub(super) fn end(&self) -> ActionEnd {
         let (code, signal) = match &self.leader {
             Leader::Ended(EndedChild { status: LeaderStatus::Exited { code }, .. }) => (Some(*code), None),
@@ -204,8 +205,8 @@ impl<'limits> ActionProgress<'limits> {
             (_, Some((Cause::Request(reason), stage))) => ActionEnd::Stopped { reason, stage },
             (_, Some((Cause::OwnFault, _))) => ActionEnd::Lost { why: "its output could not be kept".to_owned() },
             (Leader::Ended(child), None) => match (self.group.and_then(exceeded_limit), child.status) {
-                // The kernel enforced a memory or process limit. The command could not work normally, so its exit status is
-                // ignored (C15).
+                // The kernel enforced a memory or process limit. The command could not work normally, so its exit
+                // status is ignored (C15).
                 (Some(limit), _) => ActionEnd::TimedOut { limit, stage: StopStage::Sigkill, code, signal },
                 (None, LeaderStatus::Exited { code }) => ActionEnd::Exited { code },
                 (None, LeaderStatus::Signalled { signal }) => ActionEnd::Signalled { signal },
@@ -247,7 +248,8 @@ impl<'limits> ActionProgress<'limits> {
         self.stop.get_or_insert_with(|| Stop { cause, requests: 0, ladder: ladder() })
     }
 
-    /// Returns the time limit that is hit first if nothing happens, and when; if both are hit at once, the one on the whole time.
+    /// Returns the time limit that is hit first if nothing happens, and when; if both are hit at once, the one on the
+    /// whole time.
     fn time_limit(&self) -> Option<(Monotonic, LimitKind)> {
         let silent_since = self.last_output.unwrap_or(self.begun);
         let wall = self.begun.plus(self.limits.timeout).map(|deadline| (deadline, LimitKind::Wall));
@@ -255,7 +257,8 @@ impl<'limits> ActionProgress<'limits> {
         [wall, idle].into_iter().flatten().min_by_key(|(deadline, _)| *deadline)
     }
 
-    /// Returns when something must be done even if no event arrives.
+    /// Returns when the next step is due even if no event arrives: a time limit, a signal of the ladder, or the end of
+    /// a wait.
     fn next_deadline(&self) -> Option<Monotonic> {
         let rung = self.stop.as_ref().and_then(|stop| stop.ladder.next_due());
         let patience = self.killed.and_then(|killed| killed.plus(KILL_PATIENCE));
@@ -280,7 +283,8 @@ impl<'limits> ActionProgress<'limits> {
     }
 }
 
-/// Returns the resources that all processes of an action used, if it had a cgroup; otherwise those that the leader used.
+/// Returns the resources that all processes of an action used, if it had a cgroup; otherwise those that the leader
+/// used.
 fn merge_usage(leader: Usage, group: Option<GroupUsage>) -> Usage {
     let group = group.unwrap_or_default();
     Usage {

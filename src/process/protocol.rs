@@ -1,7 +1,7 @@
 //! The messages between supervisor, launcher and keepers. Pure: [`crate::process::channel`] carries them.
 //!
-//! Actions have numbers, and several may be open at once. A start request names the role of every descriptor that travels with
-//! it.
+//! Actions have numbers, and several may be open at once. A start request names the role of every descriptor that
+//! travels with it.
 
 use std::ffi::OsString;
 use std::fmt;
@@ -17,7 +17,7 @@ use crate::model::{
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(super) struct ActionNumber(pub(super) u64);
 
-/// The purpose of a descriptor that travels with a start request.
+/// Which standard stream of the child a descriptor of a start request becomes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum DescriptorRole {
     /// The descriptor becomes the child's standard input. Without it, the input is `/dev/null`.
@@ -43,7 +43,8 @@ pub struct LaunchedChild {
     #[serde(with = "os_text")]
     pub directory: PathBuf,
     pub isolation: Isolation,
-    /// Whether the next action will probably be isolated in the same way. If so, a keeper for it is parked while this one runs.
+    /// Whether the next action will probably be isolated in the same way. If so, a keeper for it is parked while this
+    /// one runs.
     pub another_follows: bool,
 }
 
@@ -74,8 +75,8 @@ pub struct Isolation {
     pub weakest: IsolationLevel,
     /// The child's view of the file system; `None`: everything, unrestricted.
     pub sandbox: Option<Sandbox>,
-    /// The snapshot that the child sees in place of the project; `None` shows it the project itself. Needs the namespace level
-    /// and a sandbox.
+    /// The snapshot that the child sees in place of the project; `None` shows it the project itself. Needs the
+    /// namespace level and a sandbox.
     pub snapshot: Option<SnapshotMount>,
     /// The one directory of the store that the child sees and may write (`PROCTOR_OUT`).
     #[serde(with = "os_text::option")]
@@ -91,7 +92,8 @@ pub(super) enum LauncherRequest {
     Start(Box<StartAction>),
     /// Signal all processes of the action. Ignored if the action is not open.
     Signal { number: ActionNumber, stage: StopStage },
-    /// Prepare a keeper for an action that will probably be requested next. A start with the same isolation is then faster.
+    /// Prepare a keeper for an action that will probably be requested next. A start with the same isolation is then
+    /// faster.
     Park { isolation: Box<Isolation> },
     /// The supervisor is done with the action: kill its processes, reap its keeper, forget it.
     Release { number: ActionNumber },
@@ -103,8 +105,8 @@ pub(super) enum LeaderStatus {
     Signalled { signal: i32 },
 }
 
-/// The status of an ended child, as `waitid(2)` returns it. The keeper sends it to the launcher, and the launcher to the
-/// supervisor.
+/// The status of an ended child, as `waitid(2)` returns it. The keeper sends it to the launcher, and the launcher to
+/// the supervisor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct EndedChild {
     pub(super) status: LeaderStatus,
@@ -118,7 +120,7 @@ pub(super) enum LauncherEvent {
     /// The child runs.
     Started {
         number: ActionNumber,
-        /// The level that isolates it.
+        /// The isolation level at which the child runs.
         level: IsolationLevel,
         /// Why no stronger level is used.
         obstacles: Vec<String>,
@@ -129,8 +131,8 @@ pub(super) enum LauncherEvent {
     Ended {
         number: ActionNumber,
         leader: EndedChild,
-        /// The processes of the action that were alive at that time. If the list is empty, the action is over and no `Emptied`
-        /// follows.
+        /// The processes of the action that were alive at that time. If the list is empty, the action is over and no
+        /// `Emptied` follows.
         survivors: Vec<Survivor>,
         /// The resources that all processes of the action used, if it had a cgroup and no process is left.
         group: Option<GroupUsage>,
@@ -162,8 +164,8 @@ impl Isolation {
         }
     }
 
-    /// Returns whether the sandbox mounts a writable copy of a directory (overlayfs). Only one such copy may exist at a time
-    /// (overlayfs, "Sharing and copying layers").
+    /// Returns whether the sandbox mounts a writable copy of a directory (overlayfs). Only one such copy may exist at a
+    /// time (overlayfs, "Sharing and copying layers").
     pub(super) fn mounts_overlay(&self) -> bool {
         let mut places = self.sandbox.iter().flat_map(|sandbox| &sandbox.places);
         places.any(|place| matches!(place.access, Access::Overlay { .. }))
@@ -189,16 +191,16 @@ pub(super) enum KeeperRequest {
 pub(super) enum KeeperEvent {
     /// The keeper is ready for an action that it does not know yet.
     Ready,
-    /// The keeper cannot be made ready.
+    /// The keeper could not set up the isolation of its action.
     Unready(Obstacle),
-    /// The leader runs.
+    /// The leader was started.
     LeaderStarted,
     /// The leader could not be started.
     LeaderNotStarted(SpawnFailure),
     /// The leader has ended.
     LeaderEnded {
         leader: EndedChild,
-        /// The other processes that are alive.
+        /// The processes of the action, besides the leader, that are alive.
         others: RemainingProcesses,
     },
 }
@@ -206,10 +208,10 @@ pub(super) enum KeeperEvent {
 /// Which processes of an action are alive when its leader has ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum RemainingProcesses {
-    /// No process is left. The kernel guarantees it: the namespace's first process has no child, and every process of the
-    /// namespace descends from it. The launcher then ends the keeper.
+    /// No process is left. The kernel guarantees it: the namespace's first process has no child, and every process of
+    /// the namespace descends from it. The launcher then ends the keeper.
     Nobody,
-    /// None was found. That is certain once the keeper has ended, which it now does.
+    /// The keeper found no process. That is certain only once the keeper has ended, and the keeper now ends.
     NoneFound,
     Alive(Vec<Survivor>),
 }
@@ -220,7 +222,7 @@ pub(super) enum Obstacle {
     /// The system does not offer the level, and trying again will not help.
     #[error("{0}")]
     Level(String),
-    /// A path of this sandbox cannot be set up.
+    /// A path of the action's sandbox cannot be set up.
     #[error("{0}")]
     Place(String),
     /// A path of the sandbox was replaced by another file or directory after the sandbox was described.

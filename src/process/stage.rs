@@ -1,9 +1,10 @@
 //! Sets up the file system of one action in the keeper's new namespaces: read-only except for what its sandbox names.
 //!
-//! The order of the steps matters. First, what stays writable is copied (by mounts); then everything is made read-only; then the
-//! copies are attached, each after the ones it lies in. Hidden paths are covered by empty directories of a file system in memory,
-//! which ends up under the fresh `/proc`, out of the action's reach. The output directory is attached when the action is known,
-//! because a keeper may be parked before that. Sources: user_namespaces(7), mount_namespaces(7), mount_setattr(2).
+//! The order of the steps matters. First, what stays writable is copied (by mounts); then everything is made read-only;
+//! then the copies are attached, each after the ones it lies in. Hidden paths are covered by empty directories of a
+//! file system in memory, which ends up under the fresh `/proc`, out of the action's reach. The output directory is
+//! attached when the action is known, because a keeper may be parked before that. Sources: user_namespaces(7),
+//! mount_namespaces(7), mount_setattr(2).
 
 use std::collections::BTreeSet;
 use std::fs::{self, File, Metadata, Permissions};
@@ -23,12 +24,12 @@ use crate::process::protocol::Obstacle;
 use crate::process::snapshot_mount::mount_snapshot;
 use crate::process::system_calls::{MountAttribute, MountExtent, attach_mount, clone_mount, restrict_copy, restrict_mount};
 
-/// The device nodes that root's actions keep. An ordinary user's actions keep all of `/dev`, where permissions protect the other
-/// nodes.
+/// The device nodes that root's actions keep. An ordinary user's actions keep all of `/dev`, where permissions protect
+/// the other nodes.
 const DEVICES: &[&str] = &["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty"];
 
-/// Files of a fresh `/proc` with which root could change the kernel. They belong to root, so dropping capabilities does not
-/// protect them (`proc(5)`).
+/// Files of a fresh `/proc` with which root could change the kernel. They belong to root, so dropping capabilities does
+/// not protect them (`proc(5)`).
 const KERNEL_SWITCHES: &[&str] = &["/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus", "/proc/fs", "/proc/acpi"];
 
 /// Where covers are made while the file system is set up; the fresh `/proc` is mounted over it at the end.
@@ -39,7 +40,7 @@ const WORKSHOP: &str = "/proc";
 pub(super) struct StagedFileSystem {
     /// The store, opened before it was covered.
     store: Option<(OwnedFd, PathBuf)>,
-    /// Paths that another program may replace, with the device and inode they had.
+    /// The paths of the sandbox, with the device and inode that each had when the sandbox was described.
     places: Vec<Place>,
 }
 
@@ -71,8 +72,8 @@ impl UserAndGroup {
     }
 }
 
-/// Maps the user into the new user namespace, and sets up the file system as the sandbox says. The output directory, which is
-/// attached when the action is known, will probably lie in the same directory as `output`.
+/// Maps the user into the new user namespace, and sets up the file system as the sandbox says. The output directory,
+/// which is attached when the action is known, will probably lie in the same directory as `output`.
 pub(super) fn stage(
     identity: UserAndGroup,
     sandbox: Option<&Sandbox>,
@@ -123,13 +124,15 @@ pub(super) fn stage(
 }
 
 impl StagedFileSystem {
-    /// Returns whether every path still is the same file or directory. A path that was removed and made again is a different one.
+    /// Returns whether every path still is the same file or directory. A path that was removed and made again is a
+    /// different one.
     pub(super) fn is_current(&self) -> bool {
         let is_named = |place: &&Place| matches!(place.access, Access::Writable | Access::ReadOnly);
         self.places.iter().filter(is_named).all(is_what_it_was)
     }
 
-    /// Attaches the action's output directory, lays the snapshot over the project, and makes the store's cover read-only.
+    /// Attaches the action's output directory, lays the snapshot over the project, and makes the store's cover
+    /// read-only.
     pub(super) fn finish(&self, output: Option<&Path>, snapshot: Option<&SnapshotMount>) -> io::Result<()> {
         let Some((store, path)) = &self.store else {
             return Ok(());
@@ -182,8 +185,8 @@ fn copy_devices() -> Result<Vec<(&'static Path, OwnedFd)>, Obstacle> {
     DEVICES.iter().map(Path::new).filter_map(copy).collect()
 }
 
-/// Copies the content of every sandbox path. Overlays of HOME come last: below one, a path is no longer the file that was
-/// examined when the sandbox was described.
+/// Copies the content of every sandbox path. Overlays of HOME come last: below one, a path is no longer the file that
+/// was examined when the sandbox was described.
 fn copy_all(places: &[Place]) -> Result<Vec<Copied<'_>>, Obstacle> {
     let is_overlay = |place: &Place| matches!(place.access, Access::Overlay { .. });
     let mut copied = Vec::with_capacity(places.len());
@@ -231,8 +234,8 @@ fn make_private(source: &Path) -> io::Result<()> {
     fs::set_permissions(source, Permissions::from_mode(0o1777))
 }
 
-/// Makes a directory and at most `depth` of its parents. A scratch directory may be missing; but if the whole store was removed,
-/// a keeper that still waits for its action must not bring it back.
+/// Makes a directory and at most `depth` of its parents. A scratch directory may be missing; but if the whole store was
+/// removed, a keeper that still waits for its action must not bring it back.
 fn make_in_scratch(directory: &Path, depth: usize) -> io::Result<()> {
     match fs::create_dir(directory) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists && directory.is_dir() => Ok(()),
@@ -279,8 +282,8 @@ fn attach(one: &Copied<'_>, covers: &mut Covers) -> Result<(), Obstacle> {
     }
 }
 
-/// Mounts every directory between a writable path and a protected path inside it onto itself. The kernel refuses to rename a
-/// mount point, so the action cannot rename a parent directory to get around the protection.
+/// Mounts every directory between a writable path and a protected path inside it onto itself. The kernel refuses to
+/// rename a mount point, so the action cannot rename a parent directory to get around the protection.
 fn pin_ancestors(path: &Path, sandbox: &Sandbox, pinned: &mut BTreeSet<PathBuf>) -> Result<(), Obstacle> {
     let is_writable = |place: &&Place| matches!(place.access, Access::Writable | Access::Overlay { .. } | Access::Private { .. });
     let around = sandbox.places.iter().filter(is_writable).filter(|place| path.starts_with(&place.path) && path != place.path);
@@ -297,7 +300,8 @@ fn pin_ancestors(path: &Path, sandbox: &Sandbox, pinned: &mut BTreeSet<PathBuf>)
     Ok(())
 }
 
-/// Makes a missing mount point: inside a cover or a private directory there is nothing at first.
+/// Makes a missing mount point. The empty directory over a hidden path and a private directory contain nothing at
+/// first.
 fn make_mount_point(path: &Path, kind: Kind) -> io::Result<()> {
     if fs::symlink_metadata(path).is_ok() {
         return Ok(());
@@ -335,8 +339,8 @@ impl Covers {
         Ok(())
     }
 
-    /// Makes the covers read-only once everything inside them is attached. The last one, the store's, stays writable: the output
-    /// directory is still to be attached there.
+    /// Makes the covers read-only once everything inside them is attached. The last one, the store's, stays writable:
+    /// the output directory is still to be attached there.
     fn seal(&self) -> Result<(), Obstacle> {
         let but_the_last = self.sealable.len().saturating_sub(1);
         self.sealable[..but_the_last].iter().try_for_each(|path| {
@@ -352,8 +356,8 @@ fn mount_proc() -> Result<(), Obstacle> {
     })
 }
 
-/// Mounts new terminals for root's actions: `/dev/ptmx` finds its terminals in the same file system, so it cannot be copied alone
-/// as the other devices are.
+/// Mounts new terminals for root's actions: `/dev/ptmx` finds its terminals in the same file system, so it cannot be
+/// copied alone as the other devices are.
 fn mount_terminals() -> Result<(), Obstacle> {
     let flags = MsFlags::MS_NOSUID | MsFlags::MS_NOEXEC;
     let (terminals, multiplexer) = (Path::new("/dev/pts"), Path::new("/dev/ptmx"));

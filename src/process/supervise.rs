@@ -1,7 +1,8 @@
 //! Runs one action: starts it, captures its output, stops it when necessary, and says how it ended.
 //!
-//! This module is thin: [`crate::process::progress`] decides, [`crate::process::capture`] keeps the output, and the launcher does
-//! what it is asked. One blocking loop polls the pipes, the launcher's socket and the control until the nearest deadline.
+//! This module is thin: [`crate::process::progress`] decides, [`crate::process::capture`] keeps the output, and the
+//! launcher does what it is asked. One blocking loop polls the pipes, the launcher's socket and the control until the
+//! nearest deadline.
 
 use std::io;
 use std::os::fd::{AsFd as _, BorrowedFd};
@@ -21,8 +22,8 @@ use crate::process::input::sealed_input;
 use crate::process::progress::{ActionProgress, ProgressStep};
 use crate::process::protocol::{ActionNumber, DescriptorRole};
 
-/// Why an action could not be supervised: always proctor's fault or the machine's. All processes of the action have been killed
-/// by then. The failure of a command is never an error but an [`EndedAction`].
+/// Why an action could not be supervised: always proctor's fault or the machine's. All processes of the action have
+/// been killed by then. The failure of a command is never an error but an [`EndedAction`].
 #[derive(Debug, thiserror::Error)]
 pub enum SuperviseError {
     #[error(transparent)]
@@ -33,7 +34,7 @@ pub enum SuperviseError {
     /// The launcher was gone before anything was started; the caller can start a new one and ask again.
     #[error("the launcher is gone")]
     LauncherGone,
-    /// The content of its standard input could not be prepared.
+    /// The command's standard input could not be prepared.
     #[error("cannot make the standard input of a command")]
     Input(#[source] io::Error),
     #[error("cannot wait for a command")]
@@ -62,9 +63,9 @@ struct Supervision<'a> {
 
 /// Starts a command, keeps its output, stops it at its limits or when the control asks, and returns how it ended.
 ///
-/// Blocks until no process of the command's group is alive and its pipes are closed or given up. A request that is already in
-/// force in `control` stops the command at once. Requests for reasons that are not in `stop_reasons` stay in force and have no effect
-/// here: a newer save stops checks, but not the prerequisites they depend on.
+/// Blocks until no process of the command's group is alive and its pipes are closed or given up. A request that is
+/// already in force in `control` stops the command at once. Requests for reasons that are not in `stop_reasons` stay in
+/// force and have no effect here: a newer save stops checks, but not the prerequisites they depend on.
 pub fn supervise(
     launcher: &mut LauncherHandle,
     request: &LaunchRequest,
@@ -76,7 +77,8 @@ pub fn supervise(
     let (started, begun) = (clock::now(), clock::monotonic());
     let (capture, ends) = Capture::open(sinks, limits.output)?;
     let mut progress = ActionProgress::begin(begun, limits);
-    // Read before the start: a request that comes after the start is then counted separately, so that a second one can kill.
+    // Read before the start: a request that comes after the start is then counted separately, so that a second one can
+    // kill.
     if let Some(reason) = control.requested().filter(|reason| stop_reasons.contains(reason)) {
         progress.note_request(begun, reason);
     }
@@ -96,8 +98,8 @@ pub fn supervise(
 }
 
 impl Supervision<'_> {
-    /// Requests the start and then drops our copies of the pipes' writing ends, so that the pipes end when the children close
-    /// theirs.
+    /// Requests the start and then drops our copies of the pipes' writing ends, so that the pipes end when the children
+    /// close theirs.
     fn ask_start(&mut self, request: &LaunchRequest, ends: ChildEnds) -> Result<(), SuperviseError> {
         let input = request.input.as_deref().map(sealed_input).transpose().map_err(SuperviseError::Input)?;
         let mut descriptors = vec![(DescriptorRole::Stdout, ends.stdout.as_fd()), (DescriptorRole::Stderr, ends.stderr.as_fd())];
@@ -139,8 +141,8 @@ impl Supervision<'_> {
         }
     }
 
-    /// Waits until a source is ready or the time is up. Output is handled before the launcher's events, so that a command's last
-    /// output is read before its end is recorded.
+    /// Waits until a source is ready or the time is up. Output is handled before the launcher's events, so that a
+    /// command's last output is read before its end is recorded.
     fn wait(&self, timeout: Option<Duration>) -> io::Result<Vec<Source>> {
         let output = [Stream::Stdout, Stream::Stderr]
             .into_iter()
@@ -165,8 +167,8 @@ impl Supervision<'_> {
                 let _more = self.read_output(stream);
             }
             Source::Launcher => {
-                // Output from before the end is read first: if it exceeds the limit, the action ended by that limit, not by
-                // exiting.
+                // Output from before the end is read first: if it exceeds the limit, the action ended by that limit,
+                // not by exiting.
                 let was_stopping = self.progress.is_stopping();
                 self.read_what_is_there();
                 if self.progress.is_stopping() == was_stopping {
@@ -182,8 +184,8 @@ impl Supervision<'_> {
         }
     }
 
-    /// Reads the present content of the pipes, but at most one full pipe. A process that prints without end therefore cannot
-    /// block the supervisor.
+    /// Reads the present content of the pipes, but at most one full pipe. A process that prints without end therefore
+    /// cannot block the supervisor.
     fn read_what_is_there(&mut self) {
         for stream in [Stream::Stdout, Stream::Stderr] {
             for _ in 0..PIPEFUL {
@@ -245,8 +247,8 @@ impl Supervision<'_> {
     }
 }
 
-/// Returns the captured output, cut at the limit of output. If the action was not stopped for that limit, the dropped output came
-/// from a process that outlived it, and is reported as such.
+/// Returns the captured output, cut at the limit of output. If the action was not stopped for that limit, the dropped
+/// output came from a process that outlived it, and is reported as such.
 fn to_captured(capture: Capture, end: &ActionEnd) -> Result<CapturedOutput, CaptureError> {
     let hit_output = matches!(end, ActionEnd::TimedOut { limit: LimitKind::Output, .. });
     let is_cut = capture.is_cut() && !hit_output;
@@ -254,7 +256,7 @@ fn to_captured(capture: Capture, end: &ActionEnd) -> Result<CapturedOutput, Capt
     Ok(CapturedOutput { pipes_left_open: captured.pipes_left_open || is_cut, ..captured })
 }
 
-/// Rounds up: waking a moment too early would only repeat the poll until the deadline.
+/// Converts to milliseconds, rounded up: waking a moment too early would only repeat the poll until the deadline.
 fn to_poll_timeout(timeout: Option<Duration>) -> PollTimeout {
     timeout.map_or(PollTimeout::NONE, |timeout| {
         let millis = timeout.as_nanos().div_ceil(1_000_000);

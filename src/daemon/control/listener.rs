@@ -19,7 +19,7 @@ const MOST_CONNECTIONS: usize = 128;
 /// The pause after a connection could not be accepted, for example because no descriptor is left.
 const PAUSE: Duration = Duration::from_millis(200);
 
-/// Accepts connections.
+/// Accepts connections on the control socket and refuses those of other users.
 #[derive(Debug)]
 pub(super) struct ControlListener {
     listener: UnixListener,
@@ -27,7 +27,7 @@ pub(super) struct ControlListener {
     room: Arc<Semaphore>,
 }
 
-/// A connection. Dropping it makes room for another connection.
+/// An accepted connection. It counts towards `MOST_CONNECTIONS` until it is dropped.
 #[derive(Debug)]
 pub(super) struct Connection {
     stream: UnixStream,
@@ -45,7 +45,8 @@ impl ControlListener {
             let room = Arc::clone(&self.room).acquire_owned().await.map_err(io::Error::other)?;
             let (stream, _) = self.listener.accept().await?;
             let credentials = stream.peer_cred()?;
-            // The directory's mode keeps other users out. But a descriptor that another process passes on bypasses the directory.
+            // The directory's mode keeps other users out. But a descriptor that another process passes on bypasses the
+            // directory.
             if credentials.uid() == self.own_uid {
                 let peer = Peer { pid: credentials.pid(), uid: credentials.uid() };
                 return Ok((Connection { stream, _room: room }, peer));

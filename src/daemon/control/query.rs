@@ -11,10 +11,10 @@ use crate::model::{TaskId, TreePath};
 const LONGEST_TIMEOUT: Duration = Duration::from_secs(3600);
 /// The timeout if the client requests none.
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(60);
-/// The time limit for a question about the present state.
+/// The time limit for a request that asks for the present state without waiting for a run.
 pub(super) const LOOKING: Duration = Duration::from_secs(10);
 
-/// Parses the parameters. Refuses parameters that the route does not know, and parameters that are given twice.
+/// Parses the query string. Refuses parameters that the route does not know, and parameters that are given twice.
 pub(super) fn parse_query<'a>(route: &Route, query: Option<&'a str>) -> Result<Vec<(&'a str, &'a str)>, ErrorV1> {
     let mut given: Vec<(&str, &str)> = Vec::new();
     for pair in query.unwrap_or_default().split('&').filter(|pair| !pair.is_empty()) {
@@ -32,7 +32,7 @@ pub(super) fn parse_query<'a>(route: &Route, query: Option<&'a str>) -> Result<V
     Ok(given)
 }
 
-/// Parses what a question about a verdict waits for, and for how long.
+/// Parses the parameters `wait` and `timeout` of a question about a verdict.
 pub(super) fn parse_wait(given: &[(&str, &str)]) -> Result<(Wait, Duration), ErrorV1> {
     let value = |name: &str| given.iter().find(|(other, _)| *other == name).map(|(_, value)| *value);
     let wait = match value("wait") {
@@ -51,13 +51,13 @@ pub(super) fn parse_wait(given: &[(&str, &str)]) -> Result<(Wait, Duration), Err
     Ok(if wait == Wait::Now || timeout.is_zero() { (Wait::Now, LOOKING) } else { (wait, timeout) })
 }
 
-/// Parses the task that the client asks about.
+/// Parses the parameter `task`. Without the parameter, the client asks about the task `default`.
 pub(super) fn parse_task(given: &[(&str, &str)]) -> Result<TaskId, ErrorV1> {
     let Some((_, text)) = given.iter().find(|(name, _)| *name == "task") else { return Ok(TaskId::default_task()) };
     TaskId::try_from(*text).map_err(|_| wrong("task", text, "the task of a project's own checks is `default`"))
 }
 
-/// Parses the path that the client asks about. Bytes that are not plain characters are percent-encoded (RFC 3986).
+/// Parses the parameter `path`. Bytes that are not plain characters are percent-encoded (RFC 3986).
 pub(super) fn parse_path(given: &[(&str, &str)]) -> Result<TreePath, ErrorV1> {
     let hint = "name a path in the project, relative to its root";
     let Some((_, text)) = given.iter().find(|(name, _)| *name == "path") else {

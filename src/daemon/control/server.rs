@@ -19,7 +19,6 @@ use crate::daemon::control::socket::ControlSocket;
 use crate::daemon::service::{Call, Peer};
 use crate::process::clock;
 
-/// The running HTTP server.
 #[derive(Debug)]
 pub(crate) struct ControlServer {
     task: JoinHandle<()>,

@@ -1,5 +1,5 @@
-//! The control socket. Its file is private. A stale file is replaced, but never the file of a running service. systemd can also
-//! pass in a socket.
+//! The control socket. Its file is private. A stale file is replaced, but never the file of a running service. systemd
+//! can also pass in a socket.
 
 use std::fs::{DirBuilder, File, OpenOptions, Permissions};
 use std::io;
@@ -13,7 +13,8 @@ use nix::fcntl::{Flock, FlockArg};
 use nix::libc;
 use nix::sys::socket::{getsockopt, sockopt};
 
-/// The lock file beside the socket. The running service holds its lock; the kernel releases it when that process ends in any way.
+/// The lock file beside the socket. The running service holds its lock; the kernel releases it when that process ends
+/// in any way.
 const LOCK_NAME: &str = "daemon.lock";
 
 /// The socket on which the service receives requests.
@@ -38,33 +39,28 @@ enum Origin {
 /// Why the socket could not be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum ControlSocketError {
-    /// The socket's directory cannot be created.
+    /// The directory of the socket cannot be created.
     #[error("failed to make the directory `{}`", path.display())]
     Directory {
-        /// The directory.
         path: PathBuf,
-        /// The system's error.
         #[source]
         source: io::Error,
     },
     /// The path is not a directory, or the directory belongs to another user.
     #[error("`{}` is not a directory of this user's own", path.display())]
     Foreign {
-        /// The directory.
         path: PathBuf,
     },
     /// Another service is running.
     #[error("a service is running already{}", pid.map(|pid| format!(" (process {pid})")).unwrap_or_default())]
     Running {
-        /// The process of the other service, if it is known.
+        /// The process id of the other service; `None` if the kernel did not report it.
         pid: Option<i32>,
     },
     /// The socket cannot be opened.
     #[error("failed to listen on `{}`", path.display())]
     Listen {
-        /// The socket.
         path: PathBuf,
-        /// The system's error.
         #[source]
         source: io::Error,
     },
@@ -109,7 +105,7 @@ impl Drop for ControlSocket {
 }
 
 impl ControlSocketError {
-    /// Returns advice on what to do next.
+    /// Returns advice for the person whose service could not open the socket.
     pub fn hint(&self) -> &'static str {
         match self {
             Self::Directory { .. } | Self::Listen { .. } => "check that XDG_RUNTIME_DIR names a directory you may write to",
@@ -154,7 +150,8 @@ fn listener_pid(socket: &Path) -> Option<i32> {
     Some(credentials.pid())
 }
 
-/// Replaces the socket's file. This is safe while the lock is held, because then no running service listens on the old one.
+/// Replaces the socket's file. This is safe while the lock is held, because then no running service listens on the old
+/// one.
 fn bind(path: &Path) -> io::Result<UnixListener> {
     match std::fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),

@@ -1,5 +1,5 @@
-//! Waiting until git has finished an operation, because the trees in between are not meant to be tested. Pure: git's state
-//! arrives as an event.
+//! Waiting until git has finished an operation, because the trees in between are not meant to be tested. Pure: git's
+//! state arrives as an event.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use crate::model::GitOperation;
 /// The interval at which git's state is checked while the engine waits for it.
 const LOOK: Duration = Duration::from_millis(25);
 
-/// The operation that git is in the middle of.
+/// An unfinished operation of git, such as a rebase, and how long the engine has waited for its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct GitHold {
     operation: GitOperation,
@@ -20,12 +20,12 @@ pub(super) struct GitHold {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Patience {
     Waiting,
-    /// The engine has waited as long as the settings allow. It waits no longer, because a conflict may stay for hours and the saves
-    /// that resolve it must be tested.
+    /// The engine has waited as long as the settings allow. It waits no longer, because a conflict may stay for hours
+    /// and the saves that resolve it must be tested.
     Over,
 }
 
-/// What to do with a burst that has ended.
+/// Whether a burst that has ended leads to a run now or waits for git.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum HoldDecision {
     /// Git is not in the middle of an operation, or the wait for it has ended: handle the burst.

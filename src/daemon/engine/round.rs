@@ -34,7 +34,7 @@ pub(super) struct Round {
 /// Which checks of each task are run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum RoundChecks {
-    /// All checks.
+    /// Every check of the task.
     All,
     /// The checks that the changes trigger. Without changes, nothing is run.
     Triggered,
@@ -64,7 +64,7 @@ impl Round {
         self.done.remove(task);
     }
 
-    /// Notes that a run has begun.
+    /// Counts a run that has begun.
     pub(super) fn ran(&mut self) {
         self.runs += 1;
     }

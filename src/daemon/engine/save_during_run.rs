@@ -8,7 +8,7 @@ use crate::model::{OnChange, StopReason};
 /// How a burst of saves affects the run under way. In every case the newest tree is tested next, so no save is lost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum SaveDuringRun {
-    /// The run is stopped, and the next one begins.
+    /// The run is stopped, and a new run on the changed tree begins.
     Restart,
     /// The run continues to its end, because saves have stopped it too often or because it makes the saves itself.
     LetFinish,
@@ -16,7 +16,7 @@ pub(super) enum SaveDuringRun {
     Queue,
 }
 
-/// Who makes a save.
+/// Whether the run under way wrote the saved files itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum SavedBy {
     /// A person or another program, as far as is known.
@@ -25,7 +25,8 @@ pub(super) enum SavedBy {
     Run,
 }
 
-/// Decides how a save affects the run under way. `stopped_before` is the number of runs in a row that saves have stopped.
+/// Decides how a save affects the run under way. `stopped_before` is the number of runs in a row that saves have
+/// stopped.
 pub(super) fn decide(on_change: OnChange, stopped_before: u32, max_restarts: u32, saved_by: SavedBy) -> SaveDuringRun {
     match (on_change, saved_by) {
         (OnChange::Queue, _) => SaveDuringRun::Queue,

@@ -15,15 +15,16 @@ pub(super) enum Stage {
 /// Why the tree is scanned.
 #[derive(Debug)]
 pub(super) enum LookPurpose {
-    /// For a burst of changes. The burst continues if more changes come during the scan.
+    /// A burst of changes has ended. If more changes come during the scan, the scan is cancelled and the burst
+    /// continues.
     Burst(Burst),
-    /// For the periodic sweep. If nothing has changed, nothing is shown.
+    /// The periodic sweep compares the whole tree. If the tree has not changed, no notice is shown.
     Sweep(Burst),
-    /// For a requested run. Changes during the scan do not cancel it.
+    /// A person or program requested a run. Changes during the scan do not cancel the scan.
     Request,
 }
 
-/// The strongest reaction that a group of hints requires.
+/// The strongest reaction that the hints of one event require.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum HintEffect {
     Nothing,

@@ -8,9 +8,10 @@ use crate::tree::TreeHints;
 /// The changes reported since the last completed scan.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct UnscannedChanges {
-    /// The changes reported since the last order was given.
+    /// The changes reported since the engine last ordered a run.
     fresh: ReportedChanges,
-    /// The changes that were passed to the last order. If its scan is not completed, they are passed to the next order too.
+    /// The changes that the last ordered run was told. If its scan of the tree is not completed, the next run is told
+    /// them too.
     given: ReportedChanges,
 }
 
@@ -49,7 +50,7 @@ impl UnscannedChanges {
         Self { fresh: ReportedChanges { hints: TreeHints::Everything, lost: false }, given: ReportedChanges::nothing() }
     }
 
-    /// Adds what a hint reports.
+    /// Adds the changed path that a hint of the watcher names. Without a path, anything may have changed.
     pub(super) fn heard(&mut self, hint: &WatchHint) {
         match hint {
             WatchHint::Saved(path) | WatchHint::Created(path) | WatchHint::Writing(path) | WatchHint::Removed(path) => {
@@ -65,7 +66,7 @@ impl UnscannedChanges {
         }
     }
 
-    /// Notes that the whole tree must be compared.
+    /// Notes that any file may have changed, so the next scan must read the whole tree.
     pub(super) fn anything(&mut self) {
         self.fresh.hints = TreeHints::Everything;
     }

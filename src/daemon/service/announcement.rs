@@ -56,7 +56,7 @@ impl RunAnnouncement {
         }
     }
 
-    /// Returns the line for the log.
+    /// Returns the line that the service's log gets about the run.
     pub(super) fn line(&self) -> String {
         let answer = &self.answer;
         let run = answer.run_id.as_ref().map(|run| format!(" · run {}", run.number())).unwrap_or_default();

@@ -29,11 +29,11 @@ pub(crate) enum Call {
     Run { project: ProjectId, request: RunRequestV1, reply: Reply<RunAnswerV1> },
     /// What is the state of a project, beginning with this task?
     Verdict { project: ProjectId, task: TaskId, question: Question, timeout: Duration, reply: Reply<AnswerV1> },
-    /// Carry out an errand for a task between runs.
+    /// Carry out an errand between runs, for example change a task's cycle.
     Errand { project: ProjectId, call: ErrandCall },
     /// What is the state of a task's cycle?
     Cycle { project: ProjectId, task: TaskId, reply: Reply<CycleV1> },
-    /// Which event was last received about a path?
+    /// Which file event did the watcher last receive about a path?
     Heard { project: ProjectId, path: TreePath, reply: Reply<PathHistoryV1> },
     /// Send events from now on.
     Subscribe(Reply<Subscription>),
@@ -55,7 +55,7 @@ pub(crate) struct Question {
     pub(crate) care: LookCare,
 }
 
-/// What the answer waits for.
+/// Whether a client wants its answer at once or only when there is a fresh verdict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Wait {
     /// Nothing: the answer gives the present state of the project.
@@ -67,7 +67,7 @@ pub(crate) enum Wait {
 /// The process and the user at the other end of a connection (`SO_PEERCRED`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Peer {
-    /// The process, if the system reports it.
+    /// The client's process id, if the system reports it.
     pub(crate) pid: Option<i32>,
     pub(crate) uid: u32,
 }

@@ -1,5 +1,5 @@
-//! The service as the host of the event loop: it passes each event to its project, and publishes what the projects report. The
-//! projects' engines make all decisions about runs.
+//! The service as the host of the event loop: it passes each event to its project, and publishes what the projects
+//! report. The projects' engines make all decisions about runs.
 
 mod calls;
 mod registry;
@@ -71,7 +71,8 @@ pub struct ServiceHost {
     manager: ServiceManager,
     say: Box<dyn Fn(&str)>,
     seats: BTreeMap<ProjectSeat, ProjectSession>,
-    /// Projects that are being closed because a client removed them, each with the client and the sender for its answer.
+    /// Projects that are being closed because a client removed them, each with the client and the sender for its
+    /// answer.
     removals: BTreeMap<ProjectSeat, (Asker, Reply<ProjectV1>)>,
     next_seat: u64,
     subscribers: Subscribers,
@@ -83,7 +84,7 @@ pub struct ServiceHost {
     step: ServiceStep,
 }
 
-/// Whether the service continues or is ending.
+/// Whether the service still handles requests or is closing its projects in order to end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ServiceStep {
     GoingOn,
@@ -158,8 +159,8 @@ impl ServiceHost {
         service.manager.ready();
         let mut sources = EventSources { signals, arrivals, calls, clock };
         let exit = run_event_loop(&mut service, &mut sources).await;
-        // Dropping the calls refuses every client that still waits. The arrivals stay open: a worker that was let go sends its last
-        // report and then saves its trees, but it would skip this if the report had no receiver.
+        // Dropping the calls refuses every client that still waits. The arrivals stay open: a worker that was let go
+        // sends its last report and then saves its trees, but it would skip this if the report had no receiver.
         drop(sources.calls);
         service.manager.stopping();
         service.subscribers.end();
@@ -202,8 +203,8 @@ impl ServiceHost {
         self.seats.insert(session_id, served);
     }
 
-    /// Starts the opening of a project. The launcher is started on this thread, because it ends with the thread that started it.
-    /// Everything else happens on the worker's thread.
+    /// Starts the opening of a project. The launcher is started on this thread, because it ends with the thread that
+    /// started it. Everything else happens on the worker's thread.
     fn begin_opening(&self, arrivals: ArrivalSender, root: PathBuf, purpose: OpeningReason) -> Result<Worker, OpenFailure> {
         let closed = |line| OpenFailure { reason: OpenFailureKind::OwnFault, lines: vec![line] };
         let launcher = LauncherHandle::execute(&self.shared.executable).map_err(|error| closed(chain(&error)))?;
@@ -261,7 +262,7 @@ impl ServiceHost {
         seats.into_iter().for_each(|session_id| self.with(session_id, |served, _| act(served)));
     }
 
-    /// Lets a project handle something, and passes on the messages that it returns.
+    /// Calls `act` with one project's session, and passes on the messages that `act` returns.
     fn with(&mut self, session_id: ProjectSeat, act: impl FnOnce(&mut ProjectSession, &mut StoreReader) -> Vec<SessionMessage>) {
         let Some(served) = self.seats.get_mut(&session_id) else { return };
         for word in act(served, &mut self.archive) {

@@ -15,15 +15,16 @@ pub(super) struct OpenProject {
     pub(super) scheduler: ProjectScheduler,
     pub(super) activity: Activity,
     pub(super) planned: PlannedRun,
-    /// The status check under way.
+    /// The number of the status check under way; `None` if no status check is under way.
     pub(super) looking: Option<LookTicket>,
-    /// The first status check after opening, until it has ended. Its result decides whether a run is needed at the start.
+    /// The first status check after opening, until it has ended. Its result decides whether a run is needed at the
+    /// start.
     pub(super) first: Option<LookTicket>,
     pub(super) tickets: u64,
     /// The changes that the next status check has to take into account.
     pub(super) pending_changes: PendingChanges,
-    /// Set while a status check waits for the watcher to confirm that it has reported every earlier change: the time limit, and the
-    /// tasks to check.
+    /// Set while a status check waits for the watcher to confirm that it has reported every earlier change: the time
+    /// limit, and the tasks to check.
     pub(super) syncing: Option<(Moment, Vec<TaskId>)>,
     pub(super) look_again: Option<Moment>,
     pub(super) current: Option<RunCall>,
@@ -31,7 +32,7 @@ pub(super) struct OpenProject {
     pub(super) errand: Option<ErrandCall>,
     /// The task of the run under way, or of the last run.
     pub(super) running: TaskId,
-    /// Why the run under way was started.
+    /// What caused the run under way, for example a save or a request.
     pub(super) trigger: TriggerKind,
     /// Why part of the tree is polled, if it is.
     pub(super) polling: Option<String>,

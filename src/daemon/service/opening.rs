@@ -24,8 +24,8 @@ pub type ReadProject = Arc<dyn Fn(&Path) -> Result<ProjectDefinition, Vec<String
 pub struct ProjectReader {
     /// Reads the plan and the settings of a project.
     pub read: ReadProject,
-    /// The defaults while a project's configuration is wrong: which files belong to the tree, when runs begin, and how often the
-    /// tree is polled.
+    /// The defaults while a project's configuration is wrong: which files belong to the tree, when runs begin, and how
+    /// often the tree is polled.
     pub defaults: (MatcherSettings, EngineSettings, Pace),
     /// The default time to wait while another process writes a project's evidence.
     pub lock_wait: Duration,
@@ -48,7 +48,7 @@ pub struct OpeningSettings {
     pub asker: Asker,
 }
 
-/// Why a project is opened.
+/// Whether a project is opened because the ledger lists it, or because a client adds it.
 #[derive(Debug, Clone)]
 pub(super) enum OpeningReason {
     /// The ledger lists the project as served.

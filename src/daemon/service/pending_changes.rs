@@ -1,7 +1,8 @@
 //! The changes that the watcher has reported since the last status check. Pure.
 //!
-//! Every reported path is kept until a status check has read it. Reading only these paths then finds the same changes as reading
-//! the whole tree, as long as events report every change ([`LookCare::Events`]). If events may not, the whole tree is read.
+//! Every reported path is kept until a status check has read it. Reading only these paths then finds the same changes
+//! as reading the whole tree, as long as events report every change ([`LookCare::Events`]). If events may not, the
+//! whole tree is read.
 
 use std::collections::BTreeSet;
 
@@ -14,12 +15,14 @@ const MOST_PATHS: usize = 1024;
 /// How thoroughly the tree is read for an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum LookCare {
-    /// Only the reported paths are read, after the watcher has confirmed that it has reported everything saved before the question.
+    /// Only the reported paths are read, after the watcher has confirmed that it has reported everything saved before
+    /// the question.
     ///
-    /// This finds every change that the kernel reports, whoever makes it: saves, renames, removals, and changes of modes, links and
-    /// directories. It misses changes that cause no event below the root: a write through a shared memory mapping, a write through
-    /// a name of the file outside of the tree, a mount over a directory. These changes are found when the whole tree is next read.
-    /// That happens at the end of every run, for every `wait`, and in the periodic sweep (`watch.sweep`, 60 s).
+    /// This finds every change that the kernel reports, whoever makes it: saves, renames, removals, and changes of
+    /// modes, links and directories. It misses changes that cause no event below the root: a write through a shared
+    /// memory mapping, a write through a name of the file outside of the tree, a mount over a directory. These changes
+    /// are found when the whole tree is next read. That happens at the end of every run, for every `wait`, and in the
+    /// periodic sweep (`watch.sweep`, 60 s).
     Events,
     /// Every entry of the tree is read.
     Whole,
@@ -37,8 +40,8 @@ pub(super) struct PendingChanges {
 enum EventTrust {
     /// Events report every change, except for those that [`LookCare::Events`] lists.
     Full,
-    /// Events miss changes, because part of the tree is polled or is watched by outdated rules. Every status check reads the whole
-    /// tree.
+    /// Events miss changes, because part of the tree is polled or is watched by outdated rules. Every status check
+    /// reads the whole tree.
     None,
 }
 
@@ -48,7 +51,7 @@ impl PendingChanges {
         Self { hints: TreeHints::Everything, trust: EventTrust::Full }
     }
 
-    /// Adds what a hint reports.
+    /// Adds the changed path that a hint of the watcher names. Without a path, anything may have changed.
     pub(super) fn add_hint(&mut self, hint: &WatchHint) {
         match hint {
             WatchHint::Saved(path) | WatchHint::Created(path) | WatchHint::Writing(path) | WatchHint::Removed(path) => {
@@ -65,7 +68,7 @@ impl PendingChanges {
         }
     }
 
-    /// Notes that anything may have changed.
+    /// Notes that any file may have changed, so the next status check must read the whole tree.
     pub(super) fn anything(&mut self) {
         self.hints = TreeHints::Everything;
     }
@@ -75,7 +78,8 @@ impl PendingChanges {
         self.trust = EventTrust::None;
     }
 
-    /// Returns whether it is enough to read the reported paths once the watcher has confirmed that it has reported everything.
+    /// Returns whether it is enough to read the reported paths once the watcher has confirmed that it has reported
+    /// everything.
     pub(super) fn is_enough(&self) -> bool {
         self.trust == EventTrust::Full && matches!(self.hints, TreeHints::Only(_))
     }

@@ -1,5 +1,5 @@
-//! One project of the service: its scheduling, and the clients that wait for it. The engine and the waiters make the decisions.
-//! This module carries them out.
+//! One project of the service: its scheduling, and the clients that wait for it. The engine and the waiters make the
+//! decisions. This module carries them out.
 
 mod errands;
 mod looks;
@@ -46,7 +46,6 @@ pub(super) struct ProjectSession {
     adding: Option<Reply<AddedV1>>,
 }
 
-/// Whether the project is open.
 enum Stage {
     Opening(Worker),
     Open(Box<OpenProject>),
@@ -124,7 +123,7 @@ impl ProjectSession {
         words
     }
 
-    /// Handles hints from the watcher.
+    /// Passes hints from the watcher to the engine and to the next status check, and tells subscribers of the change.
     pub(super) fn hinted(&mut self, now: Moment, hints: Vec<WatchHint>, archive: &mut StoreReader) -> Vec<SessionMessage> {
         let is_news = hints.iter().any(|hint| !matches!(hint, WatchHint::Synced(_)));
         let changed = self.id.clone().filter(|_| is_news).map(|project| SessionMessage::Tell(EventV1::Changed { project }));
@@ -149,7 +148,7 @@ impl ProjectSession {
         }
     }
 
-    /// Handles a report of the worker.
+    /// Handles a report of the project's worker, for example the end of a run or of a status check.
     pub(super) fn reported(&mut self, now: Moment, report: WorkerReport, archive: &mut StoreReader) -> Vec<SessionMessage> {
         let mut words = match report {
             WorkerReport::Opened(opened) => self.opened(now, *opened),
@@ -166,8 +165,8 @@ impl ProjectSession {
         words
     }
 
-    /// Ends the work on the project. The run under way is stopped and its evidence is sealed. Every waiting client gets the error
-    /// `why`.
+    /// Ends the work on the project. The run under way is stopped and its evidence is sealed. Every waiting client gets
+    /// the error `why`.
     pub(super) fn end(&mut self, now: Moment, why: &ErrorV1) -> Vec<SessionMessage> {
         self.waiters.take_all().into_iter().for_each(|due| refuse(due.reply, why.clone()));
         self.runs.drain(..).for_each(|call| refuse(call.reply, why.clone()));
@@ -249,8 +248,8 @@ impl ProjectSession {
         let mut words = Vec::new();
         match &self.stage {
             Stage::Open(open) if open.activity == Activity::Idle => {
-                // Errands come before the next run: a change of the task's cycle decides whether that run happens and how it is
-                // judged.
+                // Errands come before the next run: a change of the task's cycle decides whether that run happens and
+                // how it is judged.
                 self.next_errand();
                 words.extend(self.next_run(now));
                 self.next_look(now);

@@ -1,7 +1,7 @@
 //! The clients that wait for the state of a project, and when each of them is answered. Pure: time is an argument.
 //!
-//! A status check (a "look") reads the tree and compares it with the verdicts. It answers only clients that asked before it began,
-//! so that it sees everything saved before their question.
+//! A status check (a "look") reads the tree and compares it with the verdicts. It answers only clients that asked
+//! before it began, so that it sees everything saved before their question.
 
 use crate::api::InTimeV1;
 use crate::daemon::engine::Moment;
@@ -10,8 +10,8 @@ use crate::daemon::service::pending_changes::LookCare;
 use crate::daemon::worker::LookTicket;
 use crate::model::{TaskId, WaitStep};
 
-/// The most runs that are started for one client. If the tree changed during each of them, the client is answered without a fresh
-/// verdict.
+/// The most runs that are started for one client. If the tree changed during each of them, the client is answered
+/// without a fresh verdict.
 const MOST_RUNS: u32 = 3;
 
 /// All clients that wait for one project.
@@ -33,7 +33,7 @@ struct Waiter<R> {
 /// The event that a client is waiting for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stage {
-    /// A status check. None has begun since the question.
+    /// The beginning of a status check: none has begun since the client asked.
     New,
     /// The end of this status check.
     Looking(LookTicket),
@@ -57,13 +57,13 @@ pub(super) struct LookOutcome<R> {
     pub(super) need: WaiterNeed,
 }
 
-/// What has to happen for the clients that still wait.
+/// The next step that the clients that still wait need.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) enum WaiterNeed {
     /// Nothing: no client is left, or the run that they need is planned already.
     Nothing,
-    /// A run of this task, the first one that a client needs. Clients that need another task's run get another status check after
-    /// this run.
+    /// A run of this task, the first one that a client needs. Clients that need another task's run get another status
+    /// check after this run.
     Run(TaskId),
     /// Another status check after a pause, because another process runs the project's checks.
     LookLater,
@@ -87,8 +87,8 @@ impl<R> Waiters<R> {
         self.waiting.push(Waiter { reply, task, question, deadline, stage: Stage::New, runs: 0 });
     }
 
-    /// Returns the most thorough kind of status check that clients need, counting only clients that no check under way will answer.
-    /// Returns `None` if there are no such clients.
+    /// Returns the most thorough kind of status check that clients need, counting only clients that no check under way
+    /// will answer. Returns `None` if there are no such clients.
     pub(super) fn wanted_care(&self) -> Option<LookCare> {
         self.waiting.iter().filter(|waiter| waiter.stage == Stage::New).map(|waiter| waiter.question.care).max()
     }
@@ -165,7 +165,8 @@ impl<R> Waiters<R> {
         self.take(|waiter| waiter.stage == Stage::Looking(ticket))
     }
 
-    /// Removes and returns the clients that want the present state at once and that no status check under way will answer.
+    /// Removes and returns the clients that want the present state at once and that no status check under way will
+    /// answer.
     pub(super) fn take_impatient(&mut self) -> Vec<DueAnswer<R>> {
         let impatient = self.take_waiters(|waiter| waiter.question.wait == Wait::Now && waiter.stage == Stage::New);
         impatient.into_iter().map(Waiter::answered).collect()
@@ -177,7 +178,7 @@ impl<R> Waiters<R> {
         late.into_iter().map(|waiter| DueAnswer { in_time: InTimeV1::TimedOut, ..waiter.answered() }).collect()
     }
 
-    /// Removes and returns all clients.
+    /// Removes and returns all clients that wait for the project.
     pub(super) fn take_all(&mut self) -> Vec<DueAnswer<R>> {
         self.take_waiters(|_| true).into_iter().map(Waiter::answered).collect()
     }
@@ -212,7 +213,8 @@ impl<R> Waiter<R> {
     }
 }
 
-/// Returns the more urgent of two needs: a run comes before another status check, and the first of several runs before the others.
+/// Returns the more urgent of two needs: a run comes before another status check, and the first of several runs before
+/// the others.
 fn first_need(known: WaiterNeed, new: WaiterNeed) -> WaiterNeed {
     match (known, new) {
         (WaiterNeed::Run(task), _) | (WaiterNeed::Nothing | WaiterNeed::LookLater, WaiterNeed::Run(task)) => {

@@ -46,13 +46,14 @@ pub(super) enum Forked {
     Child,
 }
 
-/// Forks this process if it has one thread. Returns `None` if it has several: a child of such a process may do next to nothing.
+/// Forks this process if it has one thread. Returns `None` if it has several: a child of such a process may do next to
+/// nothing.
 pub(super) fn fork_if_single_threaded() -> io::Result<Option<Forked>> {
     if !is_single_threaded()? {
         return Ok(None);
     }
-    // SAFETY: there is one thread, this one, and nothing else could make another meanwhile. So no lock is held and no state is half
-    // changed in the child, and it may go on with any code (fork(2), signal-safety(7)).
+    // SAFETY: there is one thread, this one, and nothing else could make another meanwhile. So no lock is held and no
+    // state is half changed in the child, and it may go on with any code (fork(2), signal-safety(7)).
     match unsafe { fork() }? {
         ForkResult::Parent { child } => Ok(Some(Forked::Parent(child))),
         ForkResult::Child => Ok(Some(Forked::Child)),
@@ -61,8 +62,9 @@ pub(super) fn fork_if_single_threaded() -> io::Result<Option<Forked>> {
 
 fn is_single_threaded() -> io::Result<bool> {
     const THREADS: &str = "/proc/self/task";
-    // Every directory has a link for its own entry, one in its parent, and one for each directory in it. For this directory Linux
-    // counts the threads, and reading that count is cheaper than listing them; if the count differs, the list decides.
+    // Every directory has a link for its own entry, one in its parent, and one for each directory in it. For this
+    // directory Linux counts the threads, and reading that count is cheaper than listing them; if the count differs,
+    // the list decides.
     Ok(std::fs::metadata(THREADS)?.nlink() == 3 || std::fs::read_dir(THREADS)?.count() == 1)
 }
 
@@ -93,7 +95,8 @@ pub fn take_passed_socket() -> io::Result<OwnedFd> {
     if !link.as_os_str().as_bytes().starts_with(b"socket:") {
         return Err(io::Error::other("descriptor 3 is no socket"));
     }
-    // SAFETY: fcntl takes three integers here and gives a descriptor that nobody else owns; the one it copies is only read.
+    // SAFETY: fcntl takes three integers here and gives a descriptor that nobody else owns; the one it copies is only
+    // read.
     let copy = unsafe { libc::fcntl(FIRST_PASSED, libc::F_DUPFD_CLOEXEC, FIRST_PASSED + 1) };
     if copy < 0 {
         return Err(io::Error::last_os_error());
@@ -106,8 +109,8 @@ pub fn take_passed_socket() -> io::Result<OwnedFd> {
 
 /// Marks every descriptor from `first` on as close-on-exec, whichever code opened it.
 pub(super) fn mark_close_on_exec_from(first: RawFd) -> io::Result<()> {
-    // SAFETY: close_range takes three integers and no pointer; with CLOEXEC it closes nothing, so it takes no descriptor from its
-    // owner.
+    // SAFETY: close_range takes three integers and no pointer; with CLOEXEC it closes nothing, so it takes no
+    // descriptor from its owner.
     let outcome = unsafe { libc::syscall(libc::SYS_close_range, first, libc::c_uint::MAX, libc::CLOSE_RANGE_CLOEXEC) };
     // The flag exists since Linux 5.11 (`close_range(2)`).
     if outcome == 0 { Ok(()) } else { mark_listed_close_on_exec_from(first) }
@@ -130,8 +133,8 @@ fn mark_listed_close_on_exec_from(first: RawFd) -> io::Result<()> {
     Ok(())
 }
 
-/// Closes every descriptor except the given ones. Only for a process that was just forked and does not share the descriptors with
-/// its parent.
+/// Closes every descriptor except the given ones. Only for a process that was just forked and does not share the
+/// descriptors with its parent.
 pub(super) fn close_all_but(kept: &[RawFd]) {
     let mut kept: Vec<libc::c_uint> = kept.iter().filter_map(|number| libc::c_uint::try_from(*number).ok()).collect();
     kept.sort_unstable();
@@ -139,8 +142,8 @@ pub(super) fn close_all_but(kept: &[RawFd]) {
     for number in kept.into_iter().map(Some).chain([None]) {
         let last = number.map_or(Some(libc::c_uint::MAX), |number| number.checked_sub(1));
         if let Some(last) = last.filter(|last| *last >= first) {
-            // SAFETY: the call takes three integers. The owners of these descriptors in this forked process never use or drop them,
-            // because the caller ends by `end_forked`, which runs no destructor.
+            // SAFETY: the call takes three integers. The owners of these descriptors in this forked process never use
+            // or drop them, because the caller ends by `end_forked`, which runs no destructor.
             let _unsupported = unsafe { libc::syscall(libc::SYS_close_range, first, last, 0) };
         }
         first = number.unwrap_or(libc::c_uint::MAX).saturating_add(1);
@@ -187,9 +190,11 @@ pub(super) fn wait_child(child: Pid, reaping: Reaping) -> io::Result<Option<Ende
     if outcome != 0 {
         return Err(io::Error::last_os_error());
     }
-    // SAFETY: both were zeroed, all-zero bytes are valid values of these plain C structures, and the call may have filled them.
+    // SAFETY: both were zeroed, all-zero bytes are valid values of these plain C structures, and the call may have
+    // filled them.
     let (information, usage) = unsafe { (information.assume_init(), usage.assume_init()) };
-    // SAFETY: for WEXITED the kernel fills the SIGCHLD members, or leaves the whole structure zero when nothing has ended.
+    // SAFETY: for WEXITED the kernel fills the SIGCHLD members, or leaves the whole structure zero when nothing has
+    // ended.
     let (pid, value) = unsafe { (information.si_pid(), information.si_status()) };
     if pid == 0 {
         return Ok(None);
@@ -207,7 +212,7 @@ pub(super) fn wait_child(child: Pid, reaping: Reaping) -> io::Result<Option<Ende
 pub(super) enum Children {
     /// There are no children of any kind. The kernel checks all of them at once, which a reader of `/proc` cannot do.
     None,
-    /// Some have not ended.
+    /// At least one child has not ended.
     Some,
 }
 
@@ -226,7 +231,8 @@ pub(super) fn reap_ended_children() -> io::Result<Children> {
                 Some(_) | None => Err(error),
             };
         }
-        // SAFETY: it was zeroed, all-zero bytes are a valid value, and for WEXITED the kernel fills the SIGCHLD members or none.
+        // SAFETY: it was zeroed, all-zero bytes are a valid value, and for WEXITED the kernel fills the SIGCHLD members
+        // or none.
         let process = unsafe { information.assume_init().si_pid() };
         if process == 0 {
             return Ok(Children::Some);

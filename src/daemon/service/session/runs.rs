@@ -37,7 +37,7 @@ impl ProjectSession {
         self.go_on(now, archive)
     }
 
-    /// Handles the progress of a run.
+    /// Notes how far a run has come, and tells subscribers of it.
     pub(super) fn progressed(&mut self, now: Moment, progress: Progress) -> Vec<SessionMessage> {
         let (Stage::Open(open), Some(project)) = (&mut self.stage, self.id.clone()) else { return Vec::new() };
         open.activity = activity_of(&progress);
