@@ -78,9 +78,7 @@ pub struct WrittenEntry {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WrittenChange {
     /// The check wrote a file.
-    WroteFile {
-        bytes: u64,
-    },
+    WroteFile { bytes: u64 },
     /// The check made a link, a pipe or a socket.
     MadeOther,
     /// The check removed a directory and made it again. The contents in lower layers are hidden.

@@ -48,9 +48,7 @@ pub enum ControlSocketError {
     },
     /// The path is not a directory, or the directory belongs to another user.
     #[error("`{}` is not a directory of this user's own", path.display())]
-    Foreign {
-        path: PathBuf,
-    },
+    Foreign { path: PathBuf },
     /// Another service is running.
     #[error("a service is running already{}", pid.map(|pid| format!(" (process {pid})")).unwrap_or_default())]
     Running {
