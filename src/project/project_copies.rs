@@ -7,12 +7,12 @@ use std::path::{Path, PathBuf};
 use crate::evidence::{Store, read_boot_id};
 pub(crate) use crate::ignore::is_by_product;
 use crate::ignore::{IgnoredClass, Matcher, MatcherSettings, Selects, class_of};
-use crate::model::{ByteSize, ProjectId, TreeDigest, TreePath};
+use crate::model::{ByteSize, Digest, EntryKind, ProjectId, TreeDigest, TreePath};
 use crate::process::clock;
 use crate::project::error::ProjectError;
 use crate::project::request::{ProjectScope, ProjectSettings, new_matcher};
 use crate::snapshot::{CopyOutcome, ProjectCopy, SnapshotError, obstacle};
-use crate::tree::TreeIndex;
+use crate::tree::{TreeEntry, TreeIndex};
 
 /// How often the ignored inputs are read again because they changed while they were copied.
 const TRIES: usize = 5;
@@ -124,12 +124,17 @@ impl ProjectCopies {
             Ok(CopyOutcome::Moved(paths)) => return Ok(Ok(CopiesOutcome::Moved(paths))),
             Err(error) => return Ok(Err(error)),
         }
-        known.update_inputs(directory, settings.sandbox.max_snapshot_bytes)
+        known.update_inputs(directory, index, settings.sandbox.max_snapshot_bytes)
     }
 }
 
 impl CopiesOfProject {
-    fn update_inputs(&mut self, directory: &Path, bound: ByteSize) -> Result<Result<CopiesOutcome, SnapshotError>, ProjectError> {
+    fn update_inputs(
+        &mut self,
+        directory: &Path,
+        tree: &TreeIndex,
+        bound: ByteSize,
+    ) -> Result<Result<CopiesOutcome, SnapshotError>, ProjectError> {
         for _ in 0..TRIES {
             let looked = match &self.inputs_index {
                 Some(known) => known.rescan(&self.matcher, clock::now()),
@@ -138,6 +143,11 @@ impl CopiesOfProject {
             let index = looked.map_err(ProjectError::Tree)?;
             if let Some(reason) = obstacle(&index, bound) {
                 return Ok(Ok(CopiesOutcome::InPlace(format!("among the ignored files that checks read: {reason}"))));
+            }
+            let moved = disagreements(tree, &index);
+            if !moved.is_empty() {
+                self.inputs_index = Some(index);
+                return Ok(Ok(CopiesOutcome::Moved(moved)));
             }
             let copied = self.inputs.bring_up_to(&index, clock::now());
             let inputs = index.digest();
@@ -154,6 +164,21 @@ impl CopiesOfProject {
         }
         Ok(Ok(CopiesOutcome::InPlace("an ignored file that checks read changed again and again while it was copied".to_owned())))
     }
+}
+
+/// Returns the paths at which the project has changed between the reading of the tree and that of the ignored inputs, as far as an
+/// input could now cover an entry of the tree: other rules were applied, or an entry is of both.
+fn disagreements(tree: &TreeIndex, inputs: &TreeIndex) -> BTreeSet<TreePath> {
+    let (of_tree, of_inputs) = (tree.rules_files(), inputs.rules_files());
+    // A rules file that is gone since makes fewer entries ignored, and those are not copied.
+    let is_new = |(path, digest): &(TreePath, Digest)| of_tree.get(path) != Some(digest);
+    let mut moved: BTreeSet<TreePath> = of_inputs.into_iter().filter(is_new).map(|(path, _)| path).collect();
+    let differs = |input: &TreeEntry| {
+        let is_directory = input.kind == EntryKind::Directory;
+        tree.lookup(&input.path).is_some_and(|entry| entry.kind != input.kind || (!is_directory && entry.digest != input.digest))
+    };
+    moved.extend(inputs.entries().filter(differs).map(|input| input.path));
+    moved
 }
 
 /// Finds the directories of installed packages beside the tree's manifests. The error says why they cannot be shown in a

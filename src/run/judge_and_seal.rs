@@ -19,7 +19,7 @@ use crate::project::{ProjectScope, RunOutcome, SealedReport};
 use crate::project::{SurveyedEnvironment, changed_between};
 use crate::report::{
     ActionResult, CompletionFacts, ContentionV2, EnvironmentV2, ExecutionReportV2, RouteFacts, RunFacts, SkipReason, SnapshotV2,
-    TddV2, TreeFacts, attested, build, seal_hash, to_bytes,
+    TddV2, TestedPlace, TreeFacts, attested, build, seal_hash, to_bytes,
 };
 use crate::routing;
 use crate::run::criteria_facts;
@@ -281,6 +281,7 @@ fn facts(run_end: &mut RunEnd<'_>, decided: &RunJudgement, before: &BTreeMap<Str
         isolation: isolation::facts(
             run_end.performed.iter().filter_map(ActionResult::executed).filter_map(|facts| facts.ended.kept.as_ref()),
             &request.settings.sandbox,
+            run_end.snapshot.as_ref().map_or(TestedPlace::InPlace, |snapshot| snapshot.tested),
         ),
         environment: environment(run_end),
         configuration_changed: changed_between(before, &run_end.surveyed.configuration),

@@ -6,7 +6,7 @@ use std::path::Path;
 use crate::config::{ProtectionMode, SandboxSettings};
 use crate::model::{IsolationLevel, ReachedIsolation, ReachedLevel, ResourceLimits};
 use crate::process::{Isolation, restricts_sockets_and_signals};
-use crate::report::IsolationFacts;
+use crate::report::{IsolationFacts, TestedPlace};
 use crate::sandbox::{SandboxError, SandboxRequest, prepare_sandbox};
 
 /// A way by which an action can affect or read something outside of its run.
@@ -16,11 +16,14 @@ struct OpenChannel {
     from: IsolationLevel,
 }
 
+/// The name of a way that is open only where actions work in the project itself.
+const WRITING_THE_PROJECT: &str = "writing the project while it is tested";
+
 /// The ways that stay open at each level; the report lists them. A test of the attack matrix proves each row.
 const OPEN_CHANNELS: &[OpenChannel] = &[
     OpenChannel { name: "network", from: IsolationLevel::Namespace },
     OpenChannel { name: "reading the user's files that are not hidden", from: IsolationLevel::Namespace },
-    OpenChannel { name: "writing the project while it is tested", from: IsolationLevel::Namespace },
+    OpenChannel { name: WRITING_THE_PROJECT, from: IsolationLevel::Namespace },
     OpenChannel { name: "sockets in the file system: message buses, agents, container engines", from: IsolationLevel::Cgroup },
     OpenChannel { name: "limits and priority of the user's other processes", from: IsolationLevel::Cgroup },
     OpenChannel { name: "modes and times of files that cannot be written", from: IsolationLevel::Cgroup },
@@ -57,7 +60,11 @@ fn resources(settings: &SandboxSettings) -> ResourceLimits {
 }
 
 /// Returns what the report says about the isolation of a run's actions; `None` if no action was started.
-pub(crate) fn facts<'a>(kept: impl Iterator<Item = &'a ReachedIsolation>, settings: &SandboxSettings) -> Option<IsolationFacts> {
+pub(crate) fn facts<'a>(
+    kept: impl Iterator<Item = &'a ReachedIsolation>,
+    settings: &SandboxSettings,
+    tested: TestedPlace,
+) -> Option<IsolationFacts> {
     let kept: Vec<&ReachedIsolation> = kept.collect();
     // The report names the weakest level of all actions, because one weakly isolated action affects the whole run.
     let level = kept.iter().map(|kept| kept.reached.level).max()?;
@@ -73,12 +80,14 @@ pub(crate) fn facts<'a>(kept: impl Iterator<Item = &'a ReachedIsolation>, settin
             reached: ReachedLevel { level, obstacles },
             killed_by: killed_by.and_then(|kept| kept.killed_by),
         },
-        open_channels: open_channels(level, settings),
+        open_channels: open_channels(level, settings, tested),
     })
 }
 
-fn open_channels(level: IsolationLevel, settings: &SandboxSettings) -> Vec<String> {
-    let rows = OPEN_CHANNELS.iter().filter(|row| level >= row.from).map(|row| row.name.to_owned());
+fn open_channels(level: IsolationLevel, settings: &SandboxSettings, tested: TestedPlace) -> Vec<String> {
+    // On a snapshot an action sees and writes a copy.
+    let is_open = |row: &&OpenChannel| level >= row.from && (tested == TestedPlace::InPlace || row.name != WRITING_THE_PROJECT);
+    let rows = OPEN_CHANNELS.iter().filter(is_open).map(|row| row.name.to_owned());
     let sockets = settings.sockets.iter().map(|path| format!("the socket {path} (`sandbox.sockets`)"));
     let needs_scopes = level != IsolationLevel::ProcessGroup;
     let abstract_sockets = (needs_scopes && !restricts_sockets_and_signals()).then(|| ABSTRACT_SOCKETS.to_owned());
@@ -111,15 +120,15 @@ mod tests {
             kept(IsolationLevel::Landlock, false, "no namespaces"),
             kept(IsolationLevel::Landlock, false, "no namespaces"),
         ];
-        let facts = facts(actions.iter(), &settings()).expect("something ran");
+        let facts = facts(actions.iter(), &settings(), TestedPlace::InPlace).expect("something ran");
         assert_eq!((facts.kept.reached.level, facts.kept.killed_by), (IsolationLevel::Landlock, Some(KilledBy::PidNamespace)));
         assert_eq!(facts.kept.reached.obstacles, ["no namespaces"]);
-        assert!(super::facts([].iter(), &settings()).is_none());
+        assert!(super::facts([].iter(), &settings(), TestedPlace::InPlace).is_none());
     }
 
     #[test]
     fn a_weaker_level_never_has_fewer_open_channels() {
-        let open = |level| open_channels(level, &settings());
+        let open = |level| open_channels(level, &settings(), TestedPlace::InPlace);
         for pair in IsolationLevel::ALL.windows(2) {
             let (stronger, weaker) = (open(pair[0]), open(pair[1]));
             let of_table = |name: &&String| name.as_str() != ABSTRACT_SOCKETS;
@@ -128,8 +137,20 @@ mod tests {
     }
 
     #[test]
+    fn on_a_snapshot_the_project_cannot_be_written() {
+        let open = |tested| open_channels(IsolationLevel::Namespace, &settings(), tested);
+        let (in_place, snapshot) = (open(TestedPlace::InPlace), open(TestedPlace::Snapshot));
+        assert!(in_place.iter().any(|name| name == WRITING_THE_PROJECT));
+        assert_eq!(snapshot.len() + 1, in_place.len());
+    }
+
+    #[test]
     fn a_named_socket_is_named_as_open() {
         let settings = SandboxSettings { sockets: vec!["/run/docker.sock".to_owned()], ..settings() };
-        assert!(open_channels(IsolationLevel::Namespace, &settings).iter().any(|one| one.contains("/run/docker.sock")));
+        assert!(
+            open_channels(IsolationLevel::Namespace, &settings, TestedPlace::InPlace)
+                .iter()
+                .any(|one| one.contains("/run/docker.sock"))
+        );
     }
 }

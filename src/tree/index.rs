@@ -1,9 +1,11 @@
 //! The index of a tree, and the questions it answers.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::slice;
 use std::sync::Arc;
 
+use crate::ignore::RulesFile;
 use crate::model::{Digest, EntryKind, TreeDigest, TreeIssue, TreeIssueKind, TreePath};
 use crate::tree::digest::compute_directory_digest;
 use crate::tree::node::{Directory, IssueEntry, Node};
@@ -71,6 +73,21 @@ impl TreeIndex {
     pub fn named(&self, is_wanted: &dyn Fn(&[u8]) -> bool) -> Vec<(TreePath, Digest)> {
         let mut found = Vec::new();
         collect_named(&self.top, &mut Vec::new(), is_wanted, &mut found);
+        found
+    }
+
+    /// Returns the rules files that were applied when the tree was read, with the digests of their texts.
+    pub fn rules_files(&self) -> BTreeMap<TreePath, Digest> {
+        let mut found = BTreeMap::new();
+        let mut waiting = vec![(TreePath::root(), &self.top)];
+        while let Some((path, directory)) = waiting.pop() {
+            for file in directory.rules.iter().flat_map(|_| RulesFile::ALL) {
+                let digest = directory.rules.as_ref().and_then(|rules| rules.compiled.digest_of(file));
+                found.extend(digest.map(|digest| (path.join(file.name().as_bytes()), digest)));
+            }
+            let below = directory.nodes.iter().filter_map(|node| Some((path.join(&node.name), node.content.directory()?)));
+            waiting.extend(below);
+        }
         found
     }
 
