@@ -1,4 +1,4 @@
-//! What an agent may do and what it may not: seed 004's own lists, and the task list that is proctor's.
+//! What an agent may do and what it may not: the lists of seed 004, and the task list that proctor writes.
 
 mod restrictions;
 mod specification_fixes;
@@ -13,10 +13,10 @@ use serde_json::Value;
 
 use crate::common::{Project, Watch};
 
-/// How long something may take that nobody is meant to wait for.
+/// The bound of every wait. It is far longer than the waits take.
 const LATE: Duration = Duration::from_secs(60);
 
-/// A project whose check passes while `a.txt` says so, with a task list.
+/// A project with a task list. Its check passes while `a.txt` contains `good`.
 fn project() -> Project {
     let check = "[[check]]\nname = \"check\"\nshell = true\ncommand = '''grep -q good a.txt'''\n";
     let tasks = "\n[tasks]\nfile = \"tasks.md\"\n";
@@ -27,19 +27,20 @@ fn list(project: &Project) -> String {
     std::fs::read_to_string(project.path().join("tasks.md")).expect("the list is there")
 }
 
-/// Replaces a text in the task list that must be there.
+/// Replaces a text in the task list. Panics if the text is not there.
 #[track_caller]
 fn edit(project: &Project, from: &str, to: &str) {
     let text = list(project);
     assert!(text.contains(from), "{from:?} is not in {text}");
-    // In one step, as most editors do: what is written in place is seen empty by whoever looks at the wrong moment.
+    // The file is replaced in one step, as most editors do: a reader could see a file that is written in place while it
+    // is still empty.
     let beside = project.root().join("tasks.md.new");
     fs::write(&beside, text.replace(from, to))
         .and_then(|()| fs::rename(&beside, project.path().join("tasks.md")))
         .expect("it is ours");
 }
 
-/// Returns what the ledger says was done to the task list: kind and subject.
+/// Returns the violations of the task list that the ledger records: kind and subject of each.
 fn violations(project: &Project) -> Vec<(String, String)> {
     let lines = project.store().ledger();
     let bodies = lines.iter().map(|line| &line["body"]).filter(|body| body["kind"] == "violation");
@@ -58,7 +59,7 @@ fn serve(project: &Project) -> (Watch<'_>, String) {
     (daemon, projects["projects"][0]["id"].as_str().expect("an id").to_owned())
 }
 
-/// Asks as any HTTP client would, and returns status code and body.
+/// Sends a request to the service as any HTTP client would, and returns the status code and the body of the answer.
 #[track_caller]
 fn ask(project: &Project, request: &str, body: &str) -> (u16, Value) {
     let socket = project.root().join("runtime/proctor/control.sock");

@@ -1,4 +1,5 @@
-//! Heads of ledgers that are kept elsewhere: what only they show, and that programs which know nothing of proctor read them.
+//! Anchors: heads of ledgers that are kept outside of the store. Which manipulations only an anchor shows, and whether
+//! programs that know nothing of proctor can read anchors.
 
 mod git;
 
@@ -23,7 +24,8 @@ pub(crate) const KINDS: &[FaultKind] = &[
     FaultKind::ProofElsewhere,
 ];
 
-/// Reads a checkpoint, the proof of a run's line, and a log as it lies in a directory, by their specifications and with nothing of ours.
+/// Reads a checkpoint, the proof for a run's ledger line, and a log in a directory. The script follows their
+/// specifications and uses none of proctor's code.
 const READER: &str = r#"
 import base64, hashlib, pathlib, sys
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
@@ -106,7 +108,8 @@ fn copy_state(project: &Project, from: &Path, to: &Path) {
     assert!(copied.success(), "{}", project.root().display());
 }
 
-/// Does what somebody does who has the key: puts the store back to how it was, and lets proctor write another history from there.
+/// Attacks as somebody who has the key: restores an older copy of the store, and lets proctor write another history
+/// from there.
 fn rewrite(project: &Project, saved: &Path) {
     copy_state(project, saved, &project.root().join("state"));
     project.proctor(["run"]).success();

@@ -1,5 +1,6 @@
-//! Approval of tasks (S7) through the program: the first run approves, what weakens nothing approves itself, what weakens waits for a
-//! person. Which change is a weakening is held to a table beside the comparison.
+//! Approval of tasks (S7) through the program: the first run approves, a change that weakens nothing is approved by
+//! itself, and a change that weakens something waits for a person. Which changes are weakenings is tested with a table
+//! beside the code that compares two plans.
 
 mod protected;
 pub(crate) mod signed;
@@ -11,7 +12,7 @@ use serde_json::{Value, json};
 use crate::common::{Project, python_plain};
 use crate::specification_runs::{FILE, project, specification, task};
 
-/// Saves the specification with a task that was changed.
+/// Saves the specification with the task as `change` leaves it.
 fn save(project: &Project, change: impl Fn(&mut Value)) {
     let mut task = task("T117");
     change(&mut task);
@@ -55,7 +56,8 @@ fn the_first_run_approves_and_what_asks_for_more_approves_itself() {
     assert!(stricter.stderr.contains("asks for nothing less than before"), "{}", stricter.snapshot());
     let lines = approvals(&project);
     assert_eq!((lines.len(), &lines[1]["reason"]), (2, &"weakensNothing".into()));
-    // What was approved last counts: the former time-out is a weakening now.
+    // A plan is compared with the last approved one. The last one is stricter, so the first time-out is a weakening
+    // now.
     save(&project, |_| ());
     let looser = project.proctor(["run", "--task", "T117"]).status(3);
     assert!(looser.stderr.contains("STEP.1: timeout"), "{}", looser.snapshot());
@@ -117,7 +119,7 @@ fn what_was_approved_once_runs_again_when_it_is_taken_back() {
     save(&project, |_| ());
     project.proctor(["run", "--task", "T117"]).success();
     assert_eq!(approvals(&project).len(), 1);
-    // Another project's directory and another task know nothing of it.
+    // The approval of T117 does not apply to T118: the first run of T118 approves its own plan.
     let mut other = task("T118");
     weaken(&mut other);
     project.save("other-test-specification.json", &specification(&[other]));
@@ -144,7 +146,8 @@ fn the_checks_of_proctor_toml_are_approved_with_their_project() {
 fn a_change_of_the_checks_that_weakens_nothing_approves_itself_in_the_ledger() {
     let project = Project::new().toml(UNIT);
     project.proctor(["run"]).success();
-    // A check before the other moves its number, and another name changes nothing that is done.
+    // A check in front changes the number of the next check, and a new name changes nothing that is executed. Neither
+    // is a weakening.
     for (toml, lines) in [
         (format!("{LINT}{UNIT}"), 1),
         (format!("# a comment\n{LINT}{UNIT}"), 1),
@@ -191,7 +194,8 @@ fn a_change_of_the_checks_that_weakens_waits_for_a_person_who_is_shown_all_of_it
     let found = approvals(&project);
     assert_eq!((found.len(), &found[0]["reason"], &found[0]["task"]), (1, &"person".into(), &"default".into()));
     project.proctor(["run"]).success();
-    // What was approved last counts, and what was there before asks for more.
+    // A plan is compared with the last approved one. The first settings have no limit on silence, so a return to them
+    // is a weakening.
     project.save("proctor.toml", &format!("{UNIT}{LINT}"));
     let back = project.proctor(["run"]).status(3);
     assert!(back.stderr.contains("longest time without output none instead of 5000 ms"), "{}", back.snapshot());
@@ -225,7 +229,7 @@ fn checks_that_are_found_are_compared_too_and_another_interpreter_is_no_weakenin
     let project = project.executable(".venv/bin/python", &interpreter);
     let other = project.proctor(["run"]).success();
     assert!(other.stderr.contains("asks for nothing less than before"), "{}", other.snapshot());
-    // To write down what was found weakens nothing either.
+    // `proctor init` writes the found checks down. That weakens nothing either.
     std::fs::remove_file(project.path().join("proctor.toml")).expect("it was there");
     project.proctor(["init"]).success();
     project.proctor(["run"]).success();
@@ -233,7 +237,8 @@ fn checks_that_are_found_are_compared_too_and_another_interpreter_is_no_weakenin
     assert!(!reasons.is_empty() && reasons.iter().all(|reason| reason == "weakensNothing"), "{reasons:?}");
 }
 
-/// A command that succeeds is no verdict on the checks: what failed is still what is known, and another run of it would prove nothing.
+/// A command that is typed on the command line gives no verdict on the project's checks. The failure of the checks
+/// stays their last result, and a retest on the same tree is refused because it would prove nothing.
 #[test]
 fn a_command_that_is_typed_says_nothing_about_the_projects_checks() {
     let project = Project::new().toml("[[check]]\nname = \"unit\"\ncommand = \"false\"\n");

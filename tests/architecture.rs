@@ -1,7 +1,7 @@
-//! Fails when a module imports one that it may not know (architecture, Who may import whom).
+//! Fails when a module imports a module that it may not import (architecture, Who may import whom).
 //!
-//! The rule is the table in the documentation of `src/lib.rs`, read from there: a change of it is a change of that page. What no
-//! version of the table may allow stands here.
+//! The rules are the table in the documentation of `src/lib.rs`, and this test reads the table from there. Rules that
+//! hold for every version of the table are in this file.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -14,9 +14,9 @@ use crate::common::{SourceFile, production_code, production_lines, repository, s
 /// A module and the modules it may import.
 type Graph = BTreeMap<String, BTreeSet<String>>;
 
-/// They carry out and cannot see each other: plans and results cross as data.
+/// Modules with effects on the world. They cannot import each other: plans and results pass between them as data.
 const DOERS: &[&str] = &["tree", "watch", "process", "evidence", "store"];
-/// Texts that may stand in production code only below a path, and why.
+/// Texts that production code may contain only below a path: the text, the path, and the reason.
 const RESERVED: &[(&str, &str, &str)] = &[
     ("tokio::process", "nowhere", "the launcher starts children"),
     ("tokio::signal", "nowhere", "signals come from signal-hook, as events"),
@@ -24,14 +24,14 @@ const RESERVED: &[(&str, &str, &str)] = &[
     ("unsafe ", "src/process/", "one module isolates what the compiler cannot check"),
     ("#[allow(", "nowhere", "a lint is silenced by `#[expect(lint, reason = …)]`"),
 ];
-/// Where something waits for whichever of several things comes first: the file, how often, and why there. Scheduling has one such place,
-/// so that what comes before what is decided once for all hosts of the loop.
+/// The places that wait for the first of several events: the file, how many such places it has, and the reason. The
+/// scheduling has one such place, so the order of events is decided once for every caller of the loop.
 const SELECTS: &[(&str, usize, &str)] = &[
     ("src/daemon/event_loop.rs", 1, "the one loop: whatever arrives first becomes an event"),
     ("src/daemon/os_signals.rs", 1, "makes one source of the loop out of a pipe for each kind of signal"),
 ];
 
-/// Macros whose texts are for whoever develops this: assertions, panics, and the log.
+/// Macros whose texts are for developers of proctor: assertions, panics, and the log.
 const FOR_DEVELOPERS: &[&str] = &[
     "assert",
     "assert_eq",
@@ -47,9 +47,10 @@ const FOR_DEVELOPERS: &[&str] = &[
     "warn",
     "error",
 ];
-/// How the items begin that must have a doc comment where they are public. Their fields, variants and methods need none.
+/// The beginnings of items that must have a doc comment if they are public. Their fields, variants and methods need
+/// none.
 const ITEMS: &[&str] = &["async fn ", "const ", "enum ", "fn ", "static ", "struct ", "trait ", "type ", "union ", "unsafe "];
-/// How long `main.rs` may be: argv to exit code, nothing decided.
+/// The most lines that `main.rs` may have: it only passes arguments on and returns an exit code.
 const MAIN_LINES: usize = 40;
 
 #[test]
@@ -214,13 +215,13 @@ fn a_reserved_text_is_found_and_a_comment_is_not() {
     assert_eq!(selects(&file("src/run/mod.rs", "//! Its `select!`.\nfn f() {\n    tokio::select! {}\n}\n")), 1);
 }
 
-/// Returns how often a file waits for whichever of several things comes first.
+/// Returns how many places of a file wait for the first of several events (`select!`).
 fn selects(file: &SourceFile) -> usize {
     let lines = if file.is_test() { Vec::new() } else { production_lines(&file.text) };
     lines.iter().filter(|(_, line)| !line.trim_start().starts_with("//") && line.contains("select!")).count()
 }
 
-/// Returns the string literals of a file that print something by `Debug`, outside of tests, assertions and logs.
+/// Returns the string literals of a file that print a value by `Debug`. Tests, assertions and logs are left out.
 fn debug_formats(text: &str) -> Vec<String> {
     let mut found = Vec::new();
     let parser = |input: ParseStream<'_>| {
@@ -267,14 +268,15 @@ fn collect_debug_formats(tokens: Cursor<'_>, found: &mut Vec<String>) {
     }
 }
 
-/// Returns what is in the brackets of an attribute, and what follows it.
+/// Returns the tokens in the brackets of an attribute, and the tokens after the attribute.
 fn attribute(tokens: Cursor<'_>) -> Option<(Cursor<'_>, Cursor<'_>)> {
     let (_, rest) = tokens.punct().filter(|(punct, _)| punct.as_char() == '#')?;
     let rest = rest.punct().map_or(rest, |(_, after)| after);
     rest.any_group().map(|(inside, _, _, after)| (inside, after))
 }
 
-/// Returns what follows an assertion, a panic, a line of the log or the reason of an `expect`.
+/// Returns the tokens after an assertion, a panic, a line of the log or the reason of an `expect`. None: the tokens
+/// begin with none of these.
 fn for_developers(tokens: Cursor<'_>) -> Option<Cursor<'_>> {
     let (name, rest) = tokens.ident()?;
     let is_macro = FOR_DEVELOPERS.iter().any(|known| name == known);
@@ -283,7 +285,7 @@ fn for_developers(tokens: Cursor<'_>) -> Option<Cursor<'_>> {
     Some(after)
 }
 
-/// Returns whether a literal has a place like `{:?}`, `{name:#?}`.
+/// Returns whether a literal has a placeholder like `{:?}` or `{name:#?}`.
 fn prints_by_debug(literal: &str) -> bool {
     let is_name = |text: &str| text.chars().all(|character| character.is_alphanumeric() || character == '_');
     let plain = literal.replace("{{", "");
@@ -305,7 +307,8 @@ fn table() -> Graph {
     graph
 }
 
-/// Reads `a, b → c, d`, with `–` for nothing, `everything` and `everything but x`.
+/// Reads lines such as `a, b → c, d`. After the arrow, `–` means nothing; `everything` and `everything but x` are
+/// allowed too.
 fn parse_table(text: &str) -> Graph {
     let section = text.lines().skip_while(|line| *line != "//! # Who may import whom");
     let rows: Vec<(&str, &str)> = section
@@ -385,8 +388,8 @@ fn reserved_texts(file: &SourceFile) -> Vec<String> {
         .collect()
 }
 
-/// The forms in which the outcome of one action passes from the wait status to JSON: each with its file, and why it is not the
-/// form before it. `docs/design/architecture.md` has the same list.
+/// The types that the outcome of one action passes through, from the wait status to JSON: each with its file, and why
+/// it is not the same as the type before it. `docs/design/architecture.md` has the same list.
 const FORMS: &[(&str, &str, &str)] = &[
     ("EndedChild", "src/process/protocol.rs", "crosses two process borders: keeper, launcher, supervisor"),
     (
@@ -409,9 +412,10 @@ const FORMS: &[(&str, &str, &str)] = &[
     ("ExecutionV1", "src/report/wire/record.rs", "version border: the end of the process in the action's own record"),
     ("JudgementV1", "src/report/wire/exchange.rs", "version border: what a look at a file or a server shows, in its own record"),
 ];
-/// How many forms there may be.
+/// The most types that [`FORMS`] may list.
 const MOST_FORMS: usize = 8;
-/// What a form is made of, each with the form: no way leads from one to the other, it lies in it.
+/// Types that are parts of a type in [`FORMS`], each with that type. A part is contained in the other type and is not
+/// converted into it.
 const PARTS: &[(&str, &str)] = &[
     ("LeaderStatus", "EndedChild"),
     ("ActionEnd", "EndedAction"),
@@ -422,7 +426,7 @@ const PARTS: &[(&str, &str)] = &[
     ("ActionOutcomeV2", "ActionResultV2"),
     ("AttemptV2", "ActionResultV2"),
 ];
-/// Types that own a fact of an outcome and are none of its forms, each with the reason.
+/// Types that hold a fact of an outcome but are not in [`FORMS`], each with the reason.
 const BESIDE: &[(&str, &str)] = &[
     ("CategoryRow", "a row of the table of category codes, which is constant"),
     ("PolicyCell", "a cell of the table of policies, which is constant"),
@@ -433,7 +437,7 @@ const BESIDE: &[(&str, &str)] = &[
     ("RunningService", "holds a supervisor's word until the service is asked for"),
     ("SeenAction", "the names that conditions of a specification have for an outcome"),
 ];
-/// The types that say how an action ended, or what that amounts to.
+/// The types that say how an action ended, or what follows from its end.
 const OUTCOME_FACTS: &[&str] = &[
     "EndedChild",
     "LeaderStatus",
@@ -446,7 +450,8 @@ const OUTCOME_FACTS: &[&str] = &[
     "Blocking",
 ];
 
-/// Returns the names of the types a file defines, each with the facts of an outcome that it owns. What it borrows is another's.
+/// Returns the names of the types that a file defines, each with the outcome facts that it owns. Borrowed facts do not
+/// count.
 fn owned_facts(text: &str) -> Vec<(String, BTreeSet<String>)> {
     let mut found: Vec<(String, BTreeSet<String>)> = Vec::new();
     let mut is_inside = false;
@@ -469,7 +474,7 @@ fn owned_facts(text: &str) -> Vec<(String, BTreeSet<String>)> {
     found
 }
 
-/// Returns the names in a type that stand behind no `&`.
+/// Returns the names in a type, without those behind a `&`.
 fn owned_names(types: &str) -> impl Iterator<Item = &str> {
     let is_name = |character: char| character.is_alphanumeric() || character == '_';
     let words = types.match_indices(is_name).filter(move |(start, _)| !types[..*start].ends_with(is_name));
@@ -550,7 +555,7 @@ fn items_without_a_comment(file: &SourceFile) -> Vec<String> {
 
 /// Returns whether the lines before an item end with a doc comment, with or without attributes after it.
 fn is_described<'text>(before: impl DoubleEndedIterator<Item = &'text str>) -> bool {
-    // What is neither attribute nor comment ends the search: an empty line, or the end of another item.
+    // An empty line, a closing brace or a line that ends with `;` ends the search: it belongs to another item.
     let is_of_the_item = |line: &&str| line.starts_with("///") || !line.is_empty() && *line != "}" && !line.ends_with(';');
     before.rev().take_while(is_of_the_item).any(|line| line.starts_with("///"))
 }

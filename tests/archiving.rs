@@ -1,4 +1,5 @@
-//! Runs that are kept in one file each: which those are, and that every command reads them as before.
+//! Archived runs, which are kept in one file each: which runs are archived, and that every command reads them as
+//! before.
 
 use std::fs;
 use std::path::PathBuf;
@@ -20,7 +21,7 @@ fn runs(project: &Project) -> PathBuf {
     project.root().join("state/proctor/evidence").join(&project.store().project_ids()[0]).join("default/runs")
 }
 
-/// Returns how each run is kept, by number.
+/// Returns the number of each run in order, with `.tar.zst` after the number if the run is archived.
 fn kept(project: &Project) -> Vec<String> {
     let mut names: Vec<String> = fs::read_dir(runs(project))
         .expect("there are runs")
@@ -89,7 +90,7 @@ fn tar_and_sha256sum_alone_check_an_archive() {
     let archive = archive.into_iter().find(|path| path.to_string_lossy().ends_with(".tar.zst")).expect("one is archived");
     let place = project.path().join("unpacked");
     fs::create_dir(&place).expect("the project is ours");
-    // What `tar --zstd` does where the program `zstd` is installed.
+    // `tar --zstd` does the same, but needs the program `zstd`.
     let plain = zstd::decode_all(fs::File::open(&archive).expect("it is there")).expect("it is compressed");
     fs::write(project.path().join("run.tar"), plain).expect("the project is ours");
     let unpacked = Command::new("tar").args(["-xf", "../run.tar", "--strip-components=1"]).current_dir(&place).status();
@@ -148,7 +149,7 @@ fn an_export_in_one_file_that_was_changed_is_refused_with_the_name_of_what_is_wr
     let cases = [
         (whole[..whole.len() - 1].to_vec(), "no archive as proctor writes it"),
         (b"anything".to_vec(), "no archive as proctor writes it"),
-        // A header's checksum would have to be right as well.
+        // The changed name makes the checksum of the tar header wrong.
         (replace("/run/SHA256SUMS", "/../SHA256SUMS/"), "no archive as proctor writes it"),
         (replace("\"overallResult\"", "\"overallresult\""), "ledger.jsonl"),
         (replace("namespaces=", "namespaceS="), ""),
@@ -157,7 +158,8 @@ fn an_export_in_one_file_that_was_changed_is_refused_with_the_name_of_what_is_wr
         fs::write(project.path().join("changed.tar.zst"), &bytes).expect("the project is ours");
         let verified = project.proctor(["verify", "changed.tar.zst"]).any_status();
         let said = format!("{}{}", verified.stdout, verified.stderr);
-        // Of the files beside the run only the line and its proof say anything.
+        // Among the files beside the run, only the ledger line and its proof are verified. The last case changes
+        // another file, so it is no fault.
         assert_eq!(verified.status, if what.is_empty() { 0 } else { 6 }, "{what}: {said}");
         assert!(said.contains(what), "{what}: {said}");
     }

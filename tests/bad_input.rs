@@ -1,10 +1,10 @@
-//! Input that is wrong: one clear error each, with its place, its exit code and the next step.
+//! Wrong input: each mistake gives one clear error with its place, its exit code and the next step.
 
 use std::fs;
 
 use crate::common::{Project, fake_tool};
 
-/// Returns what `proctor run` says, and how it ends, in a project with this `proctor.toml`.
+/// Runs `proctor run` in a project with this `proctor.toml`, and returns its output and exit status.
 fn refused(toml: &str) -> String {
     Project::new().toml(toml).proctor(["run"]).status(4).snapshot()
 }

@@ -1,6 +1,7 @@
-//! Counts what there should be one of: names of types, and types that look alike.
+//! Counts the names of types, and the types that look alike: there should be one type for each thing.
 //!
-//! The sources are parsed, not read as text, so that a field is a field. Tests are left out.
+//! The sources are parsed with `syn` and not searched as text, so that a field is known to be a field. Tests are left
+//! out.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,14 +9,14 @@ use syn::{Fields, Item, Visibility};
 
 use crate::common::{SourceFile, is_for_tests, production_code, source_files};
 
-/// Two types look alike from so many common members on …
+/// Two types look alike if they have at least this many members in common, and [`PERCENT_SHARED`] holds too.
 const FEWEST_SHARED: usize = 3;
-/// … if these are at least so many percent of the members of each.
+/// Two types look alike if the common members are at least this percentage of the members of each type.
 const PERCENT_SHARED: usize = 60;
-/// The most pairs of types that may look alike for a reason.
+/// The most rows that [`LOOK_ALIKES`] may have.
 const MOST_PAIRS: usize = 20;
 
-/// Types that look alike and are two, with the reason. Names and rows are in the order of the alphabet.
+/// Pairs of types that look alike for a reason, each with the reason. Names and rows are in alphabetical order.
 const LOOK_ALIKES: &[(&str, &str, &str)] = &[
     ("ActionDisposition", "DispositionV2", "the report's word, and what is kept of each"),
     ("ActionType", "RawParameters", "the word, and what a specification says beside it"),
@@ -47,7 +48,8 @@ const LOOK_ALIKES: &[(&str, &str, &str)] = &[
     ("TestCase", "TestRecordV1", "the form of a stored record"),
 ];
 
-/// Where the forms lie that are written to files and sent: such a type may have the name of what it is the form of.
+/// The folders of types that are written to files or sent. Such a type may have the same name as the type that it
+/// represents.
 const WIRE: &[&str] = &["src/report/wire/", "src/api/"];
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,7 +59,7 @@ enum Kind {
     Other,
 }
 
-/// A type as it is declared.
+/// The declaration of a type.
 #[derive(Debug)]
 struct Declared {
     path: String,
@@ -160,7 +162,7 @@ fn field_names(fields: &Fields) -> BTreeSet<String> {
     fields.iter().filter_map(|field| field.ident.as_ref()).map(ToString::to_string).collect()
 }
 
-/// Returns the names that several types have which other modules can see, with where they are declared.
+/// Returns the names that more than one visible type has, each with the files that declare it.
 fn doubled_names(types: &[Declared]) -> BTreeMap<String, Vec<&str>> {
     let mut named: BTreeMap<String, Vec<&str>> = BTreeMap::new();
     let is_wire = |path: &str| WIRE.iter().any(|folder| path.starts_with(folder));
@@ -174,7 +176,7 @@ fn doubled_names(types: &[Declared]) -> BTreeMap<String, Vec<&str>> {
     named
 }
 
-/// Returns the pairs of structs, and those of enums, that have most of their members in common. The names are in the order of the alphabet.
+/// Returns the pairs of structs and the pairs of enums that look alike. The names of a pair are in alphabetical order.
 fn look_alikes(types: &[Declared]) -> Vec<(&Declared, &Declared)> {
     let mut pairs = Vec::new();
     for (index, one) in types.iter().enumerate() {

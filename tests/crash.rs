@@ -1,4 +1,5 @@
-//! proctor is killed, its files are damaged, several of it run at once: nothing half-done can be reached, and nothing is lost.
+//! proctor is killed, its files are damaged, or several processes of it run at once: no unfinished run can be reached,
+//! and no finished one is lost.
 
 use std::fs::{self, OpenOptions};
 use std::io::Write as _;
@@ -11,15 +12,15 @@ use proctor::evidence::DurableStep;
 use crate::common::{Committed, Output, Project, ReachedIsolation, WRITES_TO_SHARED, Watch, fake_tool, poll, processes_of};
 
 const BOUND: Duration = Duration::from_secs(30);
-/// The status of a command that was killed, as a shell says it.
+/// The exit status of a command that was killed, as a shell reports it.
 const KILLED: i32 = 137;
 
-/// What has to hold after the program died behind a step.
+/// What happens to a run when the program dies after one of its durable steps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fate {
     /// The run was not committed: the next run closes it as INTERRUPTED.
     CutShort,
-    /// The run was committed: it stands.
+    /// The run was committed: it stays as it is.
     Stands,
 }
 
@@ -266,16 +267,17 @@ fn runs_of_two_projects_go_on_at_the_same_time() {
 /// How `state.db` is damaged.
 #[derive(Debug, Clone, Copy)]
 enum Damage {
-    /// It is no database any more.
+    /// The whole file is overwritten, so that it is no database any more.
     Everything,
-    /// The file's first page, with its header, is intact; what follows is overwritten.
+    /// The first page of the file, with the header, stays intact. The rest is overwritten.
     Inside,
 }
 
 impl Damage {
     fn run_plan(self, project: &Project) {
         let path = state(project).join("state.db");
-        // A connection that closes as SQLite does by itself moves everything into the one file.
+        // When the last SQLite connection closes, SQLite moves the contents of the write-ahead log into the database
+        // file.
         let connection = rusqlite::Connection::open(&path).expect("the index can be opened");
         connection.query_row("SELECT count(*) FROM runs", [], |_| Ok(())).expect("it has a table of runs");
         drop(connection);
@@ -294,7 +296,7 @@ fn project_that_passes() -> Project {
     Project::new().toml(&check_of(&["--stdout", "fine\n"]))
 }
 
-/// A project whose check says that it waits, touches `ready`, and ends when `go` is there.
+/// A project whose check prints a line, makes the file `ready`, and ends when the file `go` exists.
 fn project_that_waits() -> Project {
     let project = Project::new();
     let (ready, go) = (project.shared("ready"), project.shared("go"));
@@ -330,7 +332,7 @@ fn succeeded(run: Watch<'_>) -> Output {
     output
 }
 
-/// Every committed run is listed, newest first, and the newest can be shown.
+/// Expects that `proctor log` lists every committed run, newest first, and that `proctor show` can show the newest.
 #[track_caller]
 fn assert_log_and_show_work(project: &Project, committed: &[Committed]) {
     let log = project.proctor(["log"]).success();

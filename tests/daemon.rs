@@ -1,4 +1,5 @@
-//! `proctor daemon`: projects served, asked by commands and over the control socket, stopped, killed and started again.
+//! `proctor daemon`: it serves projects, answers commands and requests over the control socket, and is stopped, killed
+//! and started again.
 
 mod protocol;
 mod serving;
@@ -15,10 +16,10 @@ use serde_json::Value;
 
 use crate::common::{Project, Watch};
 
-/// How long something may take that nobody is meant to wait for.
+/// The bound of every wait. It is far longer than the waits take.
 const LATE: Duration = Duration::from_secs(60);
 
-/// Returns a project with one file whose only check is a shell command. Nothing is linked into it.
+/// Returns a project with one file whose only check is a shell command. The project has no link to its evidence.
 pub(crate) fn project(command: &str) -> Project {
     Project::new().toml(&settings(command)).file("a.txt", "one\n")
 }
@@ -47,7 +48,7 @@ fn start_serving(project: &Project) -> Watch<'_> {
     daemon
 }
 
-/// Asks as any HTTP client would, and returns status code and body.
+/// Sends a request to the service as any HTTP client would, and returns the status code and the body of the answer.
 #[track_caller]
 fn ask(project: &Project, request: &str, body: &str) -> (u16, Value) {
     let mut stream = UnixStream::connect(socket(project)).expect("the service listens");

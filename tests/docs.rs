@@ -1,20 +1,21 @@
-//! What the pages and `--help` say is so: links lead somewhere, commands run, what is generated is up to date.
+//! Checks that the pages and `--help` are true: links lead somewhere, commands run, and generated files are up to date.
 //!
-//! Pages are `README.md`, `CONTRIBUTING.md`, `CHANGELOG.md` and everything below `docs/`. A comment before a fenced block says what the
-//! block is:
+//! The pages are `README.md`, `CONTRIBUTING.md`, `CHANGELOG.md` and everything below `docs/`. A comment before a fenced
+//! block says what the block is:
 //!
 //! | comment | the block |
 //! |---|---|
 //! | `<!-- file: PATH -->` | a file that is written into the page's project |
-//! | `<!-- run: NAME -->`, `<!-- run: NAME exit 1 -->` | `sh` commands, run in order of appearance: those of the README in one copy of the bundled project `quotes`, those of another page in a project of its own |
-//! | `<!-- output: NAME -->` | what the run of that name on the same page prints on stdout, but for what differs from run to run |
-//! | `<!-- watch: NAME -->` | of the README: one `sh` command that goes on; it must come to a verdict, and end when it is interrupted |
-//! | `<!-- script: NAME -->` | a script that a test of that name's module takes from here and runs |
-//! | `<!-- curl -->` | `sh` commands that ask a service that runs; `daemon::protocol` runs them |
-//! | `<!-- test -->` | of the README: how the test suite is run; `.ci/run` runs it |
+//! | `<!-- run: NAME -->`, `<!-- run: NAME exit 1 -->` | `sh` commands, run in the order of the page: the README's in one copy of the bundled project `quotes`, those of another page in a project of its own |
+//! | `<!-- output: NAME -->` | the standard output of the run with that name on the same page, except for texts that differ from run to run |
+//! | `<!-- watch: NAME -->` | only in the README: one `sh` command that runs until it is interrupted; it must come to a verdict |
+//! | `<!-- script: NAME -->` | a script; a test asks for it by its name and runs it |
+//! | `<!-- curl -->` | `sh` commands that send requests to a running service; `daemon::protocol` runs them |
+//! | `<!-- test -->` | only in the README: how the test suite is run; `.ci/run` runs it |
 //!
-//! Every `proctor` command of every `sh` block, marked or not, must be one that `--help` knows, with options it knows, and every `toml`
-//! block must be a configuration without errors. The README's own blocks are `readme`'s.
+//! Every `proctor` command of every `sh` block, with or without such a comment, must be a command that `--help` lists,
+//! with options that it lists. Every `toml` block must be a configuration without errors. The module `readme` tests the
+//! README's own blocks.
 
 mod blocks;
 mod commands;
@@ -35,7 +36,7 @@ pub(crate) use generated::{helps, is_update_wanted};
 /// The pages outside of `docs/`.
 const PAGES_OF_THE_ROOT: &[&str] = &["README.md", "CONTRIBUTING.md", "CHANGELOG.md"];
 
-/// A page, by its path from the repository's root.
+/// A page. Its path is relative to the repository's root.
 pub(crate) struct Page {
     pub(crate) path: String,
     pub(crate) text: String,
@@ -55,7 +56,7 @@ pub(crate) fn page(path: &str) -> Page {
     Page { path: path.to_owned(), text }
 }
 
-/// Returns the one block of all pages that has this mark.
+/// Returns the block with this mark. Panics unless exactly one block of all pages has the mark.
 #[track_caller]
 pub(crate) fn marked(mark: &str) -> Block {
     let found = pages().iter().flat_map(|page| blocks(&page.text)).filter(|block| block.mark.as_deref() == Some(mark)).collect();
@@ -65,7 +66,7 @@ pub(crate) fn marked(mark: &str) -> Block {
     block
 }
 
-/// Returns the script of this name, for the test that runs it.
+/// Returns the text of the script with this name.
 #[track_caller]
 pub(crate) fn script(name: &str) -> String {
     marked(&format!("script: {name}")).text

@@ -1,4 +1,5 @@
-//! What `proctor doctor` says of this machine, and of one whose kernel allows no user namespaces: `unshare` makes one.
+//! What `proctor doctor` says about this machine, and about a machine whose kernel allows no user namespaces. `unshare`
+//! imitates the second one.
 
 use std::path::Path;
 
@@ -6,7 +7,7 @@ use serde_json::Value;
 
 use crate::common::{Output, Project, fake_tool, proctor};
 
-/// Runs `proctor` in a user namespace in which no further one can be made.
+/// Runs `proctor` in a user namespace in which no other user namespace can be made.
 fn without_namespaces(project: &Project, arguments: &str) -> Output {
     let script = format!("echo 0 > /proc/sys/user/max_user_namespaces && exec \"$0\" {arguments}");
     let program = proctor().to_str().expect("the build directory is UTF-8");
@@ -19,7 +20,7 @@ fn touching(settings: &str) -> Project {
     Project::new().toml(&(command + settings)).file(".gitignore", "ran\n")
 }
 
-/// Returns what a document says of a level.
+/// Returns the entry of the document for an isolation level.
 fn level<'d>(document: &'d Value, name: &str) -> &'d Value {
     let levels = document["levels"].as_array().expect("a list of levels");
     levels.iter().find(|level| level["level"] == name).unwrap_or_else(|| panic!("no {name} in {document:#}"))
@@ -102,7 +103,7 @@ fn a_configuration_that_is_wrong_is_no_finding() {
     assert_eq!(output.json()["error"]["kind"], "SPECIFICATION_WRONG", "{}", output.snapshot());
 }
 
-/// Returns the problems a document names that hold a text, with their advice.
+/// Returns the findings of the document that contain a text. Each is a problem with its advice.
 fn findings(document: &Value, text: &str) -> Vec<String> {
     let all = document["findings"].as_array().expect("a list");
     let said = all.iter().map(|finding| format!("{} → {}", finding["problem"], finding["advice"]));

@@ -1,4 +1,5 @@
-//! `proctor status` and `proctor wait --fresh` without a service: what is said of a verdict, and what is done to have one.
+//! `proctor status` and `proctor wait --fresh` without a service: what they say about a verdict, and whether they run
+//! the checks to get one.
 
 use std::fs;
 use std::path::Path;
@@ -10,10 +11,10 @@ use crate::common::{Project, poll, proctor};
 use crate::daemon::{project, settings};
 use crate::tree::digest_in_python;
 
-/// How long something may take that nobody is meant to wait for.
+/// The bound of every wait. It is far longer than the waits take.
 const LATE: Duration = Duration::from_secs(60);
 
-/// Returns state, result and exit code of the configuration's task.
+/// Returns state, result and exit code of the project's first task.
 #[track_caller]
 fn state(project: &Project) -> (String, Value, i64) {
     let status = project.proctor(["status", "--json"]).success().json();
@@ -82,7 +83,7 @@ fn a_run_that_takes_longer_than_the_wait_is_stopped_and_is_no_verdict() {
         "running" => Ok(()),
         other => Err(other.to_owned()),
     });
-    // Another process's run is waited for and not stopped.
+    // While another process runs the checks, `wait` waits for that run and does not stop it.
     let answer = wait(&project, "300ms", 5);
     assert_eq!((&answer["inTime"], &answer["project"]["tasks"][0]["state"]), (&"timedOut".into(), &"running".into()));
     assert_eq!(scope.interrupt().status, 130);

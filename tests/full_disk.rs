@@ -1,7 +1,7 @@
-//! A disk that fills up while a check runs: the program says so and ends, nothing lives on, what was sealed stays valid, and with space
-//! again the next run is green.
+//! A disk that fills up while a check runs: the program says so and ends, no process is left, sealed runs stay valid,
+//! and the next run with free space is green.
 //!
-//! The disk is a small file system of its own, mounted where no other process sees it; only root may do that.
+//! The disk is a small file system of its own, mounted where no other process sees it. Only root can mount it.
 
 use std::fs;
 use std::path::Path;
@@ -9,22 +9,22 @@ use std::time::Duration;
 
 use crate::common::{Disk, Project, ReachedIsolation, poll, processes_of};
 
-/// More than the small one takes.
+/// More bytes than the small file system can hold.
 const TOO_MUCH: usize = 20_000_000;
-/// No command takes longer, whatever it can write.
+/// The bound of every command and wait.
 const BOUND: Duration = Duration::from_secs(30);
 
 const SETTINGS: &str = "[[check]]\nname = \"check\"\ncommand = [\"/bin/sh\", \"check.sh\"]\n[watch]\nignore = [\"/what\"]\n";
-/// It leaves somebody behind who holds its output, then does what it is told.
+/// The check leaves a process that keeps the check's output open, and then runs the script `what`.
 const CHECK: &str = "setsid sh -c 'sleep 600; :' &\n. ./what\n";
 
-/// What fills the disk.
+/// A way to fill the disk.
 struct Filling {
-    /// What the check does.
+    /// The script that the check runs.
     script: &'static str,
-    /// How the run ends.
+    /// The exit status of the run.
     status: i32,
-    /// What it must say.
+    /// A text that the output of the run must contain.
     says: &'static str,
 }
 
@@ -36,7 +36,7 @@ const FILLINGS: &[Filling] = &[
     fills("head -c 20000000 /dev/zero | tr '\\0' x", "see whether the disk is full"),
     fills("head -c 20000000 /dev/zero >\"$PROCTOR_OUT/big\"; echo more", "see whether the disk is full"),
     fills("head -c 20000000 /dev/zero >/tmp/big; echo more", "see whether the disk is full"),
-    // Whoever makes room again, and says nothing meanwhile, has the verdict that its exit code says.
+    // This check frees the space again and prints nothing while the disk is full, so its exit code decides the verdict.
     Filling { script: "head -c 20000000 /dev/zero >/tmp/big 2>/dev/null; rm /tmp/big", status: 0, says: "PASSED" },
 ];
 
@@ -109,14 +109,15 @@ fn a_watch_says_that_the_disk_is_full_and_goes_on_when_there_is_space() {
     disk.enlarge();
     project.save("what", "true\n");
     project.save("saved.txt", "2\n");
-    // Every run is counted that the ledger holds, and the one that was cut short is the first of them.
+    // The first new run is the one that was cut short by the full disk.
     let verdicts = [(); 2].map(|()| watch.wait_for_verdict()["overallStatus"].clone());
     assert_eq!(verdicts, ["INTERRUPTED", "SUCCESS"], "{}", watch.text());
     watch.interrupt();
     expect_settled(&project, "a watch");
 }
 
-/// Makes space and runs again: the run that was cut short is sealed as such, and nothing lies about.
+/// Frees space and runs again. The run that was cut short must be sealed as interrupted, and no unfinished file may be
+/// left.
 #[track_caller]
 fn expect_green_with_space(project: &Project, disk: &Disk, what: &str) {
     disk.enlarge();
@@ -126,7 +127,7 @@ fn expect_green_with_space(project: &Project, disk: &Disk, what: &str) {
     expect_settled(project, what);
 }
 
-/// Every run is sealed, the last one is green, and nobody is left.
+/// Expects that every run is sealed, the last one is green, and no process is left.
 #[track_caller]
 fn expect_settled(project: &Project, what: &str) {
     assert_eq!(statuses(project), ["SUCCESS", "INTERRUPTED", "SUCCESS"], "{what}");
@@ -137,7 +138,7 @@ fn expect_settled(project: &Project, what: &str) {
     assert_eq!(processes_of(project.root()), [], "{what}");
 }
 
-/// Writes a file until nothing more can be written.
+/// Fills the file system with one file.
 #[track_caller]
 fn fill(directory: &Path) {
     let written = fs::write(directory.join("filler"), vec![b'x'; TOO_MUCH]);

@@ -1,6 +1,8 @@
-//! The rules that the targets of `fuzz/` hold random inputs to, for the inputs they begin with and for each that once broke a rule.
+//! Applies the rules of the fuzz targets in `fuzz/` to two kinds of inputs: those with which fuzzing begins, and those
+//! that once broke a rule.
 //!
-//! An input that breaks a rule is put under `fuzz/found/TARGET/`, named for what was wrong; it is tried here from then on.
+//! An input that breaks a rule is put under `fuzz/found/TARGET/`, with a name that says what was wrong. From then on
+//! this test tries it.
 
 #[path = "../fuzz/properties/condition.rs"]
 mod condition;
@@ -23,7 +25,8 @@ use proctor::model::Tool;
 
 use crate::common::repository;
 
-/// A target: its name, where the inputs lie that it begins with, and what it holds them to.
+/// A fuzz target: its name, the directories of the inputs with which fuzzing begins, and the function that checks its
+/// rules.
 struct Target(&'static str, &'static [&'static str], fn(&[u8]));
 
 const TARGETS: &[Target] = &[

@@ -1,4 +1,5 @@
-//! The tests' own tools fail when they must: at another exit code, after a wait in vain, and when a process is left behind.
+//! The helpers of the tests fail when they must: at an unexpected exit code, after a wait without success, and when a
+//! process is left behind.
 
 use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -77,7 +78,7 @@ fn a_process_left_behind_fails_the_test_and_is_killed() {
     let root = project.root().to_owned();
     let script = "setsid sleep 600 </dev/null >/dev/null 2>&1 &\nenv -i HOME=$HOME setsid sleep 600 </dev/null >/dev/null 2>&1 &";
     shell(&project, script).directory("/").success();
-    // At first these processes are still the shell and `env`.
+    // Before they execute `sleep`, these processes are still the shell and `env`.
     poll(LATE, "both to sleep", || {
         let left = processes_of(&root);
         let sleep = left.iter().filter(|(_, command)| command.ends_with("sleep 600")).count();
@@ -213,7 +214,8 @@ fn shell<'project>(project: &'project Project, script: &str) -> Invocation<'proj
     project.command(Path::new("/bin/sh"), ["-c", script])
 }
 
-/// Writes the files of a store whose newest committed run is `number`, with only the contents that the tests' tools read.
+/// Writes the files of a store whose newest committed run is `number`, with only the contents that the tests' helpers
+/// read.
 fn committed(project: &Project, number: u32) {
     let state = project.root().join("state/proctor");
     let task = state.join("evidence/quotes-0123abcd/default");

@@ -1,16 +1,18 @@
-//! Holds every file of the repository to the rules of the house that a program can check.
+//! Checks every file of the repository against those rules of the house style that a program can check.
 
 use std::collections::BTreeSet;
 use std::path::Path;
 
 use crate::common::{SourceFile, production_lines, source_files};
 
-/// A file longer than this is two files (house style S12). Tests are not counted.
+/// The most lines of a file (house style S12). Lines of tests are not counted.
 const FILE_LINES: usize = 500;
-/// Where marks of unfinished work are data: generated files, and what tools under test are given or said.
+/// Paths where marks of unfinished work are allowed because they are data: generated files, and inputs and outputs of
+/// the tools under test.
 const UNMARKED: &[&str] = &["Cargo.lock", "package-lock.json", "fixtures/"];
 
-/// Words that mark unfinished work or belong to a workplace, in two halves, so that this file may be checked too.
+/// Words that mark unfinished work or belong to a private workplace, each with the reason. They are written in two
+/// halves, so that this file passes its own check.
 const FORBIDDEN_WORDS: &[(&str, &str, &str)] = &[
     ("TO", "DO", "open work lives in the tracker"),
     ("FIX", "ME", "open work lives in the tracker"),
@@ -126,7 +128,8 @@ fn forbidden_words(file: &SourceFile) -> Vec<String> {
     for (number, line) in file.text.lines().enumerate() {
         for (head, tail, why) in FORBIDDEN_WORDS {
             let word = format!("{head}{tail}");
-            // Checksums may spell a mark, and so may the data of a fixture: one of them is a currency code.
+            // A checksum or the data of a fixture may contain such a word by chance. One of the words is a currency
+            // code.
             let by_chance = excused && word.bytes().all(|byte| byte.is_ascii_uppercase());
             if !by_chance && contains_word(line, &word) {
                 violations.push(format!("{}:{}: `{word}`: {why}", file.path, number + 1));
@@ -136,7 +139,7 @@ fn forbidden_words(file: &SourceFile) -> Vec<String> {
     violations
 }
 
-/// Says whether `word` stands in `line` with no letter or digit right before or after a letter of its own.
+/// Returns whether `line` contains `word` as a whole word: no letter or digit is directly before or after it.
 fn contains_word(line: &str, word: &str) -> bool {
     let is_word = |character: char| character.is_alphanumeric() || character == '_';
     line.match_indices(word).any(|(at, _)| {
@@ -160,7 +163,7 @@ fn looks_like_code(comment: &str) -> bool {
     !comment.contains('`') && (statement || comment == "}" || comment == "});")
 }
 
-/// Returns the files to which no `mod` leads from a crate's root, `src/lib.rs`, `src/main.rs` or `tests/main.rs`.
+/// Returns the files that no chain of `mod` declarations reaches from `src/lib.rs`, `src/main.rs` or `tests/main.rs`.
 fn forgotten_files(files: &[SourceFile]) -> Vec<String> {
     let mut known: BTreeSet<String> = ["src/lib.rs", "src/main.rs", "tests/main.rs"].map(str::to_owned).into();
     let mut waiting: Vec<String> = known.iter().cloned().collect();

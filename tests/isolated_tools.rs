@@ -1,8 +1,10 @@
-//! Real tools inside: what people run passes in the namespaces every action is put into, and by Landlock where there are none.
+//! Real tools inside the isolation: what people usually run passes in the namespaces that every action gets, and under
+//! Landlock where there are no namespaces.
 //!
-//! Each project runs as this user in namespaces. In the long tier it runs at both levels, and where this user is root as an unprivileged
-//! one as well. Nothing of what is tried here fails at the Landlock level. What that level cannot give is a `/tmp` of one's own and a
-//! writable copy of HOME (it only says no, it puts nothing in another place): that is tested by its name.
+//! Normally each project runs as the user of the tests, in namespaces. In the long tier it runs at both levels, and if
+//! the tests run as root, also as an unprivileged user. No tool in these tests fails under Landlock. Two things that
+//! Landlock cannot give have tests of their own: a private `/tmp` and a writable copy of HOME. Landlock can only deny
+//! access; it cannot show another directory at a path.
 #![expect(clippy::print_stdout, reason = "whoever reads the log of the tests sees who was left out, and why")]
 
 mod settings;
@@ -15,16 +17,16 @@ use serde_json::Value;
 
 use crate::common::{Extent, Output, Project, User, node_modules, proctor, python_parallel, repository, vitest_modules};
 
-/// Packages are fetched within this.
+/// The bound of a run that fetches packages.
 const FETCHING_BOUND: Duration = Duration::from_secs(300);
 
 /// The levels that a tool must pass at.
 const LEVELS: [&str; 2] = ["namespace", "landlock"];
 
-/// Outside of the long tier a project runs once: there are never more than two users.
+/// The extent outside of the long tier: only the first combination of user and level. There are at most two users.
 const ONE: Extent = Extent::OneIn(2 * LEVELS.len());
 
-/// What Python offers for parallel work, in one file for pytest.
+/// The ways to work in parallel that Python offers, as tests for pytest in one file.
 const PYTHON_TESTS: &str = r#"
 import http.server, multiprocessing, os, pty, sqlite3, subprocess, sys, threading, urllib.request
 from multiprocessing import shared_memory
@@ -93,8 +95,8 @@ def test_sqlite_with_a_write_ahead_log(tmp_path):
     os.remove("data.db")
 "#;
 
-/// Returns everybody who can reach a program and the projects: the build directory and the temporary one may lie where an unprivileged
-/// user may not go.
+/// Returns the users who can execute a program and reach the projects: an unprivileged user may have no access to the
+/// build directory or the temporary directory.
 fn users_who_reach(program: &Path) -> Vec<User> {
     let reaches = |user: User, path: &Path| {
         let there = user.command(Path::new("test")).arg("-x").arg(path).status().is_ok_and(|status| status.success());
@@ -107,14 +109,14 @@ fn users_who_reach(program: &Path) -> Vec<User> {
     User::all().into_iter().filter(|user| reaches(*user, program) && reaches(*user, &projects)).collect()
 }
 
-/// Runs `proctor run --json` in a project that is given to a user for it.
+/// Runs `proctor run --json` in a project as a user, who first becomes the owner of the project's files.
 #[track_caller]
 fn run_as(user: User, level: &str, project: &Project, arguments: &[&str]) -> Output {
     user.own(project.root());
     let invocation = match user {
         User::Own => project.proctor(["run"]),
         User::Unprivileged => {
-            // A copy: the build directory may lie where the other user may not go.
+            // The program is copied, since the other user may have no access to the build directory.
             let copy = project.root().join("proctor");
             if !copy.exists() {
                 fs::copy(proctor(), &copy).expect("a copy of the program");
@@ -127,7 +129,8 @@ fn run_as(user: User, level: &str, project: &Project, arguments: &[&str]) -> Out
     invocation.arguments(arguments).env("PROCTOR_TEST_ISOLATION", level).bound(FETCHING_BOUND).any_status()
 }
 
-/// Runs a project as everybody at every level, or as the first one at the first level: it must pass.
+/// Runs a project as every user at every level, or outside of the long tier only as the first user at the first level.
+/// Every run must pass.
 #[track_caller]
 fn must_pass(extent: Extent, program: &Path, make: impl Fn() -> Project) -> Vec<Value> {
     let mut reports = Vec::new();

@@ -1,8 +1,8 @@
-//! Stores that released versions wrote (`fixtures/stores/VERSION`) still open: whatever is changed in a format, what people have keeps
-//! its worth.
+//! Stores that released versions wrote (`fixtures/stores/VERSION`) can still be opened: a change of a format must not
+//! make evidence unreadable.
 //!
-//! `fixtures/stores/make.py` made them: two projects with green, red, timed-out and interrupted runs, an approval, an open TDD cycle,
-//! debt in a list of tasks, a rotated key, archived and pruned runs, and anchors.
+//! `fixtures/stores/make.py` made them: two projects with green, red, timed-out and interrupted runs, an approval, an
+//! open TDD cycle, debt in a list of tasks, a rotated key, archived and pruned runs, and anchors.
 
 use std::fs::{self, File};
 use std::os::linux::net::SocketAddrExt as _;
@@ -12,11 +12,13 @@ use std::time::Duration;
 
 use crate::common::{Project, poll, repository};
 
-/// Where the projects of a kept store lie: a store knows a project by its path, so that every test of one needs the same.
+/// The directory in which the projects of a kept store lie. A store knows a project by its path, so every test must
+/// unpack the store at the same path.
 const ROOT: &str = "/tmp/proctor-kept-store";
-/// How long another test of a kept store is waited for.
+/// How long a test waits for another test that uses [`ROOT`].
 const BOUND: Duration = Duration::from_secs(120);
-/// What `proctor log` said of the shop's runs when the store was made, newest first: result, and how the run is kept.
+/// The runs of the project `shop` as `proctor log` listed them when the store was made, newest first: result, and how
+/// the run is kept.
 const SHOP: [(&str, &str); 9] = [
     ("PASSED", "directory"),
     ("PASSED", "directory"),
@@ -29,8 +31,8 @@ const SHOP: [(&str, &str); 9] = [
     ("PASSED", "pruned (keep_runs)"),
 ];
 
-/// A kept store, unpacked where it was made. Two tests cannot use that place at once: the name of a socket, which ends with the process
-/// that bound it, keeps them apart.
+/// A kept store, unpacked at [`ROOT`]. Two tests cannot use that directory at once: each binds the same abstract socket
+/// name, which is free again when the process that bound it ends.
 struct KeptStore {
     project: Project,
     _alone: UnixListener,
@@ -40,7 +42,7 @@ impl KeptStore {
     fn unpack(archive: &Path) -> Self {
         let name = SocketAddr::from_abstract_name(ROOT).expect("the name is short");
         let alone = poll(BOUND, &format!("`{ROOT}` to be used by nobody else"), || UnixListener::bind_addr(&name));
-        // What a killed test left there.
+        // A killed test may have left the directory.
         let _nothing_there = fs::remove_dir_all(ROOT);
         let (parent, name) =
             (Path::new(ROOT).parent().expect("it is absolute"), Path::new(ROOT).file_name().expect("it has a name"));
@@ -87,7 +89,8 @@ fn opens_verifies_and_goes_on(kept: &KeptStore) {
     let shown = project.proctor(["show", "--project", "shop", "3"]).success().stdout;
     assert!(shown.contains("✗ STEP.1") && shown.contains("stock: empty") && shown.contains("FAILED · 1 blocking"), "{shown}");
 
-    // The directory has another inode than the one that was registered, so a person says that it is the same project.
+    // The unpacked directory has another inode than the registered one, so a person has to confirm that it is the same
+    // project.
     project.proctor(["run", "shop", "--identity", "same"]).success();
     assert_eq!(kept.log("shop").len(), SHOP.len() + 1);
     let status = project.proctor(["status", "shop"]).success().stdout;

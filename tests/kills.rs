@@ -103,7 +103,7 @@ fn number(name: &str) -> Option<u64> {
     std::env::var(name).ok().map(|text| text.parse().expect("a number"))
 }
 
-/// Kills a run or a watch so often.
+/// Kills a run or a watch `kills` times.
 #[track_caller]
 #[expect(clippy::print_stdout, reason = "a sweep says what it did, for whoever reads its output")]
 fn kill_at_random(kills: u32) {

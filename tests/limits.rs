@@ -1,4 +1,4 @@
-//! The limits of one action: what a command that is silent too long, or prints too much, comes to.
+//! The limits of one action: the result of a command that prints nothing for too long, or that prints too much.
 
 use std::fs;
 
@@ -9,7 +9,8 @@ use crate::common::{Output, Project, fake_tool};
 const LOG: &str = "STEP.1-terminal-output.log";
 const LONG: &str = "600000";
 
-/// Runs a project whose only check is `fake-tool` with these words, below these lines of settings.
+/// Runs a project whose only check is `fake-tool` with `words` as arguments. `settings` are put first in
+/// `proctor.toml`.
 fn run(settings: &str, words: &[&str]) -> (Project, Output) {
     let command: Vec<&str> = [fake_tool().to_str().expect("a path of ours")].into_iter().chain(words.iter().copied()).collect();
     let command = serde_json::to_string(&command).expect("words are JSON");

@@ -1,4 +1,4 @@
-//! What commands print is kept byte for byte, however much and whatever it is, in bounded memory.
+//! The output of commands is kept byte for byte, whatever its size and contents, and proctor's memory stays bounded.
 
 use std::fs::{self, File};
 use std::io::Read as _;
@@ -14,13 +14,13 @@ use crate::common::{Project, WRITES_TO_SHARED, fake_tool, poll, proctor};
 
 const LOG: &str = "STEP.1-terminal-output.log";
 const FRAMES: &str = "STEP.1-terminal-output.frames";
-/// What proctor may need at most, whatever its children print.
+/// The most memory that proctor may need, however much its children print.
 const MOST_MEMORY_KIB: u64 = 32 * 1024;
 const FLOOD_BYTES: u64 = 2 << 30;
-/// What a command prints outside of the long tier: eight times the memory that proctor may need.
+/// How much a command prints outside of the long tier: eight times the memory that proctor may need.
 const SMALL_FLOOD_BYTES: u64 = 256 << 20;
 const BOUND: Duration = Duration::from_secs(30);
-/// Writing and syncing the flood takes as long as the disk needs.
+/// The bound of a flooding run: writing and syncing the output takes as long as the disk needs.
 const FLOOD_BOUND: Duration = Duration::from_secs(110);
 
 #[test]
@@ -34,7 +34,7 @@ fn two_gibibytes_of_output_are_kept_exactly_in_thirty_two_mebibytes_of_memory() 
     is_kept_exactly(FLOOD_BYTES);
 }
 
-/// Has a command print so many bytes, and compares what is kept of them.
+/// Lets a command print `bytes` bytes, and compares the kept log with them.
 #[track_caller]
 fn is_kept_exactly(bytes: u64) {
     let project = Project::new();
@@ -76,13 +76,14 @@ fn no_output_of_a_tool_costs_more_than_thirty_two_mebibytes_to_interpret() {
     flood("eslint", b"a");
     for (tool, unit) in [("tsc", type_error.as_slice()), ("eslint", lint_error)] {
         let errors = flood(tool, unit)["summary"]["errors"].as_u64().expect("a summary counts errors");
-        // What is interpreted are the first 4 MiB and the end.
+        // Only the first 4 MiB and the end of the output are interpreted.
         let least = 4 * 1024 * 1024 / unit.len() as u64;
         assert!((least..least * 11 / 10).contains(&errors), "{tool}: {errors} errors, at least {least} were printed");
     }
 }
 
-/// Has a tool print the same again and again, holds the memory that takes against the bound, and returns what came of it.
+/// Lets a tool print `unit` again and again, checks that proctor's memory stays within the bound, and returns the
+/// report.
 fn flood(tool: &str, unit: &[u8]) -> Value {
     let project = Project::new();
     let (begun, go) = (project.shared("begun"), project.shared("go"));
@@ -199,7 +200,8 @@ fn ranges(shown: &Value) -> Vec<(u64, u64)> {
     ranges.iter().map(|range| (number(range, "from"), number(range, "to"))).collect()
 }
 
-/// Takes the log apart by its frames: standard output, standard error. The frames must cover it without gap or overlap.
+/// Splits the log into standard output and standard error by its frames. The frames must cover the log without gap or
+/// overlap.
 #[track_caller]
 fn reassemble(log: &[u8], frames: &str) -> [Vec<u8>; 2] {
     let mut streams = [Vec::new(), Vec::new()];
@@ -216,8 +218,8 @@ fn reassemble(log: &[u8], frames: &str) -> [Vec<u8>; 2] {
     streams
 }
 
-/// Compares the whole log of `fake-tool --stdout-bytes BYTES` with what was printed, where the byte at place `n` is `n % 251`, and returns
-/// the digest of what was printed.
+/// Compares the whole log of `fake-tool --stdout-bytes BYTES` with the printed bytes, where byte `n` is `n % 251`.
+/// Returns the digest of the printed bytes.
 #[track_caller]
 fn assert_pattern(path: &Path, bytes: u64) -> String {
     let pattern: Vec<u8> = (0..=250).cycle().take(251 * 4096).collect();
@@ -234,7 +236,8 @@ fn assert_pattern(path: &Path, bytes: u64) -> String {
     Digest::from_hasher(hasher).hex()
 }
 
-/// Returns the one child of a process. The launcher carries nothing of the project, so that it is found by its parent.
+/// Returns the only child of a process. The launcher has no trace of the project in its arguments or environment, so it
+/// is found by its parent.
 #[track_caller]
 fn only_child_of(parent: i32) -> i32 {
     let parent = format!("PPid:\t{parent}");
@@ -256,7 +259,8 @@ fn watch_peak_memory(id: i32) -> JoinHandle<u64> {
                 status.lines().find_map(|line| line.strip_prefix(name)?.split_whitespace().next()?.parse().ok())
             };
             let Some(peak) = field("VmHWM:") else { return last };
-            // A program that was built for debugging is many times as large: what it has in memory of its own file does not count.
+            // A debug build is many times as large as a release build, so the pages that are mapped from the program's
+            // own file are not counted for it.
             let own_file = if cfg!(debug_assertions) { field("RssFile:").unwrap_or(0) } else { 0 };
             last = peak.saturating_sub(own_file);
             thread::sleep(Duration::from_millis(2));

@@ -1,7 +1,7 @@
-//! What real pytest does in every situation that is known to mislead, and the category proctor must come to.
+//! What real pytest does in situations that are known to mislead, and the category code that proctor must come to.
 //!
-//! The table is data: a scenario is a project, a command, and what is expected of it. Names begin with the number of the row they
-//! come from, so that a scenario and the facts about it are found by each other; `G` rows end with exit code 0 and prove nothing.
+//! The table is data: a scenario is a project, a command, and the expected result. A name begins with the scenario's
+//! number in the list of measured pytest behaviour. Scenarios with `G` end with exit code 0 and prove nothing.
 
 mod collection;
 mod configuration;
@@ -20,7 +20,7 @@ use serde_json::Value;
 
 use crate::common::{Extent, Project, python_plain};
 
-/// How many scenarios run at a time: two cores, and most of pytest's time is start-up.
+/// How many scenarios run at the same time. Most of pytest's time is start-up.
 const WORKERS: usize = 3;
 
 /// How the command of a scenario reaches pytest.
@@ -41,19 +41,19 @@ pub(crate) struct Scenario {
     pub(crate) files: &'static [(&'static str, &'static [u8])],
     /// Symbolic links of the project: path and target.
     pub(crate) links: &'static [(&'static str, &'static str)],
-    /// What follows `pytest`.
+    /// The arguments of `pytest`.
     pub(crate) arguments: &'static [&'static str],
-    /// Variables of the check.
+    /// Environment variables of the check.
     pub(crate) environment: &'static [(&'static str, &'static str)],
     /// How the command reaches pytest.
     pub(crate) form: Form,
-    /// The categories that are right; the first is what is seen with pytest 9.2.0 where the report can be read.
+    /// The accepted category codes. The first is the one that pytest 9.2.0 leads to if its report can be read.
     pub(crate) expected: &'static [&'static str],
-    /// pytest's exit code; none: a signal ended it.
+    /// pytest's exit code. None: a signal ended it.
     pub(crate) exit: Option<i32>,
 }
 
-/// What a scenario comes to when nothing is said about the rest.
+/// The defaults of a scenario.
 pub(crate) const PLAIN: Scenario = Scenario {
     name: "",
     files: &[],
@@ -65,7 +65,6 @@ pub(crate) const PLAIN: Scenario = Scenario {
     exit: None,
 };
 
-/// Returns all scenarios.
 pub(crate) fn scenarios() -> impl Iterator<Item = &'static Scenario> {
     [
         collection::SCENARIOS,
@@ -104,7 +103,7 @@ pub(crate) fn command(scenario: &Scenario, python: &Path) -> Vec<String> {
     }
 }
 
-/// Returns the `proctor.toml` of a scenario: one check, told to be pytest.
+/// Returns the `proctor.toml` of a scenario: one check with `tool = "pytest"`.
 fn configuration(scenario: &Scenario, python: &Path) -> String {
     let argv = command(scenario, python);
     let command = match scenario.form {
@@ -112,11 +111,13 @@ fn configuration(scenario: &Scenario, python: &Path) -> String {
         Form::Shell => toml_text(argv.last().expect("a shell has a script")),
     };
     let shell = scenario.form == Form::Shell;
-    // The tools' directory may lie below the `/tmp` that actions have one of their own of, and a shell's script is not looked into.
+    // The test tools may lie below `/tmp`, and actions see a private `/tmp` instead. proctor cannot find the tools in a
+    // shell script, so their directory must be opened by a setting.
     let tools = python.ancestors().nth(2).expect("an interpreter lies in an environment").to_str().expect("it is UTF-8");
     let variables: Vec<_> = scenario.environment.iter().map(|(name, value)| format!("{name} = {}", toml_text(value))).collect();
-    // Where the way to our own link leads through a loop, looking at it was once answered with ELOOP before the loop's end, which ends
-    // the collection. It was probably counted twice by the kernel; what the scenario is about has nothing to do with it.
+    // In scenarios with a loop of links, reading proctor's own link once failed with ELOOP before the end of the loop,
+    // and that ends the collection. Probably the kernel counted the links twice. The scenario is about something else,
+    // so proctor makes no link here.
     let link = if scenario.links.is_empty() { "" } else { "[evidence]\nlink = \"\"\n" };
     format!(
         "[[check]]\nname = \"pytest\"\ntool = \"pytest\"\nshell = {shell}\ncommand = {command}\nenvironment = {{ {} }}\ntimeout = \"60s\"\n[sandbox]\nvisible = [{}]\n{link}",
@@ -129,12 +130,12 @@ fn toml_list(words: &[String]) -> String {
     format!("[{}]", words.iter().map(|word| toml_text(word)).collect::<Vec<_>>().join(", "))
 }
 
-/// JSON's escapes are a subset of TOML's basic strings.
+/// Returns a TOML string: the escapes of JSON strings are valid in TOML basic strings.
 fn toml_text(text: &str) -> String {
     Value::from(text).to_string()
 }
 
-/// Runs a scenario as a user would, and returns category, exit code, reason and the command's own exit.
+/// Runs a scenario as a user would. Returns the category code, the exit code of the command, and the reason.
 fn run_scenario(scenario: &Scenario, python: &Path) -> (String, Option<i64>, String) {
     let project = Project::new().toml(&configuration(scenario, python));
     lay_out(scenario, &project.path());

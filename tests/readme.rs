@@ -1,7 +1,8 @@
-//! What the README says is so: its commands are run, its exit codes are the program's; and the help texts are what they were.
+//! Checks that the README is true: its commands are run, and its exit codes are the program's. Also checks that the
+//! help texts are unchanged.
 //!
-//! The marks before fenced blocks are described in `docs`. The helps are `tests/help/*.txt`, written anew by
-//! `PROCTOR_UPDATE_HELP=1 cargo test --test integration -- readme docs`.
+//! `docs` describes the marks before fenced blocks. The help texts are `tests/help/*.txt`; `PROCTOR_UPDATE_HELP=1 cargo
+//! test --test integration -- readme docs` writes them anew.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -11,10 +12,10 @@ use std::time::Duration;
 use crate::common::{Project, proctor, redact, repository};
 use crate::docs::{blocks, helps, is_update_wanted, marked, page, run_of};
 
-/// The run that must be there: the main job, from nothing to a verdict.
+/// The name of the block that must exist: the main job, from nothing to a verdict.
 const MAIN_JOB: &str = "main job";
 
-/// How long a block may take: the bundled project's prerequisites install Python and Node packages.
+/// The bound of a block: the prerequisites of the bundled project install Python and Node packages.
 const INSTALLING_BOUND: Duration = Duration::from_secs(600);
 
 /// Pages with a table of all exit codes.
@@ -47,8 +48,8 @@ fn what_the_readme_runs_runs() {
     }
 }
 
-/// The same commands with the program that was built for the tests, in the copy of the bundled project: a test must neither build
-/// a release nor touch the repository's own tree.
+/// Lets the README's commands use the program that was built for the tests, in the copy of the bundled project: a test
+/// must neither build a release nor change the repository's own files.
 fn as_installed(commands: &str) -> String {
     commands.replace("cargo run --release --locked -- ", "proctor ").replace("fixtures/projects/quotes", ".")
 }

@@ -1,4 +1,4 @@
-//! The real tools the other tests run are there, at the versions their expectations were taken from.
+//! The real tools that other tests run are installed, at the versions from which those tests' expectations were taken.
 
 use std::path::Path;
 

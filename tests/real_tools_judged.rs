@@ -1,4 +1,5 @@
-//! Real Jest, Vitest, Prettier, mypy and Ruff through the whole of a run: how each is asked, judged and written down.
+//! Real Jest, Vitest, Prettier, mypy and Ruff in complete runs: the arguments that proctor adds to each, its judgement,
+//! and its record.
 
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
@@ -11,7 +12,7 @@ const PASSING: &str = "test('adds', () => { expect(1 + 1).toBe(2); });\n";
 const FAILING: &str = "test('adds', () => { expect(1 + 1).toBe(2); });\ndescribe('quotes', () => { test('answers 200', () => { expect(404).toBe(200); }); });\n";
 const EXITING: &str = "test('ends the process', () => { process.exit(0); });\n";
 
-/// Returns the classification's code, and the counts that `result` has at a key.
+/// Returns the category code of the first check, and the value that its result has at `key`.
 fn outcome(report: &Value, key: &str) -> (Value, Value) {
     let result = &report["stepExecution"]["results"][0];
     (result["classification"]["code"].clone(), result["result"][key].clone())

@@ -1,4 +1,5 @@
-//! Real pytest, tsc and eslint through a test specification: its declarations and its policies decide what they find.
+//! Real pytest, tsc and eslint through a test specification: its declarations and policies decide whether their
+//! findings block.
 
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt as _;
@@ -10,7 +11,7 @@ use crate::common::{Project, node_modules, python_plain};
 
 const FILE: &str = "specs/T117-test-specification.json";
 
-/// A specification of one task with one step that runs `command`.
+/// Returns a specification of one task with one step that runs `command`.
 fn specification(command: &str, policy: Value, added: Value) -> String {
     let mut document = json!({
         "schemaVersion": "2.0.0",
@@ -40,7 +41,7 @@ fn specification(command: &str, policy: Value, added: Value) -> String {
     serde_json::to_string_pretty(&document).expect("it is JSON")
 }
 
-/// Runs the task and returns the report of it.
+/// Runs the task, expects `status`, and returns the report.
 #[track_caller]
 fn run(project: &Project, status: i32) -> Value {
     project.proctor(["run", "--task", "T117", "--json"]).status(status).json()
@@ -74,7 +75,7 @@ fn c06_a_declared_red_passes_and_any_other_failure_does_not() {
         ["INCOMPLETE", "PARTIAL", "EXPECTED_RED"],
         "{completion}"
     );
-    // Another test fails too; nothing fails any more; it cannot be collected; it is declared and is not there.
+    // Three cases that are not as declared: another test fails too, no test fails, the tests cannot be collected.
     for (tests, why) in [
         (TWO.replace("True", "False"), "not declared as failing: `test_totals::test_kept`"),
         (TWO.replace(" and False", " or True"), "The tests were expected to fail, and none did"),
@@ -87,19 +88,20 @@ fn c06_a_declared_red_passes_and_any_other_failure_does_not() {
         let said = judged["expectedFailure"]["reason"].as_str().expect("it says why");
         assert!(said.contains(why), "{said}");
     }
-    // Each declared test must fail. To declare more of them would have to be approved, so this is another project.
+    // Each declared test must fail. A specification that declares more failing tests would need an approval, so this
+    // case uses another project.
     let more = red(&["test_totals.py::test_half_even", "test_totals.py::test_gone"]);
     let other = Project::new().file("test_totals.py", TWO).file(FILE, &specification(&command, json!({}), more));
     let report = run(&other, 1);
     let judged = &report["validationCriteriaEvaluation"]["expectedFailure"];
     assert_eq!(judged["reason"], "Declared as failing, and did not fail: `test_totals.py::test_gone`", "{judged}");
-    // What passed before is no new failure, whoever declares it.
+    // A test that passed in an earlier run is no expected failure, even if it is declared.
     project.save("test_totals.py", TWO);
     let report = run(&project, 1);
     let reason = &report["stepExecution"]["results"][0]["classification"]["reason"];
     let reason = reason.as_str().expect("it says why");
     assert!(reason.contains("declared as failing, and passed before: `test_totals::test_half_even` in exec-"), "{reason}");
-    // A declaration is of the red phase: in GREEN of a started cycle the same test is to pass.
+    // A declaration is only valid in the RED phase. Once the cycle has gone on to GREEN, the same test must pass.
     let project = Project::new().file(FILE, &declared).file("test_totals.py", TWO);
     project.proctor(["tdd", "start", "T117"]).success();
     let report = run(&project, 0);
@@ -112,13 +114,13 @@ fn c06_a_declared_red_passes_and_any_other_failure_does_not() {
     let report = run(&project, 1);
     assert_eq!(report["validationCriteriaEvaluation"].get("expectedFailure"), None, "{report}");
     assert_eq!(report["stepExecution"]["results"][0]["debtGeneration"]["shouldGenerate"], true);
-    // To ask for the red phase does not make it that.
+    // `--phase red` asks for the red phase, but does not change the phase of the cycle.
     let report = project.proctor(["run", "--task", "T117", "--phase", "red", "--json"]).status(1).json();
     assert_eq!(report["validationCriteriaEvaluation"]["overallResult"], "FAILED", "{report}");
     assert_eq!(report["stepExecution"]["results"][0]["debtGeneration"]["shouldGenerate"], true);
 }
 
-/// A command that names what was deleted is refused by pytest; that is no error of the command.
+/// pytest refuses a command that names a deleted file or test. That is a missing test, not an error of the command.
 #[test]
 fn c07_a_deleted_test_is_a_failure_with_the_tests_that_are_missing() {
     const BOTH: &str = "def test_total():\n    assert True\n\ndef test_sum():\n    assert True\n";
@@ -157,7 +159,7 @@ fn c07_a_deleted_test_is_a_failure_with_the_tests_that_are_missing() {
     }
 }
 
-/// A green run of other checks, or one that reused the tests' result, has no record of the tests: an earlier run has.
+/// A run of other checks, or one that reused the tests' result, has no record of the tests. An earlier run has one.
 #[test]
 fn c07_no_green_run_without_the_tests_hides_that_one_was_deleted() {
     let unit = format!("command = [{:?}, \"-m\", \"pytest\", \"-q\", \"tests/test_a.py\"]", python_plain().to_string_lossy());
@@ -189,7 +191,7 @@ fn c07_no_green_run_without_the_tests_hides_that_one_was_deleted() {
     }
 }
 
-/// Unknown is never success: a test whose earlier runs cannot be read may have passed in them.
+/// Unknown is never success: a declared test may have passed in an earlier run that cannot be read.
 #[test]
 fn c06_a_history_that_cannot_be_read_as_it_was_sealed_excuses_nothing() {
     const RED: &str = "def test_half_even():\n    assert round(2.665, 2) == 2.66 and False\n";
@@ -201,7 +203,7 @@ fn c06_a_history_that_cannot_be_read_as_it_was_sealed_excuses_nothing() {
     for (name, said) in [("STEP.1-test-results.json", "the tests of exec-"), ("execution-report.json", "the report of exec-")] {
         let path = earlier.join(name);
         let text = std::fs::read_to_string(&path).expect("it is there");
-        // It is a document of its kind still, and does not know the test.
+        // The changed file is still a valid document of its kind, but no longer contains the test.
         overwrite(&path, &text.replace("test_half_even", "test_another"));
         let report = run(&project, 1);
         let result = &report["stepExecution"]["results"][0];
@@ -221,7 +223,7 @@ fn overwrite(path: &Path, text: &str) {
     std::fs::write(path, text).expect("it is ours");
 }
 
-/// A program of the bundled TypeScript and ESLint.
+/// Returns the path of a program that the bundled project's TypeScript or ESLint package brings.
 fn program(name: &str) -> String {
     node_modules().join(".bin").join(name).display().to_string()
 }
@@ -231,12 +233,12 @@ fn c23_to_c25_the_policies_of_a_specification_decide_what_eslint_finds() {
     const RULES: &str =
         "export default [{ rules: { 'no-unused-vars': 'warn', 'no-console': 'error', 'eqeqeq': 'warn', 'no-var': 'warn' } }];\n";
     const CODE: &str = "const unused = 1;\nconsole.log(1 == 2);\nvar old = 3;\nconsole.log(old);\n";
-    // It has 2 errors (no-console) and 3 warnings.
+    // eslint finds 2 errors (no-console) and 3 warnings in this code.
     let eslint = |policy: Value| json!({ "linting": { "strategy": "WARN_ONLY", "tools": { "eslint": policy } } });
     let rows = [
         (json!({ "linting": { "strategy": "WARN_ONLY" } }), 0, [2, 3], "WARN_ONLY"),
         (json!({ "linting": { "strategy": "BLOCK_ON_ERRORS_ONLY" } }), 1, [2, 3], "BLOCK_ON_ERRORS_ONLY"),
-        // A tool's own word stands above its category's.
+        // The policy for a tool has precedence over the policy for its category.
         (eslint(json!({ "blockOn": "ERRORS_ONLY" })), 1, [2, 3], "BLOCK_ON_ERRORS_ONLY"),
         (eslint(json!({ "blockOn": "ERRORS_ONLY", "ignoredRules": ["no-console"] })), 0, [0, 3], "BLOCK_ON_ERRORS_ONLY"),
         (
@@ -267,7 +269,7 @@ fn c23_to_c25_the_policies_of_a_specification_decide_what_eslint_finds() {
     ];
     let command = format!("{} totals.js", program("eslint"));
     for (policy, status, [errors, warnings], strategy) in rows {
-        // A weaker policy than the last would have to be approved, so each is of a project of its own.
+        // A weaker policy than the one before would need an approval, so each row uses a new project.
         let project = Project::new().file("eslint.config.mjs", RULES).file("totals.js", CODE);
         project.save(FILE, &specification(&command, policy.clone(), Value::Null));
         let report = run(&project, status);
@@ -291,7 +293,7 @@ fn c24_a_project_that_is_less_strict_than_its_specification_runs_nothing_and_tsc
     let with = |strict: bool, block_on: &str| specification(&command, policy(strict, block_on), Value::Null);
     let loose = "{ \"compilerOptions\": { \"strict\": false, \"types\": [] }, \"files\": [\"totals.ts\"] }\n";
     let project = Project::new().file(FILE, &with(true, "ERRORS_ALWAYS")).file("tsconfig.json", loose);
-    // `strict` finds what the loose configuration lets through.
+    // With `strict`, tsc finds an error that the loose configuration allows.
     project.save("totals.ts", CODE);
     let refused = project.proctor(["run", "--task", "T117"]).status(4);
     assert!(refused.stderr.contains("STRICTNESS_DIFFERS"), "{}", refused.snapshot());

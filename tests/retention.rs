@@ -1,4 +1,5 @@
-//! Runs that are removed to keep to a project's limits: what goes, what stays, and that the ledger says so first.
+//! Runs that are removed because of a project's limits: which runs go, which stay, and that the ledger records the
+//! removal first.
 
 use std::fs;
 use std::time::Duration;
@@ -11,7 +12,7 @@ fn with_limits(limits: &str) -> Project {
     Project::new().with_program(fake_tool()).toml(&format!("[evidence]\n{limits}\n{GREEN}"))
 }
 
-/// The numbers of the runs that have a directory.
+/// Returns the numbers of the runs that still have a directory.
 fn there(project: &Project) -> Vec<u64> {
     let task = project.root().join("state/proctor/evidence").join(&project.store().project_ids()[0]).join("default/runs");
     let names = fs::read_dir(task).expect("there are runs").flatten().map(|entry| entry.file_name());
@@ -132,7 +133,8 @@ fn a_prune_that_was_killed_is_ended_by_the_next() {
     let copied = std::process::Command::new("cp").arg("-a").arg(&state).arg(&saved).status().expect("coreutils are there");
     assert!(copied.success());
     project.proctor(["prune"]).success();
-    // It died between its line and the first directory.
+    // The removed runs are put back: this is the state after a pruning that was killed after its ledger line and before
+    // it removed the first directory.
     let put_back = std::process::Command::new("cp").args(["-a", "-T"]).arg(&saved).arg(&state).status().expect("coreutils");
     assert!(put_back.success());
     let said = project.proctor(["verify"]).success();

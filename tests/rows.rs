@@ -1,19 +1,20 @@
-//! The rows C01–C80 and R1–R5 of the decisions on seed 004: each is the name of a test, or is listed as one without behaviour.
+//! The rows C01–C80 and R1–R5 of the decisions on seed 004: each has a test that is named after it, or is listed as a
+//! row without behaviour.
 //!
-//! A test carries a row by the beginning of its name (`c12_…`, `c61_c62_…`). The table says for each row one test that carries it;
-//! a row that is missing here, a test of the table that is gone, and a reason that no longer holds all fail.
+//! The name of a test begins with its rows (`c12_…`, `c61_c62_…`). The table names one such test for each row. These
+//! tests fail if a row is missing here, if a test of the table no longer exists, and if a reason no longer holds.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::common::source_files;
 
-/// What there is of a row.
+/// How a row is covered.
 enum LastRunState {
     /// A test that fails when the rule is reverted.
     Tested(&'static str),
-    /// No rule of the program, and why.
+    /// The row asks for no behaviour of the program, for this reason.
     NoBehaviour(&'static str),
-    /// A rule that is not built yet, and what is missing. A test that carries the row ends this.
+    /// The rule is not built yet, and this is missing. A test that is named after the row ends this state.
     Awaited(&'static str),
 }
 
@@ -94,15 +95,15 @@ const ROWS: &[(&str, LastRunState)] = &[
     ("r5", Tested("r5_a_task_is_complete_only_if_everything_holds")),
 ];
 
-/// The numbers that the decisions leave unused.
+/// The numbers that the decisions leave out.
 const UNUSED: &[std::ops::RangeInclusive<u32>] = &[18..=19, 35..=39, 54..=59];
 
-/// Returns the numbers of all rows, as the page of decisions has them.
+/// Returns the names of all rows, as the page of decisions writes them.
 pub(crate) fn numbers() -> impl Iterator<Item = String> {
     ROWS.iter().map(|(row, _)| row.to_uppercase())
 }
 
-/// Returns the rows a test carries: `c61_c62_sums` carries two.
+/// Returns the rows at the beginning of a test's name: `c61_c62_sums` has two.
 fn carried(name: &str) -> Vec<&str> {
     let is_row = |part: &&str| match part.split_at_checked(1) {
         Some(("c", number)) => number.len() == 2 && number.bytes().all(|byte| byte.is_ascii_digit()),
@@ -113,7 +114,7 @@ fn carried(name: &str) -> Vec<&str> {
     name.split('_').take_while(is_row).collect()
 }
 
-/// Returns the names of all tests: functions below `#[test]`, other attributes between them.
+/// Returns the names of all tests: the functions after `#[test]`, with other attributes between them.
 fn tests_of(text: &str) -> BTreeSet<&str> {
     let mut found = BTreeSet::new();
     let mut is_test = false;
@@ -131,7 +132,7 @@ fn tests_of(text: &str) -> BTreeSet<&str> {
     found
 }
 
-/// Returns what is wrong between a table and the tests that there are.
+/// Returns the differences between a table and the existing tests.
 fn faults(rows: &[(&str, LastRunState)], tests: &BTreeSet<String>) -> Vec<String> {
     let mut faults = Vec::new();
     let mut by_row: BTreeMap<&str, Vec<&str>> = BTreeMap::new();

@@ -1,6 +1,7 @@
-//! `proctor run` from end to end: verdicts, prerequisites, stopping, environment, evidence, the queue, the project's place in the store.
+//! `proctor run` from end to end: verdicts, prerequisites, stopping, environment, evidence, the queue, and the
+//! project's registration in the store.
 //!
-//! Nearly everything is tried with commands of the generic kind, made of `fake-tool`; `run::python` runs real pytest.
+//! Nearly all tests use commands of the tool `generic`, made of `fake-tool`. `run::python` runs real pytest.
 
 mod actions;
 mod debt;
@@ -30,15 +31,15 @@ use serde_json::Value;
 
 use crate::common::{Project, fake_tool};
 
-/// Makes a project in which `fake-tool` and `proctor` are found by name.
+/// Makes a project whose `PATH` contains `fake-tool` and `proctor`.
 fn project(toml: &str) -> Project {
     Project::new().with_program(fake_tool()).toml(toml)
 }
 
-/// Returns a table of `proctor.toml`: an action of a section that runs `fake-tool`.
+/// Returns the `[[section]]` table of `proctor.toml` for an action that runs `fake-tool`.
 fn action(section: &str, name: &str, arguments: &[&str]) -> String {
     let words: Vec<&str> = ["fake-tool"].iter().chain(arguments).copied().collect();
-    // A list of JSON strings is a list of TOML strings.
+    // A JSON list of strings is also a TOML list of strings.
     let command = serde_json::to_string(&words).expect("strings can be written");
     format!("[[{section}]]\nname = \"{name}\"\ncommand = {command}\n")
 }
@@ -55,7 +56,8 @@ fn cleanup(name: &str, arguments: &[&str]) -> String {
     action("cleanup", name, arguments)
 }
 
-/// Returns a path beside the project, where a command may write without moving the tree, if the settings say so.
+/// Returns a path beside the project. A command may write there without changing the project's tree, if the settings
+/// allow it.
 fn beside(project: &Project, name: &str) -> String {
     project.shared(name).to_string_lossy().into_owned()
 }

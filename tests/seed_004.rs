@@ -1,8 +1,9 @@
-//! Seed 004's JSON examples: each is read and written by our own types without losing a key, and real runs write what it has.
+//! Seed 004's JSON examples: proctor's own types read and write each of them without losing a key, and real runs write
+//! the same keys.
 //!
-//! The examples are in `fixtures/seed-004/`, made valid where the seed's text is broken (`changes.md` there says where). Where ours
-//! differ from them, a row of [`departures`] says in what and why; a row that is not needed fails, and so does a key that is missing
-//! here without one.
+//! The examples are in `fixtures/seed-004/`, made valid where the seed's text is broken (`changes.md` there lists the
+//! changes). Where proctor's documents differ from an example, a row of [`departures`] says how and why. The tests fail
+//! if a row is not needed, and if a key is missing without a row.
 
 mod departures;
 mod runs;
@@ -23,7 +24,7 @@ use crate::seed_004::departures::{Change, DEPARTURES, Departure};
 
 pub(crate) use runs::assert_like;
 
-/// An example and how it goes through our type.
+/// An example, and the function that reads and writes it by proctor's own type.
 struct Through {
     example: &'static str,
     through: fn(Value) -> Result<Value, String>,
@@ -45,7 +46,7 @@ const WRITTEN: &[Through] = &[
     Through { example: "debt-item", through: through::<DebtItemV1> },
 ];
 
-/// The examples that are parts of a test specification: read only.
+/// The examples that are parts of a test specification. proctor reads them and never writes them.
 const READ: &[&str] = &["validation-policy", "validation-policy-eslint", "policy-rationale"];
 
 fn through<Type: Serialize + DeserializeOwned>(value: Value) -> Result<Value, String> {
@@ -53,7 +54,7 @@ fn through<Type: Serialize + DeserializeOwned>(value: Value) -> Result<Value, St
     serde_json::to_value(read).map_err(|error| error.to_string())
 }
 
-/// Returns an example as the seed has it.
+/// Returns an example of the seed.
 #[track_caller]
 pub(crate) fn example(name: &str) -> Value {
     let path = repository().join("fixtures/seed-004").join(format!("{name}.json"));
@@ -65,7 +66,7 @@ fn departures_of(name: &str) -> impl Iterator<Item = &'static Departure> {
     DEPARTURES.iter().filter(move |row| name.starts_with(row.example))
 }
 
-/// Makes a row's change at every place its path names; returns at how many.
+/// Applies the change of a row at every place that its path names. Returns the number of these places.
 fn change(value: &mut Value, path: &str, change: &Change) -> usize {
     let (first, rest) = path.split_once('.').map_or((path, None), |(first, rest)| (first, Some(rest)));
     let (key, each) = first.strip_suffix("[]").map_or((first, false), |key| (key, true));
@@ -90,7 +91,7 @@ fn change(value: &mut Value, path: &str, change: &Change) -> usize {
     }
 }
 
-/// Returns an example as we would write it, with every departure but one.
+/// Returns an example as proctor would write it: with every departure applied, except `without`.
 #[track_caller]
 fn adapted(name: &str, without: Option<&Departure>) -> Value {
     let mut value = example(name);
@@ -100,7 +101,7 @@ fn adapted(name: &str, without: Option<&Departure>) -> Value {
     value
 }
 
-/// Returns whether two values are the same; `100` and `100.0` are.
+/// Returns whether two values are equal. `100` equals `100.0`.
 fn same(one: &Value, other: &Value) -> bool {
     match (one, other) {
         (Value::Number(one), Value::Number(other)) => one.as_f64() == other.as_f64(),
@@ -155,7 +156,7 @@ fn every_file_of_an_example_is_tried() {
     assert_eq!(files, tried);
 }
 
-/// Returns what a part of a specification is read as, or why it is not read.
+/// Reads a part of a specification. Returns its value as text, or the error.
 fn read(name: &str, value: Value) -> Result<String, String> {
     let said = |error: serde_json::Error| error.to_string();
     match name {
@@ -185,7 +186,7 @@ fn read(name: &str, value: Value) -> Result<String, String> {
     }
 }
 
-/// Pointers to everything that has nothing below it.
+/// Collects the JSON pointers of all values that contain no other value.
 fn leaves(value: &Value, pointer: &str, into: &mut Vec<String>) {
     match value {
         Value::Object(entries) => entries.iter().for_each(|(key, value)| leaves(value, &format!("{pointer}/{key}"), into)),
@@ -196,7 +197,8 @@ fn leaves(value: &Value, pointer: &str, into: &mut Vec<String>) {
     }
 }
 
-/// Nothing of them is passed over: another value at any place is read as another value, or refused, and so is another key.
+/// No part of the example is ignored: another value at any place is read as another value or refused, and so is an
+/// unknown key.
 #[test]
 fn every_part_of_a_specification_is_read_whole() {
     for name in READ {
@@ -217,7 +219,7 @@ fn every_part_of_a_specification_is_read_whole() {
             assert_ne!(read(name, other), Ok(whole.clone()), "{name}: `{place}` is passed over");
             let (parent, _) = place.rsplit_once('/').expect("a pointer has a slash");
             let mut extra = original.clone();
-            // A list of rules has no keys.
+            // Only objects have keys: a list of rules is skipped.
             if let Some(object) = extra.pointer_mut(parent).and_then(Value::as_object_mut) {
                 object.insert("another".to_owned(), json!(1));
                 let error = read(name, extra).expect_err(&place);
@@ -227,7 +229,8 @@ fn every_part_of_a_specification_is_read_whole() {
     }
 }
 
-/// What seed 004's agents return, with `verb` for its `action` (the routes of the service have actions of their own).
+/// The requests that seed 004's agents make, with the key `verb` instead of `action`, because the routes of the service
+/// use `action` for something else.
 #[test]
 fn every_request_of_an_agent_goes_through_our_types() {
     for request in [
@@ -236,7 +239,7 @@ fn every_request_of_an_agent_goes_through_our_types() {
     ] {
         assert_eq!(through::<AgentRequestV1>(request.clone()), Ok(request));
     }
-    // The errors an agent has seen are not taken from it: the configuration is read anew (C80).
+    // The error list that an agent sends is not accepted: the configuration is read anew (C80).
     let fix = json!({"verb": "FIX_SPECIFICATION", "taskId": "T030"});
     assert_eq!(through::<AgentRequestV1>(fix.clone()), Ok(fix.clone()));
     let mut with_errors = fix;

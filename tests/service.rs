@@ -1,4 +1,4 @@
-//! proctor as a service of a user: under a real service manager, with a cgroup of its own.
+//! proctor as a user's service: under a real service manager, with a cgroup of its own.
 
 use std::collections::BTreeMap;
 use std::env;
@@ -37,7 +37,7 @@ fn a_service_runs_on_saves_reloads_and_leaves_nothing_when_it_is_stopped_or_kill
     }
 }
 
-/// Everything `proctor service install` is for, in one machine.
+/// Everything that `proctor service install` promises, tested in one machine.
 #[test]
 #[ignore = "long tier"]
 fn an_installed_service_survives_kills_hangs_and_stops_and_goes_without_a_trace() {
@@ -114,7 +114,8 @@ fn json_list() -> Value {
     Value::Array(Vec::new())
 }
 
-/// Runs a script of `tests/service` in a machine and returns what it said; none where there is no machine.
+/// Runs a script of `tests/service` inside a machine and returns the values that it printed. None: the machine cannot
+/// be booted.
 #[track_caller]
 fn inside(name: &str, owner: Owner, arguments: &[&str]) -> Option<BTreeMap<String, String>> {
     let machine = Machine::find()?;

@@ -1,6 +1,7 @@
-//! Ways of starting and signals: from a pipe, from an interactive shell, from `nohup … &`, and what each signal does then.
+//! Ways of starting proctor, and signals: it is started from a pipe, by an interactive shell, or by `nohup … &`, and
+//! each signal is sent to it.
 //!
-//! From a user's service manager: `service`.
+//! `service` tests a start by a user's service manager.
 
 use std::fs;
 use std::path::Path;
@@ -15,22 +16,24 @@ use crate::common::{Invocation, Output, Project, Terminal, Watch, expect_all_to_
 
 const LATE: Duration = Duration::from_secs(60);
 
-/// A check that says how it was started, leaves others behind, and waits while there is `hold`.
+/// A check that saves its own process status, leaves a process in a new session, and runs until the file `hold` is
+/// gone.
 const CHECK: &str = "#!/bin/sh\ncat /proc/self/status >flags/status\nsetsid sleep 600 &\n\
                      echo begun >>flags/begun\nwhile [ -e flags/hold ]; do sleep 0.01; done\n";
 
 /// How the program is started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Way {
-    /// By another program, through pipes.
+    /// By another program, with pipes as its output.
     Piped,
-    /// By a shell without job control, as `nohup proctor … &`: SIGHUP, SIGINT and SIGQUIT are ignored, and others for good measure.
+    /// By a shell without job control, as with `nohup proctor … &`: SIGHUP, SIGINT and SIGQUIT are ignored, and some
+    /// further signals.
     Nohup,
-    /// By an interactive shell: the terminal is its controlling one.
+    /// By an interactive shell: the terminal is the controlling terminal.
     Interactive,
 }
 
-/// What was started.
+/// The started program.
 enum Started<'p> {
     Watch(Watch<'p>),
     Terminal(Terminal<'p>),
@@ -94,7 +97,8 @@ fn a_run_is_stopped_by_each_signal_in_each_way_of_starting() {
             started.signal(signal);
             let goes_on = way == Way::Nohup && signal == Signal::SIGHUP;
             if goes_on {
-                // It was told to outlive this. A run that does not would leave `hold` alone and be INTERRUPTED.
+                // Under `nohup`, SIGHUP must not stop the run. If it did, the run would be INTERRUPTED before the check
+                // sees that `hold` is gone.
                 release(&project);
             }
             let ended = started.ended();
@@ -195,7 +199,7 @@ fn a_second_sigterm_kills_what_heeds_no_signal() {
     }
 }
 
-/// Waits until something was said so often, on whichever stream.
+/// Waits until the words were printed `times` times, on either stream.
 #[track_caller]
 fn expect_words(watch: &mut Watch<'_>, words: &str, times: usize) {
     poll(LATE, words, || {
@@ -204,11 +208,12 @@ fn expect_words(watch: &mut Watch<'_>, words: &str, times: usize) {
     });
 }
 
-/// Sends a signal again and again: two that come at once are one, and the second is what is tested.
+/// Sends a signal again and again until the process ends. Two signals that arrive at the same time count as one, and
+/// the second is what is tested.
 fn send_until_it_ends(id: i32, signal: Signal) -> JoinHandle<()> {
     let stat = format!("/proc/{id}/stat");
     thread::spawn(move || {
-        // Nobody has reaped it while it is a zombie, so its number is its own until then.
+        // A zombie keeps its process id until it is reaped, so the signal cannot reach another process.
         while fs::read_to_string(&stat).is_ok_and(|stat| !stat.contains(") Z ")) {
             let _gone = kill(Pid::from_raw(id), signal);
             thread::sleep(Duration::from_millis(100));
@@ -230,7 +235,7 @@ fn release(project: &Project) {
     fs::remove_file(project.path().join("flags/hold")).expect("it was held");
 }
 
-/// Waits for so many checks to have begun.
+/// Waits until `count` checks have begun.
 #[track_caller]
 fn await_checks(project: &Project, count: usize) {
     poll(LATE, "a check to begin", || {
@@ -239,7 +244,7 @@ fn await_checks(project: &Project, count: usize) {
     });
 }
 
-/// Waits for so many committed runs, and returns them.
+/// Waits until `count` runs are committed, and returns them.
 #[track_caller]
 fn await_runs(project: &Project, count: usize) -> Vec<Value> {
     poll(LATE, "a committed run", || {

@@ -1,5 +1,5 @@
-//! What proctor signs, checked by programs that know nothing of it: coreutils, OpenSSH, OpenSSL, securesystemslib. Each accepts a real run
-//! and refuses a manipulated twin.
+//! proctor's signatures, checked by programs that know nothing of proctor: coreutils, OpenSSH, OpenSSL,
+//! securesystemslib. Each accepts a real run and refuses a manipulated copy.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt as _;
@@ -20,7 +20,7 @@ for line in open(sys.argv[2], encoding="utf-8"):
     print(json.loads(envelope.payload)["predicateType"])
 "#;
 
-/// A run that was exported, in a project.
+/// A project with an exported run.
 struct Exported {
     project: Project,
 }
@@ -45,7 +45,7 @@ impl Exported {
         files.into_iter().find(|path| path.to_string_lossy().ends_with(".intoto.jsonl")).expect("the run is signed")
     }
 
-    /// Changes a file as it lies there.
+    /// Replaces a text in a file of the export.
     #[track_caller]
     fn change(&self, path: &Path, from: &str, to: &str) {
         let text = fs::read_to_string(path).expect("it is text");
@@ -54,7 +54,7 @@ impl Exported {
         fs::write(path, text.replacen(from, to, 1)).expect("it is ours");
     }
 
-    /// Runs the commands of the export's own README that have `word` in them; returns whether they accept.
+    /// Runs the commands in the export's README that contain `word`. Returns whether all of them succeed.
     #[track_caller]
     fn accepts(&self, word: &str) -> bool {
         let readme = fs::read_to_string(self.path("README.md")).expect("an export says how to check it");
@@ -110,7 +110,7 @@ fn openssl_accepts_a_statement_and_no_other_statement_signature_or_key() {
         line.split_once(&format!("\"{key}\":\"")).expect("it has it").1.split('"').next().unwrap_or_default().to_owned()
     };
     exported.change(&statements, &part(last, "sig"), &part(first, "sig"));
-    // The first line has the same signature, so that the second is the one that is changed back and forth.
+    // The first line stays as it is. Only the second line gets another signature and payload.
     exported.change(&statements, &part(last, "payload"), &part(first, "payload"));
     let swapped = fs::read_to_string(&statements).expect("it is text");
     assert_ne!(swapped, text);

@@ -1,7 +1,8 @@
-//! A watch that runs for long: its descriptors, threads, memory and watches do not grow with the runs.
+//! A watch that runs for a long time: its descriptors, threads, memory and inotify watches do not grow with the number
+//! of runs.
 //!
-//! The long tier goes on for two minutes, or for as many as `PROCTOR_SOAK_MINUTES` says. Half an hour of the release build:
-//! `PROCTOR_SOAK_MINUTES=30 cargo test --release --test integration soak:: -- --include-ignored --nocapture`.
+//! The long tier takes two minutes, or the number of minutes in `PROCTOR_SOAK_MINUTES`. Half an hour of the release
+//! build: `PROCTOR_SOAK_MINUTES=30 cargo test --release --test integration soak:: -- --include-ignored --nocapture`.
 
 use std::fs;
 use std::time::{Duration, Instant};
@@ -9,17 +10,17 @@ use std::time::{Duration, Instant};
 use crate::common::{Project, Watch, family_of, poll, status_number};
 
 const LATE: Duration = Duration::from_secs(60);
-/// How many runs there are outside of the long tier.
+/// The number of runs outside of the long tier.
 const RUNS: u32 = 30;
-/// How many minutes the long tier goes on unless `PROCTOR_SOAK_MINUTES` says otherwise.
+/// The minutes that the long tier takes, unless `PROCTOR_SOAK_MINUTES` says otherwise.
 const MINUTES: u64 = 2;
-/// After so many runs everything that is made once has been made: caches, threads, the allocator's arenas.
+/// After this many runs everything that is made once has been made: caches, threads, the allocator's arenas.
 const WARM_UP: u32 = 10;
-/// Memory may grow by this for every 500 runs begun. A leak of 2 KiB a run would be found; what stays below is the allocator's own
-/// unevenness, since nothing that is kept between runs holds more than the last run.
+/// Memory may grow by this much for every 500 runs that have begun. A leak of 2 KiB per run would be more. Smaller
+/// growth is the allocator's own unevenness, since nothing that is kept between runs is larger than the last run.
 const KIB_OF_500_RUNS: u64 = 1024;
 
-/// What a process holds.
+/// The resources that a process uses.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Holding {
     descriptors: Vec<String>,
@@ -41,7 +42,8 @@ fn in_minutes_of_runs_nothing_grows() {
     soak(|_| Instant::now() >= end);
 }
 
-/// Saves and waits for the verdict until `is_enough` of the number of runs, and compares what the processes hold before and after.
+/// Saves and waits for the verdict, until `is_enough` accepts the number of runs. Compares the resources of the
+/// processes before and after.
 #[track_caller]
 #[expect(clippy::print_stdout, reason = "a sweep says what it did, for whoever reads its output")]
 fn soak(is_enough: impl Fn(u32) -> bool) {
@@ -61,7 +63,8 @@ fn soak(is_enough: impl Fn(u32) -> bool) {
         runs += 1;
         save_and_await(&project, &mut watch, WARM_UP + runs);
     }
-    // The third is the keeper that is parked for the next save, each time another one.
+    // The third process is the keeper that is parked for the next save. Each run uses it up, so it is another process
+    // every time.
     assert_eq!(settled_family(&watch)[..2], family[..2], "the same processes, and no more");
     let after = at_rest(&watch);
     let grown = KIB_OF_500_RUNS * u64::from(runs.div_ceil(500));
@@ -89,20 +92,21 @@ fn save_and_await(project: &Project, watch: &mut Watch<'_>, number: u32) {
     await_run(project, watch, last);
 }
 
-/// Waits until `latest` leads to another run.
+/// Waits until `latest` leads to another run than `last`.
 #[track_caller]
 fn await_run(project: &Project, watch: &mut Watch<'_>, last: Option<String>) {
     poll(LATE, "a verdict", || latest(project).filter(|run| Some(run) != last.as_ref()).ok_or_else(|| watch.text()));
 }
 
-/// Returns the run `latest` leads to.
+/// Returns the run that `latest` leads to.
 fn latest(project: &Project) -> Option<String> {
     let id = project.store().project_ids().pop()?;
     let link = project.root().join("state/proctor/evidence").join(id).join("default/latest");
     Some(fs::read_link(link).ok()?.to_string_lossy().into_owned())
 }
 
-/// Returns the watch, its launcher and the keeper parked for the next save, once the run is over and nothing else of it is there.
+/// Returns the process ids of the watch, its launcher and the keeper that is parked for the next save, once the run is
+/// over and no other process of it is left.
 #[track_caller]
 fn settled_family(watch: &Watch<'_>) -> Vec<i32> {
     poll(LATE, "the last run to be over", || {
@@ -111,9 +115,10 @@ fn settled_family(watch: &Watch<'_>) -> Vec<i32> {
     })
 }
 
-/// Returns what watch, launcher and parked keeper hold, once the last run has released the project's lock and two looks see the same.
+/// Returns the resources of the watch, the launcher and the parked keeper, once the last run has released the project's
+/// lock and two observations in a row are equal.
 ///
-/// `latest` leads to a run a moment before its lock is released: until then the watch holds one descriptor more.
+/// `latest` leads to a run a moment before its lock is released. Until then the watch holds one descriptor more.
 #[track_caller]
 fn at_rest(watch: &Watch<'_>) -> Vec<Holding> {
     let mut last = None;
@@ -126,7 +131,7 @@ fn at_rest(watch: &Watch<'_>) -> Vec<Holding> {
     })
 }
 
-/// Returns what a process holds; none if it has ended.
+/// Returns the resources that a process uses. None: it has ended.
 fn look_at(id: i32) -> Option<Holding> {
     let entries = fs::read_dir(format!("/proc/{id}/fd")).ok()?.flatten();
     let links = entries.filter_map(|entry| Some(fs::read_link(entry.path()).ok()?.to_string_lossy().into_owned()));

@@ -1,5 +1,6 @@
-//! `proctor check`, `proctor schema` and `proctor plan` through the program. What is wrong with which specification is held to
-//! tables beside the reader; here it is that the program finds the files, says the place, and ends as it should.
+//! `proctor check`, `proctor schema` and `proctor plan` through the program: that it finds the files, names the place
+//! of an error, and ends with the right exit code. Which error belongs to which specification is tested with tables
+//! beside the code that reads specifications.
 
 use std::fs;
 
@@ -39,7 +40,8 @@ fn every_specification_of_the_tree_is_found_and_one_error_is_an_exit_code() {
     assert!(output.stdout.contains("✗ T042-test-specification.json: 5 errors, 4 notes\n"), "{}", output.snapshot());
 }
 
-/// The reasons of `expected.txt`, of the program itself. It runs in another directory than the one the files name.
+/// Compares the program's errors with `expected.txt`, which was written by reading the fixtures. The program runs in
+/// another directory than the fixtures'.
 #[test]
 fn each_file_of_the_fixtures_is_said_to_have_the_reasons_that_were_written_by_reading_it() {
     let entries = fs::read_dir(repository().join("fixtures/specifications")).expect("the fixtures are part of the repository");

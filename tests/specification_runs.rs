@@ -1,5 +1,6 @@
-//! `proctor run --task` and `proctor plan --task` through the program: a task of a test specification is found, carried out, judged
-//! by its own criteria, and sealed under its own id. How each field is planned is held to tables beside the resolver.
+//! `proctor run --task` and `proctor plan --task` through the program: a task of a test specification is found,
+//! executed, judged by its own criteria, and sealed under its own id. How each field becomes a part of the plan is
+//! tested with tables beside the code that makes plans.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt as _;
@@ -12,7 +13,7 @@ use crate::seed_004::example;
 
 pub(crate) const FILE: &str = "specs/T117-test-specification.json";
 
-/// A task that looks whether a file is there, prints it, and expects a word in it.
+/// A task that checks that a file exists, prints it, and expects a word in the output.
 pub(crate) fn task(id: &str) -> Value {
     json!({
         "taskId": id,
@@ -61,7 +62,7 @@ pub(crate) fn specification(tasks: &[Value]) -> String {
     serde_json::to_string_pretty(&document).expect("it is JSON")
 }
 
-/// A project without checks of its own: a task needs none.
+/// A project without checks in `proctor.toml`: a task of a specification needs none.
 pub(crate) fn project(tasks: &[Value]) -> Project {
     Project::new().file(FILE, &specification(tasks)).file("totals.txt", "half-even 2.66\n")
 }
@@ -132,7 +133,7 @@ fn a_task_waits_until_what_it_depends_on_is_complete_on_this_tree() {
     project.proctor(["run", "--task", "T117"]).status(1);
     let refused = project.proctor(["run", "--task", "T118"]).status(1);
     assert!(refused.stderr.contains("says that it is not"), "{}", refused.snapshot());
-    // A report that somebody edited completes nothing, and is no reason to say that it does not.
+    // After an edit by hand, the report counts neither as a proof that T117 is complete nor as a proof that it is not.
     let report = project.path().join("evidence/T117/execution-report.json").canonicalize().expect("a report");
     let text = fs::read_to_string(&report).expect("it is text");
     fs::set_permissions(&report, Permissions::from_mode(0o600)).expect("it is ours");
@@ -158,7 +159,7 @@ fn c10_a_task_that_is_nowhere_twice_or_wrong_is_not_run() {
     project.proctor(["plan", "--task", "T117"]).success();
 }
 
-/// A task with an error in each phase: none of them is a step's alone.
+/// A task with an error in each phase: a prerequisite, a step and a clean-up action.
 fn wrong(id: &str) -> Value {
     let mut wrong = task(id);
     let execution = &mut wrong["testExecution"];
@@ -210,7 +211,7 @@ fn c78_a_run_of_a_wrong_specification_is_sealed_with_every_error_at_the_top() {
     let status = project.proctor(["status", "--task", "T117"]).success();
     assert!(status.stdout.contains("specification error"), "{}", status.snapshot());
 
-    // What was refused says nothing about the code: the verdict on the files as they were stands.
+    // The refused run says nothing about the code, so the earlier verdict on these files is valid again.
     project.save(FILE, &specification(&[task("T117")]));
     let standing = project.proctor(["status", "--task", "T117", "--json"]).success().json();
     assert_eq!(standing["projects"][0]["tasks"][0]["state"], "fresh", "{standing:#}");
@@ -229,7 +230,8 @@ fn seed_004_detailed_example_6_a_specification_that_is_wrong() {
     for key in wanted.as_object().expect("it has keys").keys() {
         assert!(!of_enum[key].is_null(), "`{key}`: {of_enum:#}");
     }
-    // The example names the place within its action; ours within the file, where there are many.
+    // The example names the place relative to its action. proctor names the place in the whole file, which has many
+    // actions.
     let of_action = of_enum["instancePath"].as_str().and_then(|path| path.split_once("/prerequisites/0"));
     assert_eq!(of_action.map(|(_, path)| path), wanted["instancePath"].as_str(), "{of_enum:#}");
     assert_eq!(of_enum["params"], wanted["params"], "{of_enum:#}");
@@ -245,7 +247,7 @@ fn the_plan_of_a_task_is_shown_and_some_of_its_steps_can_be_run() {
     assert_eq!((&document["task"], &document["origin"]), (&"T117".into(), &"specification".into()));
     let report = project.proctor(["run", "--task", "T117", "--check", "STEP.2", "--json"]).any_status().json();
     assert_eq!(report["stepExecution"]["results"][0]["disposition"], "SKIPPED");
-    // What was not carried out is no ground to call a task complete.
+    // A task is not complete if one of its steps was not executed.
     assert_eq!(report["completionCriteriaEvaluation"]["completionStatus"], "INCOMPLETE");
     let project = project.toml("[[check]]\nname = \"unit\"\ncommand = [\"true\"]\n");
     assert_eq!(project.proctor(["plan", "--task", "default", "--json"]).success().json()["task"], "default");

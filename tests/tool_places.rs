@@ -1,4 +1,5 @@
-//! Counts the places of `src/` that name a tool: adding one touches its two rows, its own folder, and at most one place more.
+//! Counts the places in `src/` that name a tool. Adding a tool may touch its two rows, its own folder, and at most one
+//! more place.
 
 use std::collections::BTreeSet;
 
@@ -6,13 +7,13 @@ use proctor::model::Tool;
 
 use crate::common::{SourceFile, production_lines, source_files};
 
-/// So many places name a tool at most. A folder below `src/tools/` is one.
+/// The most places that may name a tool. A folder below `src/tools/` is one place.
 const MOST_PLACES: usize = 4;
 
-/// Where each tool, or tools that are read alike, have a folder.
+/// The directory with a folder for each tool, or for several tools whose output is read in the same way.
 const FOLDERS: &str = "src/tools/";
 
-/// Words of tools that are words of the language, too: only `Tool::NAME` is counted of these.
+/// Names of tools that are ordinary words too. Of these, only `Tool::NAME` is counted.
 const COMMON_WORDS: &[&str] = &["compile", "generic", "review"];
 
 #[test]
@@ -54,7 +55,7 @@ fn names_of_tools_are_found_in_code_and_not_in_sentences() {
     assert_eq!([place("src/tools/jest/mod.rs"), place("src/tools/table.rs")], ["src/tools/jest", "src/tools/table.rs"]);
 }
 
-/// Returns whether a file is compiled for tests alone, or holds what they compare with.
+/// Returns whether a file is compiled for tests alone, or holds data for tests.
 fn is_for_tests(path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path);
     let is_test = name == "tests.rs" || name.ends_with("_tests.rs") || path.contains("/tests/");
@@ -62,13 +63,13 @@ fn is_for_tests(path: &str) -> bool {
     is_test || is_material || path.contains("/golden/") || path.contains("/snapshots/")
 }
 
-/// Returns what a file counts as: a folder of `src/tools/` is one place.
+/// Returns the place that a file belongs to: all files of a folder of `src/tools/` are one place.
 fn place(path: &str) -> &str {
     let folder = path.strip_prefix(FOLDERS).and_then(|rest| rest.split_once('/')).map(|(folder, _)| folder);
     folder.map_or(path, |folder| &path[..FOLDERS.len() + folder.len()])
 }
 
-/// Returns whether a file names a tool: by its variant or its word in code, by its word in a table of settings.
+/// Returns whether a file names a tool: in code by its variant or its word, in a table of settings by its word.
 fn names_tool(file: &SourceFile, tool: Tool) -> bool {
     let word = Some(tool.word()).filter(|word| !COMMON_WORDS.contains(word));
     if file.path.ends_with(".toml") {
@@ -83,7 +84,7 @@ fn names_tool(file: &SourceFile, tool: Tool) -> bool {
     file.path.ends_with(".rs") && production_lines(&file.text).iter().any(names)
 }
 
-/// Returns whether a text has a word, with neither letter nor digit on either side.
+/// Returns whether a text contains a word with neither letter nor digit on either side.
 fn has_word(text: &str, word: &str) -> bool {
     text.match_indices(word).any(|(start, _)| {
         let (before, after) = (text[..start].chars().next_back(), text[start + word.len()..].chars().next());
@@ -91,7 +92,8 @@ fn has_word(text: &str, word: &str) -> bool {
     })
 }
 
-/// Splits a line into its code without comment and literals, and the literals. A literal of several lines is a sentence.
+/// Splits a line of Rust into its code without comments and literals, and its literals. A literal that goes on in the
+/// next line is prose and is left out.
 fn split(line: &str) -> (String, Vec<String>) {
     let (mut code, mut literals) = (String::new(), Vec::new());
     let mut open: Option<String> = None;

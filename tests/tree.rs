@@ -22,7 +22,7 @@ use crate::docs;
 /// The name of the script on the page of the tree's digest.
 const SCRIPT: &str = "tree digest";
 
-/// What there is at a path of a generated tree.
+/// The kind and the content of an entry in a generated tree.
 #[derive(Debug, Clone)]
 enum Thing {
     File(Vec<u8>, u32),
@@ -45,12 +45,12 @@ fn digest(root: &Path) -> String {
     scan(root, &[]).digest().to_string()
 }
 
-/// Returns the text of that script.
+/// Returns the text of the Python script that computes a tree's digest.
 pub(crate) fn script() -> String {
     docs::script(SCRIPT)
 }
 
-/// Runs that script on a tree, with the patterns of `watch.ignore`.
+/// Runs the Python script on a tree, with these patterns of `watch.ignore`.
 pub(crate) fn digest_in_python(root: &Path, ignore: &[&str]) -> String {
     let mut command = Command::new("python3");
     let output = command.args(["-I", "-S", "-c", &script()]).arg(root).args(ignore).output();
@@ -59,7 +59,7 @@ pub(crate) fn digest_in_python(root: &Path, ignore: &[&str]) -> String {
     String::from_utf8(output.stdout).expect("hexadecimal digits").trim().to_owned()
 }
 
-/// Makes a thing at a path, unless something else is there.
+/// Makes an entry at a path, unless another entry is already there.
 fn build(root: &Path, path: &[u8], thing: &Thing) {
     let path = root.join(OsStr::from_bytes(path));
     let _ = fs::create_dir_all(path.parent().expect("a path below the root"));
@@ -75,7 +75,7 @@ fn build(root: &Path, path: &[u8], thing: &Thing) {
     };
 }
 
-/// Returns things that a careless digest would confuse with others: by their names, kinds or contents.
+/// Returns entries that a careless digest would confuse with each other: by their names, kinds or contents.
 fn hostile_things() -> Vec<(Vec<u8>, Thing)> {
     let deep = ["deep"; 120].join("/");
     let long = "n".repeat(255);

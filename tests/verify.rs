@@ -1,4 +1,4 @@
-//! `proctor verify` as a person uses it: what it takes, what it says, what it ends with.
+//! `proctor verify` as a person uses it: its arguments, its output and its exit codes.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt as _;
@@ -65,10 +65,10 @@ fn a_run_that_goes_on_is_no_fault() {
     project.proctor(["verify"]).success();
 }
 
-/// How many runs there are unless `PROCTOR_MANY_RUNS` says otherwise. By hand, a store of 10,000 runs and about 1 GiB:
-/// `PROCTOR_MANY_RUNS=10000 cargo test --release --test integration verify::an_untouched -- --nocapture`.
+/// The number of runs unless `PROCTOR_MANY_RUNS` says otherwise. For a run by hand with a store of 10,000 runs and
+/// about 1 GiB: `PROCTOR_MANY_RUNS=10000 cargo test --release --test integration verify::an_untouched -- --nocapture`.
 const MANY_RUNS: u64 = 150;
-/// How many bytes their logs have.
+/// The size of each run's log.
 const LOG_BYTES: usize = 80 * 1024;
 
 #[test]

@@ -1,4 +1,5 @@
-//! `proctor watch` through the program: what people and tools do to a project while it is watched, and what comes of it.
+//! `proctor watch` through the program: people and tools change a project while it is watched, and the tests check what
+//! the watch does.
 
 mod ending;
 mod real_tools;
@@ -19,40 +20,40 @@ use serde_json::Value;
 
 use crate::common::{Project, WRITES_TO_SHARED, Watch, poll};
 
-/// The bound of every wait. No test is meant to come near it.
+/// The bound of every wait. It is far longer than the waits take.
 const LATE: Duration = Duration::from_secs(60);
 
-/// What must not happen is looked for this long: longer than a burst, a repetition and a run together.
+/// How long a test looks for something that must not happen: longer than a burst, a repetition and a run together.
 const A_WHILE: Duration = Duration::from_millis(1500);
 
-/// A check that says that it has begun, waits while there is `hold`, and succeeds when `state.txt` says `ok`.
+/// A check that records its start, waits while the file `hold` exists, and succeeds if `state.txt` contains `ok`.
 const CHECK: &str =
     "#!/bin/sh\necho check >> \"../shared/steps\"\nwhile [ -e \"../shared/hold\" ]; do sleep 0.01; done\ngrep -q ok state.txt\n";
 
-/// A project with the one check above, and `settings` after it.
+/// A project with [`CHECK`] as its only check. `settings` are put last in `proctor.toml`.
 #[track_caller]
 fn project(settings: &str) -> Project {
     let check = "[[check]]\nname = \"check\"\ncommand = [\"/bin/sh\", \"check.sh\"]\n";
     Project::new().toml(&format!("{WRITES_TO_SHARED}{check}{settings}")).file("check.sh", CHECK).file("state.txt", "ok\n")
 }
 
-/// Lets every check that is begun from now on wait.
+/// Makes every check that begins from now on wait until [`release`].
 fn hold(project: &Project) {
     fs::write(project.shared("hold"), "").expect("the directory is ours");
 }
 
-/// Lets them go on.
+/// Lets the waiting checks end.
 fn release(project: &Project) {
     fs::remove_file(project.shared("hold")).expect("they were held");
 }
 
-/// Returns what the actions have written down, in order.
+/// Returns the lines that the actions have recorded, in order.
 fn steps(project: &Project) -> Vec<String> {
     let text = fs::read_to_string(project.shared("steps")).unwrap_or_default();
     text.lines().map(str::to_owned).collect()
 }
 
-/// Waits for so many steps to be written down, and returns them.
+/// Waits until `count` steps are recorded, and returns all recorded steps.
 #[track_caller]
 fn wait_for_steps(project: &Project, count: usize) -> Vec<String> {
     poll(LATE, "the steps", || {
@@ -76,7 +77,7 @@ fn tree_digest(project: &Project) -> String {
     index.digest().to_string()
 }
 
-/// Waits for a verdict on the tree as it is now, and returns its record.
+/// Waits for a verdict on the tree as it is now, and returns the ledger's entry for that run.
 #[track_caller]
 fn wait_for_verdict_on_the_tree(project: &Project, watch: &mut Watch<'_>) -> Value {
     let digest = tree_digest(project);
@@ -96,7 +97,8 @@ fn status_of(run: &Value) -> &str {
     run["overallStatus"].as_str().unwrap_or_default()
 }
 
-/// Returns the report of a run the ledger holds; `latest` leads to it only a moment after the ledger does.
+/// Returns the report of a run in the ledger. `latest` leads to the run only a moment after its ledger line is written,
+/// so the run's own directory is read.
 #[track_caller]
 fn report_of(project: &Project, run: &Value) -> Value {
     let id = project.store().project_ids().pop().expect("the project is registered");
@@ -118,13 +120,13 @@ fn run_directories(project: &Project) -> Vec<String> {
     names
 }
 
-/// Returns the bodies of the ledger's lines of a kind.
+/// Returns the bodies of all lines of the ledger that have this kind.
 fn lines_of(project: &Project, kind: &str) -> Vec<Value> {
     let bodies = project.store().ledger().into_iter().map(|mut line| line["body"].take());
     bodies.filter(|body| body["kind"] == kind).collect()
 }
 
-/// Looks for a while whether the ledger gets another run.
+/// Expects that no run is added to the ledger for a while.
 #[track_caller]
 fn expect_no_further_run(project: &Project) {
     let before = project.store().ledger().len();

@@ -1,7 +1,9 @@
-//! Random changes of a watched tree: a real watcher and the real engine, and a worker that only looks and waits. Whatever happens,
-//! the last change is followed by a verdict for the tree as it is then, and every path that changed was hinted at.
+//! Random changes of a watched tree: with a real watcher, the real engine, and a worker that only scans the tree and
+//! waits. The last change is always followed by a verdict on the tree as it is then, and every path that changed was
+//! hinted at.
 //!
-//! `PROCTOR_STORM_SEED` repeats a storm; the seed of one that fails is printed. `PROCTOR_STORMS=84` makes 10,000 changes.
+//! A storm is one such sequence of changes. `PROCTOR_STORM_SEED` repeats a storm; the seed of a storm that fails is
+//! printed. `PROCTOR_STORMS=84` makes 10,000 changes.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -22,14 +24,14 @@ use crate::tree::digest_in_python;
 /// How long the verdict on the last change may take.
 const LATE: Duration = Duration::from_secs(30);
 
-/// How many storms there are in the long tier.
+/// The number of storms in the long tier.
 const STORMS: u64 = 12;
-/// How many storms there are outside of it.
+/// The number of storms outside of the long tier.
 const STORMS_OF_THE_SAMPLE: u64 = 2;
-/// How many changes a storm makes.
+/// The least number of changes in a storm.
 const CHANGES: usize = 120;
 
-/// A generator whose sequence is the same everywhere (xorshift).
+/// A pseudo-random generator (xorshift). The same seed gives the same numbers on every machine.
 pub(crate) struct Dice(pub(crate) u64);
 
 impl Dice {
@@ -47,7 +49,7 @@ impl Dice {
     }
 }
 
-/// Changes something. Whatever cannot be done is left undone.
+/// Makes one random change. A change that is not possible is skipped.
 pub(crate) fn change(root: &Path, outside: &Path, dice: &mut Dice, number: usize) {
     let (one, other) = (root.join(dice.place()), root.join(dice.place()));
     let text = format!("{number}");
@@ -79,7 +81,7 @@ pub(crate) fn change(root: &Path, outside: &Path, dice: &mut Dice, number: usize
 }
 
 fn scan(root: &Path) -> TreeIndex {
-    // Directories come and go while a walk is in them; the next walk is of what is there then.
+    // A scan fails if a directory disappears meanwhile. The next scan starts again with the tree as it is then.
     loop {
         let matcher = Matcher::new(&MatcherSettings::default()).expect("no patterns");
         if let Ok(index) = TreeIndex::scan(root, &matcher, Timestamp::from_millis(0)) {
@@ -88,7 +90,7 @@ fn scan(root: &Path) -> TreeIndex {
     }
 }
 
-/// The engine with a worker that looks at the tree and waits.
+/// The engine, and a worker in place of real runs, which scans the tree and waits.
 struct Stage<'a> {
     root: &'a Path,
     hints: &'a Receiver<WatchHint>,
@@ -109,7 +111,7 @@ struct Run {
     over_at: Moment,
 }
 
-/// What orders were told.
+/// The hints that the engine has passed on with its orders.
 #[derive(Default)]
 struct Hinted {
     everything: bool,
@@ -152,14 +154,14 @@ impl Stage<'_> {
         }
     }
 
-    /// Asks to be told when everything until now has been heard of.
+    /// Requests a sync: the watcher answers it after all hints for changes that were made before.
     fn ask(&mut self, watcher: &Watcher) -> SyncId {
         self.asked += 1;
         watcher.handle().sync(SyncId(self.asked));
         SyncId(self.asked)
     }
 
-    /// Takes in what comes until it has been quiet for a moment, and lets the run go on.
+    /// Passes the hints that have arrived to the engine, and lets the run go on.
     fn turn(&mut self) {
         match self.hints.recv_timeout(Duration::from_millis(1)) {
             Ok(hint) => {
@@ -268,7 +270,8 @@ fn storm(seed: u64) {
             }
         }
         settle(&mut stage, &watcher, seed);
-        // What was heard of after the last look is told to the next one: here it is.
+        // The engine passes on hints with the next order only. The sync makes sure that all hints have arrived, and the
+        // write of a last file causes one more order.
         let answer = stage.ask(&watcher);
         let begun = Instant::now();
         while stage.synced != Some(answer) {
@@ -278,10 +281,11 @@ fn storm(seed: u64) {
         fs::write(root.join("last"), format!("{number}")).expect("a writable file");
         settle(&mut stage, &watcher, seed);
         for path in compare(&before, &scan(&root)).moved {
-            // What was moved there and back, or written with the same bytes, need not be looked at again.
+            // A file that was moved away and back, or written with the same bytes, need not be scanned again.
             let differs = before.entries().find(|entry| entry.path == path).map(|entry| entry.digest)
                 != scan(&root).entries().find(|entry| entry.path == path).map(|entry| entry.digest);
-            // Whoever writes to one name of a file and removes it at once leaves the other names to the sweep.
+            // If a write goes to one name of a file and that name is removed at once, the file's other names are left
+            // to the sweep.
             let was_linked = fs::symlink_metadata(root.join(path.as_path())).is_ok_and(|found| linked.contains(&found.ino()));
             assert!(stage.hinted.covers(&path) || !differs || was_linked, "seed {seed}: nobody was told of {path}");
         }
@@ -290,10 +294,11 @@ fn storm(seed: u64) {
     assert_eq!(verdict, Some(digest_in_python(&root, &[])), "seed {seed}: the script of the pages sees another tree");
 }
 
-/// Lets everything happen until there is a verdict for the tree as it is.
+/// Lets the engine work until there is a verdict for the tree as it is.
 ///
-/// The kernel tells of a write by the name the file was opened by. Where that name does not belong to the tree, the file's other names
-/// are left to the sweep: it comes here once everything that was heard of is dealt with, and only for files with several names.
+/// The kernel reports a write by the name with which the file was opened. If that name does not belong to the tree, the
+/// file's other names are left to the sweep. This function sweeps once all hints are handled, and only accepts that for
+/// files with several names.
 fn settle(stage: &mut Stage<'_>, watcher: &Watcher, seed: u64) {
     let begun = Instant::now();
     let mut asked = None;
@@ -334,7 +339,7 @@ fn the_last_of_many_random_changes_is_always_followed_by_a_verdict_for_it() {
     storms(std::env::var("PROCTOR_STORMS").ok().and_then(|text| text.parse().ok()).unwrap_or(STORMS));
 }
 
-/// Makes so many storms, or the one that `PROCTOR_STORM_SEED` names.
+/// Makes `storms` storms, or only the one that `PROCTOR_STORM_SEED` names.
 #[expect(clippy::print_stdout, reason = "a sweep says what it did, for whoever reads its output")]
 fn storms(storms: u64) {
     let given = std::env::var("PROCTOR_STORM_SEED").ok().and_then(|text| text.parse().ok());

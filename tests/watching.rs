@@ -1,7 +1,8 @@
-//! Watching real directories: what editors, tools and people do, and the hints that come of it.
+//! Watching real directories: what editors, tools and people do, and the hints that follow.
 //!
-//! What is known to go wrong elsewhere, and the test that shows that it does not here (`storms` and `triggers` are in `watch_cli`,
-//! `storm` is `watch_storm.rs`, `engine` is `src/daemon/engine/tests.rs`, `within` is `src/watch/tests.rs`):
+//! Cases that are known to go wrong in other programs, each with the test that shows that it works here (`storms` and
+//! `triggers` are in `watch_cli`, `storm` is `watch_storm.rs`, `engine` is `src/daemon/engine/tests.rs`, `within` is
+//! `src/watch/tests.rs`):
 //!
 //! | case | test |
 //! |---|---|
@@ -21,10 +22,10 @@
 //! | a rebase of 50 commits; a lock; a conflict | `storms::a_rebase…`, `storms::a_lock…`, `storms::a_conflict…` |
 //! | two worktrees of one repository | `what_git_is_in_the_middle_of_is_read_from_its_files` |
 //! | ignored trees cost no watch | `what_does_not_belong_to_the_tree_costs_no_watch_and_gives_no_hint` |
-//! | reading is not heard of | `a_changed_mode_is_saved_and_reading_is_not`, `opening_ten_thousand_files…` |
+//! | reading a file gives no hint | `a_changed_mode_is_saved_and_reading_is_not`, `opening_ten_thousand_files…` |
 //! | a sync barrier | `a_sync_is_answered_after_every_save_before_it` |
-//! | missed anyway (a store through a mapping) | `storms::what_was_saved_without_an_event_is_found_by_the_sweep` |
-//! | everything at random | `storm` |
+//! | a change without an event (a store through a mapping) | `storms::what_was_saved_without_an_event_is_found_by_the_sweep` |
+//! | random changes | `storm` |
 #![expect(clippy::disallowed_methods, reason = "the tests save files as editors do")]
 
 mod directories;
@@ -49,7 +50,7 @@ use crate::common::poll;
 /// The bound of every wait.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Nothing is polled or swept while a test goes on, unless it says so.
+/// Nothing is polled or swept during a test, unless the test says so.
 const PACE: Pace = Pace { poll: Duration::from_secs(3600), sweep: None };
 
 /// A watched directory. Fields are dropped in order: the watcher before its directory.
@@ -89,7 +90,7 @@ impl Watched {
         self.root.join(name)
     }
 
-    /// Waits until all of these were hinted at as saved, and returns everything that was seen by then.
+    /// Waits until every one of these files was hinted at as saved. Returns all hints up to then.
     #[track_caller]
     fn wait_for_saves(&self, names: &[&str]) -> Vec<WatchHint> {
         let mut missing: BTreeSet<TreePath> = names.iter().map(|name| path(name)).collect();
@@ -108,7 +109,7 @@ impl Watched {
         seen
     }
 
-    /// Waits for a hint, and returns everything up to it and with it.
+    /// Waits for a hint for which `is_it` is true. Returns all hints up to and including it.
     #[track_caller]
     fn wait_for_hint(&self, is_it: impl Fn(&WatchHint) -> bool) -> Vec<WatchHint> {
         let mut seen = Vec::new();
@@ -133,7 +134,8 @@ impl Watched {
         }
     }
 
-    /// Saves a last file and returns every hint up to it: what has not come by then will not come, for events keep their order.
+    /// Saves a last file and returns every hint up to that file's. Events keep their order, so no earlier hint can come
+    /// later.
     #[track_caller]
     fn everything_so_far(&self) -> Vec<WatchHint> {
         fs::write(self.at("the-last-file"), "x").expect("a writable file");

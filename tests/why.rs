@@ -1,4 +1,5 @@
-//! `proctor why` through the program: the rule that decides about a path, wherever the project is asked from.
+//! `proctor why` through the program: it names the rule that decides about a path, from whichever directory the command
+//! is run.
 
 use std::fs;
 use std::os::unix::fs::symlink;

@@ -32,7 +32,7 @@ impl Disk {
         Some(Self { place })
     }
 
-    /// Returns the directory that it is mounted on.
+    /// Returns the directory on which the file system is mounted.
     pub(crate) fn place(&self) -> &Path {
         &self.place
     }

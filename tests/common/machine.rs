@@ -23,7 +23,7 @@ const INSIDE: &str = "PROCTOR_TEST_INSIDE";
 /// The variable with the directory of the programs under test inside the machine. They are copies: other users may have no access to the
 /// build directory.
 const TOOLS: &str = "PROCTOR_TEST_TOOLS";
-/// The name of the test binary's copy in that directory.
+/// The name of the test binary's copy in the directory that [`TOOLS`] names.
 const TESTS: &str = "tests";
 
 /// The user that a command inside the machine runs as.
@@ -119,9 +119,10 @@ pub(crate) fn name_of(level: IsolationLevel) -> String {
     value.as_str().expect("its name").to_owned()
 }
 
-/// Returns the arguments to put before a command so that it runs alone in a cgroup that a service manager delegates to it.
+/// Returns the arguments to put before a command so that it runs alone in a cgroup that a service manager delegates to
+/// it.
 ///
-/// The command is executed by the program that they name, with the same process id.
+/// The program that these arguments start executes the command, and the process id stays the same.
 pub(crate) fn delegating(is_root: bool) -> impl Iterator<Item = &'static str> {
     let of_user = (!is_root).then_some("--user");
     ["systemd-run"].into_iter().chain(of_user).chain(["--scope", "--quiet", "--collect", "-p", "Delegate=yes", "--"])

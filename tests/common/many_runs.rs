@@ -13,7 +13,7 @@ use proctor::report::{ExecutionReportV2, RunStartDetailsV1, attested, parse, par
 /// The ending of the name of the file whose size is chosen.
 const LOG: &str = ".log";
 
-/// The run that the others are copies of.
+/// The real run that is copied.
 struct Model {
     project: ProjectId,
     record: RunRecord,

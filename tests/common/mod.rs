@@ -1,6 +1,6 @@
-//! What the tests share: temporary projects, commands that run in them, and access to the files that proctor writes.
+//! Helpers for the tests: temporary projects, commands that run in them, and access to the files that proctor writes.
 //!
-//! It knows how those files are laid out, and expects nothing else of proctor. Start at [`Project`].
+//! The helpers know how proctor's files are laid out, and assume nothing else about proctor. Start at [`Project`].
 
 mod disk;
 mod family;

@@ -76,7 +76,8 @@ impl Running {
             .map(|status| status.code().or(status.signal().map(|number| 128 + number)).expect("it ended one way or the other"))
     }
 
-    /// Kills the child if it still runs, but not its descendants: the check for leftovers is to find those.
+    /// Kills the child if it still runs, but not its descendants: [`Project`](super::Project) checks for descendants
+    /// that are left.
     pub(crate) fn kill(&mut self) {
         if self.status.is_none() {
             self.child.kill().expect("an unreaped child can be signalled");

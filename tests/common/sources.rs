@@ -1,4 +1,4 @@
-//! The repository's own files, for the tests that check them against the rules of the house.
+//! The repository's own files, for the tests that check the source text against rules.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -86,7 +86,7 @@ pub(crate) fn is_for_tests(attributes: &[Attribute]) -> bool {
         .any(|metas| metas.iter().any(|meta| meta.path().is_ident("test")))
 }
 
-/// Returns where the modules lie that are compiled for tests alone and have files of their own.
+/// Returns the paths of modules that are compiled for tests alone and have files of their own.
 #[expect(clippy::wildcard_enum_match_arm, reason = "`Item` is not exhaustive, and all other items are no types")]
 fn test_modules(path: &str, items: &[Item]) -> Vec<String> {
     let directory = path.strip_suffix("/mod.rs").or_else(|| path.strip_suffix("/lib.rs"));
