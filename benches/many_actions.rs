@@ -31,7 +31,6 @@ struct Round {
     run: Duration,
     /// The time that the host took away during the run, summed over all processors.
     stolen: Duration,
-    /// The number of processors.
     processors: u32,
 }
 

@@ -74,7 +74,7 @@ fn measure(shape: &Shape) {
     }
     print_times("digest after one save", times);
     println!("  resident: {} KiB with the index before and after", resident_kib());
-    // The same for the file that was just saved.
+    // Waits again, until the times of the file that was just saved can be trusted.
     std::thread::sleep(Duration::from_millis(100));
     let last = last.rescan(&matcher, now()).expect("a readable tree");
     let saved = save(1);

@@ -15,7 +15,7 @@ const SEEN: &str = "\n<<< seen >>>\n";
 /// The most bytes of a condition; a longer one is refused. Printing may make a condition longer, and then it cannot be read again.
 const LONGEST: usize = 1024;
 
-/// Checks the rules for one input: a condition, then the line, then the text of the results.
+/// Checks the rules for one input: a condition, then the line [`SEEN`], then the text of the results.
 ///
 /// # Panics
 ///

@@ -1,4 +1,4 @@
-//! Seed 004, "Agent Restrictions": each sentence is a row, tried through the command line and over the socket.
+//! Seed 004, "Agent Restrictions": each sentence is a row, tried on the command line and over the control socket.
 
 use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::{LATE, ask, edit, list, project, serve, violations};
 use crate::common::{Project, Watch, poll};
 
-/// The way a request goes.
+/// The way in which a request reaches proctor.
 enum Way<'p> {
     /// `proctor request …`, without a service.
     CommandLine(&'p Project),
@@ -23,7 +23,7 @@ impl Way<'_> {
         }
     }
 
-    /// Asks for a status, and returns the answer.
+    /// Claims a status for the task, and returns the answer.
     #[track_caller]
     fn status(&self, status: &str) -> Value {
         match self {
@@ -37,7 +37,7 @@ impl Way<'_> {
         }
     }
 
-    /// Asks for a retest, and returns what is said: a report, an answer or an error.
+    /// Asks for a retest, and returns a report, an answer or an error.
     #[track_caller]
     fn retest(&self) -> Value {
         match self {
@@ -49,7 +49,7 @@ impl Way<'_> {
         }
     }
 
-    /// Brings a verdict about for the tree as it is, by whoever runs the checks.
+    /// Makes sure that there is a verdict for the tree as it is: by a run, or by the service.
     #[track_caller]
     fn judge(&self) {
         match self {
@@ -58,7 +58,7 @@ impl Way<'_> {
         };
     }
 
-    /// Makes the checks run once more without any change of the tree.
+    /// Runs the checks once more although the tree has not changed.
     #[track_caller]
     fn run_again(&self) {
         match self {
@@ -68,7 +68,7 @@ impl Way<'_> {
     }
 }
 
-/// A sentence of the seed, and what is tried about it on a project that is red.
+/// A sentence of the seed, and the function that tries it on a project whose checks fail.
 type Row = (&'static str, fn(&Way<'_>));
 
 const CANNOT: [Row; 5] = [
@@ -130,7 +130,7 @@ fn over_the_socket((sentence, attempt): Row) {
     daemon.interrupt();
 }
 
-/// A row that fails says which sentence of the seed it is.
+/// Tries a row. If it fails, the message says which sentence of the seed is broken.
 #[track_caller]
 fn try_it(sentence: &str, attempt: fn(&Way<'_>), way: &Way<'_>) {
     let tried = catch_unwind(AssertUnwindSafe(|| attempt(way)));
@@ -145,7 +145,7 @@ fn wait_for_list(project: &Project, is_so: impl Fn(&str) -> bool) {
     });
 }
 
-/// C79: a request is a reason to compute.
+/// C79: a status that an agent claims is only a reason to compute the status.
 fn mark_complete(way: &Way<'_>) {
     let project = way.project();
     let answer = way.status("COMPLETE");
@@ -154,13 +154,13 @@ fn mark_complete(way: &Way<'_>) {
     let open = answer["open"].to_string();
     assert!(open.contains("STEP.1 check") && open.contains("DEBT-default-001"), "what is open is named: {answer}");
     assert_eq!(way.status("INCOMPLETE")["accepted"], true);
-    // By hand, in the list.
+    // The box is ticked by hand in the task list.
     edit(project, "- [ ] **default**", "- [x] **default**");
     way.run_again();
     wait_for_list(project, |text| text.contains("- [ ] **default**"));
     assert_eq!(violations(project), [("UNAUTHORIZED_COMPLETION".to_owned(), "default".to_owned())]);
     assert_eq!(way.status("COMPLETE")["computedStatus"], "INCOMPLETE");
-    // A save that nobody tested is complete for nobody.
+    // The ledger must contain no passed run.
     assert!(project.store().ledger().iter().all(|line| line["body"]["overallResult"] != "PASSED"));
 }
 
@@ -181,7 +181,7 @@ fn modify_the_report(way: &Way<'_>) {
     assert!(refused["error"]["message"].to_string().contains("not the one the ledger knows"), "{refused}");
 }
 
-/// C52, C74: what is answered names results and debt, never what a check printed.
+/// C52, C74: an answer names results and debt, and never contains the output of a check.
 fn interpret_logs(way: &Way<'_>) {
     let project = way.project();
     let said = "printed-by-the-check-alone";
@@ -199,7 +199,7 @@ fn interpret_logs(way: &Way<'_>) {
     assert!(!list(project).contains(said));
 }
 
-/// C80: neither a field of a request nor the list changes what a result is called.
+/// C80: neither a field of a request nor the task list can change the classification of a result.
 fn override_classification(way: &Way<'_>) {
     let project = way.project();
     match way {
@@ -231,7 +231,8 @@ fn skip_debt(way: &Way<'_>) {
     assert!(fs::read_to_string(debt).expect("there is a debt file").contains("DEBT-default-001"));
 }
 
-/// The report and the debt file lie behind the project's link, under the names the protocol reads.
+/// Reads a file of evidence through the project's link: the report and the debt file have the names that the protocol
+/// prescribes.
 fn read_evidence(way: &Way<'_>, name: &str) -> Value {
     let path = way.project().path().join("evidence/default").join(name);
     serde_json::from_str(&fs::read_to_string(path).expect("it can be read")).expect("it is JSON")
@@ -256,7 +257,8 @@ fn implement_a_fix(way: &Way<'_>) {
     assert_eq!(violations(way.project()), []);
 }
 
-/// C53: within the budget, and only after a change. Beside a service the saves are tested before anybody can ask.
+/// C53: retests are allowed within the budget, and only after a change. A running service tests each save before an
+/// agent can ask for a retest.
 fn request_retests(way: &Way<'_>) {
     let refused = way.retest();
     assert!(refused["error"]["message"].to_string().contains("nothing has changed since run"), "{refused}");
@@ -271,7 +273,8 @@ fn request_retests(way: &Way<'_>) {
     }
 }
 
-/// C80: a proposal that mends is allowed, one that weakens needs a person, and nothing is written for either.
+/// C80: a proposal that corrects the specification is accepted, a proposal that weakens it needs a person, and neither
+/// is written to the file.
 fn fix_the_specification(way: &Way<'_>) {
     const FILE: &str = "T117-test-specification.json";
     let project = way.project();

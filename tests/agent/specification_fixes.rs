@@ -1,4 +1,5 @@
-//! `proctor request fix` of a task of a test specification: it needs what the task needs, and says what a run of it would say.
+//! `proctor request fix` for a task of a test specification: it checks the same things as a run of the task, and
+//! reports the same errors.
 
 use std::fs;
 
@@ -18,7 +19,7 @@ fn fix_of_a_task_needs_no_checks_of_the_project_itself() {
     assert!(wrong.stderr.contains("ordr"), "{}", wrong.snapshot());
 }
 
-/// A specification whose task checks types, with this word on how strictly.
+/// Returns a specification with this title whose task checks types with this value of `strictMode`.
 fn typed(strict: bool, title: &str) -> String {
     let mut task = task("T117");
     task["title"] = json!(title);
@@ -30,7 +31,7 @@ fn typed(strict: bool, title: &str) -> String {
     serde_json::to_string_pretty(&document).expect("it is JSON")
 }
 
-/// Asks what is wrong, or what a proposal would change, and returns the answer.
+/// Asks for the errors of the specification, or for the effect of a proposal, and returns the answer.
 #[track_caller]
 fn fix(project: &Project, proposal: Option<&str>) -> Value {
     let path = project.root().join("proposal.json");

@@ -1,14 +1,15 @@
-//! `tasks.md`: written from sealed verdicts, put back where somebody else wrote into it, and no cause of a run.
+//! `tasks.md`: proctor writes it from sealed verdicts and restores it after changes by hand, and its changes start no
+//! run.
 
 use std::fs;
 
 use super::{LATE, ask, edit, list, project, serve, violations};
 use crate::common::{Project, poll};
 
-/// The debt item of the red project, as it stands in the list.
+/// The line of the red project's debt item in the task list.
 const DEBT: &str = "- [ ] **DEBT-default-001**";
 
-/// Waits until the task list says something, or no longer does.
+/// Waits until the text of the task list satisfies a condition.
 #[track_caller]
 fn wait_until(project: &Project, what: &str, is_so: impl Fn(&str) -> bool) {
     poll(LATE, what, || {
@@ -120,11 +121,11 @@ fn a_watch_puts_a_tick_back_at_once_and_runs_nothing_for_it() {
     poll(LATE, "the violation", || {
         (violations(&project).len() == 1).then_some(()).ok_or_else(|| format!("{:?}", violations(&project)))
     });
-    // The next verdict is that of the next save of the tree, and the second run of all.
+    // The next verdict is for the next save in the tree, and belongs to the second run: the task list has started none.
     project.save("a.txt", "good\n");
     watch.wait_for_verdict();
     wait_until(&project, "the green list", |text| text.contains("- [x] **default**"));
-    // What is under way may be the look that our own writing led to.
+    // The watch may just be looking at the tree because proctor wrote the task list. `wait` returns when that is over.
     project.proctor(["wait", "--fresh"]).success();
     assert_eq!(project.store().committed_runs().len(), 2);
     watch.interrupt();

@@ -1,4 +1,5 @@
-//! Anchors that are git notes. Git itself is the judge of what was written, and makes what is to be read: packs, worktrees, clones.
+//! Anchors in git notes. Git itself reads the notes that proctor writes, and makes the repositories that proctor must
+//! read: packs, worktrees, clones.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -7,7 +8,7 @@ use std::path::{Path, PathBuf};
 use crate::anchor::{GREEN, copy_state, kinds, rewrite, text, with_runs};
 use crate::common::{Output, Project, fake_tool};
 
-/// Nobody's settings, and a person who commits.
+/// Settings for git: an identity for commits, and the name of the first branch.
 const IDENTITY: [&str; 6] = ["-c", "user.name=a", "-c", "user.email=a@example.org", "-c", "init.defaultBranch=main"];
 
 #[track_caller]

@@ -1,4 +1,5 @@
-//! Protected files through the program: their digest beside the verdict, what changed since, and who has to look.
+//! Protected files through the program: their digest in the report, the changes since the approval, and when a person
+//! has to approve them.
 
 use serde_json::{Value, json};
 
@@ -20,7 +21,7 @@ fn project(more: &str) -> Project {
     Project::new().toml(&settings(more)).file("tests/test_a.py", TESTS).file("code.py", "one = 1\n")
 }
 
-/// The tests, made easier in every way.
+/// Returns the tests with one skipped, one expected to fail, and one added.
 fn easier() -> String {
     let skipped = TESTS.replace("def test_one", "@pytest.mark.skip\ndef test_one");
     let expected = skipped.replace("def test_two():\n    assert 1", "@pytest.mark.xfail\ndef test_two():\n    assert 0");
@@ -51,7 +52,7 @@ fn the_digest_of_protected_files_stands_beside_the_verdict_and_a_change_is_shown
     let said = "protected files are not what was approved: conftest.py is new, tests/test_a.py is another; 4 tests instead of 3, \
                 1 skipped instead of 0, 1 expected to fail instead of 0 · `proctor approve`";
     assert!(changed.stdout.contains(said) || changed.stderr.contains(said), "{}", changed.snapshot());
-    // It is compared with what was approved, not with the last run.
+    // The files are compared with the approved ones, not with those of the last run.
     assert_eq!(project.proctor(["run"]).success().report()["testsModified"]["modified"], true);
 
     let asked = project.proctor(["approve"]).status(3);
@@ -78,7 +79,7 @@ fn a_change_of_protected_files_asks_for_a_person_where_that_is_configured() {
     );
     assert!(route["reason"].as_str().is_some_and(|reason| reason.contains("tests/test_a.py is another")), "{route}");
     project.proctor(["wait", "--fresh"]).status(3);
-    // A failure is the code's, whatever the files are.
+    // A failed check is reported as a failure of the code, even if protected files have changed.
     project.save("tests/test_b.py", "def test_it():\n    assert 0\n");
     project.proctor(["run"]).status(1);
     std::fs::remove_file(project.path().join("tests/test_b.py")).expect("it was there");
@@ -97,7 +98,8 @@ fn what_is_protected_cannot_be_changed_by_way_of_the_settings() {
     let project = project("");
     project.proctor(["run"]).success();
     project.save("tests/test_a.py", &easier());
-    // Another change of the settings, which approves itself, approves no file by that.
+    // A change of the settings that weakens nothing is approved by itself. That approval does not include the protected
+    // files.
     project.save("proctor.toml", &settings(HUMAN_REVIEW).replace("\"conftest.py\"", "\"conftest.py\", \"code.py\""));
     let report = project.proctor(["run"]).status(3).report();
     assert_eq!(report["testsModified"]["changes"], json!([{"path": "tests/test_a.py", "change": "modified"}]));

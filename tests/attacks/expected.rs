@@ -103,14 +103,14 @@ impl Row {
             IsolationLevel::Cgroup | IsolationLevel::Landlock => kept.unwrap_or(self.landlock),
             IsolationLevel::ProcessGroup => none,
         };
-        // Inside a machine the supervisor owns its cgroup: it was delegated to it.
+        // Inside a machine the supervisor owns its cgroup, because the service manager delegated it.
         let cell = if cell == DELEGATED && inside().is_some() { Cell::Allowed } else { cell };
         (cell, if let Cell::Either(why) = cell { Some(why.to_owned()) } else { None })
     }
 }
 
 impl Condition {
-    /// Returns what is missing, for people. None: nothing is.
+    /// Returns a message that says what is missing. None: nothing is missing.
     fn lack(self, user: User) -> Option<String> {
         match self {
             Self::None => None,

@@ -1,4 +1,4 @@
-//! The control socket as any program sees it, and what the service manager is told.
+//! The control socket as any program sees it, and the messages to the service manager.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
@@ -113,7 +113,7 @@ fn the_service_manager_is_told_what_goes_on() {
     daemon.signal(Signal::SIGHUP);
     hear("RELOADING=1\nMONOTONIC_USEC=");
     hear("READY=1");
-    // A loop that does not turn is missed: it is stopped here as a hang would stop it.
+    // The process is stopped and continued, as after a hang. The service must still end in order.
     daemon.signal(Signal::SIGSTOP);
     daemon.signal(Signal::SIGCONT);
     daemon.signal(Signal::SIGTERM);
@@ -121,7 +121,7 @@ fn the_service_manager_is_told_what_goes_on() {
     assert_eq!(daemon.ended().status, 0);
 }
 
-/// The examples of docs/reference/control-socket.md, against a service that runs.
+/// Runs the examples of docs/reference/control-socket.md against a running service.
 #[test]
 fn the_examples_of_the_page_are_answered() {
     if Command::new("curl").arg("--version").output().is_err() {

@@ -1,4 +1,5 @@
-//! What the service does with projects: saves, waits, runs, adding and removing, ends.
+//! What the service does with its projects: it tests saves, answers waits, runs checks, adds and removes projects, and
+//! ends.
 
 use nix::sys::signal::Signal;
 use serde_json::Value;
@@ -31,7 +32,7 @@ fn a_save_leads_to_a_verdict_and_a_wait_answers_for_the_tree_with_it() {
     let answer = project.proctor(["wait", "--fresh", "--json"]).failure().json();
     assert_eq!(answer["project"]["serving"], "served");
     project.save("a.txt", "one\n");
-    // Nobody asks: the save alone leads to it.
+    // The save alone leads to a verdict; no command has asked for one.
     wait_until(&project, "fresh");
     project.proctor(["wait", "--fresh", "--timeout", "0"]).success();
     assert_eq!(daemon.interrupt().status, 130);
@@ -66,7 +67,7 @@ fn a_run_is_handed_over_and_looks_as_one_that_was_made_here() {
 #[test]
 fn a_run_that_is_handed_over_shows_at_the_terminal_what_goes_on() {
     let project = project("true");
-    // The check goes on until the terminal has shown it.
+    // The check runs until the file `gate` exists, so the terminal can show the running check first.
     let gate = project.path().join("gate");
     let command = "until test -e gate; do sleep 0.02; done";
     project.save("proctor.toml", &format!("{}\n[watch]\nignore = [\"gate\"]\n", settings(command)));
@@ -82,7 +83,8 @@ fn a_run_that_is_handed_over_shows_at_the_terminal_what_goes_on() {
     daemon.interrupt();
 }
 
-/// A save that triggers no check leaves the last verdict stale; what is known of the checks' inputs then makes a new one, if `reuse` is on.
+/// A save that triggers no check makes the last verdict stale. A wait then makes a new verdict: by a run, or with
+/// `reuse` from the earlier results of checks whose inputs have not changed.
 #[test]
 fn a_wait_after_a_save_that_triggers_nothing_takes_the_verdicts_that_stand() {
     for (reuse, carried_out) in [("off", 2), ("watch", 1)] {
@@ -160,7 +162,7 @@ fn why_says_what_the_service_heard_of_a_path_and_what_came_of_it() {
     project.save("a.txt", "two\n");
     project.save("b.log", "noise\n");
     project.save("od d/a&b.txt", "two\n");
-    // A status is answered after everything before it was heard of.
+    // The service answers a status only after it has handled all earlier events, so both saves are known by now.
     project.proctor(["wait", "--fresh"]).success();
     project.proctor(["status"]).success();
     for path in ["a.txt", "od d/a&b.txt"] {

@@ -1,4 +1,5 @@
-//! Tasks of test specifications in the service: run on a save, asked about, waited for, each with a state of its own.
+//! Tasks of test specifications in the service: it runs them after a save, answers questions about them, and keeps a
+//! state for each.
 
 use serde_json::{Value, json};
 
@@ -6,7 +7,7 @@ use super::{LATE, ask, project_id, settings, start_serving};
 use crate::common::{Project, poll};
 use crate::specification_runs::{FILE, project as specified, specification, task};
 
-/// A project with a check, and with these tasks run on a save.
+/// A project with a check. The tasks in `watched` are run after a save.
 fn project(tasks: &[Value], watched: &str) -> Project {
     specified(tasks).toml(&with_tasks(watched))
 }
@@ -15,7 +16,7 @@ fn with_tasks(watched: &str) -> String {
     format!("{}\n[watch]\ntasks = {watched}\n", settings("grep -q half-even totals.txt"))
 }
 
-/// Waits until a task has a fresh verdict, and returns how it stands.
+/// Waits until a task has a fresh verdict, expects the exit code `status`, and returns the task's entry.
 #[track_caller]
 fn fresh(project: &Project, task: &str, status: i32) -> Value {
     let answer = project.proctor(["wait", "--fresh", "--task", task, "--json"]).status(status).json();
@@ -29,13 +30,13 @@ fn state(project: &Project, task: &str) -> Value {
     status["projects"][0]["tasks"][0].clone()
 }
 
-/// Returns the tasks of the runs that are sealed, in their order.
+/// Returns the tasks of the sealed runs, in the order of their commits.
 #[track_caller]
 fn runs(project: &Project) -> Vec<String> {
     project.store().committed_runs().iter().map(|run| run["task"].as_str().expect("a task").to_owned()).collect()
 }
 
-/// Waits until so many runs are sealed: nobody asks for them.
+/// Waits until `count` runs are sealed. No command asks for these runs.
 #[track_caller]
 fn wait_for_runs(project: &Project, count: usize) -> Vec<String> {
     poll(LATE, "the runs", || {
@@ -67,7 +68,7 @@ fn a_task_is_run_waited_for_and_asked_about_by_its_name() {
     let report = project.proctor(["run", "--task", "T117", "--check", "STEP.2", "--json"]).any_status().json();
     assert_eq!(report["stepExecution"]["results"][0]["disposition"], "SKIPPED");
 
-    // The specification belongs to what a verdict of its task rests on.
+    // A verdict on a task also depends on its specification, so a change of the specification needs a new verdict.
     let mut stricter = task("T117");
     stricter["testExecution"]["steps"][0]["timeout"] = json!(5000);
     project.save(FILE, &specification(&[stricter]));
@@ -95,7 +96,7 @@ fn a_save_runs_every_task_that_is_configured_and_a_faulty_one_keeps_none_of_the_
         assert_eq!(fresh(&project, task, 0)["result"], "PASSED", "{task}");
     }
     assert_eq!(runs(&project).len(), 6, "each had its verdict already");
-    // One file, one fault: both of its tasks have no plan.
+    // An error in one task leaves every task of the same file without a plan.
     let mut wrong = task("T118");
     wrong["testExecution"]["steps"][1]["actionId"] = json!("STEP.1");
     project.save(FILE, &specification(&[task("T117"), wrong.clone()]));
@@ -106,7 +107,7 @@ fn a_save_runs_every_task_that_is_configured_and_a_faulty_one_keeps_none_of_the_
     assert!(problems.contains("STEP.1") && problems.contains("hint: "), "place and next step: {problems}");
     let shown = project.proctor(["status", "--task", "T118"]).success();
     assert!(shown.stdout.contains("T118 · specification error\n"), "{}", shown.snapshot());
-    // In a file of its own it keeps no other.
+    // If the wrong task is in a file of its own, the tasks of other files are not affected.
     project.save("wrong-test-specification.json", &specification(&[wrong]));
     project.save(FILE, &specification(&[task("T117")]));
     assert_eq!(fresh(&project, "T117", 0)["result"], "PASSED");
@@ -127,7 +128,7 @@ fn every_task_of_every_specification_is_run_also_one_that_is_added() {
     let (_, status) = ask(&project, "GET /v1/status", "");
     let tasks: Vec<&Value> = status["projects"][0]["tasks"].as_array().expect("tasks").iter().map(|task| &task["task"]).collect();
     assert_eq!(tasks, ["default", "T117", "T200"]);
-    // Other settings count at once, too.
+    // A change of the list of watched tasks has effect at once, too.
     project.save("proctor.toml", &with_tasks(r#"["default"]"#));
     fresh(&project, "default", 0);
     daemon.interrupt();

@@ -1,6 +1,6 @@
-//! Saves and waits, again and again: an answer always names the tree with the save that came before the question.
+//! Saves followed by waits, many times: an answer must always name the tree that includes the save before the question.
 //!
-//! `PROCTOR_STRESS_ROUNDS` says how many rounds the long tier makes.
+//! `PROCTOR_STRESS_ROUNDS` is the number of rounds in the long tier.
 
 use std::env;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -10,7 +10,7 @@ use super::{LATE, ask, project, project_id, settings, start_serving};
 use crate::common::{Project, poll};
 use crate::tree::digest_in_python;
 
-/// How many rounds there are outside of the long tier.
+/// The number of rounds outside of the long tier.
 const ROUNDS_OF_THE_SAMPLE: usize = 5;
 
 fn rounds() -> usize {
@@ -35,15 +35,15 @@ fn save_and_ask(rounds: usize) {
     let daemon = start_serving(&project);
     let id = project_id(&project);
     for round in 0..rounds {
-        // Same length every other time, so that only times and content tell.
+        // The number in the file repeats after 7 rounds, and the length of the file after 5 rounds.
         project.save("a.txt", &format!("{:03}\n{}", round % 7, "x".repeat(round % 5)));
         let is_restless = round % 3 == 0;
         let noise = is_restless.then(|| {
             let path = project.path().join("b/c.txt");
-            // A save while the run for the first one may be under way; it is over before the question.
+            // This save may come during the run for the first one. It is finished before the question is asked.
             std::fs::write(path, format!("{round}\n")).expect("it can be written");
         });
-        // Two ask at once; nobody saves until both have their answer.
+        // Two clients ask at the same time. Nobody saves until both have their answers.
         let asked = std::thread::scope(|scope| {
             let ask_one = || ask(&project, &format!("GET /v1/projects/{id}/verdict?wait=fresh&timeout=60s"), "");
             let other = scope.spawn(ask_one);
@@ -82,7 +82,7 @@ fn saves_that_never_end_lead_to_no_wrong_answer() {
             let (code, answer) = ask(&project, &format!("GET /v1/projects/{id}/verdict?wait=fresh&timeout=300ms"), "");
             let task = &answer["project"]["tasks"][0];
             assert_eq!(code, 200, "{answer}");
-            // Whatever is called fresh is a verdict for the tree that was looked at.
+            // A task that is called fresh must have a verdict for the tree of the same answer.
             assert!(task["state"] != "fresh" || task["tree"] == task["verdict"]["tree"], "{answer}");
         }
         is_over.store(true, std::sync::atomic::Ordering::SeqCst);
@@ -92,14 +92,14 @@ fn saves_that_never_end_lead_to_no_wrong_answer() {
     daemon.interrupt();
 }
 
-/// What a person, an editor or a tool does to a tree, chosen by a number.
+/// Does one of the things that people, editors and tools do to a tree, chosen by a number.
 #[expect(clippy::disallowed_methods, reason = "the test saves files as tools do")]
 fn disturb(root: &Path, random: u64) {
     let (what, which) = (random % 11, random / 11 % 4);
     let text = format!("{}\n", random / 44 % 3);
     let file = root.join(format!("notes/{which}.txt"));
     let directory = root.join(format!("notes/deep{which}/a/b"));
-    // What is not there cannot be removed, and that is as good a disturbance as any.
+    // Some of these operations fail, for example the removal of a missing file. That is a valid disturbance too.
     let _some_fail = match what {
         0..3 => std::fs::write(&file, text),
         3 => std::fs::write(root.join("notes/.save~"), text).and_then(|()| std::fs::rename(root.join("notes/.save~"), &file)),
@@ -113,7 +113,7 @@ fn disturb(root: &Path, random: u64) {
     };
 }
 
-/// The check is triggered by nothing that is done here, so that questions meet a tree at rest that no run has just looked at.
+/// The disturbances trigger no check, so no run has looked at the tree before the question is asked.
 #[test]
 fn after_some_disturbances_a_status_names_the_tree_that_is_there() {
     disturb_and_look(ROUNDS_OF_THE_SAMPLE);
@@ -136,7 +136,8 @@ fn disturb_and_look(rounds: usize) {
     let (mut fresh, mut others) = (0, 0);
     for round in 0..rounds * 4 {
         for _ in 0..=round % 3 {
-            // Knuth's multiplier: the low bits repeat, the high ones do not.
+            // A linear congruential generator with Knuth's multiplier. Its low bits repeat soon, so the high bits are
+            // used.
             random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             disturb(&project.path(), random >> 33);
         }
@@ -148,7 +149,7 @@ fn disturb_and_look(rounds: usize) {
             let (code, status) = ask(&project, "GET /v1/status", "");
             assert_eq!(code, 200, "{status}");
             let task = status["projects"][0]["tasks"][0].clone();
-            // While the service looks whether a run is needed, nobody else does.
+            // While the service finds out whether a run is needed, the answer names no tree.
             if task["tree"].is_string() { Ok(task) } else { Err(task.to_string()) }
         });
         let expected = digest_in_python(&project.path(), &[]);
@@ -161,7 +162,7 @@ fn disturb_and_look(rounds: usize) {
     daemon.interrupt();
 }
 
-/// What no event tells of is seen by whoever waits, at once, and by a status after the next sweep.
+/// No event reports such a write. A wait notices it at once, and a status after the next sweep.
 #[test]
 fn a_write_by_a_name_outside_of_the_tree_is_in_the_answer_of_a_wait() {
     let project = project("cat a.txt >/dev/null");

@@ -1,4 +1,4 @@
-//! A task's cycle and an agent's requests, with the service as the one writer, and without it.
+//! A task's TDD cycle and an agent's requests: with the service, which then is the only writer, and without it.
 
 use serde_json::{Value, json};
 
@@ -10,7 +10,7 @@ fn last_line(project: &Project) -> Value {
     project.store().ledger().pop().expect("the ledger has lines")
 }
 
-/// Fails in every phase, so that a cycle asks for a person: the check's exit code is no test's.
+/// Returns a project whose check always fails. The check runs no tests, so this is no failure of a test.
 fn paused() -> Project {
     let project = project("exit 1");
     project.proctor(["run"]).failure();
@@ -60,7 +60,7 @@ fn what_a_person_decides_is_refused_to_a_program_over_the_socket_as_on_the_comma
     assert_eq!((code, &answer["error"]["kind"]), (409, &"personNeeded".into()), "{answer}");
     let refused = project.proctor(["tdd", "resolve", "--to", "N3", "--reason", "because"]).status(3);
     assert!(refused.stderr.contains("only one can go on with it"), "{}", refused.snapshot());
-    // With a terminal it is the state that refuses.
+    // At a terminal the command is refused because of the cycle's state: the task does not wait for a person.
     let at_terminal = project.proctor(["tdd", "resolve", "--to", "N3", "--reason", "because"]).at_terminal().ended();
     assert_eq!(at_terminal.status, 2, "{}", at_terminal.snapshot());
     for body in ["", r#"{"approve": true}"#] {
@@ -77,7 +77,7 @@ fn c79_an_agent_is_answered_by_the_sealed_report_of_this_tree_alone() {
     let project = project("grep -q good a.txt");
     project.save("a.txt", "good\n");
     project.proctor(["run"]).success();
-    // Without the service and with it the answers are the same.
+    // The answers must be the same with and without the service.
     let here = requested(&project);
     assert_eq!(
         (&here[0]["accepted"], &here[0]["computedStatus"], &here[0]["exitCode"]),
@@ -96,7 +96,7 @@ fn c79_an_agent_is_answered_by_the_sealed_report_of_this_tree_alone() {
     let status = r#"{"verb": "REQUEST_STATUS_UPDATE", "taskId": "default", "status": "COMPLETE"}"#;
     let (code, answer) = ask(&project, &format!("POST /v1/projects/{id}/requests"), status);
     assert_eq!((code, &answer), (200, &here[0]));
-    // A report that was changed afterwards is no report.
+    // A report that was changed after it was sealed is not used.
     let path = answered_report(&project, &here[0]);
     let text = std::fs::read_to_string(&path).expect("a report");
     make_writable(&path);
@@ -107,7 +107,7 @@ fn c79_an_agent_is_answered_by_the_sealed_report_of_this_tree_alone() {
     daemon.interrupt();
 }
 
-/// Asks for COMPLETE on the tree that passed, and after a change that nobody tested.
+/// Claims COMPLETE twice: on the tree that passed, and after a change that was not tested.
 #[track_caller]
 fn requested(project: &Project) -> [Value; 2] {
     let first = project.proctor(["request", "status", "--json"]).success().json();
@@ -138,7 +138,7 @@ fn c53_retests_need_a_change_and_end_with_the_budget_with_and_without_the_servic
     let first = project.proctor(["request", "retest"]).failure();
     assert!(first.stderr.contains("retest 1 of 2") && first.stdout.contains("FAILED"), "{}", first.snapshot());
 
-    // Saves run the checks by themselves there, so that a change is tested before an agent can ask.
+    // The service tests every save by itself, so a change is already tested when an agent asks for a retest.
     let daemon = start_serving(&project);
     project.proctor(["wait", "--fresh"]).failure();
     let id = project_id(&project);
@@ -156,7 +156,7 @@ fn c53_retests_need_a_change_and_end_with_the_budget_with_and_without_the_servic
     project.save("a.txt", "bad 3\n");
     let spent = project.proctor(["request", "retest"]).status(3);
     assert!(spent.stderr.contains("has had 2 retests"), "{}", spent.snapshot());
-    // A pass fills it.
+    // A passed run resets the number of retests.
     project.save("a.txt", "good\n");
     project.proctor(["run"]).success();
     project.save("a.txt", "bad 4\n");

@@ -1,6 +1,6 @@
-//! Fenced blocks and the comments that mark them.
+//! Fenced blocks of a page, and the comments that mark them.
 
-/// A fenced block, with the comment right before it.
+/// A fenced block, with the text of the comment directly before it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Block {
     pub(crate) mark: Option<String>,
@@ -9,13 +9,12 @@ pub(crate) struct Block {
 }
 
 impl Block {
-    /// Returns the rest of the mark after a word and a colon.
+    /// Returns the text of the mark after `word` and a colon. None: the block has another mark, or no mark.
     pub(crate) fn marked_as(&self, word: &str) -> Option<&str> {
         self.mark.as_deref()?.strip_prefix(word)?.strip_prefix(": ")
     }
 }
 
-/// Returns the blocks of a page.
 pub(crate) fn blocks(text: &str) -> Vec<Block> {
     let mut blocks = Vec::new();
     let mut mark = None;

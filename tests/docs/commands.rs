@@ -1,4 +1,4 @@
-//! Every `proctor` command that a page shows is one that `--help` knows, and every command is shown.
+//! Checks that every `proctor` command on a page is listed by `--help`, and that every command is on a page.
 
 use std::collections::BTreeSet;
 
@@ -36,7 +36,7 @@ fn commands(blocks: &[Block]) -> Vec<Vec<String>> {
     words.filter(|words| words.first().is_some_and(|word| word == "proctor")).map(|words| words[1..].to_vec()).collect()
 }
 
-/// Says which part of a command no help knows.
+/// Returns the part of a command that is in no help text. None: every part is known.
 fn unknown_part(command: &[String], helps: &[(Vec<String>, String)]) -> Option<String> {
     let fits = |path: &Vec<String>| command.starts_with(path);
     let (path, help) = helps.iter().filter(|(path, _)| fits(path)).max_by_key(|(path, _)| path.len())?;

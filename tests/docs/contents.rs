@@ -1,4 +1,4 @@
-//! What pages there are, how long some may be, and that they speak of what there is.
+//! Checks which pages exist, how long some of them may be, and that they only mention existing things.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -6,9 +6,9 @@ use std::fs;
 use crate::common::{repository, source_files};
 use crate::docs::page;
 
-/// So many lines has the README at most.
+/// The most lines that the README may have.
 const README_LINES: usize = 200;
-/// So many terms has the glossary at most.
+/// The most terms that the glossary may have.
 const GLOSSARY_TERMS: usize = 50;
 
 #[test]

@@ -1,4 +1,4 @@
-//! Every decision that the code names by its number has its row on the page of decisions.
+//! Checks that every decision that the code names by its number has a row on the page of decisions.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,11 +6,11 @@ use crate::common::source_files;
 use crate::docs::page;
 use crate::rows;
 
-/// The letters that numbers of decisions, nodes, scenarios and rules begin with.
+/// The letters with which the numbers of decisions, nodes, scenarios and rules begin.
 const LETTERS: &str = "ABCEGHNPRSTV";
-/// Words that look like a number and are examples of something else: the id of a task.
+/// Words that look like a number of a decision, but are not: `T117` is the id of a task in examples.
 const EXAMPLES: &[&str] = &["T117"];
-/// Stands before the number of a rule about the code.
+/// The words before the number of a rule about the code.
 const RULE: &str = "house style";
 
 #[test]
@@ -39,20 +39,20 @@ fn every_row_that_is_tested_by_its_number_is_there() {
     assert!(missing.is_empty(), "{missing:?}");
 }
 
-/// Returns the first cells of all rows.
+/// Returns the first cell of every row of the page.
 fn rows_of_the_page() -> BTreeSet<String> {
     let text = page("docs/design/decisions.md").text;
     text.lines().filter_map(|line| line.strip_prefix("| ")?.split_once(" |").map(|(cell, _)| cell.to_owned())).collect()
 }
 
-/// Returns what a line of Rust says in a comment.
+/// Returns the comment of a line of Rust. None: the line has no comment.
 fn comment(line: &str) -> Option<&str> {
     let start = line.find("//")?;
     let is_comment = start == 0 || line[..start].ends_with(' ');
     is_comment.then(|| &line[start..])
 }
 
-/// Returns the numbers that a comment names; a rule about the code with the words before it.
+/// Returns the numbers that a comment names. The number of a rule about the code is returned with the words before it.
 fn named(comment: &str) -> Vec<String> {
     let is_part = |character: char| character.is_alphanumeric() || "-_.`\"".contains(character);
     let mut found = Vec::new();

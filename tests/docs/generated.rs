@@ -1,4 +1,4 @@
-//! What the program says of itself, kept as files: the help texts, and the pages that are made of them.
+//! Texts that the program prints about itself, kept as files: the help texts, and the pages that are made from them.
 //!
 //! `PROCTOR_UPDATE_HELP=1 cargo test --test integration -- readme docs` writes `tests/help/*.txt` and the pages anew.
 
@@ -7,15 +7,15 @@ use std::fs;
 
 use crate::common::{Project, repository};
 
-/// The page made of every help text.
+/// The page that is made from all help texts.
 pub(crate) const COMMAND_LINE: &str = "docs/reference/command-line.md";
-/// The page made of the file of all settings.
+/// The page that is made from the file of all settings.
 const CONFIGURATION: &str = "docs/reference/configuration.md";
 
-/// How a generated page begins, below its title.
+/// The text below the title with which a generated page begins.
 const MADE_BY: &str = "This page is made by the program itself";
 
-/// Says whether files that are generated are to be written instead of compared.
+/// Returns whether generated files are to be written instead of compared.
 pub(crate) fn is_update_wanted() -> bool {
     env::var_os("PROCTOR_UPDATE_HELP").is_some()
 }
@@ -48,7 +48,8 @@ fn compare_page(path: &str, text: &str) {
     assert!(page == text, "`{path}` is not up to date: PROCTOR_UPDATE_HELP=1 cargo test --test integration -- readme docs");
 }
 
-/// Returns the help of the program and of every command, each command right behind the one that lists it.
+/// Returns the help text of the program and of every command. A command follows directly after the command that lists
+/// it.
 pub(crate) fn helps() -> Vec<(Vec<String>, String)> {
     let project = Project::new();
     let mut helps: Vec<(Vec<String>, String)> = Vec::new();
@@ -63,7 +64,7 @@ pub(crate) fn helps() -> Vec<(Vec<String>, String)> {
     helps
 }
 
-/// Returns the commands a help text lists: between its usage and its options, under one heading or several.
+/// Returns the commands that a help text lists between its usage and its options, under one heading or several.
 fn subcommands(help: &str) -> Vec<String> {
     let behind_usage = help.lines().skip_while(|line| !line.starts_with("Usage: ")).skip(1);
     let listed = behind_usage.take_while(|line| !matches!(*line, "Options:" | "Arguments:"));

@@ -1,4 +1,4 @@
-//! No link of a page is dead: the file is there, and the heading it names is in it.
+//! Checks that no link of a page is dead: the file exists, and it has the heading that the link names.
 
 use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
@@ -21,7 +21,7 @@ fn no_link_is_dead() {
     assert!(count > 100, "only {count} links were found");
 }
 
-/// Says what is wrong with a link; none where it leads to another site, which is not looked at.
+/// Returns what is wrong with a link. None: the link is right, or leads to another site, which is not checked.
 fn fault(page: &Path, target: &str, pages: &BTreeMap<PathBuf, Page>) -> Option<String> {
     if target.contains("://") {
         return None;
@@ -36,7 +36,7 @@ fn fault(page: &Path, target: &str, pages: &BTreeMap<PathBuf, Page>) -> Option<S
     (!known).then(|| format!("`{}` has no heading `#{anchor}`", path.display()))
 }
 
-/// Returns a path without `.` and `..`.
+/// Joins a directory and a relative path, and resolves `.` and `..`.
 fn joined(directory: &Path, relative: &str) -> PathBuf {
     let mut path = PathBuf::new();
     for component in directory.join(relative).components() {
@@ -50,7 +50,7 @@ fn joined(directory: &Path, relative: &str) -> PathBuf {
     path
 }
 
-/// Returns a page's lines outside of fenced blocks, without what stands between backticks.
+/// Returns a page's lines outside of fenced blocks, without the text between backticks.
 fn prose(text: &str) -> Vec<String> {
     let mut is_inside = false;
     let outside = text.lines().filter(|line| {
@@ -67,7 +67,7 @@ fn links(text: &str) -> Vec<String> {
     lines.split("](").skip(1).filter_map(|rest| rest.split_once(')')).map(|(target, _)| target.to_owned()).collect()
 }
 
-/// Returns the names of a page's headings as sites make them: lower case, `-` for a space, nothing for other signs.
+/// Returns the anchors of a page's headings as web sites make them: lower case, `-` for a space, other signs left out.
 fn anchors(text: &str) -> Vec<String> {
     let mut is_inside = false;
     let mut found: Vec<String> = Vec::new();

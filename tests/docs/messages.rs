@@ -1,4 +1,4 @@
-//! The messages that the page on troubleshooting quotes are those that the program prints.
+//! Checks that the program prints the messages that the page on troubleshooting quotes.
 
 use crate::common::source_files;
 use crate::docs::page;
@@ -15,7 +15,8 @@ fn every_quoted_message_stands_in_the_source() {
     assert!(unknown.is_empty(), "the program says none of: {unknown:#?}");
 }
 
-/// Returns the program's texts: continued literals are joined, quotation marks are not escaped.
+/// Returns the text of the sources with the program's messages: continued literals are joined, and quotation marks are
+/// unescaped.
 fn source_text() -> String {
     let files = source_files("src/").into_iter().filter(|file| file.path.ends_with(".rs"));
     let mut text = String::new();
@@ -28,14 +29,15 @@ fn source_text() -> String {
     text.replace("\\\"", "\"")
 }
 
-/// Returns the message in the first cell of a row: what stands between two or more backticks.
+/// Returns the message in the first cell of a row: the text between double backticks.
 fn quoted_message(line: &str) -> Option<&str> {
     let cell = line.strip_prefix("| ")?;
     let cell = cell.strip_prefix("`` ").or_else(|| cell.strip_prefix("``"))?;
     Some(cell.split_once("``")?.0)
 }
 
-/// Returns the parts of a message that do not differ, without the marks of code at their ends.
+/// Returns the parts of a quoted message that never differ, without backticks at their ends. `…` stands for a part that
+/// differs.
 fn pieces(message: &str) -> Vec<&str> {
     let parts = message.split('…').map(|part| part.trim_matches([' ', '`']));
     parts.filter(|part| part.len() > 2).collect()

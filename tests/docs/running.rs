@@ -1,4 +1,4 @@
-//! What a page says is run is run, in a project of the page's own. The README's blocks are run by `readme`.
+//! Runs the blocks that a page marks as run, in a project of the page's own. `readme` runs the README's blocks.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -6,7 +6,7 @@ use std::path::Path;
 use crate::common::{Project, proctor, redact};
 use crate::docs::{Block, Page, blocks, pages, run_of};
 
-/// A line of a file of signers: a page shows a configuration that names one.
+/// A line of an `allowed_signers` file, since a page shows a configuration that names such a file.
 const SIGNER: &str = "lead@example.org ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAINdamAGCsQq31Uv+08lkBzoO4XLz2qYjJa8CGmj3B1Ea\n";
 
 #[test]
@@ -40,7 +40,7 @@ fn run_page(page: &Page) {
 fn every_toml_block_is_a_configuration_without_errors() {
     for page in pages() {
         for block in blocks(&page.text).into_iter().filter(|block| block.language == "toml") {
-            // Some show a part of a configuration: it needs a check to be one.
+            // Some blocks show only a part of a configuration. They get a check, because a configuration must have one.
             let check = if block.text.lines().any(|line| line.starts_with("[[check]]")) {
                 ""
             } else {

@@ -1,4 +1,5 @@
-//! `[sandbox]` from end to end: what each setting opens, what is closed without it, and what a denied write is told.
+//! `[sandbox]` from end to end: what each setting opens, what is closed without it, and the message after a denied
+//! write.
 
 use std::fs;
 use std::os::unix::net::UnixListener;
@@ -9,12 +10,13 @@ use serde_json::Value;
 use crate::common::Project;
 use crate::isolated_tools::{home, run_as, users_who_reach};
 
-/// A check that runs a script.
+/// Returns the table of a check that runs a shell script.
 fn script(text: &str) -> String {
     format!("[[check]]\nname = \"script\"\nshell = true\ncommand = {}\n", Value::from(text))
 }
 
-/// Makes a project in which what a level keeps closed is closed: by Landlock, every directory for temporary files is open.
+/// Makes a project at a place that the level keeps closed. Under Landlock, every directory for temporary files is open.
+/// None: there is no such place.
 fn project_at(level: &str) -> Option<Project> {
     let project = if level == "landlock" { Project::outside_of_temporary_directories() } else { Some(Project::new()) };
     if project.is_none() {
@@ -61,7 +63,7 @@ fn without_it_home_is_read_only() {
     everybody("landlock", "", WRITES_TO_HOME, with_profile, 1);
 }
 
-/// Landlock only says no: it can put nothing in another place, so there is no copy to write to.
+/// Landlock can only deny access. It cannot show another directory at a path, so there is no writable copy of HOME.
 #[test]
 fn landlock_has_no_overlay_and_home_stays_read_only() {
     for project in everybody("landlock", "[sandbox]\nhome = \"overlay\"\n", WRITES_TO_HOME, with_profile, 1) {
@@ -69,7 +71,7 @@ fn landlock_has_no_overlay_and_home_stays_read_only() {
     }
 }
 
-/// The same reason: the `/tmp` of the machine is the action's.
+/// Landlock cannot show a private `/tmp` either: the action uses the machine's `/tmp`.
 #[test]
 fn a_tmp_of_its_own_needs_namespaces() {
     let text = "touch \"$TMPDIR/mark\"";
@@ -104,7 +106,7 @@ fn visible_shows_credentials_that_are_hidden_otherwise() {
     }
 }
 
-/// Landlock does not keep anybody from a socket in the file system: the report names that as open.
+/// Landlock does not restrict the connection to a socket in the file system. The report lists that as an open channel.
 #[test]
 fn sockets_opens_the_one_that_is_named() {
     const CONNECT: &str = "python3 -c 'import os, socket; socket.socket(socket.AF_UNIX).connect(os.environ[\"XDG_SOCKET\"])'";

@@ -1,4 +1,4 @@
-//! Keepers that are prepared before the action is requested for which they will be used.
+//! Keepers that are started in advance, before the action for which they are used is requested.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
@@ -24,7 +24,8 @@ fn status(process: i32, key: &str) -> Option<String> {
     text.lines().find_map(|line| Some(line.strip_prefix(key)?.trim_start_matches(':').trim().to_owned()))
 }
 
-/// Runs a tool that makes a file as soon as it runs. Then calls `look`, stops the tool, and returns the result of `look`.
+/// Runs a tool that makes a file as soon as it runs. Then calls `look`, stops the tool, and returns the result of
+/// `look`.
 fn look_while_running<T: Send + 'static>(bench: &mut Bench, name: &str, look: impl FnOnce(&str) -> T + Send + 'static) -> T {
     let (handle, path, word) = (bench.handle.clone(), bench.path(name), bench.text(name));
     let looker = thread::spawn({

@@ -1,4 +1,4 @@
-//! A snapshot in the place of the project: what an action sees, and where what it writes goes.
+//! A snapshot mounted over the project: what an action sees, and where its writes go.
 
 use std::fs;
 use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
@@ -94,7 +94,7 @@ fn a_parked_keeper_lays_the_snapshot_of_the_run_it_gets() {
     let mut bench = bench();
     bench.another_follows = true;
     assert_eq!(printed(&mut bench, "cat a.txt"), "digested");
-    // The copy follows the project while the next keeper is parked already.
+    // The snapshot's copy of the tree changes while the next keeper is parked already.
     fs::write(bench.path("store/snapshot/base/new"), "second").expect("a file");
     fs::rename(bench.path("store/snapshot/base/new"), bench.path("store/snapshot/base/a.txt")).expect("renamed");
     let snapshot = bench.snapshot.take().expect("a snapshot");

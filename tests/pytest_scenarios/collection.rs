@@ -8,12 +8,12 @@ const OK: &[u8] = b"def test_ok():\n    pass\n";
 const SYNTAX: &[u8] = b"def test_x(:\n    pass\n";
 const MISSING: &[u8] = b"from not_there import thing\n\n\ndef test_x():\n    pass\n";
 
-/// A scenario of one broken `test_a.py`.
+/// Returns a scenario in which `test_a.py` cannot be collected.
 const fn broken(name: &'static str, files: &'static [(&'static str, &'static [u8])]) -> Scenario {
     Scenario { name, files, expected: COLLECTION, exit: Some(2), ..PLAIN }
 }
 
-/// A conftest that keeps pytest from starting.
+/// Returns a scenario in which a conftest keeps pytest from starting.
 const fn conftest(name: &'static str, files: &'static [(&'static str, &'static [u8])]) -> Scenario {
     Scenario { name, files, expected: CONFTEST, exit: Some(4), ..PLAIN }
 }

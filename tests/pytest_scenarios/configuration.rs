@@ -7,7 +7,7 @@ type Files = &'static [(&'static str, &'static [u8])];
 const OK: &[u8] = b"def test_ok():\n    pass\n";
 const BAD: &[u8] = b"def test_bad():\n    assert 1 == 2\n";
 
-/// Refused by pytest: exit code 4.
+/// Returns a scenario that pytest refuses with exit code 4.
 const fn refused(name: &'static str, files: Files, arguments: &'static [&'static str]) -> Scenario {
     Scenario { name, files, arguments, expected: &["USAGE_ERROR"], exit: Some(4), ..PLAIN }
 }
@@ -16,12 +16,12 @@ const fn passes(name: &'static str, files: Files, arguments: &'static [&'static 
     Scenario { name, files, arguments, expected: &["TESTS_PASSED"], exit: Some(0), ..PLAIN }
 }
 
-/// pytest fails inside itself: exit code 3.
+/// Returns a scenario in which pytest itself fails, with exit code 3.
 const fn internal(name: &'static str, files: Files) -> Scenario {
     Scenario { name, files, expected: &["INTERNAL_ERROR"], exit: Some(3), ..PLAIN }
 }
 
-/// A hook that raises when all tests are over: exit code 1 without a failed test.
+/// Returns a scenario in which a hook raises after all tests: pytest ends with exit code 1 although no test failed.
 const fn after_the_tests(name: &'static str, files: Files) -> Scenario {
     Scenario { name, files, expected: &["FAILED_OUTSIDE_TESTS"], exit: Some(1), ..PLAIN }
 }

@@ -1,4 +1,4 @@
-//! Runs that end in another way than by finishing: interrupts, signals, crashes, early exits other than with 0.
+//! Runs that do not finish normally: interrupts, signals, crashes, early exits with another code than 0.
 
 use super::{PLAIN, Scenario};
 

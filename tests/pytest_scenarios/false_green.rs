@@ -6,11 +6,12 @@ type Files = &'static [(&'static str, &'static [u8])];
 
 const BAD: &[u8] = b"def test_bad():\n    assert 1 == 2\n";
 
-/// A test that runs a pytest of its own, which passes, and then ends the process.
+/// A test that runs a second pytest, which passes, and then ends its own process.
 const NESTED: &[u8] = b"import os\nimport subprocess\nimport sys\n\n\ndef test_x():\n    subprocess.run([sys.executable, '-m', 'pytest', 'inner/check_inner.py'])\n    os._exit(0)\n";
 const INNER: &[u8] = b"def test_inner():\n    pass\n";
 
-/// Behind a shell the request for a report is inherited, so the nested pytest leaves a green one: what is not claimed (E5).
+/// Behind a shell the nested pytest inherits the request for a report, so it leaves a green report. proctor does not
+/// claim to notice that (E5).
 pub(super) const KNOWN_LIMIT: &str = "G17b nested pytest and os._exit(0), behind a shell";
 
 const fn green(name: &'static str, expected: &'static [&'static str], files: Files) -> Scenario {

@@ -1,4 +1,4 @@
-//! Files that are validated and requests that are sent, in real runs; seed 004's detailed examples 2 and 4, key by key.
+//! File validations and HTTP requests in real runs, and seed 004's detailed examples 2 and 4, key by key.
 
 use std::fs;
 use std::io::{ErrorKind, Read as _};
@@ -70,7 +70,8 @@ fn a_file_that_is_missing_blocks_a_step_and_keeps_the_checks_of_a_prerequisite_f
 #[test]
 fn seed_004_detailed_example_2_a_connection_that_is_refused() {
     let port = free_port();
-    // The service goes on and does not listen any more: what the request of the second step meets.
+    // The check `hide` makes the service stop listening. The service keeps running, and the request of the second step
+    // is refused.
     let project = project(&(server(&port, "") + &check("hide", &["--get", &port, "/hide"]) + &check("health", &[])));
     let url = format!("http://127.0.0.1:{port}/api/health");
     let report = run_plan(&project, |plan| plan.steps[1] = http(&plan.steps[1], HttpRequest::get(&url)));
@@ -196,14 +197,14 @@ fn a_script_is_run_by_its_interpreter_like_any_command() {
     assert_eq!((&entry["result"]["stdout"], &entry["result"]["exitCode"]), (&json!("looked at it\n"), &json!(3)));
 }
 
-/// A server to which requests can be sent, and none of them is answered.
+/// Returns a server that accepts connections and never answers, and its address.
 fn silent() -> (String, TcpListener) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
     (listener.local_addr().expect("it is bound").to_string(), listener)
 }
 
-/// Asserts that nobody holds the other end of a connection that was made. There may be none: a request can be over before it
-/// connects, so no connection is waited for.
+/// Asserts that every connection to the server is closed by the client. There may be no connection, because a request
+/// can be stopped before it connects, so the function waits for none.
 #[track_caller]
 fn assert_all_ended(listener: &TcpListener) {
     listener.set_nonblocking(true).expect("it is a socket");

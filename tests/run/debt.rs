@@ -1,4 +1,5 @@
-//! `technical-debt-data.json` of real runs: what it says, that it is evidence, and that items keep their ids while others are mended.
+//! `technical-debt-data.json` of real runs: its contents, that it is evidence, and that open items keep their ids while
+//! others are fixed.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -14,7 +15,7 @@ const MENDED: &str = "def total(prices):\n    return round(sum(prices), 2)\n";
 const TEST: &str = "from cart import total\n\n\ndef test_total():\n    assert total([0.1, 0.2]) == 0.3\n";
 const LINT: &str = "export default [{ files: ['web/*.js'], rules: { 'no-undef': 'error' } }];\n";
 
-/// A project with a failing test and an eslint error, judged by the tools themselves.
+/// A project with a failing test and an eslint error, checked by the real tools.
 fn shop() -> Project {
     let python = python_plain();
     let eslint = node_modules().join(".bin/eslint");
@@ -61,7 +62,7 @@ fn real_tests_and_lint_are_debt_and_what_is_left_keeps_its_id() {
     assert_eq!(test["errorDetails"]["originalError"]["line"], 5, "{test:#}");
     assert_eq!(test["implementationGuidance"]["files"], json!(["test_cart.py"]));
     assert_eq!(debt["debtItems"][1]["errorDetails"]["originalError"]["type"], "no-undef");
-    // The test is further down now: the cause is the same.
+    // The failing test has moved to another line, but the cause is the same.
     project.save("test_cart.py", &TEST.replace("def test", "\n\ndef test"));
     let again = debt_of(&project.proctor(["run"]).failure());
     assert_eq!(items(&again), found, "a retest finds the same items: {again:#}");

@@ -1,4 +1,4 @@
-//! What a check is started with: an allow-list of variables, no input, no descriptors (E12).
+//! The environment in which a check starts: an allow-list of variables, no input, no other descriptors (E12).
 
 use proctor::model::IsolationLevel;
 
@@ -86,7 +86,7 @@ fn a_failure_that_speaks_of_a_dropped_name_is_explained() {
     `evidence` in the project links to its evidence; `link = ""` in `[evidence]` turns that off
     "#);
     assert_eq!(output.report()["notes"][0]["subject"], "needs it");
-    // What the note says mends it.
+    // The setting that the note recommends solves the problem.
     project.save("proctor.toml", &(toml + "[environment]\npass_environment = [\"DATABASE_URL\"]\n"));
     let output = project.proctor(["run"]).failure();
     assert!(!output.stdout.contains("was not passed on"), "{}", output.snapshot());
@@ -134,7 +134,8 @@ fn every_action_finds_an_empty_directory_of_its_own_whatever_the_one_before_it_h
         };
         let inodes: Vec<String> = (1..=steps.len()).map(inode).collect();
         let is_shared: Vec<bool> = inodes.windows(2).map(|pair| pair[0] == pair[1]).collect();
-        // Only a namespace's end is the end of everybody in it.
+        // With a namespace it is certain that no process of the action before is left, so the next action gets the same
+        // directory.
         let is_certain = level == IsolationLevel::Namespace;
         assert_eq!(is_shared, [is_certain, false, false, is_certain], "{level:?}: {inodes:?}");
     }

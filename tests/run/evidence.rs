@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::common::Project;
 use crate::run::{check, cleanup, prerequisite, project, result, run_directories};
 
-/// RFC 8785 for reports: keys sorted, no white space, whole floats written as integers.
+/// Computes a report's hash by RFC 8785: keys sorted, no white space, whole floats written as integers.
 const REPORT_HASH: &str = r#"
 import hashlib, json, sys
 number = lambda text: int(float(text)) if float(text).is_integer() else float(text)

@@ -1,10 +1,10 @@
-//! What a check can and cannot reach, as a project's checks see it, and what the report says of that.
+//! What a check can and cannot reach, tried by a project's checks, and what the report says about it.
 
 use serde_json::Value;
 
 use crate::common::Project;
 
-/// A check that runs a shell script of the project and succeeds whatever that does.
+/// A check that runs a shell script of the project and always succeeds.
 fn scripted(script: &str) -> Project {
     Project::new()
         .toml("[[check]]\nname = \"script\"\ncommand = [\"sh\", \"script.sh\"]\n")
@@ -50,7 +50,8 @@ fn what_is_protected_cannot_be_carried_away_with_a_directory_that_holds_it() {
     );
     let home = project.path();
     std::fs::create_dir_all(home.join(".git/objects")).expect("a repository");
-    // The project is HOME, as for dotfiles: the store lies in what is tested, and is ignored by it.
+    // The project is HOME itself, as for dotfiles. So the store is inside the project, where `.gitignore` keeps it out
+    // of the tree.
     let project =
         project.file(".gitignore", ".local/\n.cache/\n").env("HOME", &home).env("XDG_STATE_HOME", home.join(".local/state"));
     project.proctor(["run"]).success();
@@ -121,7 +122,8 @@ fn the_store_stays_closed_in_a_directory_around_it_that_was_opened() {
              rm -rf $store ../shared/state 2>/dev/null || echo nothing removed",
         );
         let shared = project.path().parent().expect("it lies in a directory").join("shared");
-        // By Landlock only what is there beside the store can be opened: a rule for the directory around it would open the store.
+        // Under Landlock only entries that already exist beside the store can be opened: a rule for their common
+        // directory would open the store too.
         for name in ["state", "beside"] {
             std::fs::create_dir_all(shared.join(name)).expect("a writable directory");
         }

@@ -1,4 +1,5 @@
-//! Runs of plans that no `proctor.toml` can say, carried out through the library as the program does.
+//! Runs of plans that cannot be written in `proctor.toml`, executed through the library in the same way as the program
+//! does.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -22,13 +23,13 @@ use serde_json::Value;
 
 use crate::common::{Project, fake_tool};
 
-/// Returns an action that looks at a file, in the place of another.
+/// Returns an action that validates a file, with the id and the place of another action.
 pub(super) fn file(action: &Action, path: &str, check: FileCheck) -> Action {
     let kind = ActionKind::FileValidation(FileValidation { path: path.to_owned(), check });
     of_kind(action, kind, format!("looks at {path}"))
 }
 
-/// Returns an action that sends a request, in the place of another.
+/// Returns an action that sends a request, with the id and the place of another action.
 pub(super) fn http(action: &Action, request: HttpRequest) -> Action {
     let shown = request.shown();
     of_kind(action, ActionKind::HttpRequest(Box::new(request)), shown)
@@ -41,14 +42,14 @@ fn of_kind(action: &Action, kind: ActionKind, display: String) -> Action {
     action
 }
 
-/// Carries the plan of `proctor.toml` out as `shape` leaves it, and returns its report.
+/// Runs the plan of `proctor.toml` as `shape` changes it, and returns the report.
 #[track_caller]
 pub(super) fn run_plan(project: &Project, shape: impl FnOnce(&mut Plan)) -> Value {
     let (control, _handle) = Control::new().expect("pipes can be made");
     carry_out_under(project, &control, shape, &mut |_| {})
 }
 
-/// Carries such a plan out, and asks for a stop when `when` is true of what is shown.
+/// Runs a plan as `shape` changes it, and passes every progress message to a function, which may request a stop.
 #[track_caller]
 pub(super) fn carry_out_and_tell(
     project: &Project,
@@ -114,7 +115,7 @@ fn register(workspace: &mut Workspace, project: &Project, plan: &Plan, settings:
     }
 }
 
-/// Reads a JSON file of the project's last run.
+/// Reads a JSON file of the project's latest run.
 #[track_caller]
 pub(super) fn evidence(project: &Project, name: &str) -> Value {
     let path = project.store().run_directory("default").join(name);

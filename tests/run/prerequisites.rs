@@ -1,9 +1,10 @@
-//! Prerequisites run when they have to, are skipped visibly when they need not, and keep checks from running when they fail.
+//! Prerequisites run when they must, are visibly skipped when they need not run, and keep the checks from running when
+//! they fail.
 
 use crate::common::{Output, Project, WRITES_TO_SHARED};
 use crate::run::{beside, check, cleanup, exists, prerequisite, project, result};
 
-/// A prerequisite that depends on `packages.lock` and makes `made`, which is no part of the tree.
+/// A prerequisite that depends on `packages.lock` and makes the file `made`, which is ignored by the tree.
 fn installing() -> Project {
     let packages = prerequisite("packages", &["--touch", "made"]) + "when_changed = [\"packages.lock\"]\ncreates = [\"made\"]\n";
     project(&(packages + &check("a", &[]))).file("packages.lock", "one").file(".gitignore", "made\n")
@@ -48,7 +49,7 @@ fn it_runs_again_after_a_failure() {
     std::fs::remove_file(&allowed).unwrap();
     project.save("lock", "other");
     project.proctor(["run"]).failure();
-    // The same state it once succeeded in is no reason to skip it: it has failed since.
+    // The prerequisite has succeeded with this state before, but it has failed since, so it must run again.
     project.save("lock", "");
     project.proctor(["run"]).failure();
     std::fs::write(&allowed, "").unwrap();

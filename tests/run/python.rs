@@ -1,4 +1,5 @@
-//! Python projects with real pytest: found without a configuration, written down by `init`, coverage, changed configuration.
+//! Python projects with real pytest: checks found without a configuration, a configuration written by `init`, coverage,
+//! changed configuration files.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -12,7 +13,7 @@ const FAILING: &str = "from cart import total\n\n\ndef test_total():\n    assert
 const CART: &str = "def total(prices):\n    if not prices:\n        return 0\n    return sum(prices)\n";
 const MANIFEST: &str = "[tool.pytest.ini_options]\npythonpath = [\".\"]\n";
 
-/// Makes a project whose `.venv` is the environment of `python`.
+/// Makes a project whose `.venv` is a link to the environment of `python`.
 fn shop(python: &Path, test: &str) -> Project {
     let project = Project::new().file("cart.py", CART).file("tests/test_cart.py", test).file("pyproject.toml", MANIFEST);
     let environment = python.parent().and_then(Path::parent).expect("an interpreter lies in bin/ of its environment");

@@ -13,13 +13,13 @@ use crate::run::{check, cleanup, result};
 const LATE: Duration = Duration::from_secs(60);
 const ONE_AT_A_TIME: &str = "[queue]\nmax_parallel = 1\n[sandbox]\nwritable = [\"../../shared\"]\n";
 const NO_WAIT: &str = "[queue]\nmax_parallel = 1\nwait = \"0s\"\n";
-/// How an action's wait begins to be told.
+/// The message that an action waits.
 const WAITS: &str = "waiting: 1 action of another run is under way (at most 1800 s)";
 
-/// A check that writes down its beginning and its end, and goes on while there is `hold`.
+/// A check that records its beginning and its end, and runs while the file `hold` exists.
 const CHECK: &str = "#!/bin/sh\ncd ../../shared\necho \"$PROCTOR_OUT\" > out\necho \"begin $1\" >> log\nwhile [ -e hold ]; do sleep 0.01; done\necho \"end $1\" >> log\n";
 
-/// Two projects of one user: `one` with the checks above, `two` with whatever it is given.
+/// Two projects of one user: `one` with checks named `names`, and `two` with the settings in `two`.
 fn two_projects(names: &[&str], two: &str) -> Project {
     Project::new()
         .with_program(fake_tool())
@@ -42,7 +42,7 @@ fn log(project: &Project) -> Vec<String> {
     text.lines().map(str::to_owned).collect()
 }
 
-/// Starts `one` and returns when its first check has begun, which goes on until [`release`].
+/// Starts the run of `one` and returns when its first check has begun. The check runs until [`release`].
 fn hold_the_slot(project: &Project) -> Watch<'_> {
     fs::write(beside(project, "hold"), "").expect("the directory is ours");
     let one = project.proctor(["run", "--json"]).directory("one").watch();
@@ -54,14 +54,14 @@ fn release(project: &Project) {
     fs::remove_file(beside(project, "hold")).expect("it was held");
 }
 
-/// Starts `two` and returns when it waits.
+/// Starts the run of `two` and returns when it waits.
 fn waiting(project: &Project) -> Watch<'_> {
     let mut two = project.proctor(["run", "--json"]).directory("two").watch();
     two.wait_for_line("the second to wait", LATE, |line| line == WAITS);
     two
 }
 
-/// Returns the ids of the actions a report says have waited.
+/// Returns the ids of the actions that have waited according to a report.
 #[track_caller]
 fn contended(report: &Value) -> Vec<&str> {
     let entries = report["contended"].as_array().unwrap_or_else(|| panic!("nothing has waited: {report:#}"));
@@ -83,7 +83,8 @@ fn actions_of_two_projects_take_turns_and_never_overlap() {
     assert_eq!(pairs.len(), 5);
     assert_eq!((pairs[0].0, pairs[1].0), (Some("a"), Some("x")), "whoever waited is next: {log:?}");
     assert_eq!(contended(&two.json())[0], "STEP.1");
-    // Project one's later checks wait only if they ask before project two has finished, so only its first one is certain.
+    // The later checks of project one wait only if they ask before project two has finished. Only its first check
+    // certainly does not wait.
     assert_ne!(one.json()["contended"][0]["actionId"], "STEP.1", "nothing was before it");
 }
 
@@ -156,7 +157,7 @@ fn a_run_within_an_action_of_the_same_store_does_not_wait_for_that_action() {
     project.proctor(["run"]).directory("two").env("PROCTOR_OUT", output.trim()).success();
     release(&project);
     assert_eq!(one.ended().status, 0);
-    // The action is over, and so is what its directory stood for.
+    // The outer action has ended, so its output directory does not let a run skip the queue any more.
     fs::write(beside(&project, "hold"), "").unwrap();
     fs::remove_file(beside(&project, "log")).unwrap();
     let one = hold_the_slot(&project);

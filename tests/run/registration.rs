@@ -1,4 +1,4 @@
-//! Which project of the store a directory is: a doubtful one is asked about, never guessed.
+//! Which registered project a directory is: in doubt proctor asks and never guesses.
 
 use std::fs;
 use std::path::Path;
@@ -13,7 +13,7 @@ const LATE: Duration = Duration::from_secs(30);
 
 fn move_away(project: &Project) {
     fs::rename(project.path(), project.root().join("moved")).expect("the root is ours");
-    // Commands of the harness run in the project's directory, so there must be one.
+    // The test's commands run in the project's directory, so it must exist.
     fs::create_dir(project.path()).expect("it was moved away");
 }
 

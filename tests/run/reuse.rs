@@ -1,4 +1,5 @@
-//! Verdicts that stand for checks which would be given the same again (`reuse`), and which check is carried out first (`order`).
+//! Reused results: checks that would get the same result again are not run (`reuse`). Also the order in which checks
+//! run (`order`).
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -9,7 +10,7 @@ use serde_json::{Value, json};
 use crate::common::{Output, Project, WRITES_TO_SHARED, python_plain};
 use crate::run::{result, run_directories};
 
-/// A check that writes its name down and succeeds when `state.txt` says `ok`.
+/// A check that records its name and succeeds if `state.txt` contains `ok`.
 fn check(name: &str, lines: &str) -> String {
     let script = format!("echo {name} >> ../shared/steps; cat state.txt; grep -q ok state.txt");
     format!("[[check]]\nname = \"{name}\"\ncommand = \"{script}\"\nshell = true\n{lines}")
@@ -29,7 +30,7 @@ fn carried_out(project: &Project) -> Vec<String> {
     fs::read_to_string(project.shared("steps")).unwrap_or_default().lines().map(str::to_owned).collect()
 }
 
-/// Runs, and returns the report and the run the first check's result comes from, where it is an earlier one.
+/// Runs the checks. Returns the report, and the id of the run from which the first check's result was reused, if any.
 #[track_caller]
 fn run(project: &Project) -> (Value, Option<String>) {
     let output = project.proctor(["run"]).any_status();
@@ -51,10 +52,10 @@ fn directory_of(project: &Project, run_id: &str) -> PathBuf {
     directories.into_iter().find(|path| path.ends_with(run_id)).expect("the run has a directory")
 }
 
-/// What is done to the evidence of a run.
+/// A manipulation of the evidence of a run, which is given by its id.
 type Harm = fn(&Project, &str);
 
-/// Overwrites a file of the evidence, as somebody outside of a run can.
+/// Replaces a text in a file of the evidence, as somebody can do outside of a run.
 #[track_caller]
 fn tamper(path: PathBuf, from: &str, to: &str) {
     let text = fs::read_to_string(&path).expect("it can be read");
@@ -96,7 +97,7 @@ fn a_tree_that_was_tested_before_gets_the_verdict_it_had() {
         json!({"total": 1, "executed": 0, "skipped": 0, "reused": 1, "prerequisites": 0, "steps": 1, "cleanup": 0})
     );
     assert_eq!(report["completionCriteriaEvaluation"]["completionStatus"], "COMPLETE");
-    // It is a run of its own: sealed, in the ledger, and no source of a third one's results.
+    // The run that reused the result is sealed and in the ledger, but later runs do not reuse results from it.
     project
         .command("/usr/bin/sha256sum".as_ref(), ["-c", "SHA256SUMS"])
         .directory(output.run_directory().to_str().unwrap())
@@ -257,7 +258,7 @@ fn what_failed_last_is_carried_out_first_and_keeps_its_number() {
     };
     assert_eq!(ids(&run(&project).0), ["STEP.1", "STEP.2", "STEP.3"], "nothing is known yet");
     assert_eq!(ids(&run(&project).0), ["STEP.2", "STEP.1", "STEP.3"]);
-    // A run of named checks says nothing about the others.
+    // A run with `--check a` says nothing about the other checks.
     project.proctor(["run", "--check", "a"]).success();
     project.save("state.txt", "ok fixed\n");
     assert_eq!(ids(&run(&project).0), ["STEP.2", "STEP.1", "STEP.3"]);

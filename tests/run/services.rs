@@ -1,4 +1,5 @@
-//! Services: prerequisites that go on while the checks run, are known to be ready, and end with them.
+//! Services: prerequisites that keep running during the checks, are ready before the checks start, and end with the
+//! run.
 
 use std::fs;
 use std::net::TcpListener;
@@ -13,7 +14,7 @@ use crate::run::{check, cleanup, exists, prerequisite, result};
 const LATE: Duration = Duration::from_secs(60);
 const LONG: &str = "600000";
 
-/// A project whose commands leave marks in a directory that is no part of its tree.
+/// A project whose commands make files in the directory `marks`, which is ignored by the tree.
 fn project(toml: &str) -> Project {
     let project = crate::run::project(toml).file(".gitignore", "/marks\n");
     fs::create_dir(project.path().join("marks")).expect("the project is ours");
@@ -24,12 +25,12 @@ fn mark(project: &Project, name: &str) -> String {
     project.path().join("marks").join(name).to_string_lossy().into_owned()
 }
 
-/// A service that runs `fake-tool`, with what `ready` says.
+/// A service that runs `fake-tool`. `ready` is the content of its `ready` setting.
 fn service(name: &str, arguments: &[&str], ready: &str) -> String {
     prerequisite(name, arguments) + &format!("service = true\nready = {{ {ready} }}\n")
 }
 
-/// A service that serves a port as long as it is let.
+/// A service that listens on a port until it is stopped.
 fn serving(port: &str) -> String {
     service("server", &["--serve", port, "--sleep", LONG], &format!("port = {port}"))
 }
@@ -249,7 +250,7 @@ fn what_a_service_writes_to_the_temporary_directory_the_checks_see() {
     let output = project.proctor(["run"]).success();
     assert_eq!(log(&project, "STEP.1"), "from the service\n");
     let is_private = output.report()["isolation"]["level"] == "namespace";
-    // Only where nothing stronger can be had it is everybody's.
+    // Without a namespace the actions use the machine's `/tmp`, and the file stays there.
     assert!(!is_private || !exists(&name));
     let _shared_then = fs::remove_file(&name);
 }
@@ -306,7 +307,7 @@ fn nothing_of_a_service_is_left_when_the_run_is_interrupted_or_killed() {
         assert_eq!(output.status, status, "{}", output.snapshot());
         let left = || processes_of(project.root());
         poll(LATE, "the end of the service", || if left().is_empty() { Ok(()) } else { Err(format!("{:?}", left())) });
-        // The kernel closes what a process listened at behind the moment in which its directory and its memory are gone.
+        // After a process is gone from `/proc`, the kernel may still need a moment to close its listening socket.
         poll(LATE, "its port to be free again", || TcpListener::bind(format!("127.0.0.1:{port}")));
         if signal != Signal::SIGKILL {
             let last = project.store().committed_runs().pop().unwrap();

@@ -1,4 +1,5 @@
-//! Steps that go on at the same time: that they do, what they wait for, how they end, and that the report does not show it.
+//! Steps that run at the same time: that they do, what they wait for, how they end, and that the report does not depend
+//! on it.
 
 use std::fs;
 use std::time::Duration;
@@ -11,7 +12,8 @@ use crate::common::{Project, WRITES_TO_SHARED, processes_of};
 use crate::run::planned::{carry_out_and_tell, file, run_plan};
 use crate::run::{beside, check, cleanup, exists, project, result};
 
-/// A check that says that it is there and goes on until the other one is: one after the other they would wait for ever.
+/// A check that makes a file and waits for the file of another check. If the two ran one after the other, the first
+/// would wait forever.
 const MEETS: &str =
     "#!/bin/sh\ntouch ../shared/$1\necho \"$1 begins\"\nuntil [ -e ../shared/$2 ]; do sleep 0.01; done\necho \"$1 ends\"\n";
 
@@ -57,7 +59,7 @@ fn the_setting_says_so_too_and_the_screen_has_a_line_for_each() {
     }
 }
 
-/// What is of a time, or of the place of a project, and never the same twice.
+/// Keys of a report whose values differ in every run, because they depend on times, ids or paths.
 const OF_A_RUN: &[&str] = &[
     "executionId",
     "reportHash",
@@ -70,7 +72,8 @@ const OF_A_RUN: &[&str] = &[
     "lastModified",
 ];
 
-/// Returns the bytes of a report without what is of one run alone. Records and frames have times in them, and so have their digests.
+/// Returns a report as text without the values that differ in every run. Records and frames contain times, so their
+/// digests are removed too.
 fn timeless(mut report: Value, root: &str) -> String {
     fn strip(value: &mut Value) {
         match value {
@@ -93,7 +96,8 @@ fn timeless(mut report: Value, root: &str) -> String {
     format!("{report:#}").replace(root, "<root>")
 }
 
-/// Steps of many ends: successes, a failure, needs of it, a file, an attempt that is repeated, a program that is not there.
+/// Returns a project whose steps end in many ways: successes, a failure, a step that needs the failed one, a file, a
+/// repeated attempt, a missing program.
 fn mixed() -> Project {
     let flaky = "#!/bin/sh\n[ -e ../shared/tried ] || { touch ../shared/tried; exit 1; }\n";
     let toml = WRITES_TO_SHARED.to_owned()
@@ -141,7 +145,7 @@ fn after_a_failure_what_goes_on_ends_and_what_has_not_started_is_skipped() {
             fs::write(&go, "").expect("the directory is ours");
         }
     };
-    // Four go on at once here: the fifth would start in the place of the first.
+    // The queue lets four steps run at the same time, so the fifth could start only after the first has ended.
     let shape = |plan: &mut Plan| {
         plan.parallel = true;
         plan.steps[0].command.argv = vec!["bin/fails".to_owned()];

@@ -1,4 +1,5 @@
-//! Checks that run on a snapshot: they see exactly what was digested, and what they write never reaches the project.
+//! Checks that run on a snapshot: they see exactly the tree that was digested, and their writes never reach the
+//! project.
 
 use std::fs;
 use std::path::Path;
@@ -13,7 +14,7 @@ use crate::run::{check, cleanup, prerequisite};
 
 const LATE: Duration = Duration::from_secs(60);
 
-/// A project whose checks are the given shell scripts, on a snapshot.
+/// A project whose checks run these shell scripts on a snapshot.
 fn scripts(scripts: &[&str]) -> Project {
     let mut toml = String::from("[sandbox]\nsnapshot = \"require\"\nwritable = [\"../shared\"]\n");
     for (number, script) in scripts.iter().enumerate() {
@@ -31,7 +32,7 @@ fn text(path: &Path) -> Option<String> {
     fs::read_to_string(path).ok()
 }
 
-/// Returns the names of the layers that are left in the store.
+/// Returns the names of the layers that are still in the store.
 fn left_layers(project: &Project) -> Vec<String> {
     let snapshots = project.root().join("state/proctor/snapshots");
     let of_projects = fs::read_dir(snapshots).into_iter().flatten().flatten();
@@ -49,7 +50,7 @@ fn a_check_sees_what_was_digested_whatever_is_saved_meanwhile() {
     let run = project.proctor(["run"]).watch();
     let begun = project.shared("begun");
     poll(LATE, "the check", || if begun.exists() { Ok(()) } else { Err("it has not begun") });
-    // A file is saved, a new one is made, and a directory is exchanged for another one.
+    // A file is saved, a new file is made, and a directory is replaced.
     project.save("a.txt", "saved later ");
     project.save("c.txt", "new");
     fs::rename(project.path().join("dir"), project.path().join("old")).expect("a directory");
@@ -89,7 +90,7 @@ fn what_a_check_writes_is_seen_by_the_next_one_and_never_reaches_the_project() {
     }
     assert!(output.stdout.contains("which never reach the project: "), "{}", output.stdout);
     assert_eq!(left_layers(&project), Vec::<String>::new());
-    // The next run begins with the tree again.
+    // The next run starts from the project's tree again, without the writes of the last run.
     let again = project.proctor(["run"]).success();
     assert_eq!(again.report()["tree"]["before"], output.report()["tree"]["before"]);
 }
@@ -180,7 +181,7 @@ fn a_check_that_takes_its_own_permissions_away_leaves_nothing_behind() {
     assert_eq!(left_layers(&project), Vec::<String>::new());
 }
 
-/// A save each second would stop every run of a check of three seconds, if each save stopped one.
+/// The check takes a second, and a save comes every 400 ms. If every save stopped the run, no run would ever end.
 #[test]
 fn somebody_who_saves_all_the_time_has_verdicts() {
     let project = Project::new().file("a.txt", "0").toml(
@@ -190,7 +191,7 @@ fn somebody_who_saves_all_the_time_has_verdicts() {
     let mut watch = project.proctor(["watch"]).watch();
     watch.wait_for_line("the first run", LATE, |line| line.starts_with("proctor "));
     for number in 0..3 {
-        // The first save stops the run under way, the later ones do not.
+        // Only the first save stops the current run.
         for save in 0..3 {
             project.save("a.txt", &format!("{number} {save}"));
             std::thread::sleep(Duration::from_millis(400));

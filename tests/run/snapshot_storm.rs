@@ -1,7 +1,7 @@
-//! Random changes of a project while its checks run on snapshots. Each check computes the digest of what it sees, with the script of
-//! the documentation. It must equal the digest that the verdict names.
+//! Random changes of a project while its checks run on snapshots. Each check computes the digest of the tree that it
+//! sees, with the script of the documentation. It must equal the digest in the verdict.
 //!
-//! `PROCTOR_STORM_SEED` repeats a sequence of changes; the seed of one that fails is printed.
+//! `PROCTOR_STORM_SEED` repeats a sequence of changes; the seed of a sequence that fails is printed.
 
 use std::fs;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -12,7 +12,7 @@ use crate::common::Project;
 use crate::tree::script;
 use crate::watch_storm::{Dice, change};
 
-/// The pause between two changes. Without one, no tree would stay as it is while it is copied.
+/// The pause between two changes. Without a pause, every tree would change while it is copied.
 const PAUSE: Duration = Duration::from_millis(2);
 
 /// Changes a project at random, and runs its check until `changes` were made. Returns how many runs had a snapshot.
@@ -40,7 +40,7 @@ fn storm(changes: usize) -> usize {
             let ended = project.proctor(["run"]).watch().ended();
             runs += 1;
             if ended.status == 5 {
-                // The run was in place, and the project changed: it has no verdict.
+                // The run used the project itself, which changed meanwhile, so it has no verdict.
                 continue;
             }
             let report = ended.report();

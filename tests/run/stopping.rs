@@ -1,4 +1,5 @@
-//! Ends that are not the command's own: time-outs, interruptions, trees that move, processes left behind.
+//! Runs that the command itself does not end: time-outs, interruptions, trees that change, processes that are left
+//! behind.
 
 use std::time::Duration;
 
@@ -110,7 +111,7 @@ fn an_interrupted_run_is_sealed_without_a_verdict_and_cleaned_up_after() {
     }
 }
 
-/// Runs checks of which the first goes on until it is interrupted; returns whether clean-up ran.
+/// Runs checks and interrupts the first one. Returns the output, and whether the clean-up ran.
 fn interrupted(project: &Project, signal: Signal) -> (Output, bool) {
     let (running, cleaned) = (beside(project, "running"), beside(project, "cleaned"));
     let checks = WRITES_TO_SHARED.to_owned()
@@ -150,10 +151,10 @@ fn a_tree_that_moves_under_the_run_has_no_verdict() {
     assert_eq!(runs.last().unwrap()["overallStatus"], "MOVED");
     let report: Value = project.proctor(["show", "--json"]).success().json();
     assert_eq!(report["tree"]["moved"], serde_json::json!(["snapshots/new.txt"]));
-    // The repetition wrote what was there already: the tree moved all the same (S6).
+    // The repetition wrote the same bytes again. That still counts as a change of the tree (S6).
     assert_eq!(report["tree"]["before"], report["tree"]["after"]);
     assert!(report["route"].is_null() && report["validationCriteriaEvaluation"]["overallResult"].is_null());
-    // What the hint says mends it.
+    // The setting that the hint recommends solves the problem.
     project
         .save("proctor.toml", &(check("writes", &["--write", "snapshots/new.txt", "y"]) + "[watch]\nignore = [\"snapshots\"]\n"));
     project.approve();

@@ -1,4 +1,4 @@
-//! What a run ends with: exit code, screen, the one JSON document, and what a run of some checks does not claim.
+//! The end of a run: exit code, screen, the one JSON document, and what a run of only some checks does not claim.
 
 use std::fs;
 

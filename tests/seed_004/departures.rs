@@ -1,25 +1,26 @@
-//! Where what we write differs from seed 004's examples: in what, and which row of the decisions says so.
+//! The differences between proctor's documents and seed 004's examples, each with the row of the decisions that
+//! justifies it.
 
-/// In what something differs.
+/// The kind of a difference.
 pub(super) enum Change {
-    /// Ours has no such key.
+    /// proctor's document has no such key.
     Absent,
-    /// Ours is of another form: the value that stands for the example's, as JSON.
+    /// proctor's value has another form. This is the value, as JSON, that takes the place of the example's.
     Form(&'static str),
-    /// Ours always has this key besides, here with some value, as JSON.
+    /// proctor's document always has this additional key. This is one possible value, as JSON.
     Added(&'static str),
-    /// Ours has the key, and the real run of [`runs`](super::runs) has nothing to put there.
+    /// proctor's document can have the key, but the real run of [`runs`](super::runs) has no value for it.
     NotSeen,
 }
 
 /// One difference.
 pub(super) struct Departure {
-    /// The example, or the beginning of several names.
+    /// The name of the example, or the common beginning of several names.
     pub(super) example: &'static str,
-    /// Where: keys from the top, `[]` after a list for each of its entries.
+    /// The place: keys from the top, with `[]` after a list for each of its entries.
     pub(super) path: &'static str,
     pub(super) change: Change,
-    /// Why, with the row that decides it.
+    /// The reason, with the row that decides it.
     pub(super) why: &'static str,
 }
 
@@ -48,7 +49,7 @@ const ERROR_OBJECT: &str = "the detailed example 2 has the error as an object wi
 const POLICY_SOURCE: &str = "{\"kind\": \"default\"}";
 const SHOWN: &str = "{\"totalBytes\": 0, \"ranges\": []}";
 
-/// Every difference. The rows of an example stand together, those of several before them.
+/// All differences. Rows for several examples stand before the rows for a single one, which are grouped by example.
 pub(super) const DEPARTURES: &[Departure] = &[
     // Every result of an action.
     added("example-", "name", "\"compile\""),
@@ -64,22 +65,22 @@ pub(super) const DEPARTURES: &[Departure] = &[
     added("example-5", "classification.code", "\"TIMED_OUT\""),
     added("example-6", "classification.code", "\"SPECIFICATION_INVALID\""),
     added("example-3", "classification.policyApplied.policySource", POLICY_SOURCE),
-    // 1: tests.
+    // Example 1: tests.
     added("example-1", "result.testResults.skipped", "0"),
     absent("example-1", "result.testResults.failures[].column", "reports of tests name a line and no column (E5)"),
     form("example-1", "result.testResults.failures[].expected", "\"200\"", TEXTS),
     form("example-1", "result.testResults.failures[].received", "\"404\"", TEXTS),
-    // 3A: types.
+    // Example 3A: types.
     absent("example-3a", "result.diagnostics[].category", ONE_SHAPE),
     added("example-3a", "result.diagnostics[].severity", "\"error\""),
     absent("example-3a", "result.diagnostics[].relatedInformation", "a list is there where the tool gives some (E16)"),
     not_seen("example-3a", "result.diagnostics[].length", "the compiler prints no length (E16)"),
     not_seen("example-3a", "result.diagnostics[].fix", "the compiler prints no suggestion for this error (E16)"),
-    // 4: a service.
+    // Example 4: a service.
     added("example-4", "result.diagnostics.portCheck.process.user", "\"dev\""),
     not_seen("example-4", "result.serverOutput", "a service whose port is held is not started (C08)"),
     not_seen("example-4", "result.healthCheck.duration", "a service whose port is held is not waited for (C08)"),
-    // 6: a specification that is wrong.
+    // Example 6: a wrong specification.
     added("example-6", "result.schemaValidation.errors[].code", "\"SCHEMA\""),
     added("example-6", "result.schemaValidation.errors[].file", "\"T117-test-specification.json\""),
     added("example-6", "result.schemaValidation.errors[].line", "1"),
@@ -121,7 +122,7 @@ pub(super) const DEPARTURES: &[Departure] = &[
     added("evidence-http", "judgement", "{\"code\": \"NO_ANSWER\", \"reason\": \"refused\"}"),
     not_seen("evidence-http", "request.headers.Content-Type", "a request has the headers its specification gives it (E8)"),
     not_seen("evidence-http", "request.headers.Accept", "a request has the headers its specification gives it (E8)"),
-    // An item of debt: the example has the seed's additions to it alone.
+    // A debt item: the example shows only what the seed adds to it.
     added("debt-item", "fingerprint", DIGEST),
     added("debt-item", "actionId", "\"STEP.4\""),
     added("debt-item", "tool", "\"jest\""),

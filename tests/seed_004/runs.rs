@@ -9,9 +9,9 @@ use crate::common::{Output, Project, fake_tool, jest_modules, node_modules};
 use crate::seed_004::departures::Change;
 use crate::seed_004::{change, departures_of, example};
 
-/// Fails unless a value has every key of an example, with a value of the same type, but for the departures.
+/// Fails unless a value has every key of an example, with a value of the same type. The departures are applied first.
 ///
-/// Where the example has null, any type may stand; an empty list or object asks for no more than its type.
+/// If the example has null, any type is accepted. If it has an empty list or object, only the type is compared.
 #[track_caller]
 pub(crate) fn assert_like(name: &str, produced: &Value) {
     let mut wanted = example(name);
@@ -53,7 +53,8 @@ fn compare(wanted: &Value, produced: &Value, place: String, into: &mut Vec<Strin
     }
 }
 
-/// Actions and conditions are compared with those of the same id and text, any other entry with the first.
+/// Actions are compared with the action of the same id, conditions with the condition of the same text, and any other
+/// entry with the first one.
 fn compare_entries(wanted: &[Value], produced: &[Value], place: &str, into: &mut Vec<String>) {
     for key in ["actionId", "condition"] {
         for wanted in wanted.iter().filter(|wanted| wanted.get(key).is_some()) {
@@ -75,7 +76,7 @@ fn compare_entries(wanted: &[Value], produced: &[Value], place: &str, into: &mut
 fn check(tool: &str, program: &Path, arguments: &[&str]) -> String {
     let program = program.to_str().expect("our paths are UTF-8");
     let words: Vec<&str> = [program].iter().chain(arguments).copied().collect();
-    // A list of JSON strings is a list of TOML strings.
+    // A JSON list of strings is also a TOML list of strings.
     let command = serde_json::to_string(&words).expect("strings can be written");
     format!("[[check]]\nname = \"{tool}\"\ntool = \"{tool}\"\ncommand = {command}\n")
 }
@@ -92,7 +93,7 @@ fn only_step(output: &Output) -> Value {
     output.report()["stepExecution"]["results"][0].clone()
 }
 
-/// Returns the run's file of a schema.
+/// Returns the run's JSON file that has this schema.
 #[track_caller]
 fn record(output: &Output, schema: &str) -> Value {
     let entries = std::fs::read_dir(output.run_directory()).expect("the run is kept");
@@ -168,7 +169,8 @@ fn a_time_out_is_written_as_example_5() {
     assert_eq!(entry["result"]["partialOutput"], "Starting long-running operation...\n");
 }
 
-/// Nothing runs; each fault is in the form the example gives it, and in a registered project its action has the example's entry.
+/// No action runs. Each error has the form of the example, and in a registered project the report has the example's
+/// entry for the action.
 #[test]
 fn a_wrong_specification_has_its_faults_in_the_form_of_example_6() {
     let text = std::fs::read_to_string(crate::common::repository().join("fixtures/specifications/rounding.json"))
@@ -200,7 +202,7 @@ fn a_wrong_specification_has_its_faults_in_the_form_of_example_6() {
     project.save("T117-test-specification.json", &document.to_string());
     let report = project.proctor(["run", "--task", "T117", "--json"]).status(4).json();
     let entry = &report["prerequisiteExecution"]["results"][0];
-    // The example lists one of its two errors there.
+    // The example lists only one of its two errors at this place.
     let mut listed = entry.clone();
     let errors = listed["result"]["schemaValidation"]["errors"].as_array_mut().expect("a list");
     errors.retain(|error| error["keyword"] == "enum");

@@ -1,5 +1,5 @@
-//! A run built to match seed 004's master report, compared with it key by key: files, a compiler, tests, a request nobody answers,
-//! a linter, conditions, required evidence, debt.
+//! A run that matches seed 004's master report, compared with it key by key: files, a compiler, tests, a request
+//! without an answer, a linter, conditions, required evidence, debt.
 
 use std::os::unix::fs::symlink;
 use std::path::PathBuf;
@@ -36,7 +36,7 @@ fn program(modules: PathBuf, name: &str) -> String {
     modules.join(".bin").join(name).display().to_string()
 }
 
-/// The task of the example: its actions have the example's ids.
+/// Returns a specification whose task has the actions of the example, with the same ids.
 fn specification(port: u16) -> Value {
     let (tsc, jest) = (program(node_modules(), "tsc"), program(jest_modules(), "jest"));
     let eslint = program(node_modules(), "eslint");
@@ -86,7 +86,8 @@ fn specification(port: u16) -> Value {
 
 #[test]
 fn a_run_that_is_built_as_the_master_report_has_every_key_of_it() {
-    // Nobody listens there: the port was free a moment ago, and whoever takes it now does not answer with quotes.
+    // No program listens on this port: it was free a moment ago. A program that takes it now would not answer with
+    // quotes.
     let port = free_port().parse().expect("it is a number");
     let project = Project::new()
         .file("T030-quote-service-test-specification.json", &specification(port).to_string())

@@ -1,4 +1,4 @@
-//! How a watch ends, what it costs while nothing happens, and two of them at once.
+//! How a watch ends, what it costs while nothing happens, and two watches at the same time.
 
 use std::fs;
 use std::thread;
@@ -51,7 +51,7 @@ fn a_second_signal_kills_what_does_not_want_to_end() {
     let mut watch = project.watch(["."]);
     wait_for_steps(&project, 1);
     watch.signal(Signal::SIGINT);
-    // Two signals that come at once are one: the second is sent until it has been seen.
+    // Two signals that arrive at the same time count as one, so the second is sent until the watch has ended.
     let id = watch.id();
     let directory = std::path::PathBuf::from(format!("/proc/{id}"));
     let sender = thread::spawn(move || {
@@ -113,7 +113,7 @@ fn two_watches_of_one_project_take_turns() {
     project.proctor(["run"]).success();
 }
 
-/// Checks sequence numbers and hashes of the ledger, line by line.
+/// Checks sequence numbers and hashes of all lines of the ledger.
 #[track_caller]
 fn expect_a_whole_chain(project: &Project) {
     let id = project.store().project_ids().pop().expect("the project is registered");
@@ -140,7 +140,7 @@ fn an_idle_watch_costs_nothing() {
         if ids.len() == 3 { Ok(ids) } else { Err(format!("{ids:?}")) }
     });
     let all = |count: fn(i32) -> u64| ids.iter().map(|id| count(*id)).sum::<u64>();
-    // The line is drawn a moment before the last thread has gone to sleep.
+    // The watch prints this line a moment before its last thread sleeps.
     let (ticks_before, wakes_before) = poll(LATE, "every thread to sleep", || {
         let before = (all(ticks), all(wakes));
         thread::sleep(Duration::from_millis(300));
@@ -152,7 +152,8 @@ fn an_idle_watch_costs_nothing() {
     println!("idle for 3 s: {spent} ticks, {memory:?} KiB of their own (watch, launcher, parked keeper)");
     assert!(spent <= 1, "an idle watch used {spent} ticks in 3 s");
     assert_eq!(woken, 0, "nothing wakes up by itself");
-    // What is mapped from the program's file is shared, and a debug build's is large.
+    // Pages that are mapped from the program's file are shared, and there are many of them in a debug build, so they
+    // are not counted.
     assert!(memory.iter().sum::<u64>() < 10 * 1024, "{memory:?}");
     watch.interrupt();
 }

@@ -1,4 +1,5 @@
-//! The bundled project under watch, with real pytest, tsc and eslint: each kind of mistake, found and mended.
+//! The bundled project under watch, with real pytest, tsc and eslint: each kind of mistake is found, and gone after it
+//! is corrected.
 
 use std::fs;
 
@@ -7,14 +8,14 @@ use serde_json::Value;
 use crate::common::{Project, Watch, node_modules, python_plain};
 use crate::watch_cli::{LATE, report_of, status_of, tree_digest};
 
-/// How an edit reaches the disk.
+/// How an editor writes a file.
 #[derive(Debug, Clone, Copy)]
 enum Save {
     InPlace,
     ByRename,
 }
 
-/// The bundled project, with the tools that are installed already instead of its prerequisites.
+/// The bundled project. It uses the installed test tools instead of running its prerequisites.
 fn quotes() -> Project {
     let project = Project::bundled("quotes");
     let settings = fs::read_to_string(project.path().join("proctor.toml")).expect("it has settings");
@@ -42,7 +43,7 @@ fn edit(project: &Project, path: &str, from: &str, to: &str, save: Save) {
     }
 }
 
-/// Waits for the next verdict, which must be on the tree as it is now, and returns its report.
+/// Waits for a verdict on the tree as it is now, and returns its report.
 #[track_caller]
 fn next_report(project: &Project, watch: &mut Watch<'_>) -> Value {
     let digest = tree_digest(project);

@@ -1,4 +1,4 @@
-//! Saves while a run is under way: it is stopped, let finish, repeated, and no save is lost.
+//! Saves during a run: the run is stopped, finished or repeated, and no save is lost.
 
 use std::fs;
 use std::thread;
@@ -136,7 +136,8 @@ fn a_save_in_the_last_moment_of_a_run_is_never_lost() {
     watch.wait_for_verdict();
     let mut state: u64 = 0x2545_f491_4f6c_dd1d;
     for round in 0..20 {
-        // Delays between nothing and well after the end of a run, the same in every run of the test.
+        // A pseudo-random delay (xorshift), from none to well after the end of a run. The sequence is the same in every
+        // run of the test.
         state ^= state << 13;
         state ^= state >> 7;
         state ^= state << 17;
@@ -153,14 +154,14 @@ fn a_save_in_the_last_moment_of_a_run_is_never_lost() {
     }
 }
 
-/// What a check's `out.txt` is each time.
+/// What the check writes to `out.txt` in each run.
 #[derive(Clone, Copy)]
 enum Written {
     Same,
     Other,
 }
 
-/// A project whose check writes `out.txt` each time, and goes on for a while after that.
+/// A project whose check writes `out.txt`, and then runs a little longer.
 fn writer(written: Written, pause: &str, settings: &str) -> Project {
     let text = match written {
         Written::Same => "echo the same",

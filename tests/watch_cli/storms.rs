@@ -13,7 +13,7 @@ use crate::watch_cli::{
 
 #[test]
 fn a_thousand_files_at_once_give_one_or_two_runs_and_the_last_is_after_the_last_write() {
-    // A machine that is busy with other tests makes pauses of its own between two writes.
+    // On a busy machine there may be long pauses between two writes, so the quiet time is long too.
     let project = project("[watch]\nquiet = \"300ms\"\nlongest_burst = \"30s\"\n");
     let mut watch = project.watch(["."]);
     wait_until_it_watches(&mut watch);
@@ -46,7 +46,7 @@ fn saves_of_an_editor_that_writes_beside_and_renames_lead_to_one_run_each() {
 #[test]
 fn events_that_the_kernel_lost_are_made_up_for_and_the_next_report_says_so() {
     let limit = fs::read_to_string("/proc/sys/fs/inotify/max_queued_events").unwrap_or_default();
-    // Each file that is made, written and closed is four events.
+    // A file that is made, written and closed causes four events.
     let files = match limit.trim().parse::<usize>() {
         Ok(limit) if limit <= 65_536 => limit / 4 + 500,
         Ok(_) | Err(_) => return,
@@ -95,7 +95,7 @@ fn a_rebase_of_many_commits_is_waited_out() {
     let before = steps(&project).len();
     assert!(git(&project.path(), &["rebase", "-q", "main"]));
     wait_for_verdict_on_the_tree(&project, &mut watch);
-    // Between two commands of git a look may slip in, before the first lock or after the last.
+    // The watch may look at the tree between two git commands, before the first lock or after the last one.
     let begun = steps(&project).len() - before;
     assert!((1..=3).contains(&begun), "{begun} runs\n{}", watch.text());
     watch.interrupt();
@@ -135,7 +135,7 @@ fn what_was_saved_without_an_event_is_found_by_the_sweep() {
     let mut watch = project.watch(["."]);
     wait_until_it_watches(&mut watch);
     let runs = project.store().committed_runs().len();
-    // A store through a mapping is heard of by nobody before the mapping is given up.
+    // A write through a memory mapping causes no event before the mapping is closed.
     let script = "import mmap, os, sys\nf = os.open(sys.argv[1], os.O_RDWR)\nm = mmap.mmap(f, 0)\nm[0:4] = b'abcd'\n\
                   m.flush()\nsys.stdout.write('stored'); sys.stdout.flush()\nsys.stdin.read()\n";
     let mut mapping = Command::new("python3");

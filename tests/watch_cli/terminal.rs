@@ -1,4 +1,4 @@
-//! A watch at a terminal: the live line, the keys, the modes afterwards.
+//! A watch at a terminal: the live line, the keys, and the terminal modes afterwards.
 
 use crate::watch_cli::{LATE, hold, project, release, steps, wait_for_steps};
 

@@ -1,4 +1,4 @@
-//! What starts a run, and what does not.
+//! Changes that start a run, and changes that do not.
 
 use std::fs::{self, File};
 use std::io::Write as _;
@@ -12,7 +12,7 @@ use crate::watch_cli::{
     wait_until_it_watches,
 };
 
-/// Returns what triggered a run.
+/// Returns the trigger in the report of a run.
 #[track_caller]
 fn trigger(project: &Project, run: &Value) -> Value {
     report_of(project, run)["trigger"].clone()
@@ -128,7 +128,7 @@ fn a_wrong_configuration_is_shown_and_watching_goes_on() {
     wait_until_it_watches(&mut watch);
     let right = fs::read_to_string(project.path().join("proctor.toml")).expect("it is there");
     project.save("proctor.toml", &right.replace("command", "comand"));
-    // Errors are on the other stream, whose lines may come before or after.
+    // Errors are printed on the other stream, so they may come before or after this line.
     watch.wait_for_line("idleness", LATE, |line| line == "watching; there is no verdict for this tree");
     poll(LATE, "the errors", || {
         let text = watch.text();
@@ -145,7 +145,7 @@ fn a_wrong_configuration_is_shown_and_watching_goes_on() {
     watch.interrupt();
 }
 
-/// Three checks that write their names down; `only` and `web` are triggered by some files, `any` by all.
+/// Three checks that record their names. `only` and `web` are triggered by some files, `any` by all files.
 fn with_paths() -> Project {
     let check =
         |name: &str, paths: &str| format!("[[check]]\nname = \"{name}\"\ncommand = [\"/bin/sh\", \"{name}.sh\"]\n{paths}");
@@ -195,7 +195,7 @@ fn a_changed_configuration_runs_every_check_whatever_its_paths() {
     let mut watch = project.watch(["."]);
     wait_until_it_watches(&mut watch);
     let toml = fs::read_to_string(project.path().join("proctor.toml")).expect("it is there");
-    // What changes no check is a file like others.
+    // A change of the settings that changes no check is treated like a change of any other file.
     project.save("proctor.toml", &format!("# a comment\n{toml}"));
     let notice = "saved, but no check is triggered by the change: the last verdict is for the tree before it";
     watch.wait_for_line("the notice", LATE, |line| line == notice);

@@ -13,7 +13,7 @@ use super::{PATIENCE, Watched, about, path, removed, saved};
 
 #[test]
 fn reaching_the_kernels_limits_is_said_with_the_path_and_what_to_do() {
-    // In a user namespace of its own the limits can be lowered without touching anybody else's.
+    // In a new user namespace the limits can be lowered without an effect on other programs.
     let this = std::env::current_exe().expect("this program");
     for (limit, number, inside) in [
         ("max_inotify_watches", 3, "watching::limits::under_a_limit_of_three_watches"),
@@ -81,12 +81,12 @@ fn under_a_limit_of_three_watches() {
     watched.wait_for_saves(&["b/c/e/f/deep"]);
     fs::remove_dir_all(watched.at("b/c/e")).expect("our directory");
     watched.wait_for(&removed("b/c/e"));
-    // A watch that comes free is taken for what is polled.
+    // When a watch becomes free, it is used for a directory that was polled before.
     fs::remove_dir_all(watched.at("a")).expect("our directory");
     watched.wait_for_watches(3);
     fs::write(watched.at("b/c/last"), "x").expect("a writable file");
     watched.wait_for_saves(&["b/c/last"]);
-    // Whoever begins when no watch is left polls everything.
+    // A watcher that starts when no watch is left polls everything.
     let (sender, hints) = channel();
     let matcher = Matcher::new(&MatcherSettings::default()).expect("no patterns");
     let second = Watcher::start(&watched.root, matcher, &pace, move |hint| drop(sender.send(hint))).expect("all is polled");

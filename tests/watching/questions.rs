@@ -1,4 +1,4 @@
-//! What a watcher answers: syncs, sweeps, the last event of a path, and what git is in the middle of.
+//! A watcher's answers to syncs and sweeps, the last event of a path, and the git operation that is under way.
 
 use std::fs::{self, File};
 use std::os::unix::fs::PermissionsExt;
@@ -31,7 +31,8 @@ fn a_sync_is_answered_after_every_save_before_it() {
 fn a_sync_of_a_root_that_nothing_can_be_made_in_asks_for_a_full_look() {
     let watched = Watched::new(&[("d/first", "")]);
     fs::set_permissions(&watched.root, fs::Permissions::from_mode(0o555)).expect("our directory");
-    // Whoever may write anywhere makes its file all the same, and answers without the full look.
+    // A user who may write anywhere (root) can make the sync's file in spite of the mode. The sync then works without a
+    // full scan.
     let is_refused = File::create(watched.at("x")).is_err();
     watched.watcher.handle().sync(SyncId(7));
     let seen = watched.wait_for(&WatchHint::Synced(SyncId(7)));

@@ -1,4 +1,4 @@
-//! What belongs to the tree and what does not, and rules that change.
+//! Which files belong to the tree, and what happens when the rules change.
 
 use std::fs;
 

@@ -1,4 +1,4 @@
-//! What one save looks like: by a program, by editors, through links and modes.
+//! The hints for one save: by a program, by editors, through links, and for changes of mode.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::Write as _;
@@ -66,8 +66,8 @@ enum Step {
     Mode(&'static str),
 }
 
-/// What editors do for one save of `a.py`, from their documentation and sources. A temporary that is no name of the always-ignored
-/// kind is hinted at too, and gone by the end.
+/// What editors do for one save of `a.py`, according to their documentation and sources. A temporary file is hinted at
+/// too if its name is not one of those that are always ignored; it is gone at the end.
 const EDITORS: &[(&str, &str, &[Step])] = &[
     ("in place, as VS Code, nano, ed", "", &[Step::Write("a.py")]),
     ("vim, backupcopy=yes", "", &[Step::Copy("a.py", "a.py~"), Step::Write("a.py"), Step::Remove("a.py~"), Step::Mode("a.py")]),
