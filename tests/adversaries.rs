@@ -27,7 +27,8 @@ const DEAF_TIMEOUT_MS: u64 = 1500;
 const GRACE_MS: u64 = 500;
 /// How much longer than time-out and grace period together an action may take.
 const SLACK_MS: u64 = 1000;
-/// The same if the launcher does not answer. The supervisor waits no longer than this for the end of killed processes.
+/// How much longer than time-out and grace period together an action may take if the launcher does not answer. The
+/// supervisor waits no longer than this for the end of killed processes.
 const DEAF_SLACK_MS: u64 = 3000;
 /// How long the launcher may take to release an action, which includes killing its processes and removing its cgroup.
 const RELEASE_PATIENCE: Duration = Duration::from_secs(20);
@@ -231,7 +232,8 @@ fn expected(cell: &Cell) -> Expected {
         (IsolationLevel::Landlock, Kind::Strikes(Strike::Starves)) => {
             Expected { fate: Fate::Either, verdict: Verdict::Any, slack_ms: DEAF_SLACK_MS }
         }
-        // The same, but here the kernel kills the whole cgroup.
+        // Landlock does not restrict prlimit(2) at this level either. If the launcher dies, the kernel kills the whole
+        // cgroup.
         (IsolationLevel::Cgroup, Kind::Strikes(Strike::Starves)) => is_quick(Fate::Dead, Verdict::Any),
         (IsolationLevel::Cgroup, _) => is_quick(Fate::Dead, Verdict::AsItEnded),
         // At the other levels `no_new_privs` keeps a set-user-id program from getting its owner's rights.

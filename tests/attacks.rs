@@ -54,10 +54,12 @@ fn attacks_beside_a_real_service_manager_come_to_what_they_must() {
     }
 }
 
-/// Starts the services that group J attacks. Only inside a machine: elsewhere a test must not do that, and this returns none.
+/// Starts the services that group J attacks. Only inside a machine: elsewhere a test must not do that, and this returns
+/// none.
 ///
-/// Root gets a user service manager, as the other user has one. The socket plays that of a container engine and can be written by everybody.
-/// With only a process group the attacks succeed, which proves that their targets exist.
+/// Root gets a user service manager, as the other user has one. The socket stands in for a container engine's socket
+/// and can be written by everybody. With only a process group the attacks succeed, which proves that their targets
+/// exist.
 #[track_caller]
 fn stand_in_for_services() -> Option<UnixListener> {
     inside()?;

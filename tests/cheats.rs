@@ -30,37 +30,37 @@ enum Stand {
 
 /// The rows of the list of threats, in order. The first one has the number 1.
 const ROWS: [Stand; 33] = [
-    Stand::Tried, // says that tests passed, and never ran them
+    Stand::Tried, // claims that tests passed, but never ran them
     Stand::Tried, // edits the report
     Stand::Tried, // edits, deletes or forges logs
     Stand::Tried, // copies evidence of another run
-    Stand::Tried, // placeholders as evidence
+    Stand::Tried, // uses placeholders as evidence
     Stand::Tried, // evidence that contradicts itself
-    Stand::Tried, // "the tool is broken"
-    Stand::Tried, // another command that looks like it
-    Stand::Tried, // tests removed, skipped, narrowed
-    Stand::Named, // tests without assertions
-    Stand::Tried, // tests edited to fit the code
-    Stand::Tried, // again until it passes
-    Stand::Tried, // a weakened specification
-    Stand::Tried, // a failure called expected
-    Stand::Tried, // boxes ticked in a file
-    Stand::Tried, // lock and state deleted or rolled back
-    Stand::Tried, // findings suppressed
-    Stand::Tried, // the exit code masked
-    Stand::Tried, // a fake tool
-    Stand::Tried, // the process ends early with 0
-    Stand::Tried, // a hook changes the exit status
-    Stand::Tried, // a hook changes each result
-    Stand::Tried, // the control against it
-    Stand::Tried, // hooks by variables
-    Stand::Tried, // something left behind
-    Stand::Tried, // hangs, bombs
+    Stand::Tried, // claims that the tool is broken
+    Stand::Tried, // runs another command that looks the same
+    Stand::Tried, // removes, skips or narrows tests
+    Stand::Named, // writes tests without assertions
+    Stand::Tried, // edits tests to fit the code
+    Stand::Tried, // repeats the run until it passes
+    Stand::Tried, // weakens the specification
+    Stand::Tried, // calls a failure expected
+    Stand::Tried, // ticks boxes in the task list
+    Stand::Tried, // deletes or rolls back lock and state
+    Stand::Tried, // suppresses findings
+    Stand::Tried, // masks the exit code
+    Stand::Tried, // replaces the tool by a fake one
+    Stand::Tried, // ends the process early with exit code 0
+    Stand::Tried, // changes the exit status by a hook
+    Stand::Tried, // changes each result by a hook
+    Stand::Tried, // (the control test against such hooks)
+    Stand::Tried, // adds hooks by environment variables
+    Stand::Tried, // leaves a process behind that changes files later
+    Stand::Tried, // hangs, or floods proctor with output
     Stand::Tried, // plays the service or the person
-    Stand::Tried, // times that lie
-    Stand::Tried, // code changed after the run
-    Stand::Tried, // words in the output
-    Stand::Named, // blames others
+    Stand::Tried, // falsifies times of files
+    Stand::Tried, // changes code after the run
+    Stand::Tried, // speaks to the reader through the output
+    Stand::Named, // blames something else for a failure
     Stand::Tried, // redefines "done"
     Stand::Named, // chooses easy tasks
 ];

@@ -28,7 +28,7 @@ const KILLS: u32 = 50;
 const KILLS_OF_THE_SAMPLE: u32 = 8;
 /// The number of kills inside a machine.
 const KILLS_INSIDE: u32 = 30;
-/// After so many kills a new project is used, so that the history does not grow too long.
+/// The number of kills after which a new project is used, so that the history does not grow too long.
 const KILLS_OF_A_PROJECT: u32 = 25;
 /// How long it may take until no process of a killed run is left, even on a busy machine.
 const BOUND: Duration = Duration::from_secs(20);

@@ -54,7 +54,7 @@ impl Exported {
         fs::write(path, text.replacen(from, to, 1)).expect("it is ours");
     }
 
-    /// Runs the commands in the export's README that contain `word`. Returns whether all of them succeed.
+    /// Runs the commands of the block in the export's README that contains `word`. Returns whether they succeed.
     #[track_caller]
     fn accepts(&self, word: &str) -> bool {
         let readme = fs::read_to_string(self.path("README.md")).expect("an export says how to check it");

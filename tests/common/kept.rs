@@ -67,7 +67,8 @@ impl ReachedIsolation {
         self.check_after(0)
     }
 
-    /// Checks the same, but skips the first `checked` runs: they were checked before, and committed runs do not change.
+    /// Checks the ledger, every committed run and the links, but skips the first `checked` runs: they were checked
+    /// before, and committed runs do not change.
     #[track_caller]
     pub(crate) fn check_after(&self, checked: usize) -> Vec<Committed> {
         let bodies = self.chained_bodies();

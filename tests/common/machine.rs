@@ -1,8 +1,10 @@
-//! A container with its own service manager, for tests that need delegated cgroups or a real bus. Such a test repeats itself in there.
+//! A container with its own service manager, for tests that need delegated cgroups or a real bus. Such a test runs
+//! itself again inside the container.
 //!
-//! The container is started by a tool that boots a service manager in namespaces: the program that `PROCTOR_WITH_SYSTEMD` names, else
-//! `../shared/tools/with-systemd` beside the repository. Without that tool, or without root, a test prints that it was left out and passes.
-//! Inside the container this same test binary runs a single test; two environment variables tell it where it is.
+//! The container is started by a tool that boots a service manager in namespaces: the program that
+//! `PROCTOR_WITH_SYSTEMD` names, else `../shared/tools/with-systemd` beside the repository. Without that tool, or
+//! without root, a test prints that it was left out and passes. Inside the container the same test binary runs a single
+//! test; two environment variables tell the test where it is.
 #![expect(clippy::print_stdout, reason = "a test that is left out prints why, and a repeated test prints its output")]
 
 use std::env;

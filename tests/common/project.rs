@@ -260,7 +260,7 @@ fn make_removable(root: &Path) {
     }
 }
 
-/// Directories that somebody has left in the bundled project by trying it. They are not copied.
+/// Directories that runs leave in the bundled project. They are not copied.
 const MADE_BY_RUNS: &[&str] = &[".venv", "node_modules", "evidence"];
 
 fn copy_tree(from: &Path, to: &Path) {

@@ -179,7 +179,8 @@ impl Supervised {
         &self.tool
     }
 
-    /// Returns a set-user-id copy of the tool that root owns. None: the supervisor runs as the user of the tests, for whom it would mean nothing.
+    /// Returns a set-user-id copy of the tool that root owns. None: the supervisor runs as the user of the tests, for
+    /// whom the set-user-id bit would change nothing.
     pub(crate) fn set_user_id_tool(&self) -> Option<PathBuf> {
         if self.user == User::Own {
             return None;

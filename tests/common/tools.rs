@@ -15,7 +15,7 @@ pub(crate) const PYTEST_COV_VERSION: &str = "7.1.0";
 /// The packages that pytest depends on, at fixed versions: a newer one could change the tests' results.
 const PYTEST_DEPENDENCIES: &[&str] = &["iniconfig==2.3.1", "packaging==26.3", "pluggy==1.7.0", "Pygments==2.21.0"];
 
-/// The packages that mypy depends on, at fixed versions for the same reason.
+/// The packages that mypy depends on, at fixed versions: a newer one could change the tests' results.
 const MYPY_DEPENDENCIES: &[&str] =
     &["ast_serialize==0.13.1", "librt==0.16.0", "mypy_extensions==1.2.0", "pathspec==1.1.1", "typing_extensions==4.16.0"];
 

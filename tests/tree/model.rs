@@ -18,7 +18,7 @@ use super::{digest_in_python, now};
 
 /// How many operations there are unless `PROCTOR_TREE_OPERATIONS` says otherwise.
 const OPERATIONS: u64 = 300;
-/// After every so many bursts the script of docs/reference/tree-digest.md and a saved index are compared as well.
+/// The number of bursts after which the script of docs/reference/tree-digest.md and a saved index are compared as well.
 const SELDOM: u64 = 12;
 /// A directory is removed when the tree has more files than this: more would make every comparison slow and would not find more errors.
 const MANY_FILES: u64 = 120;
