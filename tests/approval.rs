@@ -119,7 +119,7 @@ fn what_was_approved_once_runs_again_when_it_is_taken_back() {
     save(&project, |_| ());
     project.proctor(["run", "--task", "T117"]).success();
     assert_eq!(approvals(&project).len(), 1);
-    // The approval of T117 does not apply to T118: the first run of T118 approves its own plan.
+    // The approval of T117 does not apply to another task: the first run of that task approves its own plan.
     let mut other = task("T118");
     weaken(&mut other);
     project.save("other-test-specification.json", &specification(&[other]));
