@@ -50,6 +50,14 @@ const ROWS: &[(NameRule, IgnoredClass)] = &[
     (Ends(".log"), Output),
 ];
 
+/// Outputs that people and later steps use, unlike reports and bytecode. Checks see them if a prerequisite makes them.
+const PRODUCTS: &[&[u8]] = &[b"dist", b"build"];
+
+/// Returns whether an entry of this name is what a build makes for later use.
+pub(super) fn is_product(name: &[u8]) -> bool {
+    PRODUCTS.contains(&name)
+}
+
 /// Returns the class of an ignored entry with this name.
 pub fn class_of(name: &[u8]) -> IgnoredClass {
     let row = ROWS.iter().find(|(rule, _)| rule.matches(name)).map(|(_, class)| *class);
@@ -67,7 +75,7 @@ impl fmt::Display for IgnoredClass {
         formatter.write_str(match self {
             Self::Environment => "an environment: checks see it as it is, and what they write there is dropped",
             Self::Cache => "a tool's cache: each check has its own",
-            Self::Output => "an output: checks do not see it",
+            Self::Output => "an output: checks do not see it, unless a prerequisite of the plan makes it",
             Self::Input => "an ignored input: checks see a copy",
         })
     }
@@ -107,6 +115,11 @@ mod tests {
             [".mypy_cache/3.11/m.json", "src/__pycache__/a.pyc", "target/debug/x", ".git/config"].into_iter().all(is_by_product)
         );
         assert!(!["coverage.xml", "app.db", "dist/a.js", "src/targets/a.py"].into_iter().any(is_by_product));
+    }
+
+    #[test]
+    fn every_product_is_an_output() {
+        assert!(PRODUCTS.iter().all(|name| class_of(name) == Output));
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use ::ignore::gitignore::Glob;
 
 use crate::ignore::always::{AlwaysOut, find_always_out};
-use crate::ignore::class::{IgnoredClass, class_of};
+use crate::ignore::class::{IgnoredClass, class_of, is_product};
 use crate::ignore::decision::{IgnoreDecision, IgnoreRule, IgnoreVerdict, RuleSource};
 use crate::ignore::include::{IncludeList, compile_setting};
 use crate::ignore::pattern::{DecidingPattern, IgnorePatternProblem, PatternList, PatternSource};
@@ -27,6 +27,17 @@ pub struct MatcherSettings {
     pub task_list: Option<String>,
     /// Which entries the matcher selects.
     pub selects: Selects,
+    /// The outputs that count as ignored inputs, because a prerequisite makes them.
+    pub outputs: ShownOutputs,
+}
+
+/// The ignored outputs that checks see.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ShownOutputs {
+    /// Paths relative to the root, with everything below them.
+    pub paths: Vec<TreePath>,
+    /// Whether all products of builds (`dist`, `build`) are shown.
+    pub products: bool,
 }
 
 /// The entries that a matcher selects.
@@ -37,6 +48,23 @@ pub enum Selects {
     Tree,
     /// The ignored entries that checks may read: those that are neither installed packages nor caches nor outputs.
     IgnoredInputs,
+}
+
+impl ShownOutputs {
+    /// Returns whether an ignored entry is an input of checks.
+    fn is_input(&self, path: &[u8]) -> bool {
+        let name_start = path.iter().rposition(|byte| *byte == b'/').map_or(0, |slash| slash + 1);
+        let name = &path[name_start..];
+        match class_of(name) {
+            IgnoredClass::Input => true,
+            IgnoredClass::Environment => false,
+            IgnoredClass::Output if self.products && is_product(name) => true,
+            // Bytecode and version control data stay out, also below a path that is shown.
+            IgnoredClass::Output | IgnoredClass::Cache => self.paths.iter().map(TreePath::as_bytes).any(|shown| {
+                shown == path || (is_at_or_below(path, shown) && find_always_out(name).is_none())
+            }),
+        }
+    }
 }
 
 impl MatcherSettings {
@@ -55,6 +83,7 @@ pub struct Matcher {
     evidence_link: Option<String>,
     task_list: Option<String>,
     selects: Selects,
+    outputs: ShownOutputs,
     rules: HashMap<Vec<u8>, Arc<DirectoryRules>>,
 }
 
@@ -91,7 +120,8 @@ impl Matcher {
         }
         let evidence_link = settings.evidence_link.clone().filter(|name| !name.is_empty());
         let task_list = settings.task_list.clone();
-        Ok(Self { ignore_patterns, include_patterns, evidence_link, task_list, selects: settings.selects, rules: HashMap::new() })
+        let (selects, outputs) = (settings.selects, settings.outputs.clone());
+        Ok(Self { ignore_patterns, include_patterns, evidence_link, task_list, selects, outputs, rules: HashMap::new() })
     }
 
     /// Sets the text of a rules file; setting the same text again costs nothing. Returns the lines that cannot be used.
@@ -227,10 +257,11 @@ impl Matcher {
     /// Returns whether an entry is an ignored input. Files of the tree are not, but directories of the tree may contain ignored
     /// inputs.
     fn judge_for_inputs(&self, scope: &RulesScope, path: &[u8], is_directory: bool) -> TreeMembership {
-        let name_start = path.iter().rposition(|byte| *byte == b'/').map_or(0, |slash| slash + 1);
-        let is_input = class_of(&path[name_start..]) == IgnoredClass::Input;
+        let is_input = self.outputs.is_input(path);
+        let leads_to_output = is_directory && self.outputs.paths.iter().any(|shown| is_at_or_below(shown.as_bytes(), path));
+        let left_out = if leads_to_output { TreeMembership::Passed } else { TreeMembership::Out };
         if scope.ground == SurroundingTree::Ignored {
-            return if is_input { TreeMembership::In } else { TreeMembership::Out };
+            return if is_input { TreeMembership::In } else { left_out };
         }
         let (membership, reason) = self.judge_for_tree(scope, path, is_directory);
         let is_own = matches!(reason, Some(DecisionReason::Path(..)));
@@ -238,7 +269,7 @@ impl Matcher {
             TreeMembership::In | TreeMembership::PutBack if is_directory => TreeMembership::Passed,
             TreeMembership::In | TreeMembership::PutBack => TreeMembership::Out,
             TreeMembership::Leads | TreeMembership::Passed | TreeMembership::Out if is_input && !is_own => TreeMembership::In,
-            TreeMembership::Leads | TreeMembership::Passed | TreeMembership::Out => TreeMembership::Out,
+            TreeMembership::Leads | TreeMembership::Passed | TreeMembership::Out => left_out,
         }
     }
 

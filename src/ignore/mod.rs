@@ -39,7 +39,7 @@ pub use crate::model::NameRule;
 pub use always::{ALWAYS_OUT, AlwaysOut};
 pub use class::{IgnoredClass, class_of, is_by_product};
 pub use decision::{IgnoreDecision, IgnoreRule, IgnoreVerdict, RuleSource};
-pub use matcher::{Matcher, MatcherSettings, Selects};
+pub use matcher::{Matcher, MatcherSettings, Selects, ShownOutputs};
 pub use pattern::{IgnorePatternProblem, PatternSource};
 pub use rules::{DirectoryRules, RulesFile};
 pub use scope::{RulesScope, TreeMembership};

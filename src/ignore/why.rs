@@ -100,7 +100,7 @@ impl Explanation {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ignore::{MatcherSettings, RulesFile, Selects};
+    use crate::ignore::{MatcherSettings, RulesFile, Selects, ShownOutputs};
 
     fn lines(path: &str) -> Vec<String> {
         let settings = MatcherSettings {
@@ -109,6 +109,7 @@ mod tests {
             evidence_link: Some("evidence".to_owned()),
             task_list: None,
             selects: Selects::Tree,
+            outputs: ShownOutputs::default(),
         };
         let mut matcher = Matcher::new(&settings).expect("good patterns");
         let root = TreePath::root();

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::evidence::{Store, read_boot_id};
-pub(crate) use crate::ignore::is_by_product;
+pub(crate) use crate::ignore::{ShownOutputs, is_by_product};
 use crate::ignore::{IgnoredClass, Matcher, MatcherSettings, Selects, class_of};
 use crate::model::{ByteSize, Digest, EntryKind, ProjectId, TreeDigest, TreePath};
 use crate::process::clock;
@@ -63,8 +63,8 @@ pub(crate) enum CopiesOutcome {
 }
 
 impl ProjectCopies {
-    /// Updates the copies of a project to `index` and to its present ignored inputs. The caller holds the project's lock, and
-    /// no run of the project is under way.
+    /// Updates the copies of a project to `index` and to its present ignored inputs, which include `outputs`. The caller holds
+    /// the project's lock, and nothing of a copy is mounted.
     ///
     /// # Errors
     ///
@@ -74,7 +74,7 @@ impl ProjectCopies {
         store: &Store,
         settings: &ProjectSettings,
         scope: &ProjectScope,
-        index: &TreeIndex,
+        (index, outputs): (&TreeIndex, ShownOutputs),
     ) -> Result<CopiesOutcome, ProjectError> {
         let bound = settings.sandbox.max_snapshot_bytes;
         if let Some(reason) = obstacle(index, bound) {
@@ -85,7 +85,7 @@ impl ProjectCopies {
             Err(reason) => return Ok(CopiesOutcome::InPlace(reason)),
         };
         let directory = store.snapshot_directory(&scope.project);
-        match self.try_update(&directory, settings, scope, index)? {
+        match self.try_update(&directory, settings, scope, (index, outputs))? {
             Ok(CopiesOutcome::Current(base)) => Ok(CopiesOutcome::Current(SnapshotBase { environments, ..base })),
             Ok(other) => Ok(other),
             Err(error @ SnapshotError::Project { .. }) => Err(ProjectError::Snapshot(error)),
@@ -103,9 +103,9 @@ impl ProjectCopies {
         directory: &Path,
         settings: &ProjectSettings,
         scope: &ProjectScope,
-        index: &TreeIndex,
+        (index, outputs): (&TreeIndex, ShownOutputs),
     ) -> Result<Result<CopiesOutcome, SnapshotError>, ProjectError> {
-        let selects = MatcherSettings { selects: Selects::IgnoredInputs, ..settings.matcher.clone() };
+        let selects = MatcherSettings { selects: Selects::IgnoredInputs, outputs, ..settings.matcher.clone() };
         let known = self.copies.get(&scope.project).filter(|known| known.root == scope.root && known.settings == selects);
         if known.is_none() {
             let matcher = new_matcher(&selects)?;

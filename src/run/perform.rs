@@ -25,9 +25,9 @@ use std::time::Duration;
 use crate::evidence::{OutputDirectory, ProjectLock, RunDirectory, ScratchDirectory, is_our_link};
 use crate::model::{
     Action, ActionEnd, ActionJudgement, ActionLimits, ActionPhase, CapturedOutput, DurationMs, EndedAction, EvidenceFile,
-    Interpretation, PlanNote, Sandbox, SpawnFailure, StopReason, ToolReport,
+    Interpretation, IsolationLevel, PlanNote, Sandbox, SpawnFailure, StopReason, ToolReport,
 };
-use crate::process::{Isolation, LauncherHandle, clock};
+use crate::process::{Isolation, LaunchRequest, LauncherHandle, clock};
 use crate::report::{ActionDisposition, ActionFiles, ActionResult, NamedFile, SkipReason, action_result};
 use crate::run::flow::RunClock;
 use crate::run::queue::{AwaitedTurn, QueueTurn, take_turn, try_take_turn};
@@ -39,6 +39,7 @@ use crate::sandbox::FailedAction;
 use crate::sandbox::SandboxRequest;
 use crate::sandbox::isolation;
 use crate::tools;
+use crate::tree::TreeIndex;
 use crate::verdict;
 
 pub(crate) use self::attempts::Attempts;
@@ -80,7 +81,7 @@ pub(crate) struct Performer<'w, 'c> {
     workspace: &'w mut Workspace,
     lock: &'w ProjectLock,
     context: &'c RunContext<'c>,
-    place: &'w mut CheckPlace,
+    pub(crate) place: &'w mut CheckPlace,
     directory: &'w mut RunDirectory,
     show: &'w mut dyn FnMut(Progress),
     queue: QueueLimits,
@@ -119,6 +120,22 @@ impl<'w, 'c> Performer<'w, 'c> {
     /// Returns the stop request that applies to an action, if there is one.
     fn requested_stop(&self, action: &Action) -> Option<StopReason> {
         self.context.request.control.requested().filter(|reason| stop_reasons_for(action.phase).contains(reason))
+    }
+
+    /// Updates the snapshot to what prerequisites left in the project. Returns the tree that they left, if the checks run on a
+    /// snapshot.
+    pub(crate) fn refresh_place(&mut self) -> Result<Option<TreeIndex>, ProjectError> {
+        self.workspace.refresh_place(self.context.request, self.place)
+    }
+
+    /// Makes an action work on the snapshot, if there is one for it.
+    fn put_on_snapshot(&mut self, action: &Action, request: &mut LaunchRequest) -> Result<(), ProjectError> {
+        if let Some(snapshot) = self.place.snapshot_to_change(action) {
+            request.child.isolation.snapshot = Some(snapshot.add_mount().map_err(ProjectError::Snapshot)?);
+            // At a weaker level the action would see the project instead.
+            request.child.isolation.weakest = IsolationLevel::Namespace;
+        }
+        Ok(())
     }
 
     /// Begins to look for tools and installed packages in the background.

@@ -97,7 +97,7 @@ impl Workspace {
             return Ok(RunOutcome::Paused(pause));
         }
         let plan_digest = crate::spec::plan_digest(request.plan);
-        let (index, copies) = self.look_and_copy(request)?;
+        let (index, copies) = self.look_and_copy(request, &request.hints)?;
         let before = index.digest();
         if request.control.requested() == Some(StopReason::Superseded) {
             // A newer save replaces this run, which has left no trace so far, so nothing is sealed. A run that a person
@@ -168,17 +168,21 @@ impl Workspace {
         self.observer()(DurableStep::RunRecordWritten);
         let protected = self.begin_protected_scan(request.plan, index);
         let mut performer = Performer::new(self, lock, (&context, &mut place), &mut directory, show);
-        let PerformedActions { performed, stopped, known } = perform_all(&context, &mut performer, index)?;
+        let PerformedActions { performed, stopped, known, prepared } = perform_all(&context, &mut performer, index)?;
         if stopped == Some(StopReason::Superseded) {
             let met = prerequisites_met(&context, &performed);
             return self.drop_superseded(&context, met, directory, ledger);
         }
         let again = known.is_known().then(|| self.begin_environment_survey(request));
-        // On a snapshot the checks saw only the tree that was digested, whatever was saved meanwhile.
-        let (comparison, after) = if place.is_snapshot() {
-            (TreeComparison { after: context.before, moved: Vec::new(), files: index.files() }, index.clone())
-        } else {
-            self.sweep(index, request)?
+        // On a snapshot the checks saw only the tree that was digested, whatever was saved meanwhile. Only prerequisites worked
+        // in the project itself.
+        let (comparison, after) = match prepared {
+            _ if !place.is_snapshot() => self.sweep(index, request)?,
+            PreparedTree::AsDigested => {
+                (TreeComparison { after: context.before, moved: Vec::new(), files: index.files() }, index.clone())
+            }
+            PreparedTree::ReadAgain(after) => (tree::compare(index, &after), *after),
+            PreparedTree::InUse => self.sweep(index, request)?,
         };
         let (surveyed, inputs) = known.finish(again, index);
         self.remember_digests(&surveyed.learnt)?;
@@ -234,6 +238,17 @@ struct PerformedActions {
     performed: Vec<ActionResult>,
     stopped: Option<StopReason>,
     known: SurveyProgress,
+    prepared: PreparedTree,
+}
+
+/// The tree on which the checks ran, if they ran on a snapshot.
+enum PreparedTree {
+    /// No prerequisite ran, so the tree is the one that was digested at the beginning.
+    AsDigested,
+    /// The tree after the last prerequisite.
+    ReadAgain(Box<tree::TreeIndex>),
+    /// A service worked in the project itself while the checks ran, because a prerequisite came after it.
+    InUse,
 }
 
 /// What is known about the run's environment during its checks.
@@ -283,7 +298,8 @@ fn perform_all(
 ) -> Result<PerformedActions, ProjectError> {
     let mut performed = Vec::with_capacity(context.request.plan.actions().count());
     let mut services = RunningServices::default();
-    let carried = perform_prerequisites(context, performer, &mut performed, &mut services).and_then(|met| {
+    let mut prepared = PreparedTree::AsDigested;
+    let carried = perform_prerequisites(context, performer, &mut performed, (&mut services, &mut prepared)).and_then(|met| {
         // The survey starts after the prerequisites, because they install what it reads. It continues during the
         // checks.
         let survey = performer.survey();
@@ -303,7 +319,7 @@ fn perform_all(
     let cleaned = perform_cleanup(context, performer, &mut performed);
     let known = carried?;
     served.and(cleaned)?;
-    Ok(PerformedActions { performed, stopped: stopped.or(control.requested()), known })
+    Ok(PerformedActions { performed, stopped: stopped.or(control.requested()), known, prepared })
 }
 
 /// Running services, each with its position among all performed actions.
@@ -334,11 +350,18 @@ fn perform_prerequisites(
     context: &RunContext<'_>,
     performer: &mut Performer<'_, '_>,
     performed: &mut Vec<ActionResult>,
-    services: &mut RunningServices,
+    (services, prepared): (&mut RunningServices, &mut PreparedTree),
 ) -> Result<PrerequisiteStatus, ProjectError> {
     let root = &context.request.scope.root;
+    let plan = context.request.plan;
+    // Services from here on, and the checks, work on the snapshot. The prerequisites before work in the project.
+    let snapshot_from = plan.prerequisites.iter().rposition(|action| action.service.is_none()).map_or(0, |last| last + 1);
     let mut so_far = PrerequisiteStatus::Met;
-    for action in &context.request.plan.prerequisites {
+    let mut has_run = false;
+    for (position, action) in plan.prerequisites.iter().enumerate() {
+        if position == snapshot_from && so_far == PrerequisiteStatus::Met {
+            *prepared = performer.prepare_place(has_run, services)?;
+        }
         let one = if so_far == PrerequisiteStatus::Failed {
             performer.skip(action, SkipReason::PrerequisiteFailed)
         } else if performer.is_out_of_time() {
@@ -358,6 +381,7 @@ fn perform_prerequisites(
         } else {
             // The inputs are read before the start, because the prerequisite may not see what is saved while it runs.
             let inputs = prerequisite::inputs(root, action);
+            has_run = true;
             let mut one = perform_or_stop(context, performer, action)?;
             one.met = inputs.and_then(|inputs| prerequisite::state_digest(root, action, inputs));
             one
@@ -367,7 +391,24 @@ fn perform_prerequisites(
         }
         performed.push(one);
     }
+    if snapshot_from == plan.prerequisites.len() && so_far == PrerequisiteStatus::Met {
+        *prepared = performer.prepare_place(has_run, services)?;
+    }
     Ok(so_far)
+}
+
+impl Performer<'_, '_> {
+    /// Makes the snapshot hold what the prerequisites left in the project, and lets services use it. `services` are those that
+    /// run already.
+    fn prepare_place(&mut self, has_run: bool, services: &RunningServices) -> Result<PreparedTree, ProjectError> {
+        let after = if has_run { self.refresh_place()? } else { None };
+        self.place.open_for_services();
+        Ok(match after {
+            _ if !services.running.is_empty() => PreparedTree::InUse,
+            Some(after) => PreparedTree::ReadAgain(Box::new(after)),
+            None => PreparedTree::AsDigested,
+        })
+    }
 }
 
 /// Carries out every cleanup action, even if proctor fails at one of them. The first such failure is returned at the

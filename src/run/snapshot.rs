@@ -7,17 +7,20 @@ use std::time::Duration;
 use crate::config::ProtectionMode;
 use crate::evidence::ScratchDirectory;
 use crate::model::{
-    Action, ActionEnd, ActionId, ActionKind, ActionLimits, ActionPhase, EnvironmentMount, IsolationLevel, Sandbox, SnapshotMount,
+    Action, ActionEnd, ActionId, ActionLimits, ActionPhase, EnvironmentMount, IsolationLevel, Plan, Sandbox, SnapshotMount,
     SpawnFailure, StopStage, TreePath,
 };
 use crate::process::{
     ALL_REASONS, Control, LaunchRequest, LaunchedChild, Layers, Sinks, WrittenChange, supervise, written_entries,
 };
-use crate::project::{CopiesOutcome, ProjectError, RunRequest, SnapshotBase, Workspace, is_by_product};
+use crate::project::{CopiesOutcome, ProjectError, RunRequest, ShownOutputs, SnapshotBase, Workspace, is_by_product};
 use crate::report::{SnapshotV2, TestedPlace, WrittenV2};
 use crate::sandbox::{ChildEnvironment, SandboxRequest, isolation};
 use crate::snapshot::{RunLayers, SnapshotError};
 use crate::tree::{TreeHints, TreeIndex};
+
+/// Why checks run in place after the last try to copy the project.
+const MOVED: &str = "the project changed again and again while it was copied";
 
 /// How often the tree is read again because it changed while it was copied.
 const TRIES: usize = 10;
@@ -48,8 +51,18 @@ pub(crate) struct RunSnapshot {
     root: PathBuf,
     base: SnapshotBase,
     layers: RunLayers,
+    users: SnapshotUsers,
     written: Vec<WrittenV2>,
     written_count: u64,
+}
+
+/// Which actions work on the snapshot.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum SnapshotUsers {
+    /// Checks and clean-up. Services do not, because a prerequisite that needs them may follow and change the project.
+    Checks,
+    /// Checks, clean-up and services. All prerequisites that change the project have ended.
+    Everybody,
 }
 
 /// A place from which a file is read: a directory, and a path below it.
@@ -57,15 +70,21 @@ pub(crate) type PlaceOfFile = (PathBuf, PathBuf);
 
 impl Workspace {
     /// Reads the tree, and prepares a snapshot of it if the settings ask for one. Returns the tree that the snapshot holds.
-    pub(crate) fn look_and_copy(&mut self, request: &RunRequest<'_>) -> Result<(TreeIndex, CopiesOutcome), ProjectError> {
-        let mut index = self.scan_tree(request)?;
+    /// `hints` says where the tree may have changed since it was last read.
+    pub(crate) fn look_and_copy(
+        &mut self,
+        request: &RunRequest<'_>,
+        hints: &TreeHints,
+    ) -> Result<(TreeIndex, CopiesOutcome), ProjectError> {
+        let mut index = self.trees.scan(&self.store, request.settings, request.scope, hints)?;
         let is_around = |path: &Path| path.canonicalize().is_ok_and(|path| path.starts_with(&request.scope.root));
         let of_store = || is_around(self.store.root()).then(|| "proctor's own directory is inside the project".to_owned());
         if let Some(reason) = obstacle_of_run(request).or_else(of_store) {
             return Ok((index, CopiesOutcome::InPlace(reason)));
         }
+        let outputs = outputs_of_prerequisites(request.plan);
         for _ in 0..TRIES {
-            match self.copies.update(&self.store, request.settings, request.scope, &index)? {
+            match self.copies.update(&self.store, request.settings, request.scope, (&index, outputs.clone()))? {
                 CopiesOutcome::Moved(paths) => {
                     let hints = TreeHints::Only(paths);
                     index = self.trees.scan(&self.store, request.settings, request.scope, &hints)?;
@@ -73,7 +92,7 @@ impl Workspace {
                 outcome @ (CopiesOutcome::Current(_) | CopiesOutcome::InPlace(_)) => return Ok((index, outcome)),
             }
         }
-        Ok((index, CopiesOutcome::InPlace("the project changed again and again while it was copied".to_owned())))
+        Ok((index, CopiesOutcome::InPlace(MOVED.to_owned())))
     }
 
     /// Decides where the checks of a run work. The first run of a project tries whether its snapshot can be mounted.
@@ -82,22 +101,36 @@ impl Workspace {
         request: &RunRequest<'_>,
         copies: CopiesOutcome,
     ) -> Result<CheckPlace, ProjectError> {
-        let mode = request.settings.sandbox.snapshot;
-        if mode == ProtectionMode::Off {
+        if request.settings.sandbox.snapshot == ProtectionMode::Off {
             return Ok(CheckPlace::Project);
         }
         let place = match copies {
             CopiesOutcome::Current(base) => self.try_snapshot(request, base)?,
             CopiesOutcome::InPlace(reason) => CheckPlace::InPlace(reason),
-            CopiesOutcome::Moved(_) => CheckPlace::InPlace("the project changed while it was copied".to_owned()),
+            CopiesOutcome::Moved(_) => CheckPlace::InPlace(MOVED.to_owned()),
         };
-        match &place {
-            // A typed command works in the project by design, so requiring a snapshot does not concern it.
-            CheckPlace::InPlace(reason) if mode == ProtectionMode::Require && !request.is_typed() => {
-                Err(ProjectError::SnapshotRequired { reason: reason.clone() })
+        refuse_in_place_if_required(request, place)
+    }
+
+    /// Updates the place of the checks to what prerequisites left in the project. Returns the tree that they left, if the
+    /// checks run on a snapshot of it.
+    pub(crate) fn refresh_place(
+        &mut self,
+        request: &RunRequest<'_>,
+        place: &mut CheckPlace,
+    ) -> Result<Option<TreeIndex>, ProjectError> {
+        let CheckPlace::Snapshot(snapshot) = place else { return Ok(None) };
+        let (index, copies) = self.look_and_copy(request, &TreeHints::Everything)?;
+        let reason = match copies {
+            CopiesOutcome::Current(base) => {
+                snapshot.base = base;
+                return Ok(Some(index));
             }
-            CheckPlace::Project | CheckPlace::InPlace(_) | CheckPlace::Snapshot(_) => Ok(place),
-        }
+            CopiesOutcome::InPlace(reason) => reason,
+            CopiesOutcome::Moved(_) => MOVED.to_owned(),
+        };
+        *place = refuse_in_place_if_required(request, CheckPlace::InPlace(reason))?;
+        Ok(None)
     }
 
     fn try_snapshot(&mut self, request: &RunRequest<'_>, base: SnapshotBase) -> Result<CheckPlace, ProjectError> {
@@ -106,7 +139,8 @@ impl Workspace {
             Err(error) => return Ok(CheckPlace::InPlace(cause_of(&error))),
         };
         let root = request.scope.root.clone();
-        let mut snapshot = RunSnapshot { root, base, layers, written: Vec::new(), written_count: 0 };
+        let users = if request.plan.prerequisites.is_empty() { SnapshotUsers::Everybody } else { SnapshotUsers::Checks };
+        let mut snapshot = RunSnapshot { root, base, layers, users, written: Vec::new(), written_count: 0 };
         let project = &request.scope.project;
         if !self.mount_obstacles.contains_key(project) {
             let obstacle = self.try_mount(request, &mut snapshot)?;
@@ -189,10 +223,6 @@ fn obstacle_of_run(request: &RunRequest<'_>) -> Option<String> {
         "a snapshot needs namespaces"
     } else if request.is_typed() {
         "a typed command works for the project"
-    } else if !plan.prerequisites.is_empty() {
-        "the plan has prerequisites, which work in the project"
-    } else if plan.steps.iter().any(|step| matches!(step.kind, ActionKind::Review(_))) {
-        "the plan has a review, whose prompt is read from the project"
     } else if attempts > MAX_ATTEMPTS {
         "the plan has too many actions"
     } else if !is_owned_by_this_user(&request.scope.root) {
@@ -201,6 +231,33 @@ fn obstacle_of_run(request: &RunRequest<'_>) -> Option<String> {
         return None;
     };
     Some(reason.to_owned())
+}
+
+fn refuse_in_place_if_required(request: &RunRequest<'_>, place: CheckPlace) -> Result<CheckPlace, ProjectError> {
+    match &place {
+        // A typed command works in the project by design, so requiring a snapshot does not concern it.
+        CheckPlace::InPlace(reason) if request.settings.sandbox.snapshot == ProtectionMode::Require && !request.is_typed() => {
+            Err(ProjectError::SnapshotRequired { reason: reason.clone() })
+        }
+        CheckPlace::Project | CheckPlace::InPlace(_) | CheckPlace::Snapshot(_) => Ok(place),
+    }
+}
+
+/// Returns the ignored outputs that checks see because a prerequisite makes them: what `creates` names, and the products of
+/// builds if a prerequisite does not say what it makes.
+fn outputs_of_prerequisites(plan: &Plan) -> ShownOutputs {
+    let mut outputs = ShownOutputs::default();
+    for action in plan.prerequisites.iter().filter(|action| action.service.is_none()) {
+        let created: Vec<TreePath> = action.once.iter().flat_map(|once| &once.creates).filter_map(|path| clean_path(path)).collect();
+        outputs.products |= created.is_empty();
+        outputs.paths.extend(created);
+    }
+    outputs
+}
+
+fn clean_path(path: &str) -> Option<TreePath> {
+    let path = path.trim_start_matches("./").trim_end_matches('/');
+    TreePath::try_from(path).ok().filter(|path| !path.is_root())
 }
 
 /// Returns whether the files of a copy would have the owner that they have in the project.
@@ -216,14 +273,29 @@ fn cause_of(error: &SnapshotError) -> String {
 
 impl CheckPlace {
     /// Returns the snapshot that an action works in; `None` if it works in the project.
-    pub(crate) fn snapshot_for(&mut self, action: &Action) -> Option<&mut RunSnapshot> {
+    pub(crate) fn snapshot_for(&self, action: &Action) -> Option<&RunSnapshot> {
         match self {
-            Self::Snapshot(snapshot) if action.phase != ActionPhase::Prerequisite => Some(snapshot),
+            Self::Snapshot(snapshot) if snapshot.is_used_by(action) => Some(snapshot),
             Self::Snapshot(_) | Self::Project | Self::InPlace(_) => None,
         }
     }
 
-    /// Returns whether no check can have seen a later change of the project.
+    /// Returns the snapshot that an action works in, to add a layer to it; `None` if the action works in the project.
+    pub(crate) fn snapshot_to_change(&mut self, action: &Action) -> Option<&mut RunSnapshot> {
+        match self {
+            Self::Snapshot(snapshot) if snapshot.is_used_by(action) => Some(snapshot),
+            Self::Snapshot(_) | Self::Project | Self::InPlace(_) => None,
+        }
+    }
+
+    /// Lets services use the snapshot from now on. No prerequisite that changes the project follows.
+    pub(crate) fn open_for_services(&mut self) {
+        if let Self::Snapshot(snapshot) = self {
+            snapshot.users = SnapshotUsers::Everybody;
+        }
+    }
+
+    /// Returns whether the checks run on a snapshot.
     pub(crate) fn is_snapshot(&self) -> bool {
         matches!(self, Self::Snapshot(_))
     }
@@ -251,6 +323,19 @@ impl CheckPlace {
 }
 
 impl RunSnapshot {
+    fn is_used_by(&self, action: &Action) -> bool {
+        match action.phase {
+            ActionPhase::Step | ActionPhase::Cleanup => true,
+            ActionPhase::Prerequisite => action.service.is_some() && self.users == SnapshotUsers::Everybody,
+        }
+    }
+
+    /// Removes the layers of an action that has ended, without showing them to later actions.
+    pub(crate) fn drop_mount(&mut self, mount: &SnapshotMount) {
+        let of_environments = mount.environments.iter().map(|environment| &environment.written);
+        of_environments.chain([&mount.written]).for_each(|layer| self.layers.remove(layer));
+    }
+
     /// Makes the layers for an action, and returns what is to be mounted for it.
     pub(crate) fn add_mount(&mut self) -> Result<SnapshotMount, SnapshotError> {
         let written = self.layers.add()?;

@@ -49,6 +49,15 @@ impl RunLayers {
         self.kept.push(layer.upper.clone());
     }
 
+    /// Removes a layer that no later action of the run sees. The action must have ended.
+    pub fn remove(&mut self, layer: &WrittenLayer) {
+        for path in [&layer.upper, &layer.work] {
+            // What cannot be removed now is removed at the end of the run.
+            let _left = empty_directory(path).and_then(|()| fs::remove_dir(path));
+        }
+        let _left = layer.upper.parent().map(fs::remove_dir);
+    }
+
     /// Returns the directories of the kept layers, the newest first.
     pub fn kept(&self) -> impl Iterator<Item = &PathBuf> {
         self.kept.iter().rev()

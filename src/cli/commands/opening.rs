@@ -12,7 +12,7 @@ use crate::cli::setup::LoadedProject;
 use crate::cli::style::Style;
 use crate::cli::terminal;
 use crate::config::Configuration;
-use crate::ignore::{Matcher, MatcherSettings, Selects};
+use crate::ignore::{Matcher, MatcherSettings, Selects, ShownOutputs};
 use crate::model::{CommandExit, ProjectId};
 use crate::process::LauncherHandle;
 use crate::project::{
@@ -164,6 +164,7 @@ pub(super) fn matcher_settings(configuration: &Configuration) -> MatcherSettings
         evidence_link: Some(configuration.evidence.link.clone()).filter(|link| !link.is_empty()),
         task_list: configuration.tasks.file.clone(),
         selects: Selects::Tree,
+        outputs: ShownOutputs::default(),
     }
 }
 

@@ -64,7 +64,8 @@ impl Attempts {
 impl Performer<'_, '_> {
     /// Creates the record of an action's attempts, still empty. For a review, the prompt is read here.
     pub(crate) fn begin_attempts(&self, action: &Action) -> Attempts {
-        Attempts { review: ActiveReview::begin(action, &self.context.request.scope.root), ..Attempts::default() }
+        let (root, snapshot) = (&self.context.request.scope.root, self.place.snapshot_for(action));
+        Attempts { review: ActiveReview::begin(action, root, snapshot), ..Attempts::default() }
     }
 
     /// Carries out an action until it succeeds or has no attempts left, then reports it to the screen.

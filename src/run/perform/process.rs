@@ -141,10 +141,8 @@ impl Performer<'_, '_> {
         let log = self.directory.create_file(&names.log.name).map_err(ProjectError::Evidence)?;
         let frames = self.directory.create_file(&names.frames.name).map_err(ProjectError::Evidence)?;
         let mut request = self.launch_request(action, (argv, attempts), environment, output)?;
-        if let (Ok(request), Some(snapshot)) = (&mut request, self.place.snapshot_for(action)) {
-            request.child.isolation.snapshot = Some(snapshot.add_mount().map_err(ProjectError::Snapshot)?);
-            // At a weaker level the action would see the project instead.
-            request.child.isolation.weakest = IsolationLevel::Namespace;
+        if let Ok(request) = &mut request {
+            self.put_on_snapshot(action, request)?;
         }
         if let (ActionPhase::Step, Ok(request)) = (action.phase, &request) {
             self.workspace.run_preparation.note_step(&request.child.isolation);
@@ -196,7 +194,7 @@ impl Performer<'_, '_> {
         let mount = isolation.and_then(|isolation| isolation.snapshot.as_ref());
         let report = take_report(&report, &output, &self.working_directory(action), mount);
         let coverage = coverage.map_or(ToolReport::NotRequested, |path| take_project_report(root, &path, mount));
-        if let (Some(mount), Some(snapshot)) = (mount, self.place.snapshot_for(action)) {
+        if let (Some(mount), Some(snapshot)) = (mount, self.place.snapshot_to_change(action)) {
             let sandbox = isolation.and_then(|isolation| isolation.sandbox.as_ref());
             let noted = snapshot.note_written(&action.id, mount, sandbox);
             noted.map_err(|source| ProjectError::WrittenLayer { action: action.name.clone(), source })?;
@@ -253,6 +251,15 @@ impl Performer<'_, '_> {
         Ok(ActionResult { files, environment_names, notes, ..ActionResult::new(action.clone(), disposition) })
     }
 
+    /// Returns the path of a program that a command names by its path, if it is a file of the snapshot.
+    fn program_on_snapshot(&self, action: &Action, named: &str) -> Option<PathBuf> {
+        let snapshot = self.place.snapshot_for(action).filter(|_| named.contains('/'))?;
+        let root = &self.context.request.scope.root;
+        let path = normalise_path(&self.working_directory(action).join(named));
+        let relative = path.strip_prefix(root).ok()?;
+        snapshot.place_of(relative).ok().flatten().map(|_| path)
+    }
+
     /// Returns the request to the launcher, or why the action cannot be started. A missing program is no error of
     /// proctor.
     pub(super) fn launch_request(
@@ -264,7 +271,10 @@ impl Performer<'_, '_> {
     ) -> Result<Result<LaunchRequest, SpawnFailure>, ProjectError> {
         let directory = self.working_directory(action);
         let searched = environment.search_path();
-        let program = match resolve_program(argv.first().map(String::as_str).unwrap_or_default(), &directory, &searched) {
+        let named = argv.first().map(String::as_str).unwrap_or_default();
+        let resolved = resolve_program(named, &directory, &searched);
+        // An earlier action may have made the program, and on a snapshot the project does not have it.
+        let program = match resolved.or_else(|failure| self.program_on_snapshot(action, named).ok_or(failure)) {
             Ok(program) => program,
             Err(failure) => return Ok(Err(failure)),
         };

@@ -19,6 +19,7 @@ use crate::review::{
 use crate::run::perform::reports::take_project_report;
 use crate::run::perform::{Attempts, Performer};
 use crate::run::review::count_rejections;
+use crate::run::snapshot::RunSnapshot;
 
 /// A review in progress: its settings, its input, and its attempts so far.
 #[derive(Debug)]
@@ -34,12 +35,13 @@ pub(super) struct ActiveReview {
 impl ActiveReview {
     /// Begins a review; `None` if the action is no review. The prompt is read only here, so that both attempts get the
     /// same input.
-    pub(super) fn begin(action: &Action, root: &Path) -> Option<Self> {
+    /// `snapshot` is the snapshot on which the reviewer works.
+    pub(super) fn begin(action: &Action, root: &Path, snapshot: Option<&RunSnapshot>) -> Option<Self> {
         let ActionKind::Review(settings) = &action.kind else { return None };
         let prompt = match &settings.prompt {
             Prompt::Nothing => Ok(Vec::new()),
             Prompt::Given { bytes, sha256: _ } => Ok(bytes.clone()),
-            Prompt::File(path) => read_prompt(root, path),
+            Prompt::File(path) => read_prompt(root, path, snapshot),
         };
         Some(Self { settings: settings.clone(), prompt, gate: Some(ReviewGate::First), attempts: Vec::new() })
     }
@@ -183,8 +185,14 @@ fn digest_of_words(words: &[String]) -> Digest {
 }
 
 /// Reads a prompt file of the project. It must be a regular file, and its path must contain no links.
-fn read_prompt(root: &Path, path: &str) -> Result<Vec<u8>, SpawnFailure> {
-    let why = match take_project_report(root, Path::new(path), None) {
+fn read_prompt(root: &Path, path: &str, snapshot: Option<&RunSnapshot>) -> Result<Vec<u8>, SpawnFailure> {
+    let read = match snapshot.map(|snapshot| snapshot.place_of(Path::new(path))) {
+        None => take_project_report(root, Path::new(path), None),
+        Some(Ok(Some((directory, path)))) => take_project_report(&directory, &path, None),
+        Some(Ok(None)) => ToolReport::Missing,
+        Some(Err(error)) => ToolReport::Refused(error.to_string()),
+    };
+    let why = match read {
         ToolReport::Fresh(bytes) if bytes.len() as u64 <= Prompt::CAP => return Ok(bytes),
         ToolReport::Fresh(_) => format!("it is larger than {} bytes", Prompt::CAP),
         ToolReport::Missing | ToolReport::NotRequested => "it is not there".to_owned(),

@@ -65,10 +65,11 @@ impl Performer<'_, '_> {
                 self.launch_request(action, (action.command.argv.clone(), &Attempts::default()), &scene.environment, &output)?
             }
         };
-        let request = match request {
+        let mut request = match request {
             Ok(request) => request,
             Err(failure) => return self.service_over(scene, ended_not_started(failure), &ServiceLife::EndedBefore).map(over),
         };
+        self.put_on_snapshot(action, &mut request)?;
         scene.program = Some(request.child.program.clone());
         self.directory.begin_sync();
         let mut running =
@@ -177,18 +178,25 @@ impl Performer<'_, '_> {
         output: &OutputDirectory,
     ) -> Result<Health, ProjectError> {
         let name = &scene.action.name;
-        let request =
+        let mut request =
             match self.launch_request(&scene.action, (command.argv.clone(), &Attempts::default()), &scene.environment, output)? {
                 Ok(request) => request,
                 Err(failure) => return Ok(Health::Unhealthy(format!("`{}` cannot be started: {failure}", command.display))),
             };
+        self.put_on_snapshot(&scene.action, &mut request)?;
         let nothing = || File::options().write(true).open("/dev/null");
         let lost = |source| ProjectError::Descriptor { action: name.clone(), source };
         let sinks = Sinks { log: nothing().map_err(lost)?, frames: nothing().map_err(lost)? };
         let limits = ActionLimits { idle: None, output: Some(LOOK_OUTPUT), timeout, ..limits_of(&scene.action, timeout) };
         let control = self.context.request.control;
         let stop_reasons_for = stop_reasons_for(scene.action.phase);
-        match supervise(self.workspace.launcher()?, &request, &limits, sinks, control, stop_reasons_for) {
+        let outcome = supervise(self.workspace.launcher()?, &request, &limits, sinks, control, stop_reasons_for);
+        if let (Some(mount), Some(snapshot)) =
+            (&request.child.isolation.snapshot, self.place.snapshot_to_change(&scene.action))
+        {
+            snapshot.drop_mount(mount);
+        }
+        match outcome {
             Ok(ended) => Ok(tools::health_of_command(command, &ended).map_or(Health::Healthy, Health::Unhealthy)),
             // The command was not started. The next check starts a new launcher.
             Err(SuperviseError::LauncherGone) => Ok(Health::Unhealthy("the launcher was gone".to_owned())),

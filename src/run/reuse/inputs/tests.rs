@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::*;
-use crate::ignore::{MatcherSettings, Selects};
+use crate::ignore::MatcherSettings;
 use crate::model::Timestamp;
 use crate::project::new_matcher;
 
@@ -16,7 +16,7 @@ fn write(root: &Path, name: &str, text: &str) {
 
 fn index(root: &Path) -> TreeIndex {
     let settings =
-        MatcherSettings { ignore: Vec::new(), include: Vec::new(), evidence_link: None, task_list: None, selects: Selects::Tree };
+        MatcherSettings::default();
     TreeIndex::scan(root, &new_matcher(&settings).expect("no patterns"), Timestamp::from_millis(i64::MAX / 2)).expect("a tree")
 }
 
