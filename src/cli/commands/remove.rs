@@ -19,7 +19,7 @@ pub(crate) fn execute(options: &RemoveOptions, environment: &Environment) -> Res
         render::line(&format!("{} was not watched", project.id));
         return Ok(CommandExit::Proceed);
     }
-    // The default is used, because the directory and its configuration may no longer exist.
+    // The project's own `lock_wait` is not read: the directory and its configuration may no longer exist.
     let lock_wait = Configuration::default().evidence.lock_wait;
     if let Some((client, _)) = service::listening(environment) {
         let path = format!("/v1/projects/{}", project.id);
@@ -34,7 +34,7 @@ pub(crate) fn execute(options: &RemoveOptions, environment: &Environment) -> Res
     Ok(CommandExit::Proceed)
 }
 
-/// Finds a project by its id or its directory, which may no longer exist.
+/// Finds a registered project by its id or by its directory. The directory may no longer exist.
 fn find(environment: &Environment, wanted: &Path) -> Result<RegisteredProject, CommandError> {
     let mut archive = opening::open_archive(environment)?;
     let projects = archive.projects().map_err(|error| super::from_run_error(&error))?;
