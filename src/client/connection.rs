@@ -53,7 +53,7 @@ impl Client {
     /// Sends a request without a body and reads the answer.
     ///
     /// # Errors
-    /// When no process listens on the socket, the answer does not come in time or is not understood, or the service answers with an
+    /// When no process listens on the socket, the answer is late or is not understood, or the service answers with an
     /// error.
     pub fn ask<T: DeserializeOwned>(&self, method: MethodV1, path: &str, within: Duration) -> Result<T, ClientError> {
         self.exchange(method, path, &[], within)

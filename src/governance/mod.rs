@@ -1,4 +1,5 @@
-//! The governance workflow: a model drafts an issue from a brief, another model reviews it, and a person decides every step (seed 002).
+//! The governance workflow: a model drafts an issue from a brief, another model reviews it, and a person decides every
+//! step (seed document 002).
 //!
 //! ```text
 //! N0 brief ─► N1 preflight, sandbox ─► N2 draft ─► N3 person ─► N4 review ─► N5 person ─► N6 file ─► done

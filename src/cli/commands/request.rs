@@ -1,5 +1,6 @@
-//! `proctor request`: the requests of agents (seed 004, agent protocol). The service answers if it watches the project; otherwise
-//! this process makes the same decisions. An agent's claim is logged; the answer is computed without it.
+//! `proctor request`: the requests of agents (agent protocol of seed document 004). The service answers if it watches
+//! the project; otherwise this process computes the same answer. An agent's claim about its task is logged, and the
+//! answer is computed without the claim.
 
 use std::path::Path;
 use std::time::Duration;
