@@ -82,7 +82,8 @@ fn find(root: &Path, settings: &ProjectSettings, task: &TaskId) -> Result<Curren
     for file in names {
         let text = read(root, &file)?;
         let reading = reading_of(root, &file, &text);
-        // A file that is not valid JSON has no readable tasks, and yet may be the one that is meant to have the task.
+        // A file that is not valid JSON has no readable tasks. It is kept as a candidate, because it may have the task
+        // once its errors are corrected.
         if reading.tasks.is_empty() || reading.tasks.iter().any(|id| id == task.as_str()) {
             found.push(Current { file, text, reading });
         }

@@ -23,7 +23,7 @@ use crate::model::{ByteSize, CollectionErrorPolicy, OnChange, Problem, Retention
 /// The file name in problems if the settings are the defaults and no file was read.
 const DEFAULT_FILE: &str = "proctor.toml";
 
-/// The longest text that is read, in bytes. No file written by hand is longer.
+/// The longest text that is read, in bytes. A longer file was hardly written by hand, so it is refused.
 const LONGEST_TEXT: usize = 1 << 20;
 
 const MOST_PROBLEMS: usize = 100;

@@ -31,8 +31,8 @@ pub(super) struct HeldAnchorV1 {
     pub(super) root: Digest,
 }
 
-/// Reads the anchor files that are named on the command line. A missing file is a fault, because it existed when the anchor was
-/// made.
+/// Reads the anchor files that are named on the command line. A missing file is a fault: the file existed when the
+/// anchor was made, so somebody may have removed it.
 pub(super) fn read_named(
     options: &VerifyOptions,
     environment: &Environment,

@@ -41,7 +41,7 @@ fn find(environment: &Environment, wanted: &Path) -> Result<RegisteredProject, C
     let absolute = environment.absolute(wanted);
     let root = absolute.canonicalize().unwrap_or(absolute);
     let is_it = |project: &RegisteredProject| Path::new(project.id.as_str()) == wanted || Path::new(&project.path) == root;
-    // Several projects may have been registered at the same path. Take the project that is watched.
+    // Several projects may have been registered at the same path. Prefer a project that the service watches.
     let mut found: Vec<_> = projects.into_iter().filter(is_it).collect();
     found.sort_by_key(|project| project.serving == Serving::NotServed);
     found.into_iter().next().ok_or_else(|| {

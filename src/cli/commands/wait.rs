@@ -104,7 +104,7 @@ fn wait_here(
     }
 }
 
-/// Runs the checks in this process. It is made only when the first run is needed.
+/// Runs the checks in this process. A wait that needs no run never makes a `Runner`.
 struct Runner {
     /// The process that starts actions; `None` after the first run has handed it to `opening`.
     launcher: Option<crate::process::LauncherHandle>,

@@ -1,4 +1,4 @@
-//! Lines for people about runs, made only from the report's types. Pure; `render` prints them.
+//! Makes the lines for people about runs, from the types of the report. Pure: the module `render` prints the lines.
 
 mod action;
 mod agent;
