@@ -1,4 +1,5 @@
-//! The requests of agents and their answers (seed 004, agent protocol). An agent's claim is logged; the answer is computed without it.
+//! The requests of agents and the answers to them (agent protocol of seed document 004). An agent's claim about its
+//! task is logged, and the answer is computed without the claim.
 
 use serde::{Deserialize, Serialize};
 
@@ -18,7 +19,8 @@ pub enum AgentRequestV1 {
     RequestRetest {
         task_id: TaskId,
     },
-    /// Reads the configuration or the task's specification again. With a proposed specification, the answer also says what it would change.
+    /// Asks for the errors in the configuration or in the task's specification. With a proposed specification, the
+    /// answer has the proposal's errors and changes instead.
     FixSpecification {
         task_id: TaskId,
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -36,41 +38,41 @@ pub enum AgentAnswerV1 {
     /// The completion status of the task.
     #[serde(rename = "REQUEST_STATUS_UPDATE")]
     Computed {
-        /// The task.
         task_id: TaskId,
         /// Whether the claimed status equals the computed status.
         accepted: bool,
-        /// Computed from the sealed report of the run whose verdict is for the present tree. INCOMPLETE if there is no such run.
+        /// The status by the sealed report of the run whose verdict is for the present tree. INCOMPLETE if there is no
+        /// such run.
         computed_status: CompletionStatus,
         reasons: Vec<String>,
-        /// The unfinished parts by that report: actions that did not succeed, and debt items.
+        /// What is unfinished by the sealed report: actions that did not succeed, and debt items.
         open: Vec<String>,
-        /// The run of that report.
+        /// The run of the sealed report; `None` if no verdict is for the present tree.
         run_id: Option<RunId>,
         /// The exit code for a command that shows this answer.
         exit_code: u8,
     },
-    /// The checks were run; a refusal is an error instead.
+    /// The checks were run. A refused retest is answered with an error instead.
     #[serde(rename = "REQUEST_RETEST")]
     Retested {
-        /// The task.
         task_id: TaskId,
-        /// How many retests were made since the task last passed, this one included.
+        /// How many retests were granted since the task last passed or a person decided on its cycle, this retest
+        /// included.
         number: u32,
-        /// The most retests allowed before the task passes again.
+        /// The most retests allowed until the task passes or a person decides on its cycle.
         budget: u32,
         run: RunAnswerV1,
         /// The exit code for a command that shows this answer.
         exit_code: u8,
     },
-    /// What is still wrong with the configuration.
+    /// What is still wrong with the configuration or the specification.
     #[serde(rename = "FIX_SPECIFICATION")]
     Checked {
-        /// The task.
         task_id: TaskId,
         /// Whether there are no errors and no change needs a person's approval.
         accepted: bool,
-        /// Every error with its line: of the proposal if there is one, otherwise of the project's files.
+        /// Every error with its line. The errors are the proposal's if there is a proposal, otherwise those of the
+        /// project's files.
         errors: Vec<String>,
         /// What the proposal would change; empty without a proposal.
         changes: Vec<SpecificationChange>,
@@ -102,8 +104,8 @@ impl AgentAnswerV1 {
         Self::Computed { task_id, accepted, computed_status, reasons, open, run_id, exit_code: exit.code() }
     }
 
-    /// Returns the answer about the configuration's errors and a proposal's changes. A proposal without errors is still not accepted if it
-    /// weakens the checks: a person has to agree (C80).
+    /// Returns the answer about the configuration's errors and a proposal's changes. A proposal that weakens the checks
+    /// is not accepted even if it has no errors: a person has to agree (C80).
     pub fn from_problems(task_id: TaskId, errors: Vec<String>, changes: Vec<SpecificationChange>) -> Self {
         let needs_person = changes.iter().any(|change| change.effect.needs_person());
         let exit = match (errors.is_empty(), needs_person) {

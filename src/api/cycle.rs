@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::model::{TaskId, TddState};
 
-/// The answer of both `…/phase` routes.
+/// The answer of `GET` and `POST /v1/projects/{id}/phase`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct CycleV1 {

@@ -18,7 +18,7 @@ pub struct ErrorV1 {
     pub hint: String,
 }
 
-/// The kind of an error. It decides the status code of the answer.
+/// The kind of an error. It decides the HTTP status code of the answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum ErrorKindV1 {
@@ -34,19 +34,20 @@ pub enum ErrorKindV1 {
     PersonNeeded,
     /// The present state of the project or task does not allow the request.
     NotNow,
-    /// A retest is refused because the tree has not changed since the last verdict.
+    /// A retest is refused because neither the tree nor the plan has changed since the last run, which did not pass.
     Unchanged,
-    /// A retest is refused because the last verdict is for the present tree and everything passed.
+    /// A retest is refused because neither the tree nor the plan has changed since the last run, and that run passed.
     Passed,
-    /// The task has used up its retests.
+    /// A retest is refused because the task has used up its budget of retests.
     BudgetSpent,
     /// The caller's environment variables differ from the service's, so the run would have another result.
     EnvironmentDiffers,
     ConfigurationWrong,
-    /// The largest allowed number of requests is already waiting.
+    /// The service or the project is busy, for example because too many requests are waiting. The caller may ask again
+    /// later.
     TooMany,
     Stopping,
-    /// Evidence differs from the ledger's record of it.
+    /// Stored evidence does not match the ledger.
     EvidenceWrong,
     /// An internal error of proctor.
     OwnFault,

@@ -51,7 +51,7 @@ pub enum EventV1 {
     Removed {
         project: ProjectId,
     },
-    /// The last event of the stream.
+    /// The last event of the stream; it says why the stream ends.
     End {
         reason: EndReasonV1,
     },

@@ -1,9 +1,10 @@
 //! The control socket's interface: the JSON types, the routes, and the page that describes them to a person.
 //!
-//! Owns the JSON types, which are separate from the domain types and made from them by `From` (house style S8). It also owns [`ROUTES`],
-//! the one table from which the router, the page of `proctor api` and their tests are made. It does no I/O.
+//! Owns the JSON types. They are separate from the domain types and made from the domain types by `From` (house style
+//! S8). Also owns [`ROUTES`], the one table from which the router, the page of `proctor api` and their tests are made.
+//! Nothing here does I/O.
 //!
-//! Service and client both refuse unknown fields, so a new field needs a new version of the path (`/v1`).
+//! Service and client both refuse unknown fields, so a new field in any type needs a new version of the paths (`/v1`).
 
 mod agent;
 mod cycle;

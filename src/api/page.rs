@@ -46,7 +46,8 @@ fn example(route: &Route) -> String {
     )
 }
 
-/// Returns an example of a parameter's value. Where the table describes the values in words, the example is fixed here.
+/// Returns an example of a parameter's value. If the route table describes the allowed values in words, the example is
+/// fixed here.
 fn first_value(values: &str) -> &str {
     match values {
         "a task's id" => "default",

@@ -23,7 +23,7 @@ pub struct ProjectV1 {
     /// The absolute path of the project's root.
     pub root: String,
     pub serving: Serving,
-    /// What is known about the project without reading its tree. Only answers that list projects have it.
+    /// What is known about the project without reading its tree. `None` except in answers that list projects.
     #[serde(default)]
     pub standing: Option<ListedV1>,
 }
@@ -35,7 +35,7 @@ pub struct ListedV1 {
     /// How the service notices changes.
     pub watching: WatchingV1,
     pub doing: DoingV1,
-    /// The last verdict in the ledger for the task that is watched.
+    /// The last verdict in the ledger for the task that the service runs after a save.
     pub verdict: Option<VerdictV1>,
     pub problems: Vec<String>,
 }
@@ -46,7 +46,8 @@ pub struct ListedV1 {
 pub enum WatchingV1 {
     /// By events of the kernel.
     Events,
-    /// At least part of the tree is examined at intervals; `problems` says why.
+    /// At least a part of the tree is scanned at intervals, because the kernel reports no events for it; `problems`
+    /// says why.
     Polling,
     NotWatched,
 }
@@ -64,7 +65,7 @@ pub enum DoingV1 {
     Changing,
     /// The project could not be opened; the service tries again. `problems` says why.
     Closed,
-    /// The answer does not come from the service, and only the service knows.
+    /// Only the service knows what it is doing, and this answer was computed without the service.
     Unknown,
 }
 
@@ -95,6 +96,6 @@ pub struct AddRequestV1 {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct AddedV1 {
     pub project: ProjectV1,
-    /// Lines for people; empty unless this request registered the project.
+    /// Notes for people about opening and registering the project; empty if the service watched the project already.
     pub notes: Vec<String>,
 }

@@ -1,4 +1,4 @@
-//! The table of all routes. The router, the page for people and their tests are made from it.
+//! The table of all routes. The router, the page of `proctor api` and their tests are made from this table.
 
 /// A route of the control socket.
 #[derive(Debug, Clone, Copy)]
@@ -27,19 +27,19 @@ pub enum RouteName {
     Remove,
     /// Runs the checks; the answer comes when the run is over.
     Run,
-    /// Returns the state of a project's verdict, either at once or when there is a fresh verdict.
+    /// Returns the state of a project's verdict: at once, or as soon as there is a fresh verdict.
     Verdict,
-    /// Returns the state of a task's cycle.
+    /// Returns the state of a task's red, green, refactor cycle.
     Phase,
-    /// Changes a task's cycle.
+    /// Changes the state of a task's red, green, refactor cycle.
     SetPhase,
-    /// A request of an agent.
+    /// Answers a request of an agent: a status update, a retest, or a fixed specification.
     Requests,
-    /// Always refused: only a person can approve a plan.
+    /// Always refuses: only a person at a terminal can approve a plan.
     Approval,
-    /// The last file event for a path.
+    /// Returns the last file event for a path.
     Heard,
-    /// Events as they happen.
+    /// Sends events as they happen, until the client disconnects.
     Events,
 }
 
@@ -55,13 +55,12 @@ pub enum MethodV1 {
 #[derive(Debug, Clone, Copy)]
 pub struct ParameterV1 {
     pub name: &'static str,
-    /// The allowed values, for people.
+    /// The allowed values, in words for people.
     pub values: &'static str,
-    /// The value if the parameter is not given, for people.
+    /// The value that is used if the parameter is not given, in words for people.
     pub default: &'static str,
 }
 
-/// All routes.
 pub const ROUTES: &[Route] = &[
     Route {
         name: RouteName::Status,

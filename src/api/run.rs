@@ -14,8 +14,8 @@ pub struct RunRequestV1 {
     /// The names of the checks to run; empty means all checks.
     #[serde(default)]
     pub checks: Vec<String>,
-    /// The variables that the caller's environment would give to the checks. The request is refused if they differ from the service's.
-    /// `None` means that they are not compared.
+    /// The variables that the caller's environment would give to the checks. The request is refused if the service's
+    /// environment would give the checks other variables or values. `None` means that nothing is compared.
     #[serde(default)]
     pub environment: Option<Vec<VariableV1>>,
 }
@@ -40,7 +40,7 @@ pub struct RunAnswerV1 {
     pub run_id: Option<RunId>,
     /// The exit code for a command that waited for this run.
     pub exit_code: u8,
-    /// Problems that no report holds.
+    /// Problems that are in no report, for example why nothing was run.
     pub problems: Vec<String>,
 }
 
@@ -62,9 +62,9 @@ pub enum RunOutcomeV1 {
     Untriggered,
     /// Nothing was run: the task waits for a person's decision (R9).
     NeedsHuman,
-    /// Nothing was run: the task depends on tasks that are not complete on this tree. `problems` names them.
+    /// Nothing was run: the task depends on tasks that are not complete on this tree. `problems` names those tasks.
     Waits,
-    /// Nothing was run: the task's plan is weaker than the approved one. `problems` says where (S7).
+    /// Nothing was run: the task's plan is weaker than the approved plan. `problems` says where (S7).
     NotApproved,
     /// Nothing was run: the configuration is wrong.
     ConfigurationWrong,
@@ -73,7 +73,7 @@ pub enum RunOutcomeV1 {
 }
 
 impl RunOutcomeV1 {
-    /// Returns its word, as it is sent.
+    /// Returns the word that stands for this outcome in JSON.
     pub fn word(self) -> &'static str {
         match self {
             Self::Judged => "judged",

@@ -1,4 +1,5 @@
-//! The states of verdicts: the answers of `GET /v1/status` and `GET /v1/projects/{id}/verdict`, also printed by `--json`.
+//! The states of verdicts: the answers of `GET /v1/status` and `GET /v1/projects/{id}/verdict`. `proctor status --json`
+//! and `proctor wait --json` print the same documents.
 
 use serde::{Deserialize, Serialize};
 
@@ -33,7 +34,7 @@ pub struct ServiceV1 {
 pub struct AnswerV1 {
     /// Whether the answer came before the time limit.
     pub in_time: InTimeV1,
-    /// The exit code for a command that shows this answer. It is that of the first task.
+    /// The exit code for a command that shows this answer: the exit code of the first task.
     pub exit_code: u8,
     pub project: ProjectStatusV1,
 }
@@ -56,7 +57,8 @@ pub struct ProjectStatusV1 {
     /// The absolute path of the project's root.
     pub root: String,
     pub serving: Serving,
-    /// First the task that was asked for, or else the configuration's task. Then the other tasks that have a verdict.
+    /// The first task is the one that the request names, or else the task that the configuration names. The other tasks
+    /// that have a verdict follow.
     pub tasks: Vec<TaskStatusV1>,
     /// Problems with the configuration, with watching, and with changes that were made to the task list by hand.
     pub problems: Vec<String>,
@@ -70,19 +72,21 @@ pub struct TaskStatusV1 {
     pub state: StateV1,
     /// PASSED or FAILED; only for a fresh verdict.
     pub result: Option<OverallResult>,
-    /// The exit code for a command that shows this task; 5 if there is no fresh verdict.
+    /// The exit code for a command that shows this task. Without a fresh verdict it is 3 if a person is needed, 4 if
+    /// the configuration or the specification is wrong, and otherwise 5.
     pub exit_code: u8,
     /// The digest of the present tree; `None` if the tree was not read because a run is under way.
     pub tree: Option<TreeDigest>,
     /// The digest of the present plan; `None` if the configuration has no plan for the task.
     pub plan: Option<Digest>,
-    /// For a stale verdict: what has changed since.
+    /// For a stale verdict: what has changed since the verdict, the tree or the plan.
     pub outdated: Option<StaleReason>,
-    /// The paths that changed during the run.
+    /// The paths that changed during the run; empty unless the state is `Moved` or `Unstable`.
     pub paths: Vec<String>,
     /// The last verdict, fresh or not.
     pub verdict: Option<VerdictV1>,
-    /// Errors of the task's specification, and where its plan is weaker than the approved one. Absent if there are none.
+    /// Errors of the task's specification, and the places where its plan is weaker than the approved plan. The key is
+    /// absent if there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub problems: Vec<String>,
 }
@@ -103,7 +107,7 @@ pub enum StateV1 {
     Unstable,
     /// The task waits until a person decides where it goes.
     NeedsHuman,
-    /// The plan has not been approved.
+    /// The task's plan is weaker than the approved plan, or no plan was approved yet.
     NotApproved,
     /// The project's directory does not exist.
     RootMissing,
@@ -125,7 +129,7 @@ pub struct VerdictV1 {
     pub plan: Option<Digest>,
     pub status: OverallStatus,
     pub result: Option<OverallResult>,
-    /// How many results block.
+    /// How many results make the verdict FAILED.
     pub blocking: u32,
     /// When the run's last process had ended.
     pub ended: Option<Timestamp>,
@@ -144,7 +148,8 @@ impl ProjectStatusV1 {
         }
     }
 
-    /// Returns the exit code for a command that shows this project. It is that of the first task, which is the configuration's.
+    /// Returns the exit code for a command that shows this project: the exit code of the first task; 5 if there is no
+    /// task.
     pub fn exit_code(&self) -> u8 {
         let none = crate::model::CommandExit::NoFreshVerdict.code();
         self.tasks.first().map_or(none, |task| task.exit_code)

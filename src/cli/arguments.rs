@@ -322,7 +322,7 @@ impl ValueEnum for Phase {
     }
 }
 
-/// The nodes to which a person may send a task. HUMAN_REVIEW is left out, because the task is there already.
+/// The nodes to which a person may send a task that waits at HUMAN_REVIEW. HUMAN_REVIEW itself is no choice.
 impl ValueEnum for NextNode {
     fn value_variants<'a>() -> &'a [Self] {
         &[Self::N2, Self::N3, Self::N4, Self::NextPhase]
@@ -356,7 +356,7 @@ impl From<IdentityArgument> for IdentityAnswer {
     }
 }
 
-/// Who reads a command's error.
+/// Whether a person or a program reads a command's error. It decides the error's form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ErrorAudience {
     /// A person: lines on standard error.
@@ -407,7 +407,7 @@ impl Command {
 }
 
 impl Arguments {
-    /// Reads the process's arguments.
+    /// Parses the arguments with which this process was started.
     pub(crate) fn read() -> Result<Self, clap::Error> {
         let matches = group_commands(Self::command()).try_get_matches()?;
         Self::from_arg_matches(&matches)

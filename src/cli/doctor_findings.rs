@@ -1,4 +1,5 @@
-//! The result of `proctor doctor` as lines and as a document, with a remedy for each obstacle. Pure.
+//! The result of `proctor doctor` as lines for people and as a JSON document, with a remedy for each obstacle. Pure:
+//! nothing is read or started here.
 
 use std::path::Path;
 
@@ -18,7 +19,7 @@ const APPARMOR_PROFILE: &str = include_str!("../../systemd/apparmor/proctor");
 /// The beginning of the line in the AppArmor profile that lists the paths of the program `proctor`.
 const PROFILE_PATHS: &str = "@{proctor} = ";
 
-/// The facts from which the findings are made.
+/// Everything that `proctor doctor` has read from the machine. The findings are computed from these facts alone.
 pub(crate) struct DoctorFacts {
     /// The levels of isolation that were tried.
     pub(crate) examination: Examination,
@@ -84,7 +85,7 @@ struct Limits {
     obstacle: Option<String>,
 }
 
-/// An obstacle, and the command that removes it.
+/// An obstacle to isolation, and the command that removes the obstacle.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 struct Remedy {
     problem: &'static str,
@@ -94,7 +95,7 @@ struct Remedy {
 /// A row of the table of remedies.
 struct Rule {
     problem: &'static str,
-    /// Returns the command if the facts show this obstacle.
+    /// Returns the command that removes this obstacle; `None` if the facts do not show the obstacle.
     mend: fn(&DoctorFacts) -> Option<String>,
 }
 
@@ -252,7 +253,8 @@ impl<'a> DoctorFindings<'a> {
         let scopes = if self.landlock_scopes { "closed" } else { "open (Linux 6.12 can close them)" };
         lines.push(format!("signals to others, abstract sockets: {scopes}"));
         lines.push(format!("store: {}, hidden from every command", self.store));
-        // Only namespaces can replace a directory by a private copy. Otherwise actions share the real one.
+        // Only namespaces can give an action its own copy of a directory. Without them, all actions share the real
+        // directory.
         let private = if self.level == Some(IsolationLevel::Namespace) { "own copy" } else { "shared" };
         for (name, paths) in [("hidden", &self.hidden), (private, &self.private), ("writable", &self.writable)] {
             if !paths.is_empty() {

@@ -36,23 +36,24 @@ struct FileSystem {
     is_lasting: bool,
 }
 
-/// The lowest limit on open files that is enough. Every distribution allows this many; the service needs some for each project
-/// and connection.
+/// The lowest limit on open files that is enough. The service needs several open files for each project and each
+/// connection. Every distribution allows this many by default.
 const ENOUGH_OPEN_FILES: u64 = 1024;
-/// The kernel's default limit on queued events.
+/// The kernel's default limit on queued inotify events (`fs.inotify.max_queued_events`).
 const USUAL_QUEUE: u64 = 16_384;
-/// The limit on watches that desktop programs usually set.
+/// The limit on inotify watches that desktop programs usually set (`fs.inotify.max_user_watches`).
 const USUAL_WATCHES: u64 = 524_288;
-/// The limit on instances that desktop programs usually set.
+/// The limit on inotify instances that desktop programs usually set (`fs.inotify.max_user_instances`).
 const USUAL_INSTANCES: u64 = 512;
-/// With less free space, one run with much output could fill the disk.
+/// The free space in bytes that is enough. With less, one run with much output could fill the disk.
 const ENOUGH_BYTES: u64 = 1 << 30;
 /// The free files (inodes) that are enough: a run creates about ten.
 const ENOUGH_FILES: u64 = 10_000;
-/// The tolerated difference between the clock and file times, in milliseconds. File times advance in ticks of the kernel.
+/// The tolerated difference between the clock and file times, in milliseconds. File times are coarser than the clock,
+/// because the kernel advances them only at its ticks.
 const TOLERATED_MS: u64 = 2_000;
 
-/// The facts from which this part is made.
+/// Everything that this part of `proctor doctor` has read. The findings are computed from these facts alone.
 #[derive(Debug, Clone)]
 pub(crate) struct MachineFacts {
     pub(crate) machine: Machine,
@@ -125,10 +126,9 @@ impl Serialize for ToolV1<'_> {
     }
 }
 
-/// A rule returns problems, each with advice.
+/// A rule returns pairs of a problem and advice how to solve it.
 type Rule = fn(&MachineFacts) -> Vec<(String, String)>;
 
-/// All rules.
 const RULES: &[Rule] = &[
     |facts| {
         let low = facts.machine.open_files.filter(|(soft, _)| *soft < ENOUGH_OPEN_FILES);
@@ -256,7 +256,7 @@ pub(crate) fn findings(facts: &MachineFacts) -> Vec<Finding> {
     found.map(|(problem, advice)| Finding { problem, advice }).collect()
 }
 
-/// Returns this part of the document that `--json` prints.
+/// Returns the `machine` object of the document that `--json` prints.
 pub(crate) fn document(facts: &MachineFacts) -> MachineV1<'_> {
     let machine = &facts.machine;
     let kind_name = |kind: Option<FileSystemType>| kind.map(|kind| classify_file_system(kind).name);
@@ -326,7 +326,7 @@ fn explain_missing(failure: &SpawnFailure) -> (String, String) {
         SpawnFailure::DirectoryNotFound { directory } => {
             (format!("the directory `{directory}` is not there"), "mend `directory` of the check".to_owned())
         }
-        // These failures occur only in a run; `doctor` starts no action here.
+        // Only a run has these failures: `doctor` looks for the programs of checks, but starts no check.
         SpawnFailure::PortHeld { .. }
         | SpawnFailure::PromptUnreadable { .. }
         | SpawnFailure::NotIsolated { .. }

@@ -1,4 +1,5 @@
-//! Reads the file that the setting `env_file` names: lines `NAME=value`, comments with `#`. Values are taken literally.
+//! Reads the file that the setting `env_file` names: lines `NAME=value`, and comments with `#`. `export` before a name
+//! and quotes around a value are removed. Escapes and variables in a value are not expanded.
 
 use std::path::Path;
 

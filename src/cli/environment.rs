@@ -21,13 +21,15 @@ pub(crate) struct Environment {
     executable: PathBuf,
 }
 
-/// Returns whether this process is the launcher, which has a hidden first argument.
+/// Returns whether this process is the launcher, the process that starts actions. proctor starts itself with a hidden
+/// first argument for this.
 pub(crate) fn is_launcher() -> bool {
     std::env::args_os().nth(1).is_some_and(|argument| argument == "__launcher")
 }
 
-/// Returns the number of CPUs for this process, including limits by affinity and control groups. It is asked for only once: that
-/// takes a dozen system calls, and a watch needs the number between each save and its run.
+/// Returns the number of CPUs that this process may use, by its affinity and its control groups. The kernel is asked
+/// only once, because the question takes a dozen system calls, and `proctor watch` needs the number between each save
+/// and its run.
 pub(crate) fn processors() -> u32 {
     static PROCESSORS: OnceLock<u32> = OnceLock::new();
     // If the number is unknown, one action at a time is always safe.
@@ -35,13 +37,13 @@ pub(crate) fn processors() -> u32 {
     *PROCESSORS.get_or_init(ask)
 }
 
-/// Returns the strongest level of isolation that is tried.
+/// Returns the strongest level of isolation that proctor tries to use.
 #[cfg(not(feature = "test-fakes"))]
 pub(crate) fn strongest_isolation() -> IsolationLevel {
     IsolationLevel::Namespace
 }
 
-/// Returns the strongest level of isolation that is tried. Tests can choose a weaker one.
+/// Returns the strongest level of isolation that proctor tries to use. Tests can choose a weaker level.
 #[cfg(feature = "test-fakes")]
 #[expect(clippy::disallowed_methods, reason = "the one place that reads the environment")]
 pub(crate) fn strongest_isolation() -> IsolationLevel {
@@ -76,7 +78,7 @@ impl Environment {
         Ok(environment)
     }
 
-    /// Installs the failures that a test asks for: of a file operation, or of the clock (`READING:MILLISECONDS`).
+    /// Makes a file operation or the clock fail as a test asks. For the clock, the test gives `READING:MILLISECONDS`.
     #[cfg(feature = "test-fakes")]
     fn install_failure_injection(&self) {
         let text = |name: &str| self.variable(name).and_then(OsStr::to_str);
@@ -93,12 +95,13 @@ impl Environment {
         }
     }
 
-    /// Returns all variables; a list selects those that actions get (E12).
+    /// Returns all environment variables of this process. Actions do not get all of them, but only those on a list
+    /// (E12).
     pub(crate) fn variables(&self) -> &BTreeMap<OsString, OsString> {
         &self.variables
     }
 
-    /// Returns `$XDG_STATE_HOME/proctor`, or the default below HOME.
+    /// Returns the directory of the evidence store: `$XDG_STATE_HOME/proctor`, or the default below HOME.
     pub(crate) fn state_root(&self) -> &Path {
         &self.state_root
     }
@@ -109,7 +112,7 @@ impl Environment {
         Some(named?.join("proctor").join("control.sock"))
     }
 
-    /// Returns whether a socket was passed to this process (`sd_listen_fds(3)`).
+    /// Returns whether systemd has passed exactly one listening socket to this process (`sd_listen_fds(3)`).
     pub(crate) fn passed_sockets(&self) -> bool {
         let number = |name: &str| self.variable(name).and_then(|text| text.to_str()?.parse::<u32>().ok());
         number("LISTEN_PID") == Some(std::process::id()) && number("LISTEN_FDS") == Some(1)
@@ -119,7 +122,7 @@ impl Environment {
         self.variables.get(OsStr::new(name)).map(OsString::as_os_str)
     }
 
-    /// Returns the path of this program, with which the launcher is started.
+    /// Returns the path of this program. The launcher is started from the same path.
     pub(crate) fn executable(&self) -> &Path {
         &self.executable
     }
@@ -134,13 +137,14 @@ impl Environment {
         self.variables.get(OsStr::new(name)).is_some_and(|value| !value.is_empty())
     }
 
-    /// Returns the observer of durable steps. Outside of tests it does nothing.
+    /// Returns the function that is called after every durable step of a run. Outside of tests it does nothing.
     #[cfg(not(feature = "test-fakes"))]
     pub(crate) fn observer(&self) -> StepObserver {
         Arc::new(|_| {})
     }
 
-    /// Returns the observer of durable steps. A test can kill the process after one of them.
+    /// Returns the function that is called after every durable step of a run. A test can kill the process after one of
+    /// the steps.
     #[cfg(feature = "test-fakes")]
     pub(crate) fn observer(&self) -> StepObserver {
         let fatal = self.variables.get(OsStr::new("PROCTOR_TEST_DIE_AFTER")).map(|value| value.to_string_lossy().into_owned());
@@ -152,13 +156,15 @@ impl Environment {
         })
     }
 
-    /// Returns the observer of the points of an issue workflow. Outside of tests it does nothing.
+    /// Returns the function that an issue workflow calls wherever a crash must do no harm. Outside of tests it does
+    /// nothing.
     #[cfg(not(feature = "test-fakes"))]
     pub(crate) fn workflow_points(&self) -> PointObserver {
         Box::new(|| {})
     }
 
-    /// Returns the observer of the points of an issue workflow. A test can kill the process at one of them, by its number.
+    /// Returns the function that an issue workflow calls wherever a crash must do no harm. A test can kill the process
+    /// at the call with a given number.
     #[cfg(feature = "test-fakes")]
     pub(crate) fn workflow_points(&self) -> PointObserver {
         let fatal = self.variable("PROCTOR_TEST_DIE_AT_POINT").and_then(|text| text.to_str()?.parse::<u32>().ok());

@@ -4,7 +4,7 @@ use std::error::Error;
 
 use crate::model::CommandExit;
 
-/// Why a command failed, and what to do next.
+/// Why a command failed, its exit code, and hints what to do next.
 #[derive(Debug)]
 pub(crate) struct CommandError {
     exit: CommandExit,
@@ -30,7 +30,7 @@ impl CommandError {
         error
     }
 
-    /// Makes an error that takes its message from another error.
+    /// Makes an error whose message is the text of `cause`. The causes of `cause` become the error's causes.
     pub(crate) fn of(exit: CommandExit, cause: &dyn Error) -> Self {
         let mut error = Self::caused(exit, cause.to_string(), cause);
         error.causes.remove(0);

@@ -10,7 +10,7 @@ struct Group {
     commands: &'static [&'static str],
 }
 
-/// The groups. A test checks that every command is in exactly one.
+/// The groups in the order of the help. A test checks that every command is in exactly one group.
 const GROUPS: &[Group] = &[
     Group { heading: "Every day", commands: &["run", "watch", "status", "wait", "show", "log", "init", "plan", "why", "doctor"] },
     Group { heading: "Evidence", commands: &["verify", "export", "key", "anchor", "checkpoint", "archive", "prune", "tree"] },

@@ -1,5 +1,5 @@
-//! Shows on the terminal what a run in the service is doing. The line is only a convenience: the result is read from the run's report, and
-//! if no events arrive, no line is shown.
+//! Shows on the terminal what a run in the service is doing, in one line that is replaced again and again. The line is
+//! only a convenience: the result comes from the run's report. If the service sends no events, there is no line.
 
 use std::thread::{self, JoinHandle};
 
@@ -10,14 +10,14 @@ use crate::cli::style::{Style, Tone};
 use crate::client::{Events, EventsStopper};
 use crate::model::ProjectId;
 
-/// The line while it is shown.
+/// A live line that is being shown by a thread of its own.
 pub(crate) struct LiveLine {
     end: EventsStopper,
     thread: JoinHandle<()>,
 }
 
 impl LiveLine {
-    /// Begins to show the events of a project; `None` if there are no events.
+    /// Begins to show the events of a project; `None` if the service's events cannot be read.
     pub(crate) fn begin(served: &ServedProject, style: Style) -> Option<Self> {
         let (events, end) = served.client.events().ok()?;
         let project = served.project.id.clone();
@@ -26,7 +26,7 @@ impl LiveLine {
         Some(Self { end, thread })
     }
 
-    /// Removes the line.
+    /// Stops reading events, and waits until the line has been removed from the terminal.
     pub(crate) fn end(self) {
         self.end.end();
         let _panicked = self.thread.join();

@@ -35,7 +35,8 @@ pub(crate) fn error(error: &CommandError) {
     }
 }
 
-/// Prints the answer of the argument parser. `--help` and `--version` are results; everything else is a usage error.
+/// Prints the text that the argument parser returned as an error. For `--help` and `--version` the text is a result;
+/// everything else is a usage error.
 pub(crate) fn usage(error: &clap::Error) -> CommandExit {
     if error.use_stderr() {
         eprint!("{error}");

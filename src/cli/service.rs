@@ -21,7 +21,8 @@ pub(crate) struct ServedProject {
     pub(crate) project: ProjectV1,
 }
 
-/// Returns a client and the service's projects; `None` if no service listens.
+/// Returns a client of the service and the service's projects; `None` if no service listens, or if it does not answer
+/// properly.
 pub(crate) fn listening(environment: &Environment) -> Option<(Client, Vec<ProjectV1>)> {
     let client = Client::new(&environment.control_socket()?);
     match client.ask::<ProjectsV1>(MethodV1::Get, "/v1/projects", AT_ONCE) {
@@ -42,13 +43,13 @@ pub(crate) fn serving(environment: &Environment, root: &Path) -> Option<ServedPr
     Some(ServedProject { client, project })
 }
 
-/// Prints a note that the service could not be used and the command does the work itself.
+/// Prints a note that the service cannot be used and that this command does the work itself.
 pub(crate) fn say_unusable(error: &ClientError) {
     let cause = std::error::Error::source(error).map(|cause| format!(": {cause}")).unwrap_or_default();
     render::note(&format!("note: {error}{cause}; doing it here instead"));
 }
 
-/// Converts an error of the client into a command error.
+/// Converts an error of the service's client into a command error with its exit code.
 pub(crate) fn from_client_error(error: &ClientError) -> CommandError {
     let ClientError::Refused(refusal) = error else {
         return CommandError::of(CommandExit::OwnFault, error).hint("see `proctor status` and the service's log");

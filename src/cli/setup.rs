@@ -38,7 +38,8 @@ pub(crate) fn project_root(environment: &Environment, directory: &Path) -> Resul
         .hint("name the directory of a project, not a file in it"))
 }
 
-/// Reads the configuration, or the defaults if there is no file. Also returns whether there is one.
+/// Reads `proctor.toml`, or returns the defaults if there is no such file. The second value says whether the file
+/// exists.
 pub(crate) fn configuration(root: &Path) -> Result<(Configuration, bool), CommandError> {
     let path = root.join(CONFIGURATION_FILE);
     let bytes = match std::fs::read(&path) {
@@ -67,14 +68,14 @@ pub(crate) fn load(environment: &Environment, directory: &Path) -> Result<Loaded
     reload(&root)
 }
 
-/// Loads a project again from its root. This is done before every run.
+/// Reads a project's configuration and plan again from its root, so that changes take effect before the next run.
 pub(crate) fn reload(root: &Path) -> Result<LoadedProject, CommandError> {
     let (configuration, plan) = describe(root)?;
     Ok(LoadedProject { root: root.to_owned(), configuration, plan: plan? })
 }
 
-/// Reads a project's configuration and makes the plan of its own checks. A missing plan is returned as a separate error, because
-/// tasks of specifications do not need it.
+/// Reads a project's configuration and makes the plan of the project's own checks. If only the plan is wrong, the
+/// configuration is still returned, because tasks of test specifications need no such plan.
 pub(crate) fn describe(root: &Path) -> Result<(Configuration, Result<Plan, CommandError>), CommandError> {
     let (configuration, _) = configuration(root)?;
     let files = DiskFiles::new(root);
@@ -89,8 +90,8 @@ pub(crate) fn directory_name(root: &Path) -> String {
 /// Combines all problems of a configuration into one command error.
 pub(crate) fn from_problems(problems: &[Problem]) -> CommandError {
     const MORE: &str = "`proctor init --print` shows every setting with its default";
-    // If something is missing altogether, the problem has no position, and often there is no file. Then only the message is
-    // shown.
+    // A problem about something that is missing altogether has no position, and often there is no file. For a single
+    // such problem, only the message is shown.
     if let [Problem { position: None, message, pointer, hint: Some(hint), .. }] = problems
         && !pointer.is_empty()
     {

@@ -15,7 +15,7 @@ pub(crate) struct ProgressScreen {
     under_way: Vec<(ActionId, String)>,
 }
 
-/// The reader of the progress, who decides its form.
+/// Who reads the progress of a run. This decides its form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Audience {
     /// A person at a terminal. Running actions have a live line, which results replace.
@@ -82,7 +82,7 @@ impl ProgressScreen {
         let _flushed = std::io::stdout().flush();
     }
 
-    /// Draws the live line if an action is running and a terminal is there.
+    /// Draws the live line if an action is running and the output is a terminal.
     fn draw_live(&self) {
         if self.audience == Audience::Terminal && !self.under_way.is_empty() {
             render::live(&self.style.paint(Tone::Quiet, &live_line(&self.under_way)));

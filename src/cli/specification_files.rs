@@ -42,7 +42,7 @@ pub(crate) fn find(environment: &Environment, directory: &Path, task: Option<&st
     find_in(&root, &task.map_or_else(|| Ok(TaskId::default_task()), read_task)?)
 }
 
-/// Loads a project again for a task. This is done before every run.
+/// Reads a project's configuration and a task's plan again, so that changes take effect before the next run.
 pub(crate) fn reload(root: &Path, task: &TaskId) -> Result<LoadedProject, CommandError> {
     found(find_in(root, task)?)
 }

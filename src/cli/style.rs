@@ -1,4 +1,5 @@
-//! Colours in output for people. The terminal and the usual variables decide whether they are used (G6).
+//! Colours in output for people. The terminal and the variables `NO_COLOR` and `CLICOLOR_FORCE` decide whether colours
+//! are used (G6).
 
 /// Whether output is coloured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

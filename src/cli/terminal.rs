@@ -1,4 +1,4 @@
-//! The terminal: whether there is one, what is typed there, and single keys during `proctor watch`.
+//! The terminal: finds out whether there is one, reads typed lines, and reads single keys during `proctor watch`.
 
 use std::io::{BufRead as _, IsTerminal as _, Read as _};
 use std::os::fd::AsFd as _;
@@ -67,7 +67,7 @@ fn key_of(byte: u8) -> Option<Key> {
     }
 }
 
-/// Discards input that was typed and not read.
+/// Discards input that was typed but not read yet.
 pub(crate) fn forget_input() {
     let _best_effort = tcflush(std::io::stdin().as_fd(), FlushArg::TCIFLUSH);
 }
@@ -81,8 +81,8 @@ pub(crate) fn read_answer(control: &Control) -> Option<String> {
         if control.wait_beside(input.as_fd()) == WokenBy::Request {
             return None;
         }
-        // A terminal returns one line per read, so the rest of a pasted text is still in the terminal and not in this process's
-        // buffer.
+        // A terminal returns one line for each read. So the rest of a pasted text is still in the terminal, where
+        // `has_input` finds it, and not in this process's buffer.
         let before = answer.len();
         let read = input.lock().read_until(b'\n', &mut answer);
         let has_ended = !matches!(read, Ok(1..));
@@ -95,7 +95,7 @@ pub(crate) fn read_answer(control: &Control) -> Option<String> {
     }
 }
 
-/// Returns whether a line is waiting to be read.
+/// Returns whether standard input has more to read at once.
 fn has_input() -> bool {
     let input = std::io::stdin();
     let mut awaited = [PollFd::new(input.as_fd(), PollFlags::POLLIN)];

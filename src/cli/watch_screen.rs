@@ -116,7 +116,8 @@ impl Screen for WatchScreen {
     }
 }
 
-/// Returns whether the verdict changed. The first verdict and runs without a verdict are no change.
+/// Returns whether the verdict changed between PASSED and FAILED. The first verdict, and a run without a verdict, are
+/// no change.
 fn changes_places(last: Option<OverallResult>, now: Option<OverallResult>) -> bool {
     matches!((last, now), (Some(last), Some(now)) if last != now)
 }

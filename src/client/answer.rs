@@ -10,7 +10,7 @@ pub(super) struct Answer {
     pub(super) body: Vec<u8>,
 }
 
-/// The result of parsing the bytes received so far.
+/// What the bytes received so far amount to.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum AnswerProgress {
     /// More bytes must be read.
@@ -20,7 +20,7 @@ pub(super) enum AnswerProgress {
     Wrong(&'static str),
 }
 
-/// Parses the bytes received so far.
+/// Parses the bytes received so far. Callers read more bytes and call again while the answer is unfinished.
 pub(super) fn parse_answer(bytes: &[u8]) -> AnswerProgress {
     let Some(head_end) = bytes.windows(4).position(|window| window == b"\r\n\r\n") else {
         return if bytes.len() > LONGEST_HEAD {

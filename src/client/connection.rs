@@ -1,4 +1,4 @@
-//! One request on one connection.
+//! Sends one request on a connection of its own, and reads the answer.
 
 use std::io::{self, ErrorKind, Read as _, Write as _};
 use std::os::unix::net::UnixStream;
@@ -13,7 +13,7 @@ use crate::client::answer::{Answer, AnswerProgress, parse_answer};
 
 /// The longest answer that is read, in bytes.
 const LONGEST_ANSWER: usize = 16 * 1024 * 1024;
-/// How long a request may take to be written.
+/// How long each write of a request may take.
 const WRITING: Duration = Duration::from_secs(5);
 
 /// A client of the service. It opens a new connection for each request.
@@ -53,7 +53,8 @@ impl Client {
     /// Sends a request without a body and reads the answer.
     ///
     /// # Errors
-    /// When no process listens, the answer does not come in time, or the service answers with an error.
+    /// When no process listens on the socket, the answer is late or is not understood, or the service answers with an
+    /// error.
     pub fn ask<T: DeserializeOwned>(&self, method: MethodV1, path: &str, within: Duration) -> Result<T, ClientError> {
         self.exchange(method, path, &[], within)
     }
@@ -61,7 +62,7 @@ impl Client {
     /// Sends a request with a body and reads the answer.
     ///
     /// # Errors
-    /// As [`Client::ask`].
+    /// The same as for [`Client::ask`].
     pub fn send<T: DeserializeOwned>(
         &self,
         method: MethodV1,
@@ -81,7 +82,7 @@ impl Client {
         within: Duration,
     ) -> Result<T, ClientError> {
         let mut stream = self.connect()?;
-        // A socket refuses a zero time-out as an error.
+        // Rust refuses a time-out of zero for a socket as an error.
         let within = within.max(Duration::from_millis(1));
         stream.set_read_timeout(Some(within)).map_err(ClientError::Connection)?;
         stream.set_write_timeout(Some(WRITING)).map_err(ClientError::Connection)?;
@@ -96,7 +97,8 @@ impl Client {
 
     pub(super) fn connect(&self) -> Result<UnixStream, ClientError> {
         UnixStream::connect(&self.socket).map_err(|error| {
-            // A dead process leaves its socket file behind: connecting to it is refused. Without the file, the error is "not found".
+            // A process that died leaves its socket file behind, and connecting to the file is refused. If there is no
+            // file, the error is "not found". Both mean that no service listens.
             if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::ConnectionRefused) {
                 ClientError::Absent { socket: self.socket.clone() }
             } else {
@@ -106,8 +108,8 @@ impl Client {
     }
 }
 
-/// The service sends nothing before the answer is ready and then writes all of it. So the time limit of the socket, which is for one read,
-/// is in effect the limit for the whole answer.
+/// Reads an answer. The service sends nothing before the answer is ready, and then writes the whole answer at once. So
+/// the socket's time limit, which holds for one read, limits in effect the wait for the whole answer.
 fn read_answer(stream: &mut UnixStream, within: Duration) -> Result<Answer, ClientError> {
     let mut bytes = Vec::new();
     let mut buffer = [0; 16 * 1024];

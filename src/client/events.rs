@@ -1,4 +1,4 @@
-//! Reads server-sent events of the service on a connection of their own.
+//! Reads the server-sent events of the service. Each reader has a connection of its own.
 
 use std::io::{BufRead as _, BufReader, ErrorKind, Write as _};
 use std::net::Shutdown;
@@ -8,11 +8,11 @@ use std::time::Duration;
 use crate::api::EventV1;
 use crate::client::connection::{Client, ClientError};
 
-/// How long the service may take to answer with the first line.
+/// How long each read of the answer's head may take.
 const BEGINNING: Duration = Duration::from_secs(5);
 
-/// The events of the service since the connection was made. The iterator ends when the service stops, or when [`EventsStopper::end`] is
-/// called.
+/// The events of the service since the connection was made. The iterator ends when the connection ends: the service
+/// stops, drops this reader because it is too slow, or [`EventsStopper::end`] is called.
 #[derive(Debug)]
 pub struct Events {
     lines: BufReader<UnixStream>,
@@ -32,7 +32,7 @@ impl Client {
     pub fn events(&self) -> Result<(Events, EventsStopper), ClientError> {
         let mut stream = self.connect()?;
         stream.set_read_timeout(Some(BEGINNING)).map_err(ClientError::Connection)?;
-        // With HTTP/1.0 the answer has no chunk lengths between the events.
+        // The request is HTTP/1.0, so that the service sends no chunk lengths between the events.
         stream.write_all(b"GET /v1/events HTTP/1.0\r\nhost: proctor\r\n\r\n").map_err(ClientError::Connection)?;
         let end = EventsStopper { stream: stream.try_clone().map_err(ClientError::Connection)? };
         let mut lines = BufReader::new(stream);
@@ -77,7 +77,7 @@ impl Iterator for Events {
 impl EventsStopper {
     /// Ends the events, even while another thread waits for the next one.
     pub fn end(self) {
-        // Shutting down a closed connection fails; then the events have ended already.
+        // Shutting down a closed connection fails. The failure is ignored, because the events have ended already then.
         let _ended = self.stream.shutdown(Shutdown::Both);
     }
 }

@@ -1,6 +1,7 @@
 //! A small blocking HTTP/1.1 client for the service's control socket. Every request has a limit in time and size.
 //!
-//! Owns the client's side of the socket; the JSON types are in `api/`. It does not read the environment: callers pass the socket's path.
+//! Owns the client's side of the socket; the JSON types are in `api/`. Nothing here reads the environment: callers pass
+//! the socket's path.
 
 mod answer;
 mod connection;

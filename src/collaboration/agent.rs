@@ -1,5 +1,5 @@
-//! Answers to agents: whether a task is complete, and whether it may be tested again. The facts are computed and never
-//! taken from the request.
+//! Answers to agents: whether a task is complete, and whether its checks may be run again (a retest). The facts are
+//! computed and never taken from the request.
 //!
 //! [`TaskCompletion`] is read from the sealed report of the last run, and only if its verdict is for the current tree.
 //! [`decide_retest`] grants a retest within the task's budget; the grant is a line in the ledger, so a restart does not
@@ -21,21 +21,22 @@ use crate::report::{ActionResultV2, ExecutionReportV2};
 use crate::store;
 use crate::tree::TreeHints;
 
-/// A retest that was granted; a line of the ledger says so.
+/// A retest that was granted. A line of the ledger records the grant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct GrantedRetest {
-    /// How many retests were granted since the budget was last full, including this one.
+    /// How many retests were granted since the task last passed or a person last decided on its cycle, including this
+    /// one.
     pub number: u32,
     /// How many retests are allowed until the task passes or a person decides on its cycle.
     pub budget: u32,
 }
 
-/// The facts that decide about a retest.
+/// The facts that decide whether a retest is granted.
 #[derive(Debug, Clone)]
 struct RetestFacts {
     paused: Option<PauseRecord>,
     last: Option<Judged>,
-    /// The tree for which a retest was granted whose run has not come yet; `None` if no granted retest waits.
+    /// The tree of a granted retest whose run has not been sealed yet; `None` if no granted retest waits for its run.
     waiting: Option<TreeDigest>,
     tree: TreeDigest,
     plan: Digest,
@@ -83,7 +84,8 @@ impl Workspace {
     ///
     /// # Errors
     ///
-    /// [`ProjectError::Retest`] when the retest is refused; others when tree, ledger or index cannot be used.
+    /// [`ProjectError::Retest`] when the retest is refused; other errors when the tree, the ledger or the index cannot
+    /// be read or written.
     pub fn grant_retest(&mut self, scope: &ProjectScope, described: DescribedProject<'_>) -> Result<GrantedRetest, ProjectError> {
         let (project, task, settings) = (&scope.project, &described.plan.task, described.settings);
         let lock = self.lock(scope, settings.lock_wait, &|| None, &mut |_| {})?;
@@ -112,7 +114,7 @@ impl Workspace {
     }
 }
 
-/// Decides whether a retest is granted. A pause that only a person can end is checked first.
+/// Decides whether a retest is granted. A task that waits for a person's decision gets no retest, whatever else holds.
 fn decide_retest(facts: &RetestFacts) -> Result<GrantedRetest, RetestRefusal> {
     if let Some(pause) = &facts.paused {
         return Err(RetestRefusal::NeedsHuman(pause.clone()));
@@ -120,7 +122,8 @@ fn decide_retest(facts: &RetestFacts) -> Result<GrantedRetest, RetestRefusal> {
     if let Some(last) = facts.last.as_ref().filter(|last| (last.tree, last.plan) == (Some(facts.tree), Some(facts.plan))) {
         return Err(RetestRefusal::Unchanged { run_id: last.run_id.clone(), passed: last.passed });
     }
-    // One change of the tree allows one retest, however many are requested at once.
+    // A granted retest for this tree still waits for its run. One state of the tree gets one retest, however many
+    // agents ask at once.
     if facts.waiting == Some(facts.tree) {
         return Err(RetestRefusal::Waiting);
     }
@@ -134,7 +137,7 @@ fn decide_retest(facts: &RetestFacts) -> Result<GrantedRetest, RetestRefusal> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 struct Retests {
     used: u32,
-    /// The tree for which a retest was granted whose run has not come yet, as in [`RetestFacts::waiting`].
+    /// The tree of a granted retest whose run has not been sealed yet, as in [`RetestFacts::waiting`].
     waiting: Option<TreeDigest>,
 }
 
@@ -149,7 +152,7 @@ fn read_retests(store: &Store, project: &ProjectId, task: &TaskId) -> Result<Ret
 }
 
 /// Returns the tree whose granted retest still waits for its run after this ledger line. Any later run of the task ends
-/// the waiting: it is the retest, or it replaces the retest.
+/// the waiting: the run is the retest itself, or makes the retest needless.
 fn still_waiting(waiting: Option<TreeDigest>, line: &LedgerLine, task: &TaskId) -> Option<TreeDigest> {
     if let LedgerBody::Retest(record) = &line.body
         && record.task == *task
@@ -160,9 +163,8 @@ fn still_waiting(waiting: Option<TreeDigest>, line: &LedgerLine, task: &TaskId) 
     waiting.filter(|_| !is_run)
 }
 
-/// Returns the number of used retests after this ledger line. The number falls back to 0 with a run that passed and
-/// with a person's decision on the task's cycle. Changes of the cycle by a program without a terminal do not count as a
-/// person's.
+/// Returns the number of used retests after this ledger line. A run that passed and a person's decision on the task's
+/// cycle set the number back to 0. A change of the cycle counts as a person's only if it was made at a terminal.
 fn count_retests(used: u32, line: &LedgerLine, task: &TaskId) -> u32 {
     let by_a_person = line.asker.terminal.is_some();
     match &line.body {

@@ -1,9 +1,9 @@
-//! Asks a model, with a command that is isolated more strictly than a check. It also runs a person's own tools: git and
-//! the tracker.
+//! Asks a model, by a command that is isolated more strictly than a check. Also runs the person's own tools: git and
+//! the command line of the issue tracker.
 //!
-//! A model sees a fresh copy of the project that nobody else has written to, and nothing that was said to another
-//! model. The caches that checks share are read-only to it. Access to the tracker is hidden, whatever the settings make
-//! visible.
+//! A model sees a fresh copy of the project that nobody else has written to. It sees nothing that another model was
+//! told or has answered. The caches that checks share are read-only to it. Access to the tracker is hidden, whatever
+//! the settings make visible.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
@@ -40,7 +40,7 @@ const GIT_VARIABLES: &[&str] =
 /// The largest output in bytes. A tool or model that prints more is stopped.
 const OUTPUT_CAP: u64 = 4 << 20;
 
-/// How long to wait for a run of the project to end before a line is written to the project's ledger.
+/// How long the writer of a ledger line waits until a run of the project ends. The run holds the project's lock.
 const LEDGER_WAIT: Duration = Duration::from_secs(3600);
 
 /// How long a tool of the person may take to stop after SIGTERM, before it is killed.
@@ -148,7 +148,8 @@ impl Workspace {
     ///
     /// # Errors
     ///
-    /// When the ledger cannot be written, or a stop request came while waiting for another run.
+    /// When the ledger cannot be written, or when the wait for another run takes too long or is interrupted by a stop
+    /// request.
     pub fn record_governance(
         &mut self,
         scope: &ProjectScope,
@@ -183,8 +184,8 @@ impl Workspace {
     ) -> Result<Isolation, ProjectError> {
         let home = isolation::home(self.ambient());
         let settings = SandboxSettings {
-            // A project may run its checks without isolation, because a person has read them. What a model will do is
-            // not known in advance, so `off` counts as `auto` for it.
+            // A person has read the checks of a project, so the project may run them without isolation. Nobody knows in
+            // advance what a model will do, so for a model `off` counts as `auto`.
             mode: match request.settings.sandbox.mode {
                 ProtectionMode::Off | ProtectionMode::Auto => ProtectionMode::Auto,
                 ProtectionMode::Require => ProtectionMode::Require,
@@ -195,7 +196,7 @@ impl Workspace {
             home: HomeAccess::ReadOnly,
             memory: request.settings.sandbox.memory,
             processes: request.settings.sandbox.processes,
-            // A model works on a copy of the project already.
+            // A model already works on a copy of the project, so it needs no snapshot.
             snapshot: ProtectionMode::Off,
             max_snapshot_bytes: request.settings.sandbox.max_snapshot_bytes,
         };
@@ -223,8 +224,8 @@ impl Workspace {
         Ok(isolation)
     }
 
-    /// Returns the paths that are hidden from the model: the ones that the request names, the tracker's programs, and
-    /// their stored accounts.
+    /// Returns the paths that are hidden from the model: the paths that the request names, the command-line programs of
+    /// trackers, and the directories with their stored accounts.
     fn hidden_places(&self, request: &ModelRequest<'_>, environment: &ChildEnvironment, home: Option<&Path>) -> Vec<PathBuf> {
         let mut paths = request.hidden.to_vec();
         let own = Path::new(request.tracker).file_name().and_then(OsStr::to_str);
@@ -252,8 +253,8 @@ impl Workspace {
     ) -> Result<EndedAction, ProjectError> {
         let failed = |source| ProjectError::Supervise { action: name.to_owned(), source };
         match supervise(self.launcher()?, launch, limits, scratch.sinks(1)?, control, ALL_REASONS) {
-            // The launcher may have died since the last request. Nothing was started yet, so one more try with a new
-            // launcher is safe.
+            // The launcher (the process that starts commands) may have died since the last request. Nothing was started
+            // yet, so a second try with a new launcher is safe.
             Err(SuperviseError::LauncherGone) => {
                 supervise(self.launcher()?, launch, limits, scratch.sinks(2)?, control, ALL_REASONS).map_err(failed)
             }
@@ -295,8 +296,8 @@ fn hide(places: &mut Vec<Place>, path: &Path) {
     places.sort_by(|one, other| one.path.cmp(&other.path));
 }
 
-/// A temporary directory for one request, with the model's private places, its output and its log. It is removed at the
-/// end.
+/// A temporary directory for one request, with the private directories, the output and the log of the model or tool.
+/// Dropping it removes the directory.
 struct Scratch(PathBuf);
 
 impl Scratch {
@@ -323,7 +324,7 @@ impl Scratch {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // Everything needed has been read from the directory. If removing it fails, the rest does no harm.
+        // All results have been read from the directory. If it cannot be removed, the remaining files do no harm.
         let _left = fs::remove_dir_all(&self.0);
     }
 }

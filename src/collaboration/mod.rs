@@ -1,8 +1,8 @@
 //! Questions and answers outside of a run, with people, agents and models.
 //!
-//! `agent` says whether a task is complete and grants a retest; `proposal` compares a proposed specification with the current
-//! one; `consultation` starts a model or a person's own command for `workflow/`. Nothing here judges code: verdicts come from
-//! `run/`.
+//! `agent` says whether a task is complete, and grants retests. `proposal` compares a proposed specification with the
+//! current specification. `consultation` starts a model or a person's own command for `workflow/`. Nothing here judges
+//! code: verdicts come from `run/`.
 
 mod agent;
 mod consultation;

@@ -1,9 +1,9 @@
-//! Reviews a task's test specification (FIX_SPECIFICATION): the errors in its file, or the changes that a proposed text
-//! makes (C80).
+//! Reviews a task's test specification for the agents' request FIX_SPECIFICATION: finds the errors in the task's file,
+//! or the errors and changes of a proposed specification (C80).
 //!
-//! proctor writes no specification: whoever proposed an allowed change writes the file. A proposal that only corrects,
-//! strengthens or rewords is reported as allowed; one that weakens needs a person. A proposal is compared with the file
-//! on disk.
+//! A proposal is compared with the task's file on disk. A proposal that only corrects, strengthens or rewords is
+//! allowed. A proposal that weakens the checks needs a person. proctor writes no specification: whoever made an allowed
+//! proposal writes the file.
 
 use std::path::Path;
 
@@ -30,15 +30,15 @@ pub enum Proposal {
 /// The result of reviewing a task's specification or a proposal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReviewedSpecification {
-    /// The file of the project that has the task now, relative to the project.
+    /// The specification file that has the task now, relative to the project.
     pub file: String,
-    /// The errors in the file, or in the proposal if there is one.
+    /// The errors in the proposal, or in the file if there is no proposal.
     pub errors: Vec<String>,
     /// The changes that the proposal makes; empty without a proposal.
     pub changes: Vec<SpecificationChange>,
 }
 
-/// The file of the project that has the task now, before any proposal.
+/// The specification file that has the task now, without the proposal.
 struct Current {
     file: String,
     text: String,
@@ -49,8 +49,8 @@ struct Current {
 ///
 /// # Errors
 ///
-/// [`ProjectError::Specification`] when no file has the task, several files have it, or a file cannot be read; others
-/// when the tree cannot be read.
+/// [`ProjectError::Specification`] when no file or more than one file has the task, or when a file cannot be read;
+/// other errors when the tree cannot be read.
 pub fn review_specification(
     root: &Path,
     settings: &ProjectSettings,
@@ -82,7 +82,8 @@ fn find(root: &Path, settings: &ProjectSettings, task: &TaskId) -> Result<Curren
     for file in names {
         let text = read(root, &file)?;
         let reading = reading_of(root, &file, &text);
-        // A file that is not valid JSON has no readable tasks, and yet may be the one that is meant to have the task.
+        // A file that is not valid JSON has no readable tasks. It is kept as a candidate, because it may have the task
+        // once its errors are corrected.
         if reading.tasks.is_empty() || reading.tasks.iter().any(|id| id == task.as_str()) {
             found.push(Current { file, text, reading });
         }
@@ -98,7 +99,8 @@ fn find(root: &Path, settings: &ProjectSettings, task: &TaskId) -> Result<Curren
     }
 }
 
-/// Reads a specification's text as a run would, because some errors depend on the project's other files.
+/// Reads a specification's text and compares it with the project's other files, because some errors depend on those
+/// files. A run reads specifications in the same way.
 fn reading_of(root: &Path, name: &str, text: &str) -> SpecificationReading {
     compare_with_project(read_specification(text, name, SpecificationContext { project_root: root }), &DiskFiles::new(root))
 }

@@ -42,7 +42,8 @@ const GRACE_LEAST: Duration = Duration::from_millis(10);
 const MOST_RETRIES: i64 = 5;
 const GRACE_MOST: Duration = Duration::from_secs(10 * 60);
 
-/// Whether an action must have a `command`, or may leave it out because proctor knows the tool's command.
+/// Whether an action must have the key `command`. A check may leave the key out if it names a tool whose command
+/// proctor knows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Command {
     Required,
@@ -93,7 +94,8 @@ pub(super) fn read_cleanup(top: &Section<'_>, document: &mut Document<'_>, defau
 /// them.
 pub(super) fn check_names<'s>(document: &mut Document<'_>, actions: impl Iterator<Item = &'s ActionSettings>) {
     let mut seen: BTreeMap<&str, &ActionSettings> = BTreeMap::new();
-    // Of two actions with the same name, the later one in the file gets the error, whichever list it is in.
+    // If two actions have the same name, the error is reported at the later action in the file, whichever list the
+    // action is in.
     let mut actions: Vec<&ActionSettings> = actions.collect();
     actions.sort_by_key(|action| action.name.place);
     for action in actions {
@@ -113,8 +115,8 @@ pub(super) fn check_names<'s>(document: &mut Document<'_>, actions: impl Iterato
 
 fn read_check(section: &Section<'_>, document: &mut Document<'_>, defaults: ActionDefaults, run: RunSettings) -> Option<Check> {
     let tool = section.optional(document, "tool", choice(TOOLS));
-    // A misspelt `tool` is reported as one problem. Do not report the missing command as well, because the misspelling
-    // causes it.
+    // A misspelt value of `tool` is reported already. The missing command is only a consequence, so it is not reported
+    // as a second problem.
     let ours = section.has("tool") && tool.as_ref().is_none_or(|tool| tool.value.judged_by() != JudgedBy::ExitCode);
     let action = read_action(section, document, defaults, if ours { Command::OursWithTool } else { Command::Required });
     let paths = section.optional(document, "paths", list(glob, "[\"src/**/*.py\"]"));

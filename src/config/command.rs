@@ -1,5 +1,5 @@
-//! Reads commands. A command written as one text is split into words here. If it needs a shell, it is refused unless
-//! the action has `shell = true` (E9).
+//! Reads commands. A command that is written as one text is split into words here. A text that needs a shell is
+//! refused, unless the action has `shell = true` (E9).
 
 use toml::Spanned;
 use toml::de::DeValue;

@@ -1,11 +1,12 @@
-//! The text of all defaults: `default.toml`, with a table for each tool that a policy judges.
+//! The text of all defaults: `default.toml`, completed by a table for each tool that has findings. A policy decides
+//! which findings of a tool make the verdict FAILED.
 
 use std::sync::LazyLock;
 
 use crate::config::policy::strategy_word;
 use crate::model::{FindingFacts, PolicyOptions, Tool};
 
-/// The line of `default.toml` that is replaced by the tools' tables.
+/// The line of `default.toml` that is replaced by the tables `[policy.TOOL]`.
 const TABLES_OF_TOOLS: &str = "#<one table [policy.TOOL] for each tool that a policy judges>\n";
 
 static TEXT: LazyLock<String> = LazyLock::new(|| include_str!("default.toml").replace(TABLES_OF_TOOLS, &tables_of_tools()));

@@ -12,7 +12,8 @@ use crate::config::section::{Document, Section};
 use crate::config::settings::{GovernSettings, ModelSettings};
 use crate::config::values::{WrongValue, count, duration, filled_text, list, variable_name};
 
-/// Variables with the tracker's credentials. No model gets them, even if the settings pass them on (requirement 11 of seed 002).
+/// Variables with the tracker's credentials. No model gets them, even if the settings pass them on (requirement 11 of
+/// seed document 002).
 const OF_THE_TRACKER: &[&str] = &["GH_TOKEN", "GITHUB_TOKEN", "GH_ENTERPRISE_TOKEN", "GITHUB_ENTERPRISE_TOKEN", "GH_CONFIG_DIR"];
 
 pub(super) fn read_govern(section: &Section<'_>, document: &mut Document<'_>) -> GovernSettings {

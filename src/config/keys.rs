@@ -1,5 +1,5 @@
-//! All keys that `proctor.toml` may have. A test checks that the reader uses exactly these and that the default text
-//! documents each.
+//! All keys that `proctor.toml` may have. Tests check that the reader uses exactly these keys, and that the default
+//! text documents each of them.
 
 use std::cmp::Reverse;
 use std::sync::LazyLock;
@@ -15,7 +15,7 @@ pub(super) struct KnownTable {
     pub(super) keys: Vec<&'static str>,
 }
 
-/// An unknown key that people write often, with a better explanation than the general one.
+/// An unknown key that people often write, with an explanation that helps more than the message "unknown key".
 struct UnknownKey {
     table: &'static str,
     key: &'static str,
@@ -31,7 +31,8 @@ pub(super) static TABLES: LazyLock<Vec<KnownTable>> = LazyLock::new(|| {
     let mut judged: Vec<Tool> = Tool::ALL.into_iter().filter(|tool| tool.findings().is_some()).collect();
     let tools = judged.iter().map(|tool| tool.word());
     let policy = PolicyCategory::ALL.iter().map(|category| category.key()).chain(tools).collect();
-    // Error messages name the tables of a key in this order, so the tools with the most policy keys come first.
+    // An error message that says in which tables a key belongs names them in this order. So the tools with the most
+    // policy keys come first.
     judged.sort_by_key(|tool| Reverse(policy_keys(*tool).len()));
     let of_tools =
         judged.into_iter().map(|tool| KnownTable { name: format!("policy.{}", tool.word()), keys: policy_keys(tool).to_vec() });
@@ -173,7 +174,8 @@ const MODEL_KEYS: &[&str] = &["name", "command", "pass_environment", "visible", 
 const NO_CATCH_ALL: Option<&str> = Some("is not known to this kind of action: its exit code alone decides");
 const USE_CHECK: Option<&str> = Some("make it a `[[check]]` if its output should be judged");
 
-/// Unknown keys that people often write, with their explanations. `strange_key` explains further ones under `[policy]`.
+/// Unknown keys that people often write, with their explanations. `strange_key` explains further unknown keys of
+/// `[policy]`.
 const STRANGERS: &[UnknownKey] = &[
     UnknownKey { table: "prerequisite", key: "tool", message: NO_CATCH_ALL, nearest: None, hint: USE_CHECK },
     UnknownKey { table: "prerequisite", key: "policy", message: NO_CATCH_ALL, nearest: None, hint: USE_CHECK },

@@ -1,9 +1,9 @@
-//! Turns the text of `proctor.toml` into settings or a list of problems. Each value keeps its line and column for later
-//! problems.
+//! Turns the text of `proctor.toml` into settings, or into a list of problems. Values keep their lines and columns, so
+//! that problems that are found later can name the place.
 //!
-//! Owns the file's keys, their meaning and their defaults. The defaults come from `default.toml`; those of the tools'
-//! policies come from the tools' rows in `model/tool.rs`. It may not open files or read the environment. `spec/` makes
-//! a plan from the settings.
+//! Owns the file's keys, their meaning and their defaults. The defaults come from `default.toml`; the defaults of the
+//! tools' policies come from the tools' rows in `model/tool.rs`. Nothing here may open files or read the environment.
+//! `spec/` makes a plan from the settings.
 
 mod actions;
 mod approval;

@@ -1,7 +1,7 @@
 //! Finds the known word that is nearest to an unknown one, so that an error message can suggest the correct spelling (G4).
 
-/// Returns the known word with the smallest edit distance, the first one of several. Returns `None` if the distance exceeds half
-/// the length of the longer word.
+/// Returns the known word with the smallest edit distance; of several such words the first. Words whose distance
+/// exceeds half the length of the longer word are no suggestions. Upper and lower case do not matter.
 pub fn nearest<'k>(word: &str, known: impl IntoIterator<Item = &'k str>) -> Option<&'k str> {
     let mut best: Option<(usize, &str)> = None;
     for candidate in known {

@@ -5,7 +5,8 @@ use crate::config::settings::{PolicyOverride, PolicySettings, RuleOverride, Warn
 use crate::config::values::{boolean, choice, count, filled_text, list};
 use crate::model::{BlockOn, PolicyCategory, PolicyOptions, Tool, ToolClass};
 
-/// The words of `block_on` in `proctor.toml`, for the strategies of seed 004.
+/// The words of `block_on` in `proctor.toml`. The strategies come from seed document 004. A strategy says which
+/// findings make the verdict FAILED.
 const STRATEGIES: &[(&str, BlockOn)] = &[
     ("errors-always", BlockOn::ErrorsAlways),
     ("errors-only", BlockOn::ErrorsOnly),
@@ -39,8 +40,8 @@ fn read_tool(tool: Tool, section: &Section<'_>, document: &mut Document<'_>) -> 
     }
 }
 
-/// Reads the policy of one tool or one check. Whether the tool supports every key is checked later, because the tool of
-/// a check may not be known yet.
+/// Reads the policy of one tool or of one check. Later code checks that the tool supports every key that is written,
+/// because the tool of a check may not be known yet.
 pub(super) fn read_override(section: &Section<'_>, document: &mut Document<'_>) -> PolicyOverride {
     const RULES: &str = "[\"no-console\"]";
     let rules = || list(filled_text("\"no-console\""), RULES);

@@ -20,10 +20,10 @@ use crate::config::settings::{
 use crate::config::values::{WrongValue, boolean, choice, count, duration, filled_text, list, size, text, variable_name};
 use crate::model::{ByteSize, CollectionErrorPolicy, OnChange, Problem, RetentionLimits, RoutingSettings, TaskId};
 
-/// The file name that problems show if the configuration was not read from a file.
+/// The file name in problems if the settings are the defaults and no file was read.
 const DEFAULT_FILE: &str = "proctor.toml";
 
-/// The longest text that is read, in bytes. No file written by hand is longer.
+/// The longest text that is read, in bytes. A longer file was hardly written by hand, so it is refused.
 const LONGEST_TEXT: usize = 1 << 20;
 
 const MOST_PROBLEMS: usize = 100;
@@ -122,7 +122,8 @@ fn read_watch(section: &Section<'_>, document: &mut Document<'_>) -> WatchSettin
     let quiet = section.setting(document, "quiet", duration(millis(1)..=millis(10_000), "\"20ms\""));
     let mut longest_burst = section.setting(document, "longest_burst", duration(millis(1)..=millis(60_000), "\"500ms\""));
     if longest_burst.value < quiet.value {
-        // If only `quiet` is written, the default of `longest_burst` is raised to `quiet` without an error.
+        // A `longest_burst` that is written and shorter than `quiet` is an error. If it is only the default, it is
+        // raised to `quiet` without an error.
         if let Some(place) = longest_burst.place {
             let wrong = WrongValue::new("a burst cannot be cut off before it has been quiet once");
             let hint = format!("make it at least as long as `quiet`, which is {}", duration_text(quiet.value));
@@ -203,7 +204,8 @@ fn read_routing(top: &Section<'_>, document: &mut Document<'_>) -> RoutingSettin
     }
 }
 
-/// Removes problems that a syntax error in the same line causes, and limits the number of problems.
+/// Removes problems in lines that have a syntax error, because the syntax error causes them. Also limits the number of
+/// problems.
 fn shown(mut problems: Vec<Problem>) -> Vec<Problem> {
     let line = |problem: &Problem| problem.position.map(|position| position.line);
     let mut broken: Vec<Option<usize>> = Vec::new();

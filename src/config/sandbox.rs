@@ -1,4 +1,5 @@
-//! Reads `[sandbox]`. Whether the paths exist is found out later, when an action is isolated.
+//! Reads `[sandbox]`. Nothing here looks at the disk: code that isolates an action finds out later whether the paths
+//! exist.
 
 use toml::Spanned;
 use toml::de::DeValue;
@@ -13,7 +14,7 @@ const MODE: &[(&str, ProtectionMode)] =
 
 const HOME: &[(&str, HomeAccess)] = &[("read-only", HomeAccess::ReadOnly), ("overlay", HomeAccess::Overlay)];
 
-/// The smallest allowed limit of memory. With less memory, an interpreter does not start.
+/// The smallest allowed memory limit. With less memory, the interpreter of a script does not even start.
 const MEMORY_LEAST: ByteSize = ByteSize(16 << 20);
 const MEMORY_MOST: ByteSize = ByteSize(1 << 40);
 

@@ -76,8 +76,8 @@ impl<'t> Document<'t> {
         self.problems.push(Problem { pointer, ..*wrong.problem }.within(self.file, Some(place)));
     }
 
-    /// Adds the problem that a required key is missing. Does nothing if the text has syntax errors, because the parser
-    /// may have lost the key.
+    /// Adds the problem that a required key is missing. Does nothing if the text has syntax errors, because the key may
+    /// be there and the parser may have lost it.
     pub(super) fn report_absent(&mut self, section: &Section<'_>, key: &str, wrong: WrongValue) {
         if self.state == DocumentState::Whole {
             let span = section.span.clone().unwrap_or(0..0);
@@ -135,8 +135,8 @@ impl<'d> Section<'d> {
         plain.hint(format!("the keys {here} are: {}", known.join(", ")))
     }
 
-    /// Reads a key that may be missing from both the text and `default.toml`. A wrong value is reported, and the
-    /// default is used.
+    /// Reads a key from the text, or else from `default.toml`. Returns `None` if neither has the key. A wrong value in
+    /// the text is reported, and the value of `default.toml` is used instead.
     pub(super) fn optional<T>(
         &self,
         document: &mut Document<'_>,

@@ -1,4 +1,5 @@
-//! Reads `service` and `ready` of a `[[prerequisite]]`.
+//! Reads `service` and `ready` of a `[[prerequisite]]`. A service is a prerequisite that keeps running while the checks
+//! run.
 
 use std::time::Duration;
 
@@ -34,8 +35,8 @@ pub(super) fn read_service(section: &Section<'_>, document: &mut Document<'_>) -
     let service = section.optional(document, "service", boolean);
     let ready = section.table(document, "ready");
     if !service.as_ref().is_some_and(|service| service.value) {
-        // A misspelt `service` is reported as one problem. Do not report `ready` as well, because the misspelling causes that
-        // error.
+        // A wrong value of `service` is reported already. A `ready` beside it is then probably meant, so it is not
+        // reported as a second problem.
         if service.is_some() || !section.has("service") {
             let wrong = WrongValue::new("only a service has a `ready`: an ordinary prerequisite is done when its command ends");
             section.refuse(document, "ready", wrong.hint("add `service = true`, or remove it"));

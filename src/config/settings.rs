@@ -9,11 +9,12 @@ use crate::model::{
     PolicyCategory, RetentionLimits, Reuse, RoutingSettings, Service, SkipWhileUnchanged, TaskId, Tool,
 };
 
-/// All settings of `proctor.toml`. Two configurations are equal if their values are, whatever lines they are written
-/// on.
+/// All settings of `proctor.toml`. Two configurations are equal if they have the same values, even if the values are
+/// written on other lines.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Configuration {
-    /// The file's name as the caller of `read` gave it. Later problems and the sources of policies name this file.
+    /// The file's name as the caller of `read` gave it. Problems that are found later, and the recorded sources of
+    /// policies, show this name.
     pub file: String,
     pub project_name: Option<String>,
     /// `[[check]]`, in the order of the file. If it is empty, checks are discovered from the project's files.
@@ -37,8 +38,8 @@ pub struct Configuration {
 /// `[approval]`: how people approve weaker checks, and which files are protected.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ApprovalSettings {
-    /// The terms, whose `signers` are still empty: the file of keys is read later. If only a signature may approve,
-    /// `allowed_signers` is set.
+    /// The terms of approval. Their `signers` are still empty, because the file `allowed_signers` is read later. If
+    /// only a signature may approve, `allowed_signers` is set.
     pub terms: ApprovalTerms,
     /// The file with the keys of the people who may approve, relative to the project or absolute; `None` if there is
     /// none.
@@ -63,10 +64,10 @@ pub struct ActionSettings {
     pub timeout: Duration,
     /// The longest time without output; `None` means no limit.
     pub idle_timeout: Option<Duration>,
-    /// The most output of both streams together; `None` means no limit.
+    /// The most output of standard output and standard error together, in bytes; `None` means no limit.
     pub max_output: Option<ByteSize>,
-    /// How long stopping the action may take. `grace` may exceed `timeout`, because it starts only when `timeout` has
-    /// passed.
+    /// How long stopping the action may take, from the first signal to SIGKILL. `grace` begins only when the action is
+    /// stopped, so it may be longer than `timeout`.
     pub grace: Duration,
     /// Exit codes that count as success for a generic command. `None` if not written, which means only 0.
     pub expected_exit_codes: Option<WrittenValue<Vec<i32>>>,
@@ -82,7 +83,7 @@ pub struct Check {
     pub tool: Option<WrittenValue<Tool>>,
     /// Globs of the files that trigger the check; empty means every file.
     pub paths: Vec<String>,
-    /// The names of the checks that must have ended before this one starts.
+    /// The names of the checks that must have ended before this check starts.
     pub after: WrittenValue<Vec<String>>,
     /// How many more times the check is run if it does not succeed.
     pub retries: u8,
@@ -95,7 +96,7 @@ pub struct Check {
     pub coverage: Option<WrittenValue<CoverageTarget>>,
     /// Whether tests that must fail (control tests) are run before the check, to prove that its runner can fail.
     pub control: bool,
-    /// The policy settings that this check has in place of those of its tool.
+    /// The policy settings of this check. They replace the same settings of its tool.
     pub policy: WrittenValue<PolicyOverride>,
 }
 
@@ -103,9 +104,10 @@ pub struct Check {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Prerequisite {
     pub action: ActionSettings,
-    /// The conditions under which the prerequisite is skipped because it was done earlier.
+    /// The conditions under which the prerequisite is skipped because an earlier run has done its work.
     pub once: SkipWhileUnchanged,
-    /// The settings of a service; `None` if the prerequisite is done when its command ends.
+    /// The settings of a service, which keeps running while the checks run; `None` for a prerequisite that is done when
+    /// its command ends.
     pub service: Option<Service>,
 }
 
@@ -129,8 +131,8 @@ pub struct WatchedTasks {
 }
 
 impl WatchedTasks {
-    /// Returns the tasks to run. `specified` are the tasks of all specifications. If there is no task at all, the
-    /// result is the task `default`, which is the project's own checks.
+    /// Returns the tasks to run after a save. `specified` are the tasks of all test specifications. If there is no task
+    /// at all, the result is the task `default`, which is the project's own checks.
     pub fn among(&self, specified: &[TaskId]) -> Vec<TaskId> {
         let every = specified.iter().filter(|task| self.every_specified && !self.named.contains(task));
         let tasks: Vec<TaskId> = self.named.iter().chain(every).cloned().collect();
@@ -226,7 +228,7 @@ pub struct SandboxSettings {
     pub processes: Option<u32>,
     /// Whether checks run on a snapshot of the tree instead of in the project.
     pub snapshot: ProtectionMode,
-    /// The largest tree, and the largest ignored inputs, of which a snapshot is made.
+    /// The most bytes of the tree, and the most bytes of ignored inputs, of which a snapshot is made.
     pub max_snapshot_bytes: ByteSize,
 }
 
@@ -241,9 +243,10 @@ pub struct GovernSettings {
     pub repo: Option<String>,
     /// The directory of the issue workflow's records, relative to the project.
     pub trail: String,
-    /// The number of drafts shown to a person after which the person is asked whether to go on.
+    /// After this number of drafts, a person who wants another draft is first asked whether to go on.
     pub max_iterations: u32,
-    /// The number of refusals by the tracker after which a person is asked whether to go on.
+    /// After this number of failed attempts to file the issue, a person who wants another attempt is first asked
+    /// whether to go on.
     pub max_attempts: u32,
     /// The time limit for one call of the tracker or of git.
     pub tool_timeout: Duration,
@@ -268,12 +271,12 @@ pub struct ModelSettings {
     pub timeout: Duration,
 }
 
-/// Whether a protection is used that not every machine and project offers: isolation, or a snapshot.
+/// Whether a protection is used: isolation, or a snapshot. Not every machine and project makes the protection possible.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProtectionMode {
-    /// It is used as far as it is offered; the report says how far, and why no further.
+    /// The protection is used as far as it is available. The report says how far, and what prevents more.
     Auto,
-    /// It is used. Where it is not offered, nothing is run.
+    /// The protection is required. If it is not available, nothing is run.
     Require,
     Off,
 }
@@ -308,8 +311,8 @@ impl PolicySettings {
     }
 }
 
-/// The policy settings of one tool, for all its checks or for one check. The settings of one check win over those of
-/// its tool; C20 and [`PolicySettings`] define the value of a key that neither of the two has.
+/// The policy settings of a tool, or of a single check. A key of a check replaces the same key of its tool. If neither
+/// has the key, C20 and [`PolicySettings`] define its value.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct PolicyOverride {
     /// Whether the tool's findings count. `false` is the same as `block_on = "never"` (C22).
@@ -349,7 +352,7 @@ impl Configuration {
 }
 
 impl PolicyOverride {
-    /// Returns the keys that are written here but work only for linters with named rules.
+    /// Returns the keys that are written in `proctor.toml` here, but have an effect only for linters with named rules.
     pub fn linter_keys(&self) -> Vec<&'static str> {
         let rows = [
             ("treat_warnings_as_errors", self.warnings.as_errors.as_ref().is_some_and(WrittenValue::is_written)),

@@ -1,5 +1,5 @@
-//! Readers of single values of `proctor.toml`. Each returns the value or an error, mostly with an example of a correct
-//! value.
+//! Readers of single values of `proctor.toml`. Each reader returns the value or an error. Most errors have an example
+//! of a correct value.
 
 use std::collections::BTreeMap;
 use std::ops::{Range, RangeInclusive};
@@ -47,7 +47,7 @@ impl WrongValue {
         Self { problem: Box::new(self.problem.hint(hint)), ..self }
     }
 
-    /// Adds the correct word that is most like the wrong one, for the question `did you mean …?`.
+    /// Adds the correct word that is most like the wrong word, for the question `did you mean …?`.
     pub(super) fn nearest(self, nearest: Option<&str>) -> Self {
         Self { problem: Box::new(self.problem.nearest(nearest)), ..self }
     }
@@ -98,7 +98,7 @@ pub(super) fn boolean(value: &Value<'_>) -> Result<bool, WrongValue> {
     value.as_bool().ok_or_else(|| WrongValue::kind("`true` or `false`", value).example("true"))
 }
 
-/// Reads a whole number; one outside of the range is an error that names both limits.
+/// Reads a whole number. A number outside of the range is an error that names both limits.
 pub(super) fn number(range: RangeInclusive<i64>, example: &'static str) -> impl Fn(&Value<'_>) -> Result<i64, WrongValue> {
     move |value| {
         let value = value.get_ref();
@@ -169,7 +169,7 @@ pub(super) fn or_off<T>(
     }
 }
 
-/// Reads one word of a fixed list; for another word the error suggests the nearest one.
+/// Reads one word of a fixed list. For any other word, the error suggests the nearest word of the list.
 pub(super) fn choice<T: Copy>(words: &'static [(&'static str, T)]) -> impl Fn(&Value<'_>) -> Result<T, WrongValue> {
     move |value| {
         let value = value.get_ref();

@@ -1,4 +1,4 @@
-//! The events that a workflow reacts to, and the effects that it asks for.
+//! The events that an issue workflow reacts to, and the effects that it asks `workflow/` to perform.
 
 use crate::governance::gate::WorkflowGate;
 use crate::governance::name::Slug;
@@ -24,11 +24,11 @@ pub enum WorkflowEvent {
     BriefRead(String),
     /// The brief could not be read; the text says why.
     BriefUnreadable(String),
-    /// The slug was free and is locked for this workflow now.
+    /// The slug (the workflow's name) was free, and is now locked for this workflow.
     SlugFree,
     /// Another trail, checkpoint or process has the slug.
     SlugTaken,
-    /// The editor was found, the repository has a commit, and the tracker's command line is logged in.
+    /// The editor was found, the repository has a commit, and the tracker's command line is logged in to the tracker.
     ToolsReady,
     /// The editor, the repository or the tracker failed its check; the text says which.
     ToolsMissing(String),
@@ -68,7 +68,8 @@ pub enum WorkflowEvent {
     Committed,
     /// The models' copy of the project has been removed.
     SandboxRemoved,
-    /// The effect could not be performed; the text says why. It is performed again when the workflow is resumed.
+    /// The last effect could not be performed; the text says why. The effect is performed again when the workflow is
+    /// resumed.
     StepFailed(String),
 }
 
@@ -84,7 +85,8 @@ pub struct EventContext {
 /// tracker.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum WorkflowEffect {
-    /// Write a file of the trail. After a crash the file may exist already, with the same text.
+    /// Write a file of the trail, the directory with the workflow's records. After a crash the file may exist already,
+    /// with the same text.
     Keep(TrailFile),
     /// Show a line to the person.
     Say(String),
@@ -103,7 +105,8 @@ pub enum WorkflowEffect {
     AskReviewer {
         prompt: String,
     },
-    /// Open the editor on files of the trail and wait until it is closed. A file that exists is opened as it is.
+    /// Open the editor on files of the trail, and wait until the person closes it. A file that exists already is opened
+    /// unchanged.
     Edit {
         draft: EditorFile,
         /// The file with the review; `None` at N3, where there is no review yet.
@@ -113,7 +116,7 @@ pub enum WorkflowEffect {
     Ask(PersonQuestion),
     /// Create the labels that the tracker does not have.
     EnsureLabels(Vec<String>),
-    /// Create the issue, unless the tracker has one with the marker.
+    /// Create the issue, unless the tracker already has an issue with the marker.
     FileIssue {
         title: String,
         /// The name of the trail's file with the text of the issue.
@@ -157,12 +160,12 @@ pub struct PersonQuestion {
     pub prompt: String,
 }
 
-/// Why the program stops working on a workflow.
+/// Why proctor stops working on a workflow.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum WorkflowEnding {
     /// The issue is filed, the trail is committed, and the models' copy is removed: the workflow is over.
     Filed(FiledIssue),
-    /// The slug was taken and the person aborted.
+    /// The slug was taken, and the person chose to abort. Nothing was begun.
     NotBegun,
     /// The slug was taken, and the person chose to resume the workflow that has it.
     Resume,
@@ -177,7 +180,7 @@ pub enum WorkflowEnding {
 /// Why a workflow is paused.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PauseReason {
-    /// A question has to be asked, but no person is at a terminal.
+    /// The workflow has a question, but no person is at a terminal.
     Nobody,
     /// The person chose `manual`: to continue by hand.
     Manual,
@@ -185,7 +188,8 @@ pub enum PauseReason {
     Failed(String),
 }
 
-/// The next state, and the effects to perform in this order. Only the last effect has an event as its result, or is an end.
+/// The next state, and the effects to perform in the given order. The last effect either ends the work or leads to the
+/// next event. The effects before it lead to no event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[must_use = "the caller has to perform the effects"]
 pub struct WorkflowTransition {

@@ -1,4 +1,4 @@
-//! Reads the title and the labels out of a draft: the tracker takes them apart from the issue's text.
+//! Reads the title and the labels out of a draft. The tracker wants both in addition to the issue's text.
 
 use crate::governance::verdict::lines_outside_fences;
 
@@ -21,7 +21,7 @@ pub struct IssueFields {
     pub labels: Vec<String>,
 }
 
-/// Why title or labels of a draft cannot be used, so the issue cannot be filed before the draft is edited.
+/// Why the title or the labels of a draft cannot be used. The issue cannot be filed before a person edits the draft.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(super) enum IssueFieldsError {
     #[error("the draft has no title: begin the title's line with `# `")]

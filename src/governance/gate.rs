@@ -1,6 +1,5 @@
-//! The gates (questions that only a person can answer), and the choices at each of them. No choice is a default, and no
-//! other word is an
-//! answer.
+//! The gates (questions that only a person can answer), and the choices at each gate. No choice is a default, and no
+//! other word is an answer.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,19 +7,19 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum WorkflowGate {
-    /// N0: the slug is taken.
+    /// N0: the slug is taken. The person resumes the workflow that has it, types another slug, or aborts.
     Collision,
-    /// N3: the draft goes to the reviewer, or back to the drafter.
+    /// N3: the person sends the draft to the reviewer, or back to the drafter.
     Draft,
-    /// N5: the reviewed draft is filed, or goes back to the drafter.
+    /// N5: the person has the reviewed draft filed, or sends it back to the drafter.
     Verdict,
-    /// N5: confirms that the draft is filed although the review blocks (B19).
+    /// N5: the person confirms, or not, that the draft is filed although the review blocks (B19).
     Override,
-    /// N6: the issue could not be filed.
+    /// N6: the issue could not be filed. The person tries again, edits the draft, or aborts.
     Failure,
-    /// N3 or N5: another draft, although the limit of iterations is reached (B9).
+    /// N3 or N5: the person wants another draft, but the limit of iterations is reached (B9).
     Loops,
-    /// N6: another attempt to file, although the limit of attempts is reached (B9).
+    /// N6: the person wants another attempt to file the issue, but the limit of attempts is reached (B9).
     Attempts,
 }
 
@@ -87,8 +86,8 @@ const LOOPS: &[GateOption] = &[option('c', "continue", GateChoice::Continue), op
 const ATTEMPTS: &[GateOption] = &[option('c', "continue", GateChoice::Continue), option('a', "abort", GateChoice::Abort)];
 
 impl WorkflowGate {
-    /// Returns the choices at this gate. The letters come from seed 002, and no two choices of one gate have the same
-    /// letter.
+    /// Returns the choices at this gate. The letters come from seed document 002. No two choices of a gate have the
+    /// same letter.
     pub(super) fn options(self) -> &'static [GateOption] {
         match self {
             Self::Collision => COLLISION,
@@ -102,7 +101,8 @@ impl WorkflowGate {
     }
 }
 
-/// Reads a typed line: one option's letter or word, in upper or lower case, and nothing else; `None` if the line is no answer at this gate.
+/// Reads a typed line. Only the letter or the word of one of the gate's choices is an answer, in upper or lower case;
+/// `None` for any other line.
 pub fn parse_choice(gate: WorkflowGate, line: &str) -> Option<GateChoice> {
     let typed = line.trim();
     let is_typed = |option: &&GateOption| {

@@ -1,4 +1,5 @@
-//! The governance workflow: a model drafts an issue from a brief, another model reviews it, and a person decides every step (seed 002).
+//! The governance workflow: a model drafts an issue from a brief, another model reviews it, and a person decides every
+//! step (seed document 002).
 //!
 //! ```text
 //! N0 brief ─► N1 preflight, sandbox ─► N2 draft ─► N3 person ─► N4 review ─► N5 person ─► N6 file ─► done
@@ -6,9 +7,10 @@
 //!                                         └── revise ─┴──────── revise ────────┘  └── edit ──┘
 //! ```
 //!
-//! Owns the states, the decisions and the questions: [`handle`] takes a state and an event, and returns the next state and the effects to
-//! perform. Whatever a model answers, the next step is a person's: only an answer at a gate sends a text to a model or to the tracker.
-//! Everything here is pure: it may not call the tracker, an editor or a model, open a file, or read a clock. `workflow/` does that.
+//! Owns the states, the decisions and the questions: [`handle`] takes a state and an event, and returns the next state
+//! and the effects to perform. Whatever a model answers, the next step is a person's: only a person's answer sends a
+//! model's text to another model or to the tracker. Everything here is pure: it may not call the tracker, an editor or
+//! a model, open a file, or read a clock. `workflow/` does that.
 //!
 //! Where to look: `state` has the states, `event` the events and effects, and `machine` the transitions, with a file for each part of the
 //! workflow. `gate` and `wording` have the questions to people. `trail` names the kept files, and `record` has the JSON files among them.

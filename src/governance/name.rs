@@ -13,14 +13,13 @@ const LONGEST_SLUG: usize = 80;
 #[serde(try_from = "String", into = "String")]
 pub struct Slug(String);
 
-/// Sixteen hexadecimal digits in the issue's text. Before a retry files an issue, the tracker is searched for these
-/// digits, so that there
-/// is never a second issue.
+/// Sixteen hexadecimal digits that mark a workflow's issue: they are written into the issue's text. Before an issue is
+/// filed, the tracker is searched for these digits, so that there is never a second issue.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct WorkflowId(String);
 
-/// Why a text is not a valid slug or workflow id; each variant holds the text.
+/// Why a text is not a valid slug or workflow id. Each variant holds the wrong text.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NameError {
     #[error(
@@ -42,8 +41,8 @@ impl WorkflowId {
         &self.0
     }
 
-    /// Returns the line that is added to the issue's text so that the issue can be found by it. It is an HTML comment: readers do not
-    /// see it.
+    /// Returns the line that is added to the issue's text, so that a search finds the issue. The line is an HTML
+    /// comment, so readers of the issue do not see it.
     pub fn marker(&self) -> String {
         format!("<!-- proctor-workflow: {} -->", self.0)
     }

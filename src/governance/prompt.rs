@@ -1,6 +1,5 @@
-//! The prompts for the models. The issue template and the review prompt are part of the program and pinned by their
-//! digests, so that no
-//! model can change the text by which its work is judged.
+//! The prompts for the models. The issue template and the review prompt are part of the program, and their digests are
+//! pinned, so that no model can change the text by which its work is judged.
 
 use crate::governance::state::DraftBasis;
 use crate::model::Digest;
@@ -29,7 +28,7 @@ pub const REVIEW_PROMPT: PinnedText = PinnedText {
     sha256: "1e29978f0decc3fa6b5343e5fa3ba97d435ec10d13fac0ecaa83cdc0ba20d752",
 };
 
-/// A pinned text does not have its digest. No model is asked with such a text.
+/// The digest of a pinned text is not the pinned digest, so the text was changed. No model is asked with such a text.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the {name} of this program was changed: its digest is {found}, but {pinned} is pinned")]
 pub struct TamperedPrompt {
@@ -60,7 +59,8 @@ impl PinnedText {
     }
 }
 
-/// Returns the drafter's prompt. It holds the brief, or a person's feedback with the draft and its review (B3); and the template.
+/// Returns the drafter's prompt. For a first draft it has the brief; for another draft it has the person's feedback,
+/// the earlier draft and the review of that draft, if there is one (B3). The issue template comes last.
 ///
 /// # Errors
 /// When the template does not have its pinned digest.

@@ -1,4 +1,5 @@
-//! The JSON files of the trail. They are committed, so they hold names, numbers and digests, but no path of this machine.
+//! The JSON files of the trail. The trail is committed to the repository, so these files hold names, numbers and
+//! digests, but no path of this machine.
 
 use std::collections::BTreeMap;
 
@@ -51,7 +52,7 @@ pub struct ConsultationRecord {
     /// Why stronger levels of isolation could not be used.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub obstacles: Vec<String>,
-    /// How many processes were still running when the command had ended. They were killed.
+    /// How many processes of the command were still running when the command had ended. These processes were killed.
     pub survivors: u32,
     /// The digest of the whole prompt.
     pub prompt_sha256: Digest,

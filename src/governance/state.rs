@@ -1,4 +1,5 @@
-//! The state of a workflow. It holds everything that a restart needs, the texts that models and people wrote included.
+//! The state of a workflow. The state holds everything that is needed to resume the workflow, including the texts that
+//! models and people wrote.
 
 use serde::{Deserialize, Serialize};
 
@@ -22,14 +23,14 @@ pub struct WorkflowState {
     #[serde(rename = "asked")]
     pub model_names: ModelNames,
     /// The repository in which the issue is filed, fixed when the workflow begins; `None` if the tracker's command line
-    /// chooses it.
+    /// chooses the repository.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repo: Option<String>,
     /// The configured limits. A person who chooses `continue` at a reached limit gets this many further iterations or
     /// attempts.
     pub limits: WorkflowLimits,
-    /// The limits in force: at first the configured ones, and higher after a person chose `continue` at a reached
-    /// limit.
+    /// The limits in force. They begin as the configured limits, and rise each time a person chooses `continue` at a
+    /// reached limit.
     #[serde(rename = "allowed")]
     pub raised_limits: WorkflowLimits,
     pub counters: WorkflowCounters,
@@ -65,7 +66,7 @@ pub struct ModelNames {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct WorkflowLimits {
-    /// The most drafts that are shown to a person.
+    /// The number of drafts that are shown to a person.
     pub iterations: u32,
     /// The number of failed attempts to file the issue.
     pub attempts: u32,
@@ -87,8 +88,8 @@ pub struct WorkflowCounters {
     pub attempts: u32,
 }
 
-/// The step that a workflow is at, with the data that this step needs. N0 to N6 are the steps' names in the
-/// specification (seed 002).
+/// The step that a workflow is at, with the data that this step needs. N0 to N6 are the names of the steps in the
+/// workflow's specification (seed document 002).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub enum WorkflowNode {
@@ -113,7 +114,7 @@ pub enum WorkflowNode {
     /// N6: the issue is filed, then the trail is moved and committed.
     File {
         subject: DecisionSubject,
-        /// Whether the person confirmed the approval of a draft whose review blocks.
+        /// Whether the review blocks, and the person confirmed the approval nevertheless.
         overridden: bool,
         filing: FilingStep,
     },
@@ -127,19 +128,20 @@ pub enum WorkflowNode {
 pub enum LoadingStep {
     /// The brief is read.
     Reading,
-    /// The host checks whether the workflow name made from the brief's file name is free, and reserves it.
+    /// `workflow/` checks whether the slug made from the brief's file name is free, and locks it.
     #[serde(rename = "looking")]
     CheckingSlug,
-    /// The slug from the brief's name is taken: a person chooses between resuming, another name and aborting.
+    /// The slug from the brief's file name is taken: a person chooses between resuming the workflow that has it,
+    /// another slug, and aborting.
     Collision,
     /// A person is asked for another slug.
     Naming,
-    /// The host checks whether the name that the person typed for the workflow is free, and reserves it.
+    /// `workflow/` checks whether the slug that the person typed is free, and locks it.
     #[serde(rename = "lookingAgain")]
     CheckingNewSlug,
 }
 
-/// What the drafter is given in addition to the template.
+/// The texts that the drafter is given in addition to the issue template.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub enum DraftBasis {
@@ -268,7 +270,8 @@ impl WorkflowState {
 
     /// Returns the state in which a workflow continues after a pause or a crash.
     ///
-    /// A person who was asked at a gate gets the editor again first: the files may have been changed in the meantime.
+    /// If the person was asked at N3 or N5 what happens to the draft, the editor opens once more before the question:
+    /// the files may have changed in the meantime.
     pub fn resumed(mut self) -> Self {
         if let WorkflowNode::Decide { phase: phase @ (DecisionPhase::Choosing | DecisionPhase::Overriding), .. } = &mut self.node
         {
@@ -277,7 +280,8 @@ impl WorkflowState {
         self
     }
 
-    /// Returns whether the workflow has a trail and is not over. A checkpoint is kept only of such a workflow.
+    /// Returns whether the workflow has a trail and is not over. Only such a workflow has a checkpoint, from which it
+    /// can be resumed.
     pub fn is_resumable(&self) -> bool {
         match self.node {
             WorkflowNode::LoadBrief(_) | WorkflowNode::Preflight | WorkflowNode::Done { .. } => false,
@@ -289,12 +293,12 @@ impl WorkflowState {
         }
     }
 
-    /// Returns whether the editor or the tracker may still be needed. The steps after the filing need neither.
+    /// Returns whether the editor or the tracker may still be needed. The steps after the issue is filed need neither.
     pub fn needs_tools(&self) -> bool {
         self.issue().is_none()
     }
 
-    /// Returns the number of the issue; `None` before it is filed.
+    /// Returns the number of the issue; `None` before the issue is filed.
     pub fn issue(&self) -> Option<u64> {
         let filed = match &self.node {
             WorkflowNode::File {
@@ -313,7 +317,7 @@ impl WorkflowState {
         Some(filed.number)
     }
 
-    /// Returns the name that seed 002 gives to the node: `N0` to `N6`.
+    /// Returns the name of the node in the workflow's specification (seed document 002): `N0` to `N6`.
     pub fn node_name(&self) -> &'static str {
         match &self.node {
             WorkflowNode::LoadBrief(_) => "N0",
@@ -328,13 +332,15 @@ impl WorkflowState {
 }
 
 impl DecisionSubject {
-    /// Returns the verdict of the review: the worse of the reviewer's own text and the text that the person has edited. So a person who
-    /// deletes a `BLOCK` in the editor does not turn it into an approval; `None` if the draft has not been reviewed.
+    /// Returns the verdict of the review; `None` if the draft has not been reviewed. The reviewer's own text and the
+    /// text as the person edited it both have a verdict, and the more severe verdict counts. So a person who deletes a
+    /// `BLOCK` in the editor does not turn the review into an approval.
     pub fn verdict(&self) -> Option<IssueVerdict> {
         self.review.as_ref().map(|review| review.reviewer_verdict.max(parse_verdict(&review.text)))
     }
 
-    /// Returns the names of the trail's files that a person edits: the draft's, and the review's if there is one.
+    /// Returns the names of the trail's files that a person edits: the file of the draft, and the file of the review if
+    /// there is a review.
     pub(super) fn copy_names(&self, number: u32) -> (String, Option<String>) {
         let review = self.review.as_ref().map(|_| file_name(number, TrailKind::VerdictHuman));
         (file_name(number, TrailKind::DraftHuman), review)

@@ -1,8 +1,8 @@
 //! The audit trail (the files that a workflow keeps): their kinds and names. Every name begins with a number that shows
 //! the order of events.
 //!
-//! The number comes from the workflow's own count, never from the names in a directory (B12): a slug such as `fix-123-now` cannot be
-//! mistaken for a number, and the thousandth file gets four digits.
+//! The number comes from the workflow's own count, and never from the names in a directory (B12). So no slug such as
+//! `fix-123-now` is mistaken for a number, and the thousandth file simply gets four digits.
 
 use serde::{Deserialize, Serialize};
 
@@ -25,7 +25,7 @@ pub enum TrailKind {
     Verdict,
     /// The review as a person left it in the editor.
     VerdictHuman,
-    /// A person's decision, with the digests of the files that it is about.
+    /// A person's decision, with the digests of the files that the person decided about.
     Gate,
     /// A person's feedback to the drafter.
     Feedback,

@@ -1,4 +1,5 @@
-//! The verdict of an issue's review: a line that holds nothing but one word. An approval is read strictly, a `BLOCK` leniently.
+//! The verdict of an issue's review: a line that holds nothing but one word. `APPROVE` must be written exactly; `BLOCK`
+//! is also recognised in other forms, so that a doubtful review never counts as an approval.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,14 +9,14 @@ use serde::{Deserialize, Serialize};
 pub enum IssueVerdict {
     /// A line is exactly `APPROVE`, and no line is `BLOCK`.
     Approve,
-    /// No line is `APPROVE` or `BLOCK`. It is treated as `BLOCK`.
+    /// No line is `APPROVE` or `BLOCK`. Such a review blocks like one with `BLOCK`.
     Unknown,
     /// At least one line is `BLOCK`.
     Block,
 }
 
 impl IssueVerdict {
-    /// Returns the word as it stands in reviews and reports.
+    /// Returns the word for this verdict. `APPROVE` and `BLOCK` are the words in reviews.
     pub fn word(self) -> &'static str {
         match self {
             Self::Approve => "APPROVE",
@@ -24,7 +25,8 @@ impl IssueVerdict {
         }
     }
 
-    /// Returns whether a person who approves is asked to confirm before the issue is filed (B19).
+    /// Returns whether the review blocks: a person who approves such a draft must confirm before the issue is filed
+    /// (B19).
     pub fn blocks(self) -> bool {
         match self {
             Self::Approve => false,

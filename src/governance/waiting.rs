@@ -11,13 +11,15 @@ pub enum WorkflowTurn {
     Person(WorkflowGate),
     Drafter,
     Reviewer,
-    /// proctor itself: it prepares the copy for the models, files the issue, or moves and commits the trail.
+    /// Nobody but proctor: it loads the brief, makes the copy for the models, files the issue, or moves and commits the
+    /// trail. The question for another slug counts here, because that question has no gate. A finished workflow counts
+    /// here, too.
     Workflow,
 }
 
 impl WorkflowState {
-    /// Returns who has to act. While a person edits the texts or types feedback, the result already names the draft's
-    /// or the review's gate.
+    /// Returns who has to act. While a person edits the texts or types feedback, the result is the gate at which the
+    /// person decides about the draft: `Draft`, or `Verdict` if the draft was reviewed.
     pub fn turn(&self) -> WorkflowTurn {
         match &self.node {
             WorkflowNode::LoadBrief(LoadingStep::Collision) => WorkflowTurn::Person(WorkflowGate::Collision),

@@ -1,4 +1,5 @@
-//! The questions and lines that people see. The words are those of seed 002; the models' names come from the configuration.
+//! The questions and lines that people see. Seed document 002 prescribes the words; the models' names come from the
+//! configuration.
 
 use crate::governance::event::PersonQuestion;
 use crate::governance::gate::WorkflowGate;
@@ -20,8 +21,8 @@ pub(super) fn new_slug() -> PersonQuestion {
     PersonQuestion { gate: None, display: Vec::new(), prompt: "Enter new slug:".to_owned() }
 }
 
-/// Returns the question what happens to a draft: at N3 for a new draft (steps 5 and 6), at N5 for a reviewed one (steps
-/// 4 and 5).
+/// Returns the question what happens to a draft: at N3 for a new draft (steps 5 and 6), at N5 for a reviewed draft
+/// (steps 4 and 5).
 pub(super) fn decision(state: &WorkflowState, subject: &DecisionSubject) -> PersonQuestion {
     let counters = state.counters;
     let counted = format!("Iteration {} | Draft #{}", counters.iterations, counters.drafts);

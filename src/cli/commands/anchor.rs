@@ -28,7 +28,7 @@ pub(crate) fn execute(options: &AnchorOptions, environment: &Environment) -> Res
     Ok(CommandExit::Proceed)
 }
 
-/// Returns the error that there is no key to sign with.
+/// Returns the error that the store has no signing key yet.
 pub(super) fn no_key() -> CommandError {
     CommandError::new(CommandExit::Usage, "there is no key yet").hint("the first `proctor run` makes it")
 }

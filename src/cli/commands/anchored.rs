@@ -1,4 +1,5 @@
-//! For `proctor verify`: reads anchors, which are checkpoints kept elsewhere, and compares the ledger with them.
+//! For `proctor verify`: reads anchors and compares the ledger with them. An anchor is a checkpoint (a signed head of
+//! the ledger) that is kept outside of the store.
 
 use std::path::{Path, PathBuf};
 
@@ -15,7 +16,8 @@ use crate::evidence::{
 };
 use crate::model::{CommandExit, Digest, ProjectId};
 
-/// If more anchors than this hold, they are counted and only the last one is shown.
+/// An anchor holds if the ledger still begins with the lines that the anchor signed. If more anchors than this hold,
+/// people see their number and only the anchor with the most lines.
 const MOST_LINES: usize = 4;
 
 /// An anchor whose lines are still the first lines of the ledger.
@@ -29,8 +31,8 @@ pub(super) struct HeldAnchorV1 {
     pub(super) root: Digest,
 }
 
-/// Reads the anchor files that are named on the command line. A missing file is a fault, because it existed when the anchor was
-/// made.
+/// Reads the anchor files that are named on the command line. A missing file is a fault: the file existed when the
+/// anchor was made, so somebody may have removed it.
 pub(super) fn read_named(
     options: &VerifyOptions,
     environment: &Environment,
@@ -46,7 +48,8 @@ pub(super) fn read_named(
     Ok(anchors)
 }
 
-/// Reads the git notes in which a project's ledger was anchored. It is a fault if there are none.
+/// Reads the git notes in which a project's ledger was anchored. With `--git` it is a fault if there are none; without
+/// `--git` none are read.
 pub(super) fn read_notes(
     root: &Path,
     project: &ProjectId,
@@ -72,7 +75,7 @@ pub(super) fn read_notes(
     }
 }
 
-/// Refuses `--git` for an exported run or a proof: its project is not known here, so neither is its repository.
+/// Refuses `--git` for an exported run or a proof. Neither says where the project's repository with the notes is.
 pub(super) fn refuse_notes(options: &VerifyOptions) -> Result<(), CommandError> {
     if options.git.is_none() {
         return Ok(());
@@ -95,7 +98,7 @@ pub(super) fn lines(held: &[HeldAnchorV1]) -> Vec<String> {
     }
 }
 
-/// Compares anchors with the ledgers that were verified. Adds the faults to `faults` and returns the anchors that hold.
+/// Compares each anchor with the ledger of its project. Adds the faults to `faults` and returns the anchors that hold.
 pub(super) fn compare(
     anchors: &[Anchor],
     logs: &[LedgerLog],
@@ -106,7 +109,8 @@ pub(super) fn compare(
     for anchor in anchors {
         let project = anchor.found.as_ref().ok().map(|signed| &signed.checkpoint().project);
         let of_project = logs.iter().find(|log| Some(log.project()) == project);
-        // An anchor that belongs to none of the ledgers is compared with the first one, and that reports the fault.
+        // An anchor of a project that was not verified is compared with the first ledger. The comparison reports the
+        // fault.
         let found = match of_project.or(logs.first()) {
             Some(log) => check_anchor(anchor, log, notary),
             None => vec![EvidenceFault::new(FaultKind::AnchorAhead, &anchor.place, "there is no ledger")],
@@ -117,7 +121,7 @@ pub(super) fn compare(
     held
 }
 
-/// Returns the description of an anchor that holds; `None` if it is not a readable checkpoint.
+/// Describes an anchor for the output; `None` if the anchor is not a readable checkpoint.
 pub(super) fn from_anchor(anchor: &Anchor) -> Option<HeldAnchorV1> {
     let checkpoint = anchor.found.as_ref().ok()?.checkpoint();
     let place = anchor.place.to_string_lossy().into_owned();

@@ -1,4 +1,5 @@
-//! The person at the gates of `proctor govern`: an editor for texts, and the terminal for answers.
+//! Asks the person at the gates of `proctor govern`. A gate is a question that only a person answers: the editor opens
+//! the texts, and the terminal reads the answer.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -9,7 +10,7 @@ use crate::governance::Slug;
 use crate::process::{Control, resolve_program, run_at_terminal};
 use crate::workflow::{EditorFailure, Person};
 
-/// The program name of VS Code. If it is missing, the message is special (N1 step 1).
+/// The program name of VS Code. The specification prescribes the message for a missing VS Code (N1 step 1).
 const VS_CODE: &str = "code";
 const NO_VS_CODE: &str = "VS Code CLI not found. Install VS Code and ensure 'code' is in PATH.";
 
@@ -35,7 +36,7 @@ impl Editor {
     }
 }
 
-/// Asks the person at this process's terminal. Without a terminal, no question is answered.
+/// Asks the person at this process's terminal. Without a terminal, every question stays unanswered.
 pub(super) struct TerminalPerson<'a> {
     editor: Editor,
     /// Receives signals. A person who sends one has not answered the question.
@@ -58,7 +59,7 @@ impl Person for TerminalPerson<'_> {
         if !terminal::is_input_terminal() || self.control.requested().is_some() {
             return None;
         }
-        // What was typed or pasted before the question does not answer it.
+        // Input that was typed or pasted before the question was shown is no answer, so it is discarded.
         terminal::forget_input();
         render::prompt(&format!("{prompt} "));
         let answer = terminal::read_answer(self.control);

@@ -91,7 +91,7 @@ pub(crate) fn execute(options: &CheckOptions, environment: &Environment) -> Resu
     Ok(if errors == 0 { CommandExit::Proceed } else { CommandExit::SpecificationWrong })
 }
 
-/// Checks the project's configuration and its specifications, in the order of their paths.
+/// Checks the project's configuration first, then its specifications in the order of their paths.
 fn check_project(root: &Path) -> Result<Vec<FileV1>, CommandError> {
     let mut files = Vec::new();
     let mut configuration = Configuration::default();

@@ -30,7 +30,8 @@ pub(crate) fn execute(_options: &DaemonOptions, environment: &Environment) -> Re
             .hint("LISTEN_FDS and LISTEN_PID say that there is one; unset them, or have one stream socket handed in")
     })?;
     let socket = ControlSocket::open(&path, handed_in).map_err(|error| from_socket_error(&error))?;
-    // Opened only to find the directory of the log. The service opens the store again for its own use.
+    // The evidence store is opened here only to find the directory of the log. The service opens the store again for
+    // its own use.
     let archive = opening::open_archive(environment)?;
     if let Err(reason) = logging::start(&archive.log_directory()) {
         render::note(&format!("note: there is no log: {reason}"));

@@ -1,4 +1,5 @@
-//! `proctor doctor`: tries how well actions can be isolated on this machine, and shows how to remove obstacles.
+//! `proctor doctor`: tests how well commands can be isolated on this machine, examines limits and projects, and shows
+//! how to remove obstacles.
 
 use std::path::{Path, PathBuf};
 
@@ -61,7 +62,8 @@ pub(crate) fn execute(options: &DoctorOptions, environment: &Environment) -> Res
     Ok(findings.exit())
 }
 
-/// Reads the machine's limits and free space, and examines every registered project and the project asked about.
+/// Reads the machine's limits and free space. Examines every registered project, and the project at `asked` even if it
+/// is not registered.
 fn look_around(environment: &Environment, asked: &Path) -> Result<MachineFacts, CommandError> {
     let mut archive = opening::open_archive(environment)?;
     let registered = archive.projects().map_err(|error| super::from_run_error(&error))?;
@@ -82,7 +84,7 @@ fn look_around(environment: &Environment, asked: &Path) -> Result<MachineFacts, 
     Ok(MachineFacts { machine: Machine::read(&store), store, projects })
 }
 
-/// Returns the real path of this program, for texts that are written to files.
+/// Returns the path of this program with all links resolved. AppArmor profiles need such a path.
 fn own_path(environment: &Environment) -> PathBuf {
     let executable: &Path = environment.executable();
     executable.canonicalize().unwrap_or_else(|_| executable.to_owned())

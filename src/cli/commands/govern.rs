@@ -152,7 +152,8 @@ impl EndedWorkflow {
     }
 }
 
-/// Returns the error after a signal. The question stays unanswered, so the workflow waits.
+/// Returns the error after a signal such as Ctrl-C. The signal answers no question, so the workflow waits for the
+/// person.
 fn interrupted(reason: StopReason, over: &EndedWorkflow) -> CommandError {
     let exit = if reason == StopReason::Terminated { CommandExit::Terminated } else { CommandExit::Interrupted };
     let message = if over.is_kept { format!("interrupted: `{}` waits", over.slug) } else { "interrupted".to_owned() };
@@ -192,7 +193,7 @@ fn show(over: &EndedWorkflow, settings: &WorkflowSettings) -> Result<CommandExit
     Ok(exit)
 }
 
-/// Starts programs and writes the ledger, by means of `run/`.
+/// Does the work outside of the workflow's decisions: starts models and tools, and writes the project's ledger.
 struct RunHands<'a> {
     workspace: Workspace,
     scope: ProjectScope,

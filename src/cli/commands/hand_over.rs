@@ -25,15 +25,16 @@ use crate::sandbox::passed_on;
 /// The longest wait for a run in the service. The time limits of the checks end any run long before.
 const LONGEST_RUN: Duration = Duration::from_secs(24 * 3600);
 
-/// Lets the service run the checks. Returns `None` if the service does not watch the project, or if its run could differ from one
-/// that is made here.
+/// Lets the service run the checks. Returns `None` if this process must run them itself: the service does not watch the
+/// project, or the service's run could differ from a run in this process.
 pub(super) fn hand_over(
     options: &RunOptions,
     environment: &Environment,
     loaded: &LoadedProject,
 ) -> Result<Option<CommandExit>, CommandError> {
-    // A given phase and a question about the project's identity are handled here. A run that was started by a check already has a
-    // slot in the queue here.
+    // The service cannot take a phase or an answer about the project's identity from the command line. `PROCTOR_OUT`
+    // means that a check started this command. The check holds a slot of the queue, so a run of the service could wait
+    // for a slot in vain.
     if options.phase.is_some() || options.identity.is_some() || environment.has("PROCTOR_OUT") {
         return Ok(None);
     }
@@ -65,7 +66,8 @@ pub(super) fn hand_over(
     }
 }
 
-/// Returns the names of the checks, because the service knows only names. Steps of a specification may be called by their ids.
+/// Translates the checks that the person called into names, because the service knows only names. The person may call a
+/// step of a specification by its id.
 fn checks(loaded: &LoadedProject, called: &[String]) -> Vec<String> {
     called.iter().filter_map(|name| name_of(loaded, name)).collect()
 }

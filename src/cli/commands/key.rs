@@ -47,8 +47,8 @@ fn key_lines(key: &KnownKey, is_current: bool) -> Vec<String> {
     lines
 }
 
-/// Replaces the signing key. Every project is locked first, so that no run is about to sign with the old key. If a lock is taken,
-/// the command fails at once.
+/// Replaces the signing key. Every project is locked first, so that no run signs with the old key afterwards. If
+/// another process holds a project's lock, the command fails at once.
 fn rotate(store: &Store, endorsement: Endorsement) -> Result<CommandExit, CommandError> {
     let mut locks = Vec::new();
     for project in list_projects(store).map_err(|error| from_evidence_error(&error))? {

@@ -1,5 +1,5 @@
-//! `proctor list`: shows every registered project. The service describes the projects that it watches; the ledgers describe the
-//! others.
+//! `proctor list`: shows every registered project. The service describes the projects that it watches. The other
+//! projects are described from their ledgers.
 
 use std::path::{Path, PathBuf};
 
@@ -37,7 +37,7 @@ pub(crate) fn execute(options: &ListOptions, environment: &Environment) -> Resul
     Ok(CommandExit::Proceed)
 }
 
-/// Returns what the ledger says about a project that the service does not watch.
+/// Describes a project that the service does not watch, from the project's ledger.
 fn by_ledger(archive: &mut StoreReader, project: RegisteredProject) -> Result<ProjectV1, CommandError> {
     let root = PathBuf::from(&project.path);
     let standing = archive.last_known_status(Some(&project.id), &root, Approval::Approved, &[], Activity::Idle);

@@ -1,5 +1,5 @@
-//! `proctor log`: lists the runs of a project, newest first. They are read from the index and not through the project's link,
-//! which anybody can change (S1).
+//! `proctor log`: lists the runs of a project, newest first. The runs are read from the index of the store, and not
+//! through the evidence link in the project, because anybody can change that link (S1).
 
 use crate::cli::arguments::LogOptions;
 use crate::cli::commands::opening;

@@ -1,4 +1,5 @@
-//! Opens what commands on the store need: launcher, store, index, log, registration.
+//! Opens what several commands need: the launcher (the process that starts actions), the evidence store with its index,
+//! the log, and the project's registration.
 
 use std::path::Path;
 
@@ -21,7 +22,7 @@ use crate::project::{
 };
 use crate::sandbox::EnvironmentAdditions;
 
-/// What a run needs in addition to its plan.
+/// The opened store, the project and its settings: what a run needs in addition to its plan.
 pub(crate) struct RunResources {
     pub(crate) workspace: Workspace,
     pub(crate) scope: ProjectScope,
@@ -29,8 +30,8 @@ pub(crate) struct RunResources {
     pub(crate) style: Style,
 }
 
-/// Starts the launcher. Commands do this first: the process must have a single thread, and the launcher starts up while the
-/// project is read.
+/// Starts the launcher, the process that starts actions. Commands do this first, for two reasons: this process must
+/// still have a single thread, and the launcher starts up while the project is read.
 pub(crate) fn start_launcher(environment: &Environment) -> Result<LauncherHandle, CommandError> {
     LauncherHandle::start(environment.executable()).map_err(|error| super::from_run_error(&ProjectError::Launcher(error)))
 }
@@ -94,7 +95,7 @@ pub(super) fn style(environment: &Environment) -> Style {
     Style::decide(environment.has("NO_COLOR"), environment.has("CLICOLOR_FORCE"), terminal::is_output_terminal())
 }
 
-/// Opens the store for reading. When its index is repaired later, a note is printed.
+/// Opens the store for reading. If the store's index has to be repaired, now or later, a note is printed.
 pub(super) fn open_archive(environment: &Environment) -> Result<StoreReader, CommandError> {
     let mut archive = StoreReader::open(environment.state_root()).map_err(|error| super::from_run_error(&error))?;
     archive.take_notes().iter().for_each(|line| note(line));
@@ -106,7 +107,7 @@ fn note(line: &str) {
     render::note(&format!("note: {line}"));
 }
 
-/// Opens the store for reading. It is an error if the project is not registered.
+/// Opens the store for reading, and finds the project's id. It is an error if the project is not registered.
 pub(crate) fn open_registered(environment: &Environment, root: &Path) -> Result<(StoreReader, ProjectId), CommandError> {
     let mut archive = open_archive(environment)?;
     let found = archive.find_project(root).map_err(|error| super::from_run_error(&error))?;
@@ -122,7 +123,7 @@ pub(crate) fn settings(loaded: &LoadedProject) -> Result<ProjectSettings, Comman
     settings_of(&loaded.root, &loaded.configuration)
 }
 
-/// Resolves the settings of a project that may have no plan.
+/// Resolves the project's settings for a project that may have no plan. Reads the file that `env_file` names.
 pub(crate) fn settings_of(root: &Path, configuration: &Configuration) -> Result<ProjectSettings, CommandError> {
     let from_file = match configuration.environment.env_file.as_deref() {
         Some(name) => env_file::read(root, name)?,
@@ -150,7 +151,7 @@ pub(crate) fn settings_of(root: &Path, configuration: &Configuration) -> Result<
     Ok(settings)
 }
 
-/// Returns a matcher for reading the tree without a run.
+/// Returns the matcher that decides which files belong to the tree, for commands that read the tree without a run.
 pub(crate) fn matcher(configuration: &Configuration) -> Result<Matcher, CommandError> {
     let matcher = new_matcher(&matcher_settings(configuration));
     matcher.map_err(|error| super::from_run_error(&error))
@@ -168,7 +169,8 @@ pub(super) fn matcher_settings(configuration: &Configuration) -> MatcherSettings
     }
 }
 
-/// Asks the person whether the directory is the registered project. proctor never guesses that (architecture, Files on disk).
+/// Asks the person whether the directory is the registered project or a new one. proctor never guesses the answer
+/// (architecture, Files on disk).
 fn ask_identity(doubt: &ResemblingProject) -> Result<IdentityAnswer, CommandError> {
     if !terminal::is_input_terminal() {
         return Err(doubt_error(doubt));

@@ -25,7 +25,7 @@ struct PlanV1<'p> {
     notes: &'p [PlanNote],
 }
 
-/// One action. Values of its own variables are not shown: they may be secrets.
+/// One action of the plan. The values of its environment variables are not shown, because they may be secrets.
 #[derive(Debug)]
 struct ActionV1<'p>(&'p Action);
 

@@ -1,4 +1,4 @@
-//! `proctor prune`: removes the runs that exceed the project's limits.
+//! `proctor prune`: removes the evidence of old runs, as far as the project exceeds its limits on kept evidence.
 
 use crate::cli::commands::opening;
 use crate::cli::environment::Environment;

@@ -16,7 +16,7 @@ use crate::run::RefusedRequest;
 
 /// Seals the refusal and shows the errors.
 ///
-/// A project that is not registered is not registered here either: registering approves a plan, and there is none.
+/// A new project is not registered here. Registering approves a plan, and a wrong specification has no plan.
 pub(super) fn refuse(
     options: &RunOptions,
     environment: &Environment,

@@ -19,7 +19,7 @@ pub(crate) fn execute(options: &RemoveOptions, environment: &Environment) -> Res
         render::line(&format!("{} was not watched", project.id));
         return Ok(CommandExit::Proceed);
     }
-    // The default is used, because the directory and its configuration may no longer exist.
+    // The project's own `lock_wait` is not read: the directory and its configuration may no longer exist.
     let lock_wait = Configuration::default().evidence.lock_wait;
     if let Some((client, _)) = service::listening(environment) {
         let path = format!("/v1/projects/{}", project.id);
@@ -34,14 +34,14 @@ pub(crate) fn execute(options: &RemoveOptions, environment: &Environment) -> Res
     Ok(CommandExit::Proceed)
 }
 
-/// Finds a project by its id or its directory, which may no longer exist.
+/// Finds a registered project by its id or by its directory. The directory may no longer exist.
 fn find(environment: &Environment, wanted: &Path) -> Result<RegisteredProject, CommandError> {
     let mut archive = opening::open_archive(environment)?;
     let projects = archive.projects().map_err(|error| super::from_run_error(&error))?;
     let absolute = environment.absolute(wanted);
     let root = absolute.canonicalize().unwrap_or(absolute);
     let is_it = |project: &RegisteredProject| Path::new(project.id.as_str()) == wanted || Path::new(&project.path) == root;
-    // Several projects may have been registered at the same path. Take the project that is watched.
+    // Several projects may have been registered at the same path. Prefer a project that the service watches.
     let mut found: Vec<_> = projects.into_iter().filter(is_it).collect();
     found.sort_by_key(|project| project.serving == Serving::NotServed);
     found.into_iter().next().ok_or_else(|| {

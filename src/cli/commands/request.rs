@@ -1,5 +1,6 @@
-//! `proctor request`: the requests of agents (seed 004, agent protocol). The service answers if it watches the project; otherwise
-//! this process makes the same decisions. An agent's claim is logged; the answer is computed without it.
+//! `proctor request`: the requests of agents (agent protocol of seed document 004). The service answers if it watches
+//! the project; otherwise this process computes the same answer. An agent's claim about its task is logged, and the
+//! answer is computed without the claim.
 
 use std::path::Path;
 use std::time::Duration;
@@ -21,7 +22,8 @@ use crate::collaboration::{Proposal, review_specification};
 use crate::model::{CommandExit, Freshness, ProjectStatus, TaskId};
 use crate::project::{DescribedProject, read_text};
 
-/// The longest wait for the service. It first finishes a run that is under way, and a retest is a run, too.
+/// The longest wait for the service's answer. The service first finishes a run that is under way, and a retest is a run
+/// itself.
 const LONGEST_RUN: Duration = Duration::from_secs(24 * 3600);
 
 pub(crate) fn execute(options: &RequestOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
@@ -40,7 +42,8 @@ pub(crate) fn execute(options: &RequestOptions, environment: &Environment) -> Re
     if let Some(served) = service::serving(environment, &root) {
         match ask(&served, &request) {
             Ok(answer) => return show_asked(options, environment, &root, &served, &answer),
-            // After any other error the service may have begun already. Doing it here as well could do it twice.
+            // No service listens, so this process answers. After any other error the service may have begun to act on
+            // the request; answering here as well could act on the request twice.
             Err(error @ ClientError::Absent { .. }) => service::say_unusable(&error),
             Err(error) => return Err(service::from_client_error(&error)),
         }
@@ -48,7 +51,8 @@ pub(crate) fn execute(options: &RequestOptions, environment: &Environment) -> Re
     answer_here(options, environment, &root, request)
 }
 
-/// Shows the errors of a task's specification, or of a proposed one together with what it would change.
+/// Shows the errors of a task's specification. With a proposed specification, shows the proposal's errors and changes
+/// instead.
 fn review_here(
     options: &RequestOptions,
     environment: &Environment,
@@ -60,7 +64,7 @@ fn review_here(
         Some(path) => Some(Proposal::Text(read_text(&path).map_err(|error| unreadable(&path, &error))?)),
         None => None,
     };
-    // The project's own checks are not needed, so it is no error if there are none.
+    // Only the settings are read. The plan of the project's own checks is not needed, so it may be missing.
     let (configuration, _) = setup::configuration(root)?;
     let settings = opening::settings_of(root, &configuration)?;
     let reviewed =
@@ -136,12 +140,12 @@ fn retest_here(
     run::run_here(&run_options(options, &loaded.root), &loaded, RunResources { workspace, scope, settings, style })
 }
 
-/// A retest is shown like any run.
+/// Returns the options of `proctor run`, because a retest is shown as `proctor run` shows a run.
 fn run_options(options: &RequestOptions, root: &Path) -> RunOptions {
     RunOptions { directory: root.to_owned(), task: None, checks: Vec::new(), phase: None, json: options.json, identity: None }
 }
 
-/// Returns an error if no specification has the task and it never had a verdict: then the request names a wrong task.
+/// Refuses a task that does not exist: no readable specification has the task, and the task never had a verdict.
 fn refuse_unknown(root: &Path, task: &TaskId, standing: &ProjectStatus) -> Result<(), CommandError> {
     match standing.of(task).map(|task| (&task.freshness, &task.verdict)) {
         Some((Freshness::SpecificationWrong, None)) => specification_files::reload(root, task).map(drop),

@@ -51,7 +51,7 @@ pub(super) fn run_here(options: &RunOptions, loaded: &LoadedProject, opening: Ru
         workspace.run_plan(request, &mut |progress| screen.show(&progress)).map_err(|error| super::from_run_error(&error))
     };
     let mut carried = run_plan(&request)?;
-    // A run whose tree changed is repeated once (S6).
+    // A run during which the tree changed has no verdict. It is repeated once (S6).
     let mut repetitions = Repetitions::at_most(Repetitions::OF_A_COMMAND);
     while let RunOutcome::Moved(sealed) = &carried
         && let AfterMovedRun::Repeat { .. } = follow_moved_run(&mut repetitions, sealed)
@@ -89,7 +89,7 @@ fn waits_for_a_person(loaded: &LoadedProject, pause: &PauseRecord) -> CommandErr
     CommandError::new(CommandExit::PersonNeeded, screen::paused(task, pause)).hint(screen::resolve_hint(task))
 }
 
-/// Returns the error that a person must approve the plan, because it is weaker than the approved one (S7).
+/// Returns the error that a person must approve the plan, because the plan is weaker than the approved plan (S7).
 pub(super) fn not_approved(unapproved: &UnapprovedPlan) -> CommandError {
     let mut lines = screen::not_approved(unapproved).into_iter();
     let error = CommandError::new(CommandExit::PersonNeeded, lines.next().unwrap_or_default());

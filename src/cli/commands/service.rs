@@ -19,7 +19,7 @@ use crate::cli::terminal;
 use crate::model::{CommandExit, Serving};
 use crate::project::StoreReader;
 
-/// A unit file and what is at its path now.
+/// A unit file of proctor: its path, the text that belongs there, and who wrote the file that is there now.
 struct Placed {
     unit: UnitFile,
     path: PathBuf,
@@ -81,11 +81,12 @@ pub(crate) fn execute(options: &ServiceOptions, environment: &Environment) -> Re
     Ok(if runs || is_removed { CommandExit::Proceed } else { CommandExit::CodeNeedsWork })
 }
 
-/// Returns the state of the service for `proctor doctor`; `None` if `proctor service install` was never used.
+/// Returns the state of the service for `proctor doctor`; `None` if the user has no unit file for it, or its state
+/// cannot be read.
 pub(crate) fn installed(environment: &Environment) -> Option<InstallationFacts> {
     let directory = disk::unit_directory(environment.variables())?;
-    // The service manager is asked only if the user's own unit file exists. A unit file from a package is not proctor's to
-    // examine.
+    // The service manager is asked only if the user's own unit file exists. A unit file from a package is not examined,
+    // because `proctor service install` did not write it.
     let is_there = disk::read(&directory.join(SERVICE.name)).is_ok_and(|found| found.is_some());
     if is_there { look(environment).ok().map(|found| found.facts) } else { None }
 }
@@ -127,8 +128,8 @@ fn look(environment: &Environment) -> Result<Installation, CommandError> {
     Ok(Installation { placed, facts })
 }
 
-/// Returns the path that unit files use for this program. A path on the search path is preferred if it leads here, because it
-/// stays the same when a package manager replaces the program.
+/// Returns the path that unit files use for this program. An entry `proctor` of the search path that leads to this
+/// program is preferred, because that path stays the same when a package manager replaces the program.
 fn program(environment: &Environment) -> Result<PathBuf, CommandError> {
     let real = std::fs::read_link(environment.executable()).ok().filter(|path| path.is_absolute() && path.exists());
     let real = real.ok_or_else(|| {
@@ -169,7 +170,7 @@ fn install(before: &Installation, force: bool, environment: &Environment) -> Res
         .and_then(|()| manager::tell(&["reset-failed"], &[SERVICE.name]).or(Ok(())))
         .and_then(|()| manager::tell(&["enable", "--now"], &[SOCKET.name, SERVICE.name]))
         .and_then(|()| {
-            // A running service was started with the old files.
+            // A service that runs already was started with the old unit files, so it is restarted.
             let is_old = !changed.is_empty() && units.service.is_active();
             if is_old { manager::tell(&["restart"], &[SERVICE.name]) } else { Ok(()) }
         });
@@ -196,7 +197,7 @@ fn uninstall(before: &Installation, force: bool) -> Result<Vec<String>, CommandE
         changed.push(placed.path.display().to_string());
     }
     manager::tell(&["daemon-reload"], &[]).map_err(|error| from_manager_error(&error))?;
-    // Otherwise systemd would keep showing the removed unit as failed.
+    // Without this, systemd would show the removed unit as failed if its last run had failed.
     let _none_failed = manager::tell(&["reset-failed"], &names);
     Ok(changed)
 }

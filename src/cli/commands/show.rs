@@ -53,7 +53,8 @@ pub(crate) fn execute(options: &ShowOptions, environment: &Environment) -> Resul
     Ok(CommandExit::Proceed)
 }
 
-/// Shows that a run was pruned. It is an error if its report or a log is asked for.
+/// Shows that a run was pruned, which means that its files were removed. It is an error to ask for the report or a log
+/// of such a run.
 fn show_pruned(run: &RecordedRun, why: PruneReason, options: &ShowOptions) -> Result<CommandExit, CommandError> {
     if options.json || options.log.is_some() {
         return Err(super::from_prune_reason(&run.run_id, why));
@@ -82,7 +83,7 @@ fn show_log(archive: &StoreReader, project: &ProjectId, run: &RecordedRun, actio
         return Err(CommandError::new(CommandExit::Usage, format!("run {} has no log of `{action}`", run.run_id))
             .hint(format!("it has logs of: {}", known.join(", "))));
     };
-    // The log of a reused result is in the earlier run.
+    // A reused result was not produced by this run. Its log is among the files of the earlier run.
     let earlier = owner.map(|run_id| find(archive, project, Some(run_id.as_str()))).transpose()?;
     if let Some((earlier, why)) = earlier.as_ref().and_then(|earlier| Some((earlier, earlier.pruned?))) {
         return Err(super::from_prune_reason(&earlier.run_id, why));
@@ -92,7 +93,7 @@ fn show_log(archive: &StoreReader, project: &ProjectId, run: &RecordedRun, actio
     Ok(CommandExit::Proceed)
 }
 
-/// Returns the name of an action's log. For a reused result, also the earlier run that has it.
+/// Returns the name of an action's log. For a reused result, also returns the earlier run that has the log.
 fn log_of(result: &ActionResultV2) -> Option<(Option<&RunId>, String)> {
     match &result.reused {
         Some(reused) => Some((Some(&reused.run_id), reused.evidence.clone()?)),

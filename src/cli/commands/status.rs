@@ -1,4 +1,4 @@
-//! `proctor status`: shows whether verdicts are for the present trees. Runs nothing.
+//! `proctor status`: shows whether each project's last verdict is for the tree as it is now. Nothing is run.
 
 use std::path::{Path, PathBuf};
 
@@ -71,7 +71,7 @@ fn narrow_to_task(environment: &Environment, project: ProjectStatusV1, task: Opt
     }
 }
 
-/// Removes the tasks that were not asked for.
+/// Keeps only the task that the command line names; keeps all tasks if it names none.
 fn only(mut project: ProjectStatusV1, task: Option<&TaskId>) -> ProjectStatusV1 {
     if let Some(task) = task {
         project.tasks.retain(|status| status.task == *task);
@@ -89,7 +89,7 @@ fn look(environment: &Environment, root: &Path, task: Option<&TaskId>) -> Result
     Ok(ProjectStatusV1::new(&standing, serving))
 }
 
-/// Reads the state of a project without the service, including the tasks in `wanted`.
+/// Computes the freshness of a project's verdicts without the service. The result also has the tasks in `wanted`.
 pub(super) fn stand(archive: &mut StoreReader, root: &Path, wanted: &[TaskId]) -> Result<ProjectStatus, CommandError> {
     let read = setup::describe(root).and_then(|(configuration, plan)| {
         let settings = opening::settings_of(root, &configuration)?;

@@ -40,8 +40,8 @@ pub(crate) fn execute(options: &TasksOptions, environment: &Environment) -> Resu
     Ok(CommandExit::Proceed)
 }
 
-/// Appends the setting to the configuration; a new table is always allowed at the end. If there is no configuration, the file has
-/// this setting only, and checks are discovered as before.
+/// Appends the table `[tasks]` to `proctor.toml`: a TOML file may always get a new table at its end. If there is no
+/// `proctor.toml`, the new file has this table only, so checks are discovered as before.
 fn append_setting(root: &Path, file: &str) -> Result<(), CommandError> {
     // A JSON string is also a valid TOML string.
     let lines = format!("[tasks]\nfile = {}\n", serde_json::Value::from(file));

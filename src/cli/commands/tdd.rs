@@ -1,6 +1,6 @@
-//! `proctor tdd`: shows and changes a red, green, refactor cycle. Its state is in the ledger (R5), and only a person resolves a
-//! wait (R9). If the service watches the project, the service makes the change, so that there is one writer for each project
-//! (S2).
+//! `proctor tdd`: shows and changes a red, green, refactor cycle. The cycle's state is in the ledger (R5). Only a
+//! person may send on a task that waits for a person (R9). If the service watches the project, the service makes the
+//! change, so that each project has a single writer (S2).
 
 use std::path::Path;
 
@@ -33,7 +33,7 @@ pub(crate) fn execute(options: &TddOptions, environment: &Environment) -> Result
     let task = request.task();
     let attendance = if terminal::is_input_terminal() { PersonPresence::Person } else { PersonPresence::Nobody };
     if attendance == PersonPresence::Nobody && matches!(request, CycleRequest::Resolve { .. }) {
-        // Only a person may do this, in every state of the task. It is checked here, because the service does not know whether a person is
+        // Only a person may resolve a wait. This is checked here, because the service does not know whether a person is
         // at the terminal.
         return Err(super::from_run_error(&ProjectError::PersonNeeded { task: task.clone() }));
     }
@@ -46,8 +46,8 @@ pub(crate) fn execute(options: &TddOptions, environment: &Environment) -> Result
     Ok(CommandExit::Proceed)
 }
 
-/// Has the service make the change if it watches the project, because then only the service writes the project's ledger. Returns `None` if
-/// the service does not watch the project.
+/// Lets the service change the cycle if the service watches the project, because then only the service writes the
+/// project's ledger. Returns `None` if the service does not watch the project or no longer listens.
 fn hand_over(environment: &Environment, root: &Path, request: &CycleRequest) -> Result<Option<TddState>, CommandError> {
     let Some(served) = service::serving(environment, root) else { return Ok(None) };
     let path = format!("/v1/projects/{}/phase", served.project.id);
@@ -59,7 +59,7 @@ fn hand_over(environment: &Environment, root: &Path, request: &CycleRequest) -> 
             service::say_unusable(&error);
             Ok(None)
         }
-        // The service may have made the change already. Making it here as well could make it twice.
+        // The service may have changed the cycle already. A second change here could apply the request twice.
         Err(error) => Err(service::from_client_error(&error)),
     }
 }

@@ -1,5 +1,5 @@
-//! `proctor tree`: prints the digest of the present tree and the entries that it was made of. Every file is read; no saved index
-//! is used.
+//! `proctor tree`: prints the digest of the present tree, and on request its entries. Every file is read anew, without
+//! the saved index of file times.
 
 use serde::ser::SerializeStruct as _;
 use serde::{Serialize, Serializer};
@@ -28,7 +28,7 @@ struct TreeDocumentV1 {
     entries: Option<Vec<TreeEntryV1>>,
 }
 
-/// An entry; its path is escaped where it is not plain text.
+/// An entry of the tree. Bytes of its path that are not plain text are escaped.
 struct TreeEntryV1(TreeEntry);
 
 impl Serialize for TreeEntryV1 {
@@ -87,7 +87,7 @@ fn to_issue(issue: &TreeIssue) -> TreeIssueV1 {
     TreeIssueV1 { kind: issue.kind, path: escape(issue.path.as_bytes()) }
 }
 
-/// Returns one line: the format's letter, the digest (zeros for an unreadable entry) and the path.
+/// Returns the line of an entry: the letter of its kind, its digest (zeros for an unreadable entry) and its path.
 fn line(entry: &TreeEntry) -> String {
     let letter = match (entry.kind, entry.digest) {
         (_, None) => 'u',

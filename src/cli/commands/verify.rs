@@ -1,5 +1,5 @@
-//! `proctor verify`: checks evidence against its hashes and signatures, and names every fault. It changes nothing, so it opens
-//! neither ledger nor index for writing.
+//! `proctor verify`: checks evidence against its hashes and signatures, and names every fault. Nothing is changed:
+//! ledgers and the index are opened only for reading.
 
 use std::fs::File;
 use std::io::Read as _;
@@ -29,7 +29,7 @@ use crate::store::{IndexDifference, IndexError, IndexReader, RowDifference};
 #[derive(Debug, Default)]
 struct Total {
     projects: Vec<ProjectId>,
-    /// The sum over all projects. Its ledger lines are only counted.
+    /// The sum over all projects. `sum.lines` stays empty; the field `lines` below counts the ledger lines.
     sum: VerificationResult,
     lines: u64,
     /// The ledgers to compare with anchors; empty if there are no anchors.
@@ -57,8 +57,8 @@ fn is_run(path: &Path) -> bool {
     path.join(MANIFEST_NAME).is_file() || path.join("run").is_dir() || (is_archive_name(path) && path.is_file())
 }
 
-/// Returns whether a path is a file with a proof of progress. Other existing files are not, because a run or task may have the
-/// same name as a file.
+/// Returns whether a path is a file with a proof of progress, recognised by its first bytes. Its name decides nothing,
+/// because a run or a task may have the same name as a file.
 fn is_progress(path: &Path) -> bool {
     let mut start = [0; ConsistencyProof::START.len()];
     let read = File::open(path).and_then(|mut file| file.read_exact(&mut start));
@@ -79,7 +79,7 @@ fn verify_copied(directory: &Path, options: &VerifyOptions, environment: &Enviro
     Ok(total)
 }
 
-/// Verifies that a ledger only grew since an earlier checkpoint, without having the ledger.
+/// Verifies a proof of progress: that a ledger only grew since an earlier checkpoint. The ledger itself is not needed.
 fn verify_progress(path: &Path, options: &VerifyOptions, environment: &Environment) -> Result<Total, CommandError> {
     anchored::refuse_notes(options)?;
     let Some(file) = &options.key else {
@@ -108,7 +108,8 @@ fn read_key(path: &Path) -> Result<PublicKey, CommandError> {
         .map_err(|error| CommandError::caused(CommandExit::Usage, format!("`{}` is no key", path.display()), &error).hint(HINT))
 }
 
-/// Returns this user's key with which a copied run claims to be signed.
+/// Returns the key of this user by which a copied run claims to be signed. It is an error if the run names no key of
+/// this user.
 fn own_key(directory: &Path, environment: &Environment) -> Result<PublicKey, CommandError> {
     let store = Store::open(environment.state_root()).map_err(|error| from_evidence_error(&error))?;
     let ring = read_key_ring(&store).map_err(|error| from_evidence_error(&error))?;
@@ -124,7 +125,8 @@ fn verify_store(options: &VerifyOptions, environment: &Environment) -> Result<To
     let mut total = Total::default();
     let (keys, faults) = verify_keys(&store).map_err(|error| from_evidence_error(&error))?;
     total.sum.faults.extend(faults);
-    // The index is opened before any ledger is read, so every line that it has applied must be in the ledgers.
+    // The index is made from the ledgers. It is opened before any ledger is read, so every line that the index has
+    // applied must be in the ledgers.
     let index = total.look_at_index(&store);
     total.projects = if options.all {
         every_project(&store, index.as_ref())?
@@ -158,7 +160,7 @@ fn verify_store(options: &VerifyOptions, environment: &Environment) -> Result<To
     Ok(total)
 }
 
-/// Returns the ledger's path relative to the store, as faults show it.
+/// Returns the ledger's path relative to the store. Faults name files by such paths.
 fn ledger_file(store: &Store, project: &ProjectId) -> PathBuf {
     let path = store.ledger_path(project);
     path.strip_prefix(store.root()).map_or_else(|_| path.clone(), Path::to_owned)
@@ -191,7 +193,7 @@ fn project(
     })
 }
 
-/// Returns what the word on the command line means: a run by its id or number, or a task.
+/// Interprets the argument WHAT of the command line: a run by its id or number, or else a task.
 fn subject(store: &Store, project: &ProjectId, what: &str) -> Result<VerificationScope, CommandError> {
     let known = crate::evidence::known_runs(store, project).map_err(|error| from_evidence_error(&error))?;
     let number = what.parse::<u64>().ok();
@@ -238,7 +240,7 @@ impl Total {
         self.sum.faults.extend(checked.faults);
     }
 
-    /// Reports that the anchors hold, unless there are faults.
+    /// Adds all `anchors` to the anchors that hold. Adds none if any fault was found.
     fn hold(&mut self, anchors: &[Anchor]) {
         if self.sum.faults.is_empty() {
             self.held = anchors.iter().filter_map(anchored::from_anchor).collect();
@@ -317,12 +319,12 @@ impl Serialize for VerificationV1<'_> {
     }
 }
 
-/// A fault, or an operation that was begun and not completed.
+/// A fault, or work that a dead process left unfinished, as an object of the document.
 #[derive(Debug)]
 struct FaultV1<'a> {
     file: &'a Path,
     detail: &'a str,
-    /// The word for its kind, what is wrong, and what to do next.
+    /// The word for the fault's kind, a text that says what is wrong, and a text that says what to do next.
     words: [&'static str; 3],
 }
 

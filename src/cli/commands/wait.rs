@@ -24,9 +24,10 @@ use crate::model::{CommandExit, Freshness, ProjectStatus, Serving, StopReason, T
 use crate::process::{Control, ControlHandle, clock};
 use crate::project::{ProjectError, RunOutcome, RunRequest, StoreReader};
 
-/// The interval for checking on a run of another process.
+/// How often the state is read again while another process runs the checks.
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
-/// The most runs that one wait begins. If the tree changes during each of them, the wait gives up.
+/// The most runs that one `proctor wait` starts. If none of them gives a fresh verdict, for example because the tree
+/// changes each time, the command gives up.
 const MOST_RUNS: u32 = 3;
 
 pub(crate) fn execute(options: &WaitOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
@@ -37,7 +38,7 @@ pub(crate) fn execute(options: &WaitOptions, environment: &Environment) -> Resul
         match ask(&served, &task, &until) {
             Ok(answer) => return Ok(show(&answer, options.json, environment)),
             Err(error @ (ClientError::Refused(_) | ClientError::Late { .. })) => return Err(service::from_client_error(&error)),
-            // The service stopped in the meantime. The remaining time is used to wait without it.
+            // The service stopped or broke off. This process waits without the service for the rest of the time.
             Err(error) => service::say_unusable(&error),
         }
     }
@@ -103,9 +104,9 @@ fn wait_here(
     }
 }
 
-/// What is needed to run the checks here. It is opened when the first run begins.
+/// Runs the checks in this process. A wait that needs no run never makes a `Runner`.
 struct Runner {
-    /// `None` after the first run has taken it.
+    /// The process that starts actions; `None` after the first run has handed it to `opening`.
     launcher: Option<crate::process::LauncherHandle>,
     opening: Option<RunResources>,
     control: Control,
@@ -141,7 +142,7 @@ impl Runner {
             Err(ProjectError::Lock(crate::evidence::LockError::Busy { .. })) => Ok(None),
             Err(ProjectError::StoppedWaiting(_)) if until.left().is_zero() => Ok(None),
             Err(error) => Err(super::from_run_error(&error)),
-            // A person stopped the run. If the time is over, the alarm stopped it.
+            // Time is left, so a person stopped the run and not the alarm: the whole command ends.
             Ok(RunOutcome::Interrupted(sealed)) if !until.left().is_zero() => Ok(Some(sealed.exit)),
             Ok(
                 RunOutcome::Interrupted(_)
@@ -159,7 +160,7 @@ impl Runner {
     }
 }
 
-/// Stops a run when the time is over. Its thread ends when the alarm is cancelled or dropped.
+/// Stops a run when the time is over. The alarm's thread ends when the alarm is cancelled or dropped.
 struct Alarm {
     cancel: Sender<()>,
     thread: thread::JoinHandle<()>,

@@ -40,7 +40,7 @@ struct WorkflowV1 {
     verdicts: Option<u32>,
     /// The number of the issue; null until it is filed.
     issue: Option<u64>,
-    /// The command that resumes the workflow.
+    /// The command that resumes the workflow, as a program and its arguments.
     next: Vec<String>,
 }
 

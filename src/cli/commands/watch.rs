@@ -25,7 +25,8 @@ use crate::spec::{self, DiskFiles};
 use crate::tree::TreeHints;
 use crate::watch::{Pace, WatchError};
 
-/// The most pressed keys that wait for the loop. If the queue is full, the thread that reads the keys waits.
+/// How many pressed keys may wait until the event loop handles them. If this queue is full, the thread that reads keys
+/// waits.
 const KEYS: usize = 64;
 
 pub(crate) fn execute(options: &WatchOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
@@ -58,7 +59,8 @@ pub(crate) fn execute(options: &WatchOptions, environment: &Environment) -> Resu
             let tasks = watched_tasks(&mut workspace, &scope, &reloaded, &TreeHints::Everything);
             EngineSettings { tasks: tasks.map_err(|error| super::from_run_error(&error))?, ..reloaded.engine }
         }
-        // The configuration was changed just now and has errors. The first run reports them.
+        // The configuration was read without errors before. It was changed a moment ago, and the first run will report
+        // its errors.
         Err(_) => engine_settings(watch),
     };
     let beginning = ForegroundBeginning {
@@ -87,7 +89,8 @@ fn load(options: &WatchOptions, task: Option<&TaskId>, environment: &Environment
     command_line(&root, &options.command)
 }
 
-/// Makes the plan for a command that is given on the command line. All other settings are the project's.
+/// Makes the plan for a command that is given on the command line instead of the project's checks. All other settings
+/// are the project's own.
 fn command_line(root: &Path, command: &[String]) -> Result<LoadedProject, CommandError> {
     let (configuration, _) = setup::configuration(root)?;
     let files = DiskFiles::new(root);
@@ -96,8 +99,8 @@ fn command_line(root: &Path, command: &[String]) -> Result<LoadedProject, Comman
     Ok(LoadedProject { root: root.to_owned(), configuration, plan })
 }
 
-/// Returns the tasks that run after a save: the task named on the command line, or the command given there, or the configured
-/// tasks.
+/// Returns the tasks that run after a save: the task that the command line names, or else `configured`. A command on
+/// the command line runs as the task `default`.
 fn watched(task: &Option<TaskId>, command: &[String], configured: WatchedTasks) -> WatchedTasks {
     match task {
         Some(task) => WatchedTasks { named: vec![task.clone()], every_specified: false },
@@ -139,8 +142,8 @@ pub(super) fn pace(watch: &WatchSettings) -> Pace {
     Pace { poll: watch.poll, sweep: watch.sweep }
 }
 
-/// Returns the meaning of SIGHUP. At a terminal it means that the terminal is gone, which `nohup` makes harmless. Without a
-/// terminal it asks for a reload.
+/// Returns the reaction to SIGHUP. At a terminal the signal means that the terminal is gone: the watch ends, except
+/// under `nohup`, which ignores the signal. Without a terminal the signal asks for a reload.
 fn hang_up() -> HangUp {
     match (terminal::is_input_terminal(), ignores_hang_up()) {
         (true, true) => HangUp::Ignored,

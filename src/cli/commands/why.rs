@@ -41,7 +41,8 @@ pub(crate) fn execute(options: &WhyOptions, environment: &Environment) -> Result
     Ok(CommandExit::Proceed)
 }
 
-/// Asks the service for the last event of a path. If that fails, a note is printed: the rules already answer the question.
+/// Asks the service for the last file event of a path. A failure prints only a note, because the ignore rules alone
+/// already say whether the path belongs to the tree.
 fn read_path_history(served: &ServedProject, path: &TreePath) -> Option<PathHistoryV1> {
     let request = format!("/v1/projects/{}/heard?path={}", served.project.id, encode_percent(path.as_bytes()));
     match served.client.ask(MethodV1::Get, &request, AT_ONCE) {
@@ -71,7 +72,8 @@ fn heard_line(heard: &PathHistoryV1) -> String {
     format!("the service heard last: {}; {outcome}{rule}, {then}", last.event)
 }
 
-/// Returns the path relative to the root. Links are resolved in all components but the last, as far as the path exists.
+/// Returns the path relative to the project's root. Links in the parent directories are resolved, but the last
+/// component is not followed: a link is an entry of the tree itself. The path need not exist.
 fn path_in_project(root: &Path, path: &Path) -> Result<TreePath, CommandError> {
     let resolved = match (path.parent(), path.file_name()) {
         (Some(parent), Some(name)) => resolve(parent).join(name),
@@ -83,7 +85,7 @@ fn path_in_project(root: &Path, path: &Path) -> Result<TreePath, CommandError> {
     })
 }
 
-/// Resolves the links in a directory's path, as far as it exists.
+/// Resolves the links in the part of a directory's path that exists. The rest of the path is appended unchanged.
 fn resolve(directory: &Path) -> PathBuf {
     match std::fs::canonicalize(directory) {
         Ok(resolved) => resolved,
@@ -109,7 +111,7 @@ struct WhyV1<'a> {
     last_event: Option<PathEventV1>,
 }
 
-/// The rule that decided.
+/// The ignore rule that decided whether the path belongs to the tree.
 #[derive(Debug)]
 struct RuleV1<'a>(&'a IgnoreRule);
 

@@ -13,7 +13,7 @@ const OLDEST_TRIED: u32 = 252;
 /// Parts of a path that show that the program is temporary: the next build or restart of the machine removes it.
 const PASSING_PLACES: &[&str] = &["/target/debug/", "/target/release/", "/tmp/"];
 
-/// The state of an installation.
+/// The state of the installation of proctor as a service of the user.
 #[derive(Debug, Clone)]
 pub(crate) struct InstallationFacts {
     /// The program that the unit file starts, or will start.
@@ -23,7 +23,7 @@ pub(crate) struct InstallationFacts {
     /// Who wrote the files at the paths of the unit files: first the service's, then the socket's.
     pub(crate) ownership: [Ownership; 2],
     pub(crate) manager: ManagerFacts,
-    /// The directories of the shell's search path that the user's services do not have by themselves.
+    /// The directories of the shell's search path that are missing from the search path of the user's services.
     pub(crate) missing_on_path: Vec<String>,
     /// Variables of the shell that a unit file cannot contain.
     pub(crate) left_out: Vec<String>,
@@ -162,7 +162,7 @@ pub(crate) fn findings(facts: &InstallationFacts) -> Vec<Finding> {
     RULES.iter().filter_map(|rule| rule(facts)).map(|(problem, advice)| Finding { problem, advice }).collect()
 }
 
-/// Returns the directories of the search path `shell` that the search path `other` lacks, in their order.
+/// Returns the directories of the search path `shell` that the search path `other` lacks, in the order of `shell`.
 pub(crate) fn missing_directories(shell: &str, other: &str) -> Vec<String> {
     shell.split(':').filter(|entry| !other.split(':').any(|known| known == *entry)).map(str::to_owned).collect()
 }

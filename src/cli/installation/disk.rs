@@ -1,4 +1,5 @@
-//! Reads and writes the unit files, and reads whether the user's services outlive sessions. It makes no decisions.
+//! Reads and writes the unit files, and reads whether the user's services keep running without a session. Nothing is
+//! decided here.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -19,8 +20,8 @@ pub(crate) fn unit_directory(variables: &BTreeMap<OsString, OsString>) -> Option
     Some(base.join("systemd/user"))
 }
 
-/// Returns the content of a unit file; `None` if there is no file. A link is not followed, because its target is not proctor's
-/// file: it counts as an empty file.
+/// Returns the content of a unit file; `None` if there is no file. A link is not followed, because its target is not
+/// proctor's file. A link, a directory or any other kind of file counts as an empty file.
 pub(crate) fn read(path: &Path) -> io::Result<Option<Vec<u8>>> {
     match fs::symlink_metadata(path) {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
@@ -30,11 +31,11 @@ pub(crate) fn read(path: &Path) -> io::Result<Option<Vec<u8>>> {
     }
 }
 
-/// Writes a unit file atomically.
+/// Writes a unit file atomically: a reader finds either the old file or the whole new one.
 #[expect(clippy::disallowed_methods, reason = "the service manager may read the file at any moment, so it is replaced at once")]
 pub(crate) fn write(path: &Path, text: &str) -> io::Result<()> {
     fs::create_dir_all(path.parent().unwrap_or(Path::new("/")))?;
-    // systemd ignores files with this ending.
+    // The new text is written to a file beside the unit file first. systemd ignores files with the ending `.new`.
     let beside = path.with_extension(format!("{}.new", std::process::id()));
     let written = OpenOptions::new().write(true).create_new(true).mode(0o644).open(&beside).and_then(|mut file| {
         file.write_all(text.as_bytes())?;

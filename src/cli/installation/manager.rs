@@ -53,7 +53,7 @@ impl UnitState {
         ["active", "activating", "reloading"].contains(&self.property("ActiveState"))
     }
 
-    /// Returns whether the unit is started together with the user's service manager.
+    /// Returns whether the unit is enabled: systemd starts it together with the user's service manager.
     pub(crate) fn is_enabled(&self) -> bool {
         self.property("UnitFileState") == "enabled"
     }
@@ -94,7 +94,7 @@ pub(crate) fn search_path() -> Result<Option<String>, ManagerError> {
     Ok(said.lines().find_map(|line| line.strip_prefix("PATH=")).map(str::to_owned))
 }
 
-/// Runs `systemctl` with these verbs and units.
+/// Runs `systemctl --user` with these verbs and units, and ignores the output.
 pub(crate) fn tell(verbs: &[&str], units: &[&str]) -> Result<(), ManagerError> {
     systemctl(&[&["--user"], verbs, units].concat()).map(drop)
 }

@@ -1,7 +1,7 @@
 //! Installs proctor as a systemd service of the user, and finds problems of the installation.
 //!
-//! `unit_file` and `advice` decide and are pure. `manager` runs `systemctl`; `disk` reads and writes the two unit files. The
-//! service also runs without this module, for example with unit files from a package.
+//! `unit_file` and `advice` make the decisions; they are pure. `manager` runs `systemctl`. `disk` reads and writes the
+//! two unit files. The service also runs without this module, for example with unit files from a package.
 
 pub(crate) mod advice;
 pub(crate) mod disk;

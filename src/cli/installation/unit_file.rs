@@ -23,23 +23,24 @@ pub(crate) const SOCKET: UnitFile =
 /// Both units. The socket comes first, because the service needs it.
 pub(crate) const UNIT_FILES: [UnitFile; 2] = [SOCKET, SERVICE];
 
-/// The first line of a file that `proctor service install` wrote begins with this. The digest of the rest of the file follows, by
-/// which later edits are recognised.
+/// The beginning of the first line of a file that `proctor service install` writes. The line ends with the digest of
+/// the rest of the file. The digest shows whether somebody edited the file later.
 const MARK: &str = "# Written by `proctor service install`, sha256 of what follows: ";
 
-/// Variables of the shell that are copied to the service. With them it finds the same programs, prints in the same language and
-/// keeps evidence in the same place as the command line. A trailing `*` matches any rest.
+/// Variables of the shell that are copied into the service's unit file. With them the service finds the same programs,
+/// prints in the same language and keeps evidence in the same place as the command line. A trailing `*` matches any
+/// rest of a name.
 const CARRIED: &[&str] = &["PATH", "LANG", "LC_*", "TZ", "XDG_STATE_HOME"];
 
-/// Variables with the directory of an environment that is activated in the shell. Its directories are left out of the service's
-/// search path.
+/// Variables with the directory of a Python environment that is activated in the shell. Directories inside of it are
+/// left out of the service's search path, because the activation ends with the shell.
 const ACTIVATED: &[&str] = &["VIRTUAL_ENV", "CONDA_PREFIX"];
 
 /// Who wrote the file at the path of a unit file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Ownership {
-    /// The service manager has no unit file for proctor.
+    /// There is no file at the path.
     Absent,
     /// The file equals the one that `proctor service install` would write now.
     Current,

@@ -17,14 +17,16 @@ const SUMMARY_WIDTH: usize = 30;
 /// Returns the lines of an action that has ended: the result first, then the findings.
 pub(crate) fn action(result: &ActionResultV2, style: Style) -> Vec<String> {
     if result.skip_reason == Some(SkipReason::Stopped) {
-        // The run was stopped, which its last line says. A line for every action that was not reached would add nothing.
+        // The run was stopped before it reached this action. The last line of the run says so, so no line is needed
+        // here.
         return Vec::new();
     }
     let (mark, tone) = mark(result);
-    // For a service, show the time until it was ready. Its whole duration is only that of the checks.
+    // For a service, show the time until it was ready. Its whole duration says nothing, because it runs as long as the
+    // checks do.
     let ready_after = result.result.as_ref().and_then(|outcome| outcome.ready_after);
     let time = if was_served(result) { ready_after.or(result.duration) } else { result.duration };
-    // The duration of a reused result belongs to an earlier run.
+    // A reused result was produced by an earlier run, so this run has no duration to show.
     let time = time.filter(|_| result.reused.is_none());
     let reused = result.reused.as_ref().map(|reused| format!("reused from {}", reused.run_id));
     let attempts = result.attempts.map(|attempts| match result.flaky {

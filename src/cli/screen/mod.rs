@@ -1,4 +1,4 @@
-//! Lines for people about runs, made only from the report's types. Pure; `render` prints them.
+//! Makes the lines for people about runs, from the types of the report. Pure: the module `render` prints the lines.
 
 mod action;
 mod agent;
@@ -18,7 +18,7 @@ use crate::model::{
 use crate::project::{RecordedRun, UnmetDependency};
 use crate::report::{ActionResultV2, ExecutionReportV2, SkipReason, SnapshotV2, TestsModifiedV2, WrittenV2};
 
-/// The most findings of one action that are shown. The report has all.
+/// The most findings of one action that are shown. The report has all findings.
 const SHOWN_FINDINGS: usize = 5;
 
 pub(crate) fn header(project_name: &str, tree: &TreeDigest, style: Style) -> String {
@@ -54,7 +54,7 @@ pub(crate) fn results(report: &ExecutionReportV2) -> impl Iterator<Item = &Actio
     steps.chain(&report.cleanup_execution.results)
 }
 
-/// Returns the meaning of a node in words.
+/// Returns the meaning of a route's node, such as N3, in words.
 pub(crate) fn node_words(node: NextNode) -> &'static str {
     match node {
         NextNode::N2 => "N2 re-scaffold the tests",
@@ -65,7 +65,7 @@ pub(crate) fn node_words(node: NextNode) -> &'static str {
     }
 }
 
-/// Returns the lines about entries that are not fully represented in the tree digest.
+/// Returns the notes about files that the tree digest does not cover: unreadable files, and sockets, pipes or devices.
 pub(crate) fn issues(issues: &[TreeIssue]) -> Vec<String> {
     let lines = issues.iter().take(SHOWN_FINDINGS).map(|issue| match issue.kind {
         TreeIssueKind::Unreadable => format!("note: `{}` cannot be read; it counts as unknown in the tree's digest", issue.path),
@@ -154,14 +154,16 @@ pub(crate) fn debt(report: &ExecutionReportV2) -> Option<String> {
     Some(format!("debt: {} {items} ({severities}), {destinations} · {}", debt.items_created, debt.debt_data_file))
 }
 
-/// Returns the hint for the case that the checks themselves write the files that changed.
+/// Returns the hint after a run during which the tree changed: if the checks themselves write the changed files, ignore
+/// those files.
 pub(crate) fn ignore_hint(report: &ExecutionReportV2) -> String {
     let ignored: Vec<_> = moved_paths(report).iter().map(|path| format!("\"/{path}\"")).collect();
     let what = "if the checks write this themselves, add to `[watch]` in proctor.toml";
     format!("hint: {what}: ignore = [{}]", ignored.join(", "))
 }
 
-/// Returns the path of a report for people: through the project's link if that leads to the report.
+/// Returns the path of a report as people see it: the short path through the project's evidence link if that path leads
+/// to the report, otherwise the path in the store.
 pub(crate) fn report_path(root: &Path, link: Option<&str>, task: &TaskId, report_path: &Path, is_latest: bool) -> String {
     let through_link = link.map(|link| Path::new(link).join(task.as_str()).join("execution-report.json"));
     // If a directory was copied together with its link, the link leads to the other project's evidence.
@@ -231,15 +233,16 @@ pub(crate) fn waits_hint(unmet: &[UnmetDependency]) -> String {
     format!("run {} first", first.join(", then "))
 }
 
-/// Returns the lines about a plan that is weaker than the approved one (S7). The first line says that it is weaker, the others say where.
+/// Returns the lines about a plan that is weaker than the approved plan (S7). The first line says that the plan is
+/// weaker, and the following lines say where.
 pub(crate) fn not_approved(unapproved: &UnapprovedPlan) -> Vec<String> {
     let subject = plan_subject(&unapproved.task, &unapproved.file);
     let first = format!("{subject} asks for less than was approved: nothing was run");
     std::iter::once(first).chain(unapproved.weakened.iter().cloned()).collect()
 }
 
-/// Returns the lines for the person who approves: what is weaker, which protected files changed, what is stricter, and changes that
-/// are neither.
+/// Returns the lines for the person who approves a plan: what is weaker, which protected files changed, what is
+/// stricter, and which changes are neither weaker nor stricter.
 pub(crate) fn difference(unapproved: &UnapprovedPlan) -> Vec<String> {
     let subject = plan_subject(&unapproved.task, &unapproved.file);
     let first = if unapproved.weakened.is_empty() {
@@ -259,7 +262,7 @@ pub(crate) fn difference(unapproved: &UnapprovedPlan) -> Vec<String> {
     lines
 }
 
-/// Returns the hint for a plan that is weaker than the approved one.
+/// Returns the hint how a person can approve a plan that is weaker than the approved plan.
 pub(crate) fn approve_hint(task: &TaskId, way: ApprovalWay) -> String {
     let command = approve_command(task);
     match way {
@@ -270,8 +273,8 @@ pub(crate) fn approve_hint(task: &TaskId, way: ApprovalWay) -> String {
     }
 }
 
-/// Returns the hint for a plan that is weaker than the approved one, if the service refused it. The service does not say whether
-/// a signature is needed, so the hint names both ways.
+/// Returns the hint for a plan that the service refused because it is weaker than the approved plan. The service does
+/// not say whether the approval needs a signature, so the hint names both ways to approve.
 pub(crate) fn approve_hint_of_service(task: &TaskId) -> String {
     let command = approve_command(task);
     format!(
@@ -280,7 +283,7 @@ pub(crate) fn approve_hint_of_service(task: &TaskId) -> String {
     )
 }
 
-/// Returns the hint for a task that waits for a person.
+/// Returns the hint how a person sends on a task that waits for a person's decision.
 pub(crate) fn resolve_hint(task: &TaskId) -> String {
     format!(
         "decide with `proctor tdd resolve {task} --to NODE --reason TEXT` on a terminal; `proctor tdd show` says how it came to this"
@@ -308,7 +311,7 @@ pub(crate) fn cycle_line(task: &TaskId, state: &TddState) -> String {
     }
 }
 
-/// Returns the lines about a cycle with all of its decisions.
+/// Returns the lines about a task's red, green, refactor cycle, with one line for each routing decision.
 pub(crate) fn cycle(task: &TaskId, state: &TddState) -> Vec<String> {
     let mut lines = vec![cycle_line(task, state)];
     lines.extend(state.route_history.iter().map(|entry| {

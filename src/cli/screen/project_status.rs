@@ -75,7 +75,7 @@ fn state(task: &TaskStatusV1) -> (String, Tone) {
     (words.to_owned(), tone)
 }
 
-/// Returns the explanation of a state other than fresh.
+/// Returns the explanation why a task has no fresh verdict; `None` for states that need no explanation here.
 fn because(task: &TaskStatusV1) -> Option<String> {
     let text = match task.state {
         StateV1::Fresh | StateV1::ConfigurationWrong | StateV1::SpecificationWrong => return None,

@@ -35,7 +35,7 @@ pub(super) fn pending_effect(
     }
 }
 
-/// Returns the gate whose question is asked in a phase; `None` if the person edits or types feedback.
+/// Returns the gate whose question is asked in a phase; `None` while the person edits or is asked for feedback.
 fn gate(subject: &DecisionSubject, phase: DecisionPhase) -> Option<WorkflowGate> {
     match phase {
         DecisionPhase::Choosing if subject.review.is_some() => Some(WorkflowGate::Verdict),
@@ -70,8 +70,8 @@ impl TransitionBuilder {
         }
     }
 
-    /// N3 step 4 and N5 step 3: from here on, the texts are used as the person left them in the editor. At N5 these are the draft and the
-    /// review (B2).
+    /// N3 step 4 and N5 step 3: takes over the texts as the person left them in the editor: the draft, and at N5 also
+    /// the review (B2). Later steps use only these texts.
     fn apply_edit(
         mut self,
         mut subject: DecisionSubject,
@@ -100,7 +100,7 @@ impl TransitionBuilder {
             return self.finish();
         }
         if choice == GateChoice::Approve && subject.verdict().is_none_or(IssueVerdict::blocks) {
-            // The person must confirm before the decision is recorded (B19).
+            // The review blocks, so the person must confirm the approval before the decision is recorded (B19).
             return self.enter(WorkflowNode::Decide { subject, copy_number, phase: DecisionPhase::Overriding });
         }
         self.keep_decision(gate, choice, (&subject, copy_number));
@@ -126,7 +126,7 @@ impl TransitionBuilder {
         }
     }
 
-    /// N3 step 8 and N5 step 7: keeps the feedback and asks the drafter for another draft.
+    /// N3 step 8 and N5 step 7: writes the feedback to the trail, and asks the drafter for another draft.
     fn take_feedback(mut self, subject: DecisionSubject, line: &str) -> WorkflowTransition {
         let feedback = line.trim().to_owned();
         if feedback.is_empty() {

@@ -1,5 +1,5 @@
-//! N6: the issue is filed once. The later steps (moving, committing, cleaning) are repeated until they succeed; none
-//! files an issue (B8).
+//! N6: the issue is filed, and only once. If one of the later steps (moving, committing, cleaning) fails, the workflow
+//! pauses, and a resumed workflow repeats that step. No later step files an issue (B8).
 
 use crate::governance::event::{PauseReason, PersonAnswer, WorkflowEffect, WorkflowEnding, WorkflowEvent, WorkflowTransition};
 use crate::governance::fields::parse_fields;
@@ -30,7 +30,8 @@ pub(super) fn pending_effect(state: &WorkflowState, filing: &FilingStep) -> Work
 }
 
 impl TransitionBuilder {
-    /// N5 step 6, and N6 step 1: title and labels are read from the draft that the person approved.
+    /// N5 step 6, and N6 step 1: reads title and labels from the draft that the person approved, and writes the issue's
+    /// text to the trail.
     pub(super) fn approve(mut self, subject: DecisionSubject, overridden: bool) -> WorkflowTransition {
         let filing = match parse_fields(&subject.draft) {
             Ok(fields) => {
@@ -133,7 +134,7 @@ impl TransitionBuilder {
             self.say(wording::invalid_answer(line, WorkflowGate::Failure));
             return self.finish();
         };
-        // The decision is about the approved texts, which are the ones that the person edited last.
+        // The person decides about the approved texts. These are the texts that the person edited last.
         let copy_number = self.last_copy_number();
         self.keep_decision(WorkflowGate::Failure, choice, (subject, copy_number));
         if choice == GateChoice::Edit {

@@ -38,7 +38,8 @@ impl TransitionBuilder {
                 self.say(taken);
                 self.enter(WorkflowNode::LoadBrief(LoadingStep::Naming))
             }
-            // No checkpoint is stored before N1 has passed, so this pause cannot be resumed. No file was written either.
+            // No checkpoint is stored before N1 has succeeded, so the workflow cannot be resumed after this pause. No
+            // file was written either.
             (_, WorkflowEvent::Answered(PersonAnswer::Nobody)) => self.finish_with(WorkflowEnding::Paused(PauseReason::Nobody)),
             (LoadingStep::Collision, WorkflowEvent::Answered(PersonAnswer::Line(line))) => self.answer_collision(&line),
             (LoadingStep::Naming, WorkflowEvent::Answered(PersonAnswer::Line(line))) => self.choose_new_slug(&line),
@@ -71,9 +72,8 @@ impl TransitionBuilder {
         }
     }
 
-    /// After N1 steps 1 and 2 (the checks of the tools), does N0 steps 4 to 6: the first file of the trail is written
-    /// only if every tool was
-    /// found.
+    /// Handles the result of N1 steps 1 and 2, which check the tools. Only if every tool is there, N0 steps 4 to 6
+    /// follow: the brief is written as the first file of the trail.
     pub(super) fn finish_preflight(mut self, event: WorkflowEvent) -> WorkflowTransition {
         if let WorkflowEvent::ToolsMissing(why) = event {
             return self.finish_with(WorkflowEnding::Refused(why));
@@ -87,7 +87,8 @@ impl TransitionBuilder {
         self.enter(WorkflowNode::Sandbox)
     }
 
-    /// After N1 steps 3 and 4 (the models' copy of the project), asks the drafter for the first draft.
+    /// Handles the result of N1 steps 3 and 4, which make the models' copy of the project. Then the drafter is asked
+    /// for the first draft.
     pub(super) fn enter_sandbox(self, event: WorkflowEvent) -> WorkflowTransition {
         if let WorkflowEvent::StepFailed(why) = event {
             return self.pause(why);

@@ -1,7 +1,8 @@
-//! The transitions: from a state and an event to the next state and the effects to perform.
+//! The transitions of a workflow: from a state and an event to the next state and the effects to perform.
 //!
-//! The effect that comes next follows from the state alone ([`WorkflowState::pending_effect`]), so a workflow can be resumed from any state
-//! that was stored. An event that does not fit the state changes nothing.
+//! The next effect that leads to an event follows from the state alone ([`WorkflowState::pending_effect`]), so a
+//! workflow can be resumed from any stored state. An event that does not fit the state leaves the state unchanged, and
+//! the same effect is asked for again.
 
 mod deciding;
 mod filing;
@@ -48,7 +49,7 @@ impl WorkflowState {
     }
 }
 
-/// The transition that is being made: the state so far, and the effects collected so far.
+/// A transition that is being built: the state so far, and the effects collected so far.
 struct TransitionBuilder {
     state: WorkflowState,
     effects: Vec<WorkflowEffect>,
@@ -61,7 +62,7 @@ impl TransitionBuilder {
         self.finish()
     }
 
-    /// Ends the transition: its last effect is the one whose result the new state waits for.
+    /// Ends the transition with the effect whose result the new state waits for.
     fn finish(mut self) -> WorkflowTransition {
         let pending = self.state.pending_effect();
         self.effects.push(pending);
@@ -81,7 +82,7 @@ impl TransitionBuilder {
         self.effects.push(WorkflowEffect::Say(line));
     }
 
-    /// Returns the number of the trail's next file.
+    /// Counts one more file of the trail, and returns the number that begins its name.
     fn next_number(&mut self) -> u32 {
         self.state.counters.files += 1;
         self.state.counters.files
@@ -96,8 +97,8 @@ impl TransitionBuilder {
         name
     }
 
-    /// Adds a file to the state's list of the trail. If the person edited a listed file again, only its digest is
-    /// replaced.
+    /// Adds a file to the list of the trail's files in the state. If the list has the file already, because the person
+    /// edits it again, its digest is replaced.
     fn record_entry(&mut self, entry: TrailEntry) {
         match self.state.trail.iter_mut().find(|known| known.name == entry.name) {
             Some(known) => *known = entry,

@@ -1,4 +1,5 @@
-//! N2 and N4: a model's answer goes to a person. Without an answer the workflow pauses (B14).
+//! N2 and N4: a model is asked, and its answer goes to a person. If the model gives no answer, the workflow pauses
+//! (B14).
 
 use crate::governance::event::{PauseReason, WorkflowEffect, WorkflowEnding, WorkflowEvent, WorkflowTransition};
 use crate::governance::machine::TransitionBuilder;
@@ -21,7 +22,7 @@ fn pause_on_tampering(error: TamperedPrompt) -> WorkflowEffect {
 }
 
 impl TransitionBuilder {
-    /// N2 steps 5 to 7, and N3 step 1: keeps the new draft in the trail, counts it, and opens the editor on it.
+    /// N2 steps 5 to 7, and N3 step 1: writes the new draft to the trail, counts it, and opens the editor on it.
     pub(super) fn receive_draft(self, event: WorkflowEvent) -> WorkflowTransition {
         let (mut step, number, text) = match self.take_answer(event, "drafter") {
             Ok(answered) => answered,
@@ -34,7 +35,7 @@ impl TransitionBuilder {
         step.enter(WorkflowNode::Decide { subject, copy_number: number, phase: DecisionPhase::Editing })
     }
 
-    /// N4 steps 5 and 6: keeps the review in the trail, counts it, and opens the editor on draft and review.
+    /// N4 steps 5 and 6: writes the review to the trail, counts it, and opens the editor on draft and review.
     pub(super) fn receive_review(self, subject: DecisionSubject, event: WorkflowEvent) -> WorkflowTransition {
         let (mut step, number, text) = match self.take_answer(event, "reviewer") {
             Ok(answered) => answered,
@@ -47,7 +48,9 @@ impl TransitionBuilder {
         step.enter(WorkflowNode::Decide { subject, copy_number: number, phase: DecisionPhase::Editing })
     }
 
-    /// Returns a model's answer and its number in the trail. Without an answer it returns the transition that pauses the workflow.
+    /// Returns a model's answer, and the number that begins the names of its files in the trail. If there is no answer,
+    /// returns a transition instead: a pause if the model failed or printed nothing, or no change if the event does not
+    /// fit.
     fn take_answer(mut self, event: WorkflowEvent, who: &str) -> Result<(Self, u32, String), Box<WorkflowTransition>> {
         if let WorkflowEvent::ModelAnswered { text, record: consulted } = event {
             let number = self.keep_consultation(&consulted);

@@ -1,6 +1,5 @@
-//! Tests of the workflow's decisions: the numbered steps of seed 002 (section 2.5), the decisions B1 to B19 where the
-//! seed leaves something
-//! open, verdicts and names, and properties that hold in every order of events.
+//! Tests of the workflow: the numbered steps of seed document 002 (section 2.5), the decisions B1 to B19 on points that
+//! the document leaves open, verdicts and names, and properties that hold in every order of events.
 
 mod names;
 mod properties;

@@ -1,4 +1,4 @@
-//! Tests of the line in a review that holds its verdict.
+//! Tests of reading a review's verdict, which is a line of the review with a single word.
 
 use proptest::prelude::{any, prop, proptest};
 use proptest::prop_assert;
