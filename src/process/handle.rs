@@ -79,7 +79,7 @@ enum Farewell {
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum LauncherUpdate {
     Events(Vec<LauncherEvent>),
-    /// The launcher has ended. All its processes were killed, and `survivors` names those that were found.
+    /// The launcher has ended. All its processes were killed; `survivors` names the ones that were found.
     Lost {
         why: String,
         survivors: Vec<Survivor>,

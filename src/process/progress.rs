@@ -283,8 +283,8 @@ impl<'limits> ActionProgress<'limits> {
     }
 }
 
-/// Returns the resources that all processes of an action used, if it had a cgroup; otherwise those that the leader
-/// used.
+/// Returns the resources that all processes of an action used, if the action had a cgroup; otherwise the resources that
+/// the leader used.
 fn merge_usage(leader: Usage, group: Option<GroupUsage>) -> Usage {
     let group = group.unwrap_or_default();
     Usage {

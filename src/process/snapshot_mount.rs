@@ -29,7 +29,7 @@ pub(super) fn mount_snapshot<'p>(
     let root = &snapshot.root;
     let is_below = |path: &&Path| path.starts_with(root) && *path != root;
     let inside: Vec<&Path> = outermost(places.chain([store_path]).filter(is_below));
-    // These are opened first, because the snapshot will cover their paths.
+    // The environments are opened first, because the snapshot will cover their paths.
     let environments: Vec<_> = snapshot
         .environments
         .iter()

@@ -8,7 +8,7 @@ use crate::verdict::classify::ActionFacts;
 /// The most tests that a message names.
 const NAMED: usize = 5;
 
-/// How the failed tests compare with those that were declared to fail.
+/// How the failed tests compare with the tests that were declared to fail.
 enum Declared {
     /// No tests were declared by name, or there are no test results to compare.
     Nothing,

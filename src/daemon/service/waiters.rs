@@ -50,7 +50,7 @@ pub(super) struct DueAnswer<R> {
     pub(super) in_time: InTimeV1,
 }
 
-/// The result of a status check: which clients are answered, and what the others need.
+/// The result of a status check: which clients are answered, and what the clients that still wait need.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct LookOutcome<R> {
     pub(super) due: Vec<DueAnswer<R>>,
