@@ -7,7 +7,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use crate::daemon::worker::{SendReport, WorkerReport};
 use crate::model::WatchHint;
 
-/// The most arrivals that are taken from the channel at once. After them, one waiting call is handled.
+/// The most arrivals that are taken from the channel in one batch. After each batch, one waiting call is handled.
 const MOST_AT_ONCE: usize = 4096;
 
 /// Identifies an open project within one event loop. A foreground watch has one project, the service has many.
@@ -17,8 +17,8 @@ pub(super) struct ProjectSeat(pub(super) u64);
 /// A message from one of a project's threads.
 #[derive(Debug)]
 pub(super) enum ProjectArrival {
-    /// The watcher reports possible changes. Hints that waited are delivered together, because the steps of one save
-    /// belong together.
+    /// The watcher reports possible changes. All hints that are waiting are delivered together, because the steps of
+    /// one save belong together.
     Hints(Vec<WatchHint>),
     /// The worker reports progress or a result.
     Report(Box<WorkerReport>),

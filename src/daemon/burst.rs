@@ -14,11 +14,11 @@ const PATHS_OF_A_SAVE: usize = 2;
 /// renamed. A removed file may be old content that was moved aside. Editors need microseconds for the second step.
 const BREATH: Duration = Duration::from_millis(2);
 
-/// If the scan for a save was cancelled more often than this, the burst no longer counts as one save, because a program
-/// keeps writing.
+/// If the scan for a save was cancelled more often than this, some program keeps writing. The burst then no longer
+/// counts as one save.
 const MOST_RECALLS: u32 = 3;
 
-/// Hints from the watcher that belong together and have not led to a run yet.
+/// The hints of a burst, none of which has led to a run yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Burst {
     first: Moment,

@@ -3,9 +3,9 @@
 //! Owns the engine (pure: `(now, Event) → Vec<Effect>`), the worker that owns everything a run needs, and the one event loop that
 //! turns arrivals into events. It judges no results: `verdict/` and `routing/` do.
 //!
-//! Read in this order: `event_loop.rs` (select → handle), `engine.rs` (every decision about runs), `project_scheduler.rs` (performs
-//! what the engine decides). The loop has two hosts: `foreground.rs` shows one project on a screen, `service/` watches many
-//! projects and answers requests.
+//! Read in this order: `event_loop.rs` (select → handle), `engine.rs` (every decision about runs),
+//! `project_scheduler.rs` (performs what the engine decides). The loop has two hosts: `foreground.rs` shows one project
+//! on a screen, `service/` watches many projects and answers requests.
 
 mod arrivals;
 mod burst;

@@ -1,4 +1,5 @@
-//! The launcher's side of a keeper: its requests, its events, and which of them the supervisor was already sent.
+//! The launcher's side of a keeper: the requests to it, the events from it, and which of these events the supervisor
+//! was sent.
 
 use std::io;
 use std::net::Shutdown;
@@ -38,8 +39,8 @@ pub(super) struct ActiveAction {
     pub(super) keeper: KeeperHandle,
     told: SentState,
     group: Option<Cgroup>,
-    /// The `Started` event, if it is not sent yet. Nobody waits for it, so it is sent together with the next event:
-    /// waking the supervisor would cost the action time.
+    /// The `Started` event, if it is not sent yet. Nobody waits for this event, so it is sent together with the next
+    /// one: waking the supervisor would cost the action time.
     started: Option<LauncherEvent>,
 }
 
@@ -48,7 +49,7 @@ pub(super) struct ActiveAction {
 enum SentState {
     Started,
     /// The leader's end is known but not yet reported. It is reported only after the keeper has ended, because only
-    /// then is it certain that no process is left.
+    /// then it is certain that no process of the action is left.
     EndPending(EndedChild),
     /// The leader's end was reported, but other processes of the action were still alive.
     Ended,
@@ -67,7 +68,7 @@ impl KeeperHandle {
         self.channel.as_fd()
     }
 
-    /// Waits, for a bounded time, until a parked keeper is ready for a leader.
+    /// Waits, for a bounded time, until a parked keeper is ready for an action.
     pub(super) fn await_ready(&mut self) -> Result<(), Obstacle> {
         match self.await_event()? {
             KeeperEvent::Ready => Ok(()),
@@ -78,7 +79,7 @@ impl KeeperHandle {
         }
     }
 
-    /// Gives a parked keeper its action and waits until the action was started or could not be.
+    /// Gives a parked keeper its action. Waits until the action was started or could not be started.
     pub(super) fn run(&mut self, start: &StartAction, descriptors: &[OwnedFd]) -> Result<(), Obstacle> {
         let borrowed: Vec<BorrowedFd<'_>> = descriptors.iter().map(OwnedFd::as_fd).collect();
         // The keeper has prepared the sandbox already, so the request need not describe it again.
@@ -91,7 +92,7 @@ impl KeeperHandle {
         self.await_start()
     }
 
-    /// Waits, for a bounded time, until the keeper's action was started or could not be.
+    /// Waits, for a bounded time, until the keeper's action was started or could not be started.
     pub(super) fn await_start(&mut self) -> Result<(), Obstacle> {
         match self.await_event() {
             // At the process-group level nothing protects the keeper from its leader, which may have killed it before
@@ -110,14 +111,14 @@ impl KeeperHandle {
         }
     }
 
-    /// Requests a signal to all processes of the action. If the keeper is gone the request fails, and its end is
-    /// noticed elsewhere.
+    /// Requests a signal to all processes of the action. If the keeper is gone, the request fails silently; the
+    /// launcher notices the keeper's end elsewhere.
     pub(super) fn signal(&self, stage: StopStage) {
         let _gone = self.channel.send(&KeeperRequest::Signal(stage), &[]);
     }
 
-    /// Has the keeper kill its action and end, as it does when the launcher is gone. A stopped keeper continues first:
-    /// at the weaker levels an action can stop its keeper.
+    /// Makes the keeper kill its action and end, as it does when the launcher is gone. A keeper that was stopped
+    /// (SIGSTOP) is continued first: at the weaker levels an action can stop its keeper.
     pub(super) fn abandon(&self) {
         let _gone = self.channel.shutdown(Shutdown::Both);
         resume_child(self.process);
@@ -163,7 +164,8 @@ impl ActiveAction {
         matches!(self.told, SentState::Over)
     }
 
-    /// Kills every process of the action: with the namespace or cgroup by the kernel, otherwise by the keeper.
+    /// Kills every process of the action. The kernel does it through the pid namespace or the cgroup; without both the
+    /// keeper does it.
     pub(super) fn kill(&self) {
         match self.keeper.level {
             IsolationLevel::Namespace => kill_child(self.keeper.process),
@@ -183,7 +185,7 @@ impl ActiveAction {
         }
     }
 
-    /// Receives what the keeper has sent, and returns the events for the supervisor.
+    /// Receives the events that the keeper has sent, and returns the events for the supervisor.
     pub(super) fn receive_events(&mut self, number: ActionNumber, levels: &Levels) -> Result<Vec<LauncherEvent>, ChannelError> {
         let _closed_is_seen_by_its_end = self.keeper.channel.receive()?;
         let mut unhandled = std::mem::take(&mut self.keeper.unhandled);

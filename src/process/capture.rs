@@ -1,7 +1,7 @@
 //! Reads a child's two output streams, writes them to the log, and hashes the log while it is written.
 //!
-//! Output beyond the limit is read and dropped. The pipe therefore never fills up, which would block a command that is
-//! being stopped, and no disk is filled however long the stop takes.
+//! Output beyond the limit is read and dropped. So the pipe never fills up, which would block a command that is being
+//! stopped, and the log never fills the disk, however long the stop takes.
 //!
 //! This module writes only to the files it is given, never decodes text, and uses bounded memory for any amount of
 //! output. The log has the bytes in the order in which they were read; where both streams have bytes at the same
@@ -19,14 +19,14 @@ use crate::process::excerpt::ExcerptBuilder;
 use crate::process::frames::{FrameLines, Stream};
 use crate::process::hashing::{LEAST_ROOM, LogHasher};
 
-/// The size that is requested for each pipe: the largest an ordinary user may ask for (`pipe(7)`), so that a fast child
-/// rarely waits.
+/// The size in bytes that is requested for each pipe, so that a fast child rarely waits. It is the largest that an
+/// ordinary user may ask for (`pipe(7)`).
 const PIPE_BYTES: i32 = 1024 * 1024;
 
 /// After this many reads, a full pipe is empty if no process writes to it any more.
 pub(super) const PIPEFUL: usize = PIPE_BYTES as usize / LEAST_ROOM;
 
-/// Finished frames are written once they fill this many bytes.
+/// Finished frames are written to the file once they fill this many bytes.
 const FRAME_BYTES: usize = 64 * 1024;
 
 /// The two files for the output. Both are open for writing and empty. They are not synced here.
@@ -231,12 +231,13 @@ impl Capture {
     }
 }
 
-/// Makes a pipe whose reading end does not block. The child's end does block, as every program expects of its output.
+/// Makes a pipe whose reading end does not block. The writing end, which the child gets, does block, as every program
+/// expects of its output.
 fn open_pipe() -> io::Result<(PipeReader, PipeWriter)> {
     let (reader, writer) = io::pipe()?;
     fcntl(&reader, FcntlArg::F_SETFL(OFlag::O_NONBLOCK))?;
-    // Refused for a user near the kernel's limit on pipe memory. The pipe then keeps its default size: slower, but not
-    // wrong.
+    // The kernel refuses this for a user near the limit on pipe memory. The pipe then keeps its default size: slower,
+    // but not wrong.
     let _refused = fcntl(&reader, FcntlArg::F_SETPIPE_SZ(PIPE_BYTES));
     Ok((reader, writer))
 }

@@ -56,12 +56,14 @@ pub(super) struct Cgroup {
 }
 
 impl Delegation {
-    /// Finds the cgroup of this process and prepares it for cgroups of actions. The error says why there is none.
+    /// Finds the cgroup of this process and prepares it for cgroups of actions. If proctor has no cgroup of its own,
+    /// the error says why.
     ///
     /// A cgroup is proctor's own when the service manager has marked it as delegated. The user manager of systemd 252
-    /// marks nothing (measured), so a cgroup also counts when it holds only this process, its supervisor and what the
-    /// supervisor has started (a service has a launcher for each project): nobody else can be affected. The cgroup of a
-    /// shell session or a terminal holds other processes and is never touched.
+    /// marks nothing (measured). So a cgroup also counts as proctor's own when it holds only this process, its
+    /// supervisor and the processes that the supervisor has started (a service has a launcher for each project). Then
+    /// no other process can be affected. The cgroup of a shell session or a terminal holds other processes and is never
+    /// touched.
     pub(super) fn find() -> Result<Self, String> {
         let found = Self::locate_own(Neighbours::OfOurService)?;
         found.remove_leftovers();
@@ -75,7 +77,7 @@ impl Delegation {
         let mounts =
             fs::read_to_string("/proc/self/mountinfo").map_err(|error| format!("cannot read `/proc/self/mountinfo`: {error}"))?;
         let base = locate(&own, &mounts).ok_or("this system has no cgroup version 2 hierarchy")?;
-        // A process that was already moved into the leaf finds the leaf as its cgroup.
+        // The cgroup of a process that was already moved into the leaf is the leaf.
         let base = if base.ends_with(OWN_LEAF) { base.parent().map(Path::to_owned).unwrap_or(base) } else { base };
         if !DELEGATED.iter().any(|name| has_attribute(&base, name)) && !is_held_alone(&base, neighbours) {
             return Err(format!("no cgroup was delegated to proctor (`{}` belongs to the service manager)", base.display()));
@@ -98,7 +100,7 @@ impl Delegation {
         Ok(cgroup)
     }
 
-    /// Kills and removes the cgroups that a killed launcher left. Nothing else would remove them.
+    /// Kills and removes the cgroups that a killed launcher left behind. Nothing else would remove them.
     fn remove_leftovers(&self) {
         for entry in fs::read_dir(&self.base).into_iter().flatten().flatten() {
             let name = entry.file_name();
@@ -111,8 +113,8 @@ impl Delegation {
         }
     }
 
-    /// Moves proctor's processes into the leaf and enables the controllers: a cgroup with children may have no
-    /// processes of its own (`cgroups(7)`).
+    /// Moves proctor's processes into the leaf and enables the controllers. A cgroup with enabled controllers may have
+    /// no processes of its own (`cgroups(7)`).
     fn enable_controllers(&self) {
         let offered = fs::read_to_string(self.base.join("cgroup.controllers")).unwrap_or_default();
         let wanted: Vec<String> =
@@ -141,7 +143,7 @@ pub fn limits_offered() -> Result<Vec<String>, String> {
 }
 
 impl Cgroup {
-    /// Moves this process into the cgroup; every process it starts is born there.
+    /// Moves this process into the cgroup. Every process that it starts later begins there.
     pub(super) fn enter(&self) -> io::Result<()> {
         set(&self.directory.join("cgroup.procs"), "0")
     }
@@ -151,8 +153,8 @@ impl Cgroup {
         set(&self.directory.join("cgroup.procs"), &process.to_string())
     }
 
-    /// Writes the limits. Without the controller, the file does not exist and the limit is not enforced; the recorded
-    /// usage says so.
+    /// Writes the limits. If a controller is not enabled, its file does not exist and the limit is not enforced; the
+    /// recorded usage says so.
     fn limit(&self, limits: &ResourceLimits) {
         if let Some(bytes) = limits.memory {
             let _no_controller = set(&self.directory.join("memory.max"), &bytes.to_string());
@@ -170,7 +172,7 @@ impl Cgroup {
         set(&self.directory.join("cgroup.kill"), "1")
     }
 
-    /// Returns whether no process of the cgroup is alive; false if that is unknown.
+    /// Returns whether no process of the cgroup is alive. Returns false if that is unknown.
     pub(super) fn is_empty(&self) -> bool {
         self.read("cgroup.events").and_then(|text| value_of(&text, "populated")) == Some(0)
     }
@@ -185,7 +187,7 @@ impl Cgroup {
         }
     }
 
-    /// Kills every process that is left and waits until all are dead.
+    /// Kills every process that is left in the cgroup and waits, for a bounded time, until all are dead.
     pub(super) fn clear(&self) {
         if !self.is_empty() {
             let _before_5_14 = self.kill();
@@ -221,8 +223,8 @@ impl Cgroup {
     }
 }
 
-/// Returns whether proctor may make cgroups here, and whether only this process, its parent and the given neighbours
-/// are in the cgroup.
+/// Returns whether proctor may make cgroups in this one, and whether the cgroup holds only this process, its parent and
+/// the given neighbours.
 fn is_held_alone(base: &Path, neighbours: Neighbours) -> bool {
     let is_ours = |member: Pid| {
         member == Pid::this()
@@ -233,17 +235,16 @@ fn is_held_alone(base: &Path, neighbours: Neighbours) -> bool {
     let members = [base.to_owned(), base.join(OWN_LEAF)].map(|path| fs::read_to_string(path.join("cgroup.procs")));
     let mut members = members.iter().flatten().flat_map(|text| text.split_whitespace());
     let are_ours = members.all(|member| member.parse().is_ok_and(|number| is_ours(Pid::from_raw(number))));
-    // The root cgroup holds the whole system; it is excluded because it has no `cgroup.kill`. Without the right to move
-    // processes into a cgroup nothing can be isolated by it.
+    // The root cgroup holds the whole system. It has no `cgroup.kill`, and that excludes it. If proctor may not move
+    // processes into a cgroup, it cannot isolate anything by that cgroup.
     are_ours && base.join("cgroup.kill").exists() && access(&base.join("cgroup.procs"), AccessFlags::W_OK).is_ok()
 }
 
-/// Returns whether a process that was listed as a member is alive and was not started by `ours`, directly or through
-/// others.
+/// Returns whether a listed member of a cgroup is alive and is not a descendant of `ours`.
 ///
 /// Members come and go while they are examined: an action's first process is born in this cgroup and then moves to its
-/// own. So each process is followed from child to parent as it is now. If that line ends in a process that is gone, the
-/// member is read again: by then it has another parent, or has ended.
+/// own. So each process is followed from child to parent as it is now. If an ancestor has ended meanwhile, the member
+/// is read again: by then it has another parent, or has ended too.
 fn is_strange(member: Pid, ours: Pid, read: impl Fn(Pid) -> Option<LiveProcess>) -> bool {
     for _ in 0..ANCESTRY_LOOKS {
         let mut next = member;
@@ -251,8 +252,8 @@ fn is_strange(member: Pid, ours: Pid, read: impl Fn(Pid) -> Option<LiveProcess>)
             if process.parent == ours {
                 return false;
             }
-            // The first process of the system or namespace has no parent, and a parent outside our pid namespace has no
-            // number.
+            // The first process of the system or namespace has no parent. A parent outside our pid namespace has no
+            // number here.
             if process.parent.as_raw() <= 1 {
                 return true;
             }

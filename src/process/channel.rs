@@ -26,7 +26,8 @@ const MESSAGE_CAP: usize = 16 * 1024 * 1024;
 /// How many descriptors one message may carry.
 const DESCRIPTORS_CAP: usize = 8;
 
-/// The least room of a read: most messages are shorter, and every page of a larger buffer would be copied after a fork.
+/// The least space for one read of the socket. Most messages are shorter, and every page of a larger buffer would be
+/// copied after a fork.
 const LEAST_ROOM: usize = 4 * 1024;
 
 /// The most bytes that one read of the socket asks for.
@@ -57,7 +58,8 @@ pub(super) enum ReceiveStatus {
     Closed,
 }
 
-/// Why a launcher or a keeper cannot go on. Nobody reads this error: the other side sees the socket close.
+/// Why a launcher or a keeper cannot go on. Nobody reads this error, because the process ends and the other side only
+/// sees the socket close.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum ServingError {
     #[error("cannot make this process what it must be")]
@@ -161,7 +163,8 @@ impl Channel {
         }
     }
 
-    /// Returns how many bytes to read next: the rest of a message whose length is known.
+    /// Returns how many bytes to read next: the rest of a message whose length is known, within `LEAST_ROOM` and
+    /// `MOST_ROOM`.
     fn room(&self) -> usize {
         let missing = self.header().map_or(0, |header| (HEADER_BYTES + header.length).saturating_sub(self.received.len()));
         missing.clamp(LEAST_ROOM, MOST_ROOM)

@@ -1,6 +1,7 @@
 //! Starts one child from its keeper, with its process group, streams, environment and working directory.
 //!
-//! The child inherits only what the request names, and the restrictions of the process that starts it.
+//! The child inherits only the descriptors and variables that the request names, and the restrictions of the process
+//! that starts it.
 
 use std::ffi::OsString;
 use std::io::{self, Read as _, Write as _};

@@ -1,5 +1,5 @@
-//! The restrictions that a keeper puts on itself last, before it starts the leader, which inherits them: no
-//! capabilities, no new privileges, and Landlock (`landlock(7)`).
+//! The restrictions that a keeper puts on itself as the last step before it starts the leader: no capabilities, no new
+//! privileges, and Landlock (`landlock(7)`). The leader inherits them.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -14,14 +14,15 @@ use nix::unistd::geteuid;
 use crate::model::{Access, Sandbox};
 use crate::process::system_calls::{drop_bounding_set, drop_capabilities};
 
-/// The newest version of Landlock that proctor knows (Linux 6.12). An older kernel enforces the rights that it knows.
+/// The newest version of Landlock that proctor knows (Linux 6.12). An older kernel enforces only the restrictions that
+/// it knows.
 const KNOWN: ABI = ABI::V6;
 
-/// Paths where every action may write, in addition to those of its sandbox.
+/// Paths where the actions of an ordinary user may write, in addition to the paths of the sandbox.
 const ALWAYS_WRITABLE: &[&str] = &["/dev", "/proc"];
 
-/// The paths where root's actions may write. All other files of `/dev` and `/proc` stay protected, because disks and
-/// kernel settings belong to root, who can write to them even without capabilities.
+/// Paths where root's actions may write, in addition to the paths of the sandbox. All other files of `/dev` and `/proc`
+/// stay protected: disks and kernel settings belong to root, who can write to them even without capabilities.
 const ALWAYS_WRITABLE_FOR_ROOT: &[&str] =
     &["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty", "/dev/ptmx", "/dev/pts"];
 
@@ -49,7 +50,7 @@ pub(super) fn confine_in_namespaces() -> Result<(), ConfineError> {
     Ok(())
 }
 
-/// Gives up this process's capabilities, once nothing is left to be mounted.
+/// Gives up this process's capabilities. Called when everything is mounted, because mounting needs them.
 pub(super) fn renounce_capabilities() -> Result<(), ConfineError> {
     drop_capabilities().map_err(ConfineError::Capabilities)
 }
@@ -107,8 +108,8 @@ fn allow(
     Ok(ruleset)
 }
 
-/// The rules for Landlock. A rule can only allow, and it covers everything below its path. To leave one path out, the
-/// rules name everything beside each directory on the way to it.
+/// The paths that Landlock rules allow. A rule can only allow, and it covers everything below its path. To exclude one
+/// path, the rules name every other entry of each directory on the way to that path.
 #[derive(Debug, PartialEq, Eq)]
 struct Rules {
     readable: Vec<PathBuf>,
@@ -120,7 +121,7 @@ fn rules(sandbox: &Sandbox, output: Option<&Path>) -> Rules {
         sandbox.places.iter().filter(move |place| wanted(&place.access)).map(|place| place.path.clone())
     };
     let is_hidden = |access: &Access| matches!(access, Access::Hidden);
-    // Without namespaces nothing can be mounted: in place of a private directory the action gets the shared one.
+    // Without namespaces nothing can be mounted. So an action gets the shared directory instead of a private one.
     let is_writable = |access: &Access| matches!(access, Access::Writable | Access::Private { .. } | Access::Memory);
     let is_root = geteuid().is_root();
     let devices = is_root.then(|| PathBuf::from("/dev"));
@@ -148,7 +149,8 @@ fn siblings(directory: &Path, hidden: &[PathBuf]) -> Vec<PathBuf> {
         return Vec::new();
     };
     let mut named = Vec::new();
-    // A link gets no rule, because the rules apply to its target: the target has its own rule or must not have one.
+    // A link gets no rule, because a rule would apply to the link's target. The target has a rule of its own, or must
+    // not have one.
     let is_link = |entry: &std::fs::DirEntry| entry.file_type().is_ok_and(|kind| kind.is_symlink());
     for path in entries.flatten().filter(|entry| !is_link(entry)).map(|entry| entry.path()) {
         if hidden.contains(&path) {

@@ -15,10 +15,10 @@ use nix::unistd::{read, write};
 
 use crate::model::StopReason;
 
-/// How many bytes one read takes from a source; the rest is taken by the next read.
+/// How many bytes one read takes from a descriptor; the next read takes the rest.
 const TAKEN_AT_ONCE: usize = 64;
 
-/// All reasons to stop, for commands that any of them stops.
+/// All reasons to stop, for commands that stop for every reason.
 pub const ALL_REASONS: &[StopReason] = &REASONS;
 
 /// All reasons, from the weakest to the strongest. A stronger reason replaces a weaker one. A reason's index is its
@@ -30,7 +30,7 @@ const REASONS: [StopReason; 5] =
 #[derive(Debug)]
 pub struct Control {
     own: OwnedFd,
-    /// Kept open so that the reader does not see the end of the pipe after the last other handle is dropped.
+    /// Kept so that the pipe does not end when the last other handle is dropped.
     handle: ControlHandle,
     signals: Vec<SignalSource>,
     in_force: AtomicU8,
@@ -42,7 +42,7 @@ pub struct ControlHandle {
     pipe: Arc<OwnedFd>,
 }
 
-/// A descriptor; every byte that is read from it is a request for the same reason.
+/// A descriptor from which stop requests are read. Every byte is a request for the same reason.
 #[derive(Debug)]
 struct SignalSource {
     descriptor: OwnedFd,
@@ -50,7 +50,7 @@ struct SignalSource {
     ended: AtomicBool,
 }
 
-/// The event that ended a wait for a control and another descriptor.
+/// Why a wait for a control and another descriptor has ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WokenBy {
     /// A stop was requested: [`Control::in_force`] returns the reason.
@@ -101,13 +101,14 @@ impl Control {
         self.in_force()
     }
 
-    /// Returns the strongest requested reason and acknowledges it in one step: a request that comes later is a new one.
+    /// Returns the strongest requested reason and acknowledges it in one step. A request that comes later counts as a
+    /// new one.
     pub fn take(&self) -> Option<StopReason> {
         let _noted_as_in_force = self.take_requests();
         reason_at(self.in_force.swap(0, Ordering::SeqCst))
     }
 
-    /// Forgets the requests for one reason. Requests for a stronger reason stay in force.
+    /// Forgets the requests for `reason`. If a stronger reason was requested too, that request stays in force.
     pub fn forget(&self, reason: StopReason) {
         let _noted_as_in_force = self.take_requests();
         let _another_is_in_force = self.in_force.compare_exchange(strength(reason), 0, Ordering::SeqCst, Ordering::SeqCst);
@@ -118,7 +119,7 @@ impl Control {
         reason_at(self.in_force.load(Ordering::SeqCst))
     }
 
-    /// Reads the requests that have arrived since the last call, in the order of their sources.
+    /// Reads the requests that have arrived since the last call: first those of the handles, then those of each source.
     pub fn take_requests(&self) -> Vec<StopReason> {
         let mut requests = Vec::new();
         let mut bytes = [0; TAKEN_AT_ONCE];
@@ -153,7 +154,7 @@ impl Control {
             match polled {
                 Err(Errno::EINTR) => {}
                 Ok(_) if !has_come => {}
-                // Where waiting fails, reading the other descriptor reports the error.
+                // If waiting fails, the caller gets the error when it reads the other descriptor.
                 Ok(_) | Err(_) => return WokenBy::Other,
             }
         }

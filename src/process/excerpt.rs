@@ -2,7 +2,8 @@
 
 use crate::model::StreamExcerpt;
 
-/// Collects a stream's excerpt while the stream goes on. It holds at most the head's cap and twice the tail's cap.
+/// Collects a stream's excerpt while the stream goes on. The memory is bounded by the limit of the head plus twice the
+/// limit of the tail.
 #[derive(Debug, Default)]
 pub(super) struct ExcerptBuilder {
     /// The excerpt so far. Its tail may be twice as long as the cap until [`ExcerptBuilder::finish`] cuts it.

@@ -1,6 +1,6 @@
-//! The only module that sends signals. It signals whole process groups, but never proctor's own group and never a special id
-//! (house style P1). It also signals proctor's own children. If there is neither a pid namespace nor a cgroup, it signals all
-//! descendants of a keeper.
+//! The only module that sends signals. It signals whole process groups, but never proctor's own group and never a
+//! special id (house style P1). It also signals proctor's own children. If there is neither a pid namespace nor a
+//! cgroup, it kills all descendants of a keeper.
 
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
@@ -21,7 +21,7 @@ pub(super) struct ProcessGroup(Pid);
 /// The reason why an id must not be signalled as a group.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(super) enum GroupError {
-    /// 0 means our own group, 1 every process, and negative ids have other special meanings.
+    /// 0 means our own group, 1 means every process, and negative ids have other special meanings.
     #[error("`{0}` is not the id of a group that may be signalled")]
     Special(i32),
     #[error("`{0}` is proctor's own process group")]
@@ -90,12 +90,12 @@ pub(super) fn kill_descendants(spared: impl Fn() -> Vec<Pid>, mut reap: impl FnM
 pub(super) enum SweepOutcome {
     /// No descendant is alive.
     Clean,
-    /// Some were still alive: they fork faster than they are found, or belong to another user.
+    /// Some descendants were still alive: they fork faster than they are found, or belong to another user.
     Left,
 }
 
-/// How often descendants are searched for. One search takes a fraction of a millisecond, and longer the more processes the
-/// machine has.
+/// How often descendants are searched for. One search takes a fraction of a millisecond; with many processes on the
+/// machine it takes longer.
 const SWEEPS: usize = 2000;
 
 /// Kills a child that has not been reaped; does nothing if it has ended.
@@ -108,15 +108,15 @@ pub(super) fn resume_child(child: Pid) {
     let _ended = kill(child, Signal::SIGCONT);
 }
 
-/// Waits at most `bound` milliseconds until a child that has not been reaped has ended; returns whether it has. It stays a
-/// zombie; its own children have another parent by then (`exit(3)`).
+/// Waits at most `bound` milliseconds until a child that has not been reaped has ended. Returns whether it has ended.
+/// The child stays a zombie; its own children have another parent by then (`exit(3)`).
 pub(super) fn await_end(child: Pid, bound: u16) -> bool {
     let Ok(held) = HeldProcess::open(child) else {
         return false;
     };
     loop {
         match poll(&mut [PollFd::new(held.end(), PollFlags::POLLIN)], PollTimeout::from(bound)) {
-            // Interrupted by SIGCHLD, which announces the end that is waited for.
+            // SIGCHLD interrupted the wait. It announces the end that is waited for.
             Err(Errno::EINTR) => {}
             ended => return matches!(ended, Ok(1..)),
         }

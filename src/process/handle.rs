@@ -46,7 +46,7 @@ const SWEEPS: usize = 3;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LaunchRequest {
     pub child: LaunchedChild,
-    /// The bytes of the child's standard input; `None`: standard input is empty.
+    /// The bytes of the child's standard input; `None` for an empty input.
     pub input: Option<Vec<u8>>,
 }
 
@@ -79,7 +79,7 @@ enum Farewell {
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum LauncherUpdate {
     Events(Vec<LauncherEvent>),
-    /// The launcher has ended. All its processes were killed, and `survivors` names those that were found.
+    /// The launcher has ended. All its processes were killed; `survivors` names the ones that were found.
     Lost {
         why: String,
         survivors: Vec<Survivor>,
@@ -98,9 +98,10 @@ pub enum LauncherError {
 impl LauncherHandle {
     /// Starts the launcher and returns without waiting for it: the first request waits in the socket.
     ///
-    /// While this process has one thread, it forks the launcher, which is then ready at once. Nobody can read the
-    /// copied memory, because the launcher is not dumpable. Call it before opening any lock file: both processes would
-    /// hold the lock. A process with several threads uses [`LauncherHandle::execute`].
+    /// While this process has one thread, it forks the launcher, which is then ready at once. No other process can read
+    /// the copied memory, because the launcher is not dumpable. Call this function before opening any lock file,
+    /// because otherwise both processes would hold the lock. If this process has several threads,
+    /// [`LauncherHandle::execute`] is used instead.
     pub fn start(executable: &Path) -> Result<Self, LauncherError> {
         let (ours, theirs) = UnixStream::pair().map_err(LauncherError::Socket)?;
         let refused = |source| LauncherError::Spawn { executable: executable.to_owned(), source };
@@ -118,8 +119,8 @@ impl LauncherHandle {
         Ok(Self::new(process, ours))
     }
 
-    /// Starts the launcher as `executable __launcher`, with the socket as its standard input. It replaces a launcher
-    /// that died.
+    /// Starts the launcher as `executable __launcher`, with the socket as its standard input. Also used to replace a
+    /// launcher that died.
     pub fn execute(executable: &Path) -> Result<Self, LauncherError> {
         let (ours, theirs) = UnixStream::pair().map_err(LauncherError::Socket)?;
         let refused = |source| LauncherError::Spawn { executable: executable.to_owned(), source };
@@ -135,8 +136,8 @@ impl LauncherHandle {
         self.process
     }
 
-    /// Returns whether the launcher is gone, so that a new one must be started. That is only noticed while an action is
-    /// supervised.
+    /// Returns whether the launcher is gone or was asked to end, so that a new one must be started. A launcher's death
+    /// is only noticed while an action is supervised.
     pub fn is_lost(&self) -> bool {
         match self.state {
             LauncherState::Up => false,
@@ -170,8 +171,8 @@ impl LauncherHandle {
         Ok(number)
     }
 
-    /// Asks the launcher to prepare a keeper for the action that will probably start next. Nothing is returned: without
-    /// a prepared keeper the action only starts more slowly.
+    /// Asks the launcher to prepare a keeper for the action that will probably start next. The launcher does not
+    /// answer. If no keeper is prepared, the action only starts more slowly.
     pub fn park(&mut self, isolation: &Isolation) {
         if self.state == LauncherState::Up {
             // If the launcher is gone, the next request notices it.
@@ -184,7 +185,7 @@ impl LauncherHandle {
         self.channel.send(&LauncherRequest::Signal { number, stage }, &[])
     }
 
-    /// Tells the launcher to kill what is left of an action and to forget it.
+    /// Tells the launcher to kill the remaining processes of an action and to forget the action.
     pub(super) fn ask_release(&self, number: ActionNumber) -> Result<(), ChannelError> {
         self.channel.send(&LauncherRequest::Release { number }, &[])
     }
@@ -231,7 +232,7 @@ impl LauncherHandle {
             match poll(&mut watched, PollTimeout::from(FAREWELL_MS)) {
                 Ok(0) => return Farewell::Missed,
                 Ok(_) => return Farewell::Taken,
-                // Handles are often dropped because a signal came, and more may come.
+                // Handles are often dropped because a signal came, and further signals may interrupt this wait.
                 Err(Errno::EINTR) => {}
                 Err(_) => return Farewell::Missed,
             }
@@ -239,7 +240,7 @@ impl LauncherHandle {
         Farewell::Missed
     }
 
-    /// Kills the launcher and all processes of its session, and says how the launcher had ended.
+    /// Kills the launcher and all processes of its session. The returned update says how the launcher had ended.
     pub(super) fn abandon(&mut self, error: &ChannelError) -> LauncherUpdate {
         self.state = LauncherState::Lost;
         // Does nothing if the launcher has ended already. It has not been reaped, so its session id cannot have been
@@ -263,8 +264,8 @@ fn spawn_launcher(executable: &Path, socket: UnixStream) -> io::Result<Pid> {
     Ok(Pid::from_raw(i32::try_from(child.id()).expect("the kernel's process ids are positive `int`s")))
 }
 
-/// Replaces the launcher's standard streams. Otherwise a program that reads the supervisor's output would not see its
-/// end before the launcher's end.
+/// Replaces the launcher's standard streams by `/dev/null`. Otherwise a program that reads the supervisor's output
+/// would wait for the launcher's end, not only for the supervisor's.
 fn replace_standard_streams() -> io::Result<()> {
     let nothing = File::options().read(true).write(true).open("/dev/null")?;
     dup2_stdin(&nothing)?;
@@ -285,8 +286,8 @@ fn describe(status: WaitStatus) -> String {
     }
 }
 
-/// Kills every group of a session and returns the processes it found. Only descendants of the session's leader can be
-/// in it, so no other process is hit, unless an id is reused between the search and the signal.
+/// Kills every process group of a session and returns the processes that it found. Only descendants of the session's
+/// leader can be in the session. So no other process is hit, unless an id is reused between the search and the signal.
 ///
 /// The processes in the leader's own group are keepers. A keeper kills its own action, whose processes may also be in
 /// sessions that only it can find. So keepers are waited for, are sent SIGCONT repeatedly in case the action has

@@ -1,5 +1,5 @@
-//! Hashes a log while it is written: on the supervisor's thread while the log is short, on a thread of its own once it
-//! is long.
+//! Hashes a log while it is written. A short log is hashed on the supervisor's thread, a long one on a thread of its
+//! own.
 //!
 //! This module owns the buffers that output is read into. Full buffers go to the hashing thread and come back empty, in
 //! order and never more than [`BUFFERS`]: memory is bounded, and the digest is that of the whole stream. It reads and
@@ -13,15 +13,15 @@ use sha2::{Digest as _, Sha256};
 
 use crate::model::Digest;
 
-/// The size of a buffer. Larger ones make reading no faster and fit the processor's caches less well.
+/// The size of a buffer in bytes. Larger buffers make reading no faster and fit the processor's caches less well.
 const BUFFER_BYTES: usize = 256 * 1024;
 
 /// A buffer with less room than this is handed on for hashing: many small reads would cost more than the rest of the
 /// buffer is worth.
 pub(super) const LEAST_ROOM: usize = 64 * 1024;
 
-/// The most buffers of one log: one is filled and one is hashed; the others are a reserve, because reading and hashing
-/// do not run at the same speed.
+/// The most buffers for one log. One is being filled and one is being hashed. The others are a reserve, because reading
+/// and hashing do not run at the same speed.
 const BUFFERS: usize = 8;
 
 /// From this length on, a log is hashed on its own thread. Starting a thread costs as much as hashing some hundred
@@ -60,7 +60,8 @@ struct HashingThread {
 impl LogHasher {
     /// Returns a hasher of an empty log.
     pub(super) fn new() -> Self {
-        // Most commands print little, many nothing: the whole buffer is allocated only after something was printed.
+        // Most commands print little, many print nothing. So a buffer of full size is allocated only after something
+        // was printed.
         Self { buffer: vec![0; LEAST_ROOM], filled: 0, bytes: 0, place: Place::Here(Sha256::new()) }
     }
 
@@ -103,7 +104,7 @@ impl LogHasher {
         }
         let filled = std::mem::take(&mut self.filled);
         match &mut self.place {
-            // This arm is also taken where no thread can be started: slower, but not wrong.
+            // This arm is also taken if no thread could be started: slower, but not wrong.
             Place::Here(hasher) => hasher.update(&self.buffer[..filled]),
             Place::Beside(thread) => self.buffer = thread.exchange(Piece { buffer: std::mem::take(&mut self.buffer), filled }),
         }
@@ -127,7 +128,7 @@ impl HashingThread {
         Ok(Self { full, empty, made: 1, thread })
     }
 
-    /// Hands over a full buffer and returns an empty one. Waits for one when all [`BUFFERS`] are in use.
+    /// Hands over a full buffer and returns an empty one. If all [`BUFFERS`] are in use, it waits until one is free.
     fn exchange(&mut self, piece: Piece) -> Vec<u8> {
         self.full.send(piece).expect("the thread hashes until this end is dropped");
         match self.empty.try_recv() {

@@ -1,4 +1,5 @@
-//! The keeper: the process that starts one action's leader, reaps the processes it leaves behind, and reports how it ended.
+//! The keeper: the process that starts one action's leader (its first process), reaps the processes that the leader
+//! leaves behind, and reports how the leader ended.
 //!
 //! At the namespace level the keeper is the first process of the action's pid namespace: when it ends for any reason, the kernel
 //! kills everything in the namespace. At the other levels it is the subreaper of its descendants and kills them itself. It is
@@ -27,8 +28,8 @@ use crate::process::protocol::{Isolation, KeeperEvent, KeeperRequest, Obstacle, 
 use crate::process::stage::{StagedFileSystem, UserAndGroup, stage};
 use crate::process::system_calls::{Children, Reaping, close_all_but, reap_ended_children, wait_child};
 
-/// How often remaining processes are searched for, to name them. A process that keeps forking and ending faster is killed without
-/// being named.
+/// How often remaining processes are searched for, in order to name them. If a process forks and ends faster than it is
+/// found, it is killed without being named.
 const LOOKS: usize = 50;
 
 /// How a keeper isolates its action.
@@ -36,7 +37,8 @@ const LOOKS: usize = 50;
 pub(super) struct KeeperIsolation<'a> {
     /// The isolation level of its action.
     pub(super) level: IsolationLevel,
-    /// The isolation of the action. For a parked keeper, that of an action that will probably be alike.
+    /// The isolation of the action. A parked keeper does not know its action yet; it is prepared for an action that
+    /// will probably be isolated in the same way.
     pub(super) isolation: &'a Isolation,
     /// The action's cgroup, if it has one. All processes of the action start in it.
     pub(super) group: Option<&'a Cgroup>,
@@ -63,10 +65,12 @@ struct Keeper {
 enum ActionState {
     Waiting,
     Running(ProcessGroup),
-    /// The leader has ended, other processes have not. The leader stays a zombie, so that its group id is not reused (house style
-    /// P2). Inside a namespace that is not needed: the id could only be reused by the same action.
+    /// The leader has ended, but other processes of the action have not. The leader stays a zombie, so that its group
+    /// id is not reused (house style P2). Inside a namespace that is not needed, because only the same action could
+    /// reuse the id.
     Lingering(ProcessGroup),
-    /// No process is left, and the launcher knows it. The launcher kills this process when the action is released.
+    /// No process of the action is left, and the launcher was told so. The launcher ends this keeper when the action is
+    /// released.
     Told,
     /// No process is left, or nothing was started.
     Over,
@@ -122,7 +126,8 @@ impl Keeper {
             // then kills the whole namespace.
             set_pdeathsig(Signal::SIGKILL)?;
         } else {
-            // Killed, this keeper could no longer kill its action. So it relies on the socket's end alone.
+            // If this keeper were killed, it could no longer kill its action. So only the end of the socket tells it
+            // that the launcher is gone.
             set_pdeathsig(None)?;
             set_child_subreaper(true)?;
         }
@@ -155,7 +160,7 @@ impl Keeper {
                 Err(errno) => return Err(ServingError::Wait(errno.into())),
             }
             let has_requests = watched[0].any().unwrap_or(true);
-            // The signal's content does not matter: every check looks at all children.
+            // The content of the signal does not matter: every check looks at all children.
             has_news = has_requests;
             while let Ok(Some(_)) = self.children.read_signal() {
                 has_news = true;
@@ -190,8 +195,8 @@ impl Keeper {
     }
 
     fn start(&mut self, start: &StartAction, descriptors: Vec<OwnedFd>) -> Result<(), ServingError> {
-        // A signal that is blocked here would stay blocked in every child. If a child ends before the mask is back, the next
-        // check sees it.
+        // A signal that is blocked here would stay blocked in every child. If a child ends before the mask is restored,
+        // the next check finds it.
         let mask = SigSet::thread_get_mask().and_then(|mask| SigSet::empty().thread_set_mask().map(|()| mask));
         let spawned = self.spawn(start, descriptors);
         let _blocked_again = mask.and_then(|mask| mask.thread_set_mask());
@@ -239,7 +244,7 @@ impl Keeper {
         }
     }
 
-    /// Kills every process of the action but this one. At the namespace level the launcher does that, by killing this process.
+    /// Kills every living process of the action. At the namespace level the launcher does that, by killing this keeper.
     fn kill_all(&self) {
         if let ActionState::Running(group) | ActionState::Lingering(group) = &self.stand {
             let _refused = group.signal(StopStage::Sigkill);
@@ -276,7 +281,7 @@ impl Keeper {
         Ok(())
     }
 
-    /// Returns the processes that are left after the leader has ended.
+    /// Returns which processes of the action are left after the leader has ended.
     fn others(&self) -> RemainingProcesses {
         // In a namespace only the action itself could reuse the group id, so the leader need not stay a zombie.
         if self.level == IsolationLevel::Namespace && matches!(reap_ended_children(), Ok(Children::None)) {
@@ -286,7 +291,8 @@ impl Keeper {
         if survivors.is_empty() { RemainingProcesses::NoneFound } else { RemainingProcesses::Alive(survivors) }
     }
 
-    /// Returns every living process of the action but the leader. An empty answer is certain.
+    /// Returns every living process of the action except the leader. If the result is empty, no process is left for
+    /// certain.
     fn alive(&self) -> Vec<LiveProcess> {
         let leader = self.leader();
         for _ in 0..LOOKS {

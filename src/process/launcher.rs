@@ -1,5 +1,5 @@
-//! The launcher: a single-threaded process that forks a keeper for every action, notices its end, and kills whatever is
-//! left.
+//! The launcher: a single-threaded process that forks a keeper for every action, notices the keeper's end, and kills
+//! the remaining processes of the action.
 //!
 //! The launcher starts before its supervisor has threads. It knows only numbers, isolation levels and descriptors, and
 //! judges no results. It uses the strongest isolation level that the system offers and reports what prevented a
@@ -63,11 +63,11 @@ const CAUGHT: [i32; 20] = [
     signal::SIGIO,
 ];
 
-/// The signals that wake the launcher: a child has ended, or the supervisor has.
+/// The signals that wake the launcher: SIGCHLD when a child has ended, SIGTERM when the supervisor has ended.
 const WAKING: [i32; 2] = [signal::SIGCHLD, signal::SIGTERM];
 
-/// How long the launcher waits for a keeper that it told to end, and then for one that it killed, in milliseconds; it
-/// usually takes less than one.
+/// How long the launcher waits, in milliseconds, for a keeper that it told to end, and then for one that it killed. A
+/// keeper usually takes less than one millisecond.
 const KEEPER_END_MS: u16 = 500;
 
 #[derive(Debug)]
@@ -80,7 +80,7 @@ struct Launcher {
     delegation: Result<Delegation, String>,
     open: BTreeMap<ActionNumber, ActiveAction>,
     parked: Option<Parked>,
-    /// The isolation for which a keeper is parked once the action is over.
+    /// For open actions: the isolation for which a keeper is parked once the action is over.
     followed: BTreeMap<ActionNumber, Isolation>,
     /// Keepers of released actions, to be reaped when they have ended.
     released: Vec<Pid>,
@@ -250,7 +250,8 @@ impl Launcher {
         }
     }
 
-    /// Gives an action to the parked keeper if that was prepared for the same isolation; otherwise discards the keeper.
+    /// Gives an action to the parked keeper if the keeper was prepared for the same isolation. Otherwise discards the
+    /// keeper.
     fn start_parked(&mut self, start: &StartAction, descriptors: &[OwnedFd]) -> Option<ActiveAction> {
         let Parked { mut keeper, isolation } = self.parked.take()?;
         let is_meant =
@@ -268,8 +269,8 @@ impl Launcher {
         None
     }
 
-    /// Ends a keeper that did not become ready. It may have started an action that killed it before it could report;
-    /// the processes of such an action are killed too.
+    /// Ends a keeper that did not report that it is ready or has started its action. An action may have killed the
+    /// keeper before the keeper could report; the processes of such an action are killed too.
     fn give_up(&mut self, keeper: &KeeperHandle, group: Option<Cgroup>) {
         // The keeper ends first, because it enters the cgroup by itself and could do so after the cgroup was cleared.
         self.end_keeper(keeper);
@@ -282,9 +283,9 @@ impl Launcher {
     /// Ends a keeper and the processes of its action.
     ///
     /// At level `Namespace` the kernel kills these processes with the keeper. At the other levels the keeper kills them
-    /// and then ends. The launcher must not kill such a keeper first: if the launcher itself were killed before it had
-    /// killed the rest, the rest would live on. It kills a keeper only if that does not end in time, and then kills
-    /// what the keeper has left.
+    /// and then ends. The launcher must not kill such a keeper first: if the launcher itself were then killed too
+    /// early, the other processes would live on. The launcher kills a keeper only if it does not end in time, and then
+    /// kills the processes that the keeper has left.
     fn end_keeper(&mut self, keeper: &KeeperHandle) {
         self.released.push(keeper.process);
         if keeper.level == IsolationLevel::Namespace {
@@ -293,7 +294,8 @@ impl Launcher {
             keeper.abandon();
             if !await_end(keeper.process, KEEPER_END_MS) {
                 kill_child(keeper.process);
-                // What the keeper has left becomes children of the launcher only when the keeper has ended.
+                // The processes that the keeper has left become children of the launcher only when the keeper has
+                // ended.
                 await_end(keeper.process, KEEPER_END_MS);
             }
             self.kill_strays();
@@ -306,8 +308,8 @@ impl Launcher {
         delegation.make(start.number, &start.child.isolation.resources).map_err(|error| format!("cannot make a cgroup: {error}"))
     }
 
-    /// Parks a keeper for the next action with the same isolation while this action runs. If that is impossible
-    /// meanwhile, the keeper is parked when this action is over.
+    /// Parks a keeper for the next action with the same isolation while this action runs. If that is impossible while
+    /// the action runs, the keeper is parked when the action is over.
     fn prepare_next(&mut self, start: StartAction) {
         if !self.open.contains_key(&start.number) {
             return;
@@ -319,8 +321,8 @@ impl Launcher {
         }
     }
 
-    /// Prepares a keeper for an action that is probably requested next. A failure is ignored here: the request itself
-    /// will meet it.
+    /// Prepares a keeper for an action that will probably be requested next. A failure is ignored here, because the
+    /// request for the action will meet the same failure and report it.
     fn park(&mut self, isolation: Isolation) {
         if let Some(parked) = self.parked.take() {
             self.end_keeper(&parked.keeper);
@@ -334,7 +336,7 @@ impl Launcher {
         }
     }
 
-    /// Forks a keeper, and has it start an action with these descriptors; without one it is parked.
+    /// Forks a keeper that starts an action with these descriptors. Without an action, the keeper is parked.
     fn fork_keeper(
         &mut self,
         isolation: KeeperIsolation<'_>,
@@ -398,8 +400,8 @@ impl Launcher {
         Ok(events.iter().try_for_each(|event| self.channel.send(event, &[]))?)
     }
 
-    /// Handles keepers that have ended. At the namespace level their action has ended with them; at the others it is
-    /// killed here.
+    /// Handles keepers that have ended. At the namespace level the kernel has killed their actions too; at the other
+    /// levels the actions are killed here.
     fn check_keepers(&mut self) -> Result<(), ServingError> {
         self.reap_released();
         let numbers: Vec<ActionNumber> = self.open.keys().copied().collect();
@@ -463,16 +465,17 @@ struct Ready {
     keepers: Vec<ActionNumber>,
 }
 
-/// Detaches this process from the terminal, directory and signal state of the process that started it.
+/// Detaches this process from the terminal, the working directory and the signal handling of the process that started
+/// it.
 fn detach_from_supervisor(supervisor: Pid) -> io::Result<()> {
-    // A session of its own: neither ^C at a terminal nor a hangup reaches it, and its children cannot open the
-    // terminal.
+    // In a session of its own, neither ^C at a terminal nor a hangup reaches this process, and its children cannot open
+    // the terminal.
     setsid()?;
     set_dumpable(false)?;
     set_child_subreaper(true)?;
     // A second way to notice the supervisor's end, in addition to the socket. SIGTERM is caught; SIGKILL would end the
     // launcher before it could kill the actions. The signal also arrives if only the thread that started the launcher
-    // ends, so the parent's id is checked before the launcher acts.
+    // ends, so the launcher checks its parent's id before it acts.
     set_pdeathsig(Signal::SIGTERM)?;
     if getppid() != supervisor {
         return Err(io::Error::from(io::ErrorKind::BrokenPipe));

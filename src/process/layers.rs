@@ -40,7 +40,7 @@ enum AtLayer {
 }
 
 impl Layers {
-    /// Combines the directories of layers. An earlier directory hides the entries of the later ones.
+    /// Combines the directories of layers, the topmost first. An earlier directory hides entries of the later ones.
     pub fn new(directories: Vec<PathBuf>) -> Self {
         Self { directories }
     }

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use crate::model::IsolationLevel;
 
-/// What prevents each isolation level. A level that has worked once stays available: a later failure is caused by the action
-/// itself, and an action must not be able to weaken its isolation.
+/// What is known about each isolation level: that it works, or what prevents it. A level that has worked once stays
+/// available. A later failure is caused by the action itself, and an action must not be able to weaken its isolation.
 #[derive(Debug, Default)]
 pub(super) struct Levels {
     known: BTreeMap<IsolationLevel, LevelState>,
@@ -18,7 +18,7 @@ enum LevelState {
 }
 
 impl Levels {
-    /// Returns the strongest level, up to `strongest`, that is not known to be refused.
+    /// Returns the strongest level that is not stronger than `strongest` and is not known to be refused by the system.
     pub(super) fn best(&self, strongest: IsolationLevel) -> IsolationLevel {
         let offered = |level: &IsolationLevel| !matches!(self.known.get(level), Some(LevelState::Refused(_)));
         IsolationLevel::ALL.into_iter().filter(|level| *level >= strongest).find(offered).unwrap_or(IsolationLevel::ProcessGroup)
@@ -40,7 +40,7 @@ impl Levels {
         }
     }
 
-    /// Returns why no stronger level than this one is used.
+    /// Returns the reasons why no level stronger than this one is used.
     pub(super) fn obstacles(&self, level: IsolationLevel) -> Vec<String> {
         let stronger = self.known.iter().filter(|(other, _)| **other < level);
         stronger

@@ -33,7 +33,8 @@ pub fn read_port_holders(port: u16) -> Vec<PortHolder> {
     listeners.iter().map(|listener| named(listener, &processes)).collect()
 }
 
-/// Returns who listens on a port without descending from the launcher: such a process may answer in place of ours.
+/// Returns who listens on a port without descending from the launcher. A client of the port may get its answer from
+/// such a process instead of from ours.
 pub fn read_port_strangers(port: u16, launcher: Pid) -> Vec<PortHolder> {
     let listeners = read_listeners(port);
     let processes = if listeners.is_empty() { Vec::new() } else { read_live_processes() };
@@ -67,7 +68,7 @@ fn holds(process: Pid, inode: u64) -> bool {
     descriptors.flatten().any(|entry| fs::read_link(entry.path()).is_ok_and(|target| target.as_os_str() == link.as_str()))
 }
 
-/// Returns the listening sockets of a table and skips all other lines.
+/// Returns the listening sockets of a table from `/proc/net`. All other lines are skipped.
 fn parse_listeners(table: &str) -> impl Iterator<Item = Listener> {
     table.lines().filter_map(|line| {
         let fields: Vec<&str> = line.split_whitespace().take(10).collect();

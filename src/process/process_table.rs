@@ -1,6 +1,6 @@
 //! Reads `/proc`: which processes are alive, their parents, start times and argument vectors (`proc(5)`).
 //!
-//! The answers may be out of date at once, so these process ids alone are never signalled; see
+//! The answers may be out of date at once. So a process id is never signalled only because it was found here; see
 //! [`crate::process::group`].
 
 use std::collections::BTreeMap;
@@ -50,9 +50,10 @@ pub(super) fn read_process(process: Pid) -> Option<LiveProcess> {
     parse_stat(&fs::read(format!("/proc/{process}/stat")).ok()?)
 }
 
-/// Returns whether this process has a child that is not spared, zombies included. Without a child it has no descendant
-/// either, because it is their subreaper: orphans become its children. Reap first: a zombie proves nothing, since its
-/// own child may have come to this process after the list was read.
+/// Returns whether this process has a child that is not spared, zombies included. Without such a child it has no other
+/// descendant either: this process is the subreaper of its descendants, so orphans become its children. Reap ended
+/// children first. A zombie in the list proves nothing, because a child of that zombie may have come to this process
+/// after the list was read.
 pub(super) fn has_children(spared: &[Pid]) -> bool {
     match read_own_children() {
         Some(children) => children.iter().any(|child| !spared.contains(child)),
@@ -61,10 +62,10 @@ pub(super) fn has_children(spared: &[Pid]) -> bool {
 }
 
 /// Returns the living descendants of this process, except the spared ones and their descendants. A process that forks
-/// and ends while `/proc` is read may be missed: only [`has_children`] can say that there is none.
+/// and ends while `/proc` is read may be missed: only [`has_children`] can prove that no descendant is left.
 pub(super) fn find_descendants(spared: &[Pid]) -> Vec<LiveProcess> {
     let mut alive = read_live_processes();
-    // Children are read last, from the kernel's own list, because they may have come while the table was read.
+    // The children are read last, from the kernel's own list, because a child may have come while `/proc` was read.
     alive.extend(read_own_children().unwrap_or_default().into_iter().filter_map(read_process));
     alive.retain(|process| !spared.contains(&process.pid));
     alive.sort_by_key(|process| (process.pid, process.started));
@@ -72,7 +73,7 @@ pub(super) fn find_descendants(spared: &[Pid]) -> Vec<LiveProcess> {
     descendants(Pid::this(), &alive)
 }
 
-/// Returns the living descendants of the process `of` among the given ones, in no order.
+/// Returns those of the given processes that are descendants of the process `of`, in no order.
 pub(super) fn descendants(of: Pid, among: &[LiveProcess]) -> Vec<LiveProcess> {
     let mut children: BTreeMap<Pid, Vec<LiveProcess>> = BTreeMap::new();
     for process in among {
@@ -92,7 +93,7 @@ pub(super) fn descendants(of: Pid, among: &[LiveProcess]) -> Vec<LiveProcess> {
 pub(super) fn read_survivor(process: &LiveProcess) -> Survivor {
     let mut bytes = Vec::new();
     if let Ok(file) = fs::File::open(format!("/proc/{}/cmdline", process.pid)) {
-        // If the process ends meanwhile, only the bytes read so far are kept; its id is still worth naming.
+        // If the process ends meanwhile, only the bytes read so far are kept. The survivor is named anyway.
         let _ended = file.take(ARGUMENTS_CAP).read_to_end(&mut bytes);
     }
     Survivor { pid: process.pid.as_raw(), argv: parse_arguments(&bytes), age: age(process.started) }

@@ -1,7 +1,7 @@
 //! Finds the program that a command names, and explains why a program cannot be started.
 //!
-//! For a missing directory, a missing program and a missing interpreter the kernel returns the same error number; people need to
-//! know which of them is missing. Nothing is started here.
+//! The kernel returns the same error number for a missing directory, a missing program and a missing interpreter.
+//! People need to know which of them is missing. Nothing is started here.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -30,7 +30,8 @@ enum Candidate {
 pub fn resolve_program(program: &str, directory: &Path, path_variable: &OsStr) -> Result<PathBuf, SpawnFailure> {
     check_directory(directory)?;
     let found = if program.contains('/') {
-        // `.` in the middle is dropped, as people write paths; `..` stays, because there may be links on the way.
+        // `.` in the middle of a path is dropped, because people write such paths. `..` stays, because there may be
+        // links on the way.
         let path: PathBuf = directory.join(program).components().collect();
         let searched = || path.parent().into_iter().map(to_text).collect();
         match look_at(&path) {

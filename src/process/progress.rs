@@ -17,7 +17,7 @@ use crate::process::protocol::{EndedChild, LauncherEvent, LeaderStatus};
 /// How long a pipe must be silent after the end of the action before reading stops (house style P4).
 pub(super) const QUIET: Duration = Duration::from_millis(200);
 
-/// How long a pipe is read at most after the end of the action (house style P4).
+/// The longest time for which a pipe is read after the end of the action (house style P4).
 pub(super) const DRAIN: Duration = Duration::from_secs(1);
 
 /// How long to wait for processes to end after SIGKILL. A process that the kernel does not end must not hold up a run.
@@ -124,8 +124,8 @@ impl<'limits> ActionProgress<'limits> {
         self.over = self.over.or(Some(now));
     }
 
-    /// Notes a request to stop. The first one begins the ladder, a further one goes to SIGKILL unless it only reports
-    /// another save.
+    /// Notes a request to stop. The first request begins the stop ladder. A further one leads to SIGKILL at once,
+    /// unless its reason never kills (see `ControlHandle::stop`).
     pub(super) fn note_request(&mut self, now: Monotonic, reason: StopReason) {
         if !matches!(self.leader, Leader::Open) && self.stop.is_none() {
             return;
@@ -144,14 +144,14 @@ impl<'limits> ActionProgress<'limits> {
         }
     }
 
-    /// Notes that the output cannot be kept any more: everything is killed.
+    /// Notes that output could not be kept. Every process of the action is then killed.
     pub(super) fn note_own_fault(&mut self, now: Monotonic) {
         self.stop_for(now, Cause::OwnFault).ladder.hurry();
     }
 
-    /// Notes that output arrived; `printed` counts all bytes so far. Too much output is a limit that was hit, unless
-    /// the leader has ended: what the remaining processes print is not the command's output, and they are killed
-    /// anyway.
+    /// Notes that output arrived; `printed` counts all bytes so far. Too much output exceeds a limit and stops the
+    /// action. After the leader's end that limit no longer applies: the output of remaining processes is not the
+    /// command's, and they are killed anyway.
     pub(super) fn note_output(&mut self, now: Monotonic, printed: u64) {
         self.last_output = Some(now);
         if matches!(self.leader, Leader::Open) && self.limits.output.is_some_and(|limit| printed > limit) {
@@ -248,8 +248,8 @@ impl<'limits> ActionProgress<'limits> {
         self.stop.get_or_insert_with(|| Stop { cause, requests: 0, ladder: ladder() })
     }
 
-    /// Returns the time limit that is hit first if nothing happens, and when; if both are hit at once, the one on the
-    /// whole time.
+    /// Returns the time limit that is exceeded first if nothing happens, and when. If two are exceeded at the same
+    /// moment, the limit on the whole time is returned.
     fn time_limit(&self) -> Option<(Monotonic, LimitKind)> {
         let silent_since = self.last_output.unwrap_or(self.begun);
         let wall = self.begun.plus(self.limits.timeout).map(|deadline| (deadline, LimitKind::Wall));
@@ -283,8 +283,8 @@ impl<'limits> ActionProgress<'limits> {
     }
 }
 
-/// Returns the resources that all processes of an action used, if it had a cgroup; otherwise those that the leader
-/// used.
+/// Returns the resources that all processes of an action used, if the action had a cgroup; otherwise the resources that
+/// the leader used.
 fn merge_usage(leader: Usage, group: Option<GroupUsage>) -> Usage {
     let group = group.unwrap_or_default();
     Usage {

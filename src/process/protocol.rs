@@ -73,7 +73,7 @@ pub struct Isolation {
     pub strongest: IsolationLevel,
     /// The weakest acceptable level. If the system offers neither it nor a stronger one, the child is not started.
     pub weakest: IsolationLevel,
-    /// The child's view of the file system; `None`: everything, unrestricted.
+    /// The child's view of the file system; `None` for the unrestricted whole file system.
     pub sandbox: Option<Sandbox>,
     /// The snapshot that the child sees in place of the project; `None` shows it the project itself. Needs the
     /// namespace level and a sandbox.
@@ -95,7 +95,7 @@ pub(super) enum LauncherRequest {
     /// Prepare a keeper for an action that will probably be requested next. A start with the same isolation is then
     /// faster.
     Park { isolation: Box<Isolation> },
-    /// The supervisor is done with the action: kill its processes, reap its keeper, forget it.
+    /// The supervisor is done with the action: kill its processes, reap its keeper, and forget it.
     Release { number: ActionNumber },
 }
 
@@ -171,7 +171,7 @@ impl Isolation {
         places.any(|place| matches!(place.access, Access::Overlay { .. }))
     }
 
-    /// The strongest level that the system offers, with the whole file system.
+    /// Isolation at the strongest level that the system offers, with the whole file system.
     pub fn strongest() -> Self {
         Self { strongest: IsolationLevel::Namespace, ..Self::weakest() }
     }

@@ -19,8 +19,8 @@ use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use crate::model::{SnapshotMount, WrittenLayer};
 use crate::process::system_calls::{MountAttribute, MountExtent, attach_mount, clone_mount, restrict_copy};
 
-/// Mounts a snapshot over the project. `store` is a descriptor of the store's directory, opened before an empty directory covered
-/// it, with the store's path. `places` are the paths of the sandbox.
+/// Mounts a snapshot over the project. `store` is the path of the evidence store's directory, and a descriptor of it
+/// that was opened before an empty directory was mounted over the store. `places` are the paths of the sandbox.
 pub(super) fn mount_snapshot<'p>(
     snapshot: &SnapshotMount,
     (store, store_path): (&OwnedFd, &'p Path),
@@ -29,7 +29,7 @@ pub(super) fn mount_snapshot<'p>(
     let root = &snapshot.root;
     let is_below = |path: &&Path| path.starts_with(root) && *path != root;
     let inside: Vec<&Path> = outermost(places.chain([store_path]).filter(is_below));
-    // These are opened first, because the snapshot will cover their paths.
+    // The environments are opened first, because the snapshot will cover their paths.
     let environments: Vec<_> = snapshot
         .environments
         .iter()
@@ -54,7 +54,8 @@ pub(super) fn mount_snapshot<'p>(
     Ok(())
 }
 
-/// A directory of the store that is made reachable at its path for a short time, although the store is covered.
+/// A directory of the evidence store. It is made reachable at its path for a short time, although the store is covered
+/// by an empty directory.
 struct OpenedStore {
     path: PathBuf,
 }
@@ -69,7 +70,8 @@ impl OpenedStore {
         Ok(Self { path: directory.to_owned() })
     }
 
-    /// Makes the directory unreachable again. Overlays keep their own references to what they need.
+    /// Makes the directory unreachable again. Overlay mounts keep their own references to the directories that they
+    /// need.
     fn detach(self) -> io::Result<()> {
         umount2(&self.path, MntFlags::MNT_DETACH)?;
         // The parent directories were made inside the cover and are removed. Those of the output directory are not empty and

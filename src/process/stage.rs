@@ -1,10 +1,11 @@
-//! Sets up the file system of one action in the keeper's new namespaces: read-only except for what its sandbox names.
+//! Sets up the file system of one action in the keeper's new namespaces. Everything is read-only except the paths that
+//! the sandbox names.
 //!
-//! The order of the steps matters. First, what stays writable is copied (by mounts); then everything is made read-only;
-//! then the copies are attached, each after the ones it lies in. Hidden paths are covered by empty directories of a
-//! file system in memory, which ends up under the fresh `/proc`, out of the action's reach. The output directory is
-//! attached when the action is known, because a keeper may be parked before that. Sources: user_namespaces(7),
-//! mount_namespaces(7), mount_setattr(2).
+//! The order of the steps matters. First, the paths that stay writable are copied (as mounts). Then everything is made
+//! read-only. Then the copies are attached; a copy inside another one comes after it. Hidden paths are covered by empty
+//! directories of a file system in memory. At the end the fresh `/proc` is mounted over that file system, so the action
+//! cannot reach it. The output directory is attached when the action is known, because a keeper may be parked before
+//! that. Sources: user_namespaces(7), mount_namespaces(7), mount_setattr(2).
 
 use std::collections::BTreeSet;
 use std::fs::{self, File, Metadata, Permissions};
@@ -38,7 +39,7 @@ const WORKSHOP: &str = "/proc";
 /// The state of the prepared file system until the action is known.
 #[derive(Debug)]
 pub(super) struct StagedFileSystem {
-    /// The store, opened before it was covered.
+    /// The directory of the evidence store, opened before an empty directory was mounted over it, with its path.
     store: Option<(OwnedFd, PathBuf)>,
     /// The paths of the sandbox, with the device and inode that each had when the sandbox was described.
     places: Vec<Place>,
@@ -110,7 +111,7 @@ pub(super) fn stage(
         make_mount_point(path, Kind::Directory).map_err(|error| broken("make a place for", path, &error))?;
         covers.cover(path, Kind::Directory)?;
         if let Some(around) = output.and_then(Path::parent).filter(|around| around.starts_with(path)) {
-            // If it cannot be made now, attaching the output reports the error.
+            // If the directory cannot be made now, attaching the output directory reports the error.
             let _not_made = fs::create_dir_all(around);
         }
     }
@@ -185,8 +186,8 @@ fn copy_devices() -> Result<Vec<(&'static Path, OwnedFd)>, Obstacle> {
     DEVICES.iter().map(Path::new).filter_map(copy).collect()
 }
 
-/// Copies the content of every sandbox path. Overlays of HOME come last: below one, a path is no longer the file that
-/// was examined when the sandbox was described.
+/// Copies the content of every sandbox path. Overlays of HOME come last: once such an overlay is mounted, a path below
+/// HOME is no longer the file that was examined when the sandbox was described.
 fn copy_all(places: &[Place]) -> Result<Vec<Copied<'_>>, Obstacle> {
     let is_overlay = |place: &Place| matches!(place.access, Access::Overlay { .. });
     let mut copied = Vec::with_capacity(places.len());
@@ -339,8 +340,8 @@ impl Covers {
         Ok(())
     }
 
-    /// Makes the covers read-only once everything inside them is attached. The last one, the store's, stays writable:
-    /// the output directory is still to be attached there.
+    /// Makes the covers read-only once everything inside them is attached. The last cover, which hides the evidence
+    /// store, stays writable, because the output directory is attached there later.
     fn seal(&self) -> Result<(), Obstacle> {
         let but_the_last = self.sealable.len().saturating_sub(1);
         self.sealable[..but_the_last].iter().try_for_each(|path| {

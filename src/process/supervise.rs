@@ -28,7 +28,7 @@ use crate::process::protocol::{ActionNumber, DescriptorRole};
 pub enum SuperviseError {
     #[error(transparent)]
     Capture(#[from] CaptureError),
-    /// The request was not sent although the launcher is alive: it is too long, for example.
+    /// The request could not be sent although the launcher is alive, for example because it is too long.
     #[error("cannot hand a command to the launcher")]
     Launcher(#[source] ChannelError),
     /// The launcher was gone before anything was started; the caller can start a new one and ask again.
@@ -41,7 +41,7 @@ pub enum SuperviseError {
     Wait(#[source] io::Error),
 }
 
-/// The sources that a poll found ready.
+/// The sources of data that a poll found ready.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Source {
     Launcher,
@@ -61,7 +61,8 @@ struct Supervision<'a> {
     fault: Option<SuperviseError>,
 }
 
-/// Starts a command, keeps its output, stops it at its limits or when the control asks, and returns how it ended.
+/// Starts a command, keeps its output, and stops the command at its limits or when `control` asks for it. Returns how
+/// it ended.
 ///
 /// Blocks until no process of the command's group is alive and its pipes are closed or given up. A request that is
 /// already in force in `control` stops the command at once. Requests for reasons that are not in `stop_reasons` stay in
@@ -77,8 +78,8 @@ pub fn supervise(
     let (started, begun) = (clock::now(), clock::monotonic());
     let (capture, ends) = Capture::open(sinks, limits.output)?;
     let mut progress = ActionProgress::begin(begun, limits);
-    // Read before the start: a request that comes after the start is then counted separately, so that a second one can
-    // kill.
+    // Requests are read before the start. A request that comes after the start is then counted separately, and as the
+    // second one it can kill.
     if let Some(reason) = control.requested().filter(|reason| stop_reasons.contains(reason)) {
         progress.note_request(begun, reason);
     }
@@ -98,8 +99,8 @@ pub fn supervise(
 }
 
 impl Supervision<'_> {
-    /// Requests the start and then drops our copies of the pipes' writing ends, so that the pipes end when the children
-    /// close theirs.
+    /// Requests the start and then drops our copies of the pipes' writing ends. Then the pipes end when the children
+    /// close their copies.
     fn ask_start(&mut self, request: &LaunchRequest, ends: ChildEnds) -> Result<(), SuperviseError> {
         let input = request.input.as_deref().map(sealed_input).transpose().map_err(SuperviseError::Input)?;
         let mut descriptors = vec![(DescriptorRole::Stdout, ends.stdout.as_fd()), (DescriptorRole::Stderr, ends.stderr.as_fd())];
@@ -167,8 +168,8 @@ impl Supervision<'_> {
                 let _more = self.read_output(stream);
             }
             Source::Launcher => {
-                // Output from before the end is read first: if it exceeds the limit, the action ended by that limit,
-                // not by exiting.
+                // Output that was printed before the end is read first. If it exceeds the limit on output, the action
+                // ended because of that limit, not by exiting.
                 let was_stopping = self.progress.is_stopping();
                 self.read_what_is_there();
                 if self.progress.is_stopping() == was_stopping {
@@ -247,8 +248,8 @@ impl Supervision<'_> {
     }
 }
 
-/// Returns the captured output, cut at the limit of output. If the action was not stopped for that limit, the dropped
-/// output came from a process that outlived it, and is reported as such.
+/// Returns the captured output, cut at the limit on output. If the action was not stopped for exceeding that limit, a
+/// process that outlived the action printed the dropped output. It is then reported as such.
 fn to_captured(capture: Capture, end: &ActionEnd) -> Result<CapturedOutput, CaptureError> {
     let hit_output = matches!(end, ActionEnd::TimedOut { limit: LimitKind::Output, .. });
     let is_cut = capture.is_cut() && !hit_output;

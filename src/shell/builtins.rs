@@ -1,4 +1,4 @@
-//! The effects of single commands on the state of the shell.
+//! The effects of single commands on the shell's state: status, variables, options and traps.
 
 use crate::shell::commands::without_launchers;
 use crate::shell::machine::{FailureTrace, HidingWay, NextStep, ScriptEnds, ScriptMachine, ShellState, ended};
@@ -7,13 +7,13 @@ use crate::shell::value::{BOTH, ShellValue, Status};
 use crate::shell::word::ScriptWord;
 use crate::shell::words::is_variable_name;
 
-/// The deepest nesting of function calls that is followed.
+/// The deepest nesting of function calls that is followed. A deeper call may succeed or fail.
 const MOST_CALLS: u32 = 12;
 
-/// Commands that set the variables in their arguments and succeed.
+/// Commands that set the variables named in their arguments and succeed.
 const DECLARING: &[&str] = &["export", "declare", "typeset", "local", "readonly"];
 
-/// Commands after which the variables in their arguments are unknown.
+/// Commands after which the variables named in their arguments have unknown values.
 const READING: &[&str] = &["read", "mapfile", "readarray", "getopts", "unset", "let", "printf"];
 
 /// Commands that always succeed.
@@ -21,7 +21,7 @@ const SUCCEEDING: &[&str] = &["true", ":", "echo", "printf", "unset", "shopt", "
 
 const FAILING: &[&str] = &["false"];
 
-/// The directories of system programs that have the same names as shell commands.
+/// The directories of system programs, some of which have the same names as shell commands.
 const SYSTEM: &[&str] = &["/usr/bin/", "/bin/"];
 
 impl<'t> ScriptMachine<'t> {
@@ -61,7 +61,8 @@ impl<'t> ScriptMachine<'t> {
         if self.is_expanded && word.expands { None } else { state.known().value(word) }
     }
 
-    /// Ends a command with a status, and records a failure if the command is a deciding one.
+    /// Ends a command with a status. If the command is a deciding one and the status is not zero, a failure is
+    /// recorded.
     fn end(
         &mut self,
         node: &'t ScriptPart,
@@ -80,7 +81,7 @@ impl<'t> ScriptMachine<'t> {
         self.settle(state, trace, is_calm)
     }
 
-    /// Ends a command once with each of several statuses.
+    /// Ends a command in several ways: once with each of these statuses.
     fn end_as(
         &mut self,
         node: &'t ScriptPart,
@@ -253,7 +254,7 @@ impl<'t> ScriptMachine<'t> {
         is_calm: bool,
     ) -> ScriptEnds<'t> {
         if self.calls == 0 && self.is_bash {
-            // Outside of a function bash only reports an error.
+            // Outside of a function, bash's `return` only reports an error, and the script goes on.
             return self.end(node, state, Status::NonZero, trace, is_calm);
         }
         let before = state.status;
@@ -347,7 +348,7 @@ fn set(state: &mut ShellState, name: &str, value: Option<ShellValue>) {
     }
 }
 
-/// Returns how many loops `break` or `continue` leaves.
+/// Returns how many loops a `break` or `continue` with these operands leaves.
 fn depth(operands: &[ScriptWord]) -> u32 {
     operands.first().and_then(|word| word.text.parse().ok()).filter(|depth| *depth > 0).unwrap_or(1)
 }
@@ -368,7 +369,7 @@ fn set_options(state: &mut ShellState, operands: &[ScriptWord]) {
     (state.errexit, state.pipefail) = (options.errexit, options.pipefail);
 }
 
-/// Returns the possible statuses of `wait`.
+/// Returns the possible statuses of `wait` with these operands.
 fn waited(state: &ShellState, operands: &[ScriptWord], is_expanded: bool) -> &'static [Status] {
     const ZERO: &[Status] = &[Status::Zero];
     const NON_ZERO: &[Status] = &[Status::NonZero];

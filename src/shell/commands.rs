@@ -1,4 +1,5 @@
-//! Lists the plain commands of a script, for callers that ask what it runs and not how it ends.
+//! Lists the plain commands of a script, for callers that ask what a script runs. How the script ends does not matter
+//! here.
 
 use crate::shell::lexer::{Token, is_redirection, lex};
 use crate::shell::parser::parse;
@@ -6,18 +7,18 @@ use crate::shell::tree::{Lead, PartKind, ScriptPart, Simple};
 use crate::shell::word::ScriptWord;
 use crate::shell::words::is_assignment;
 
-/// Words that may stand before a command and do not belong to it.
+/// Words that may stand before a command without being part of it.
 const KEYWORDS: &[&str] = &["!", "{", "do", "elif", "else", "exec", "command", "if", "then", "time", "until", "while"];
 
 /// How many levels of scripts inside words, such as `$(…)`, are examined.
 const DEEPEST: usize = 8;
 
-/// A program that runs the command in its arguments and exits with the command's status.
+/// A launcher: a program that runs the command in its arguments and exits with the command's status.
 struct StartingProgram {
     program: &'static str,
     /// Options whose value is the next word.
     valued: &'static [&'static str],
-    /// The number of other arguments before the command.
+    /// The number of the launcher's own arguments, besides options, before the command.
     operands: usize,
 }
 
@@ -53,7 +54,7 @@ pub enum Joint {
     Pipe,
 }
 
-/// A command of a script, and how it is joined to the next one.
+/// A command of a script, with the operator after it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ScriptCommand {
     /// The words without quotes and redirections, including variable assignments before the command. `$NAME` and `$(…)` stay as
@@ -63,8 +64,8 @@ pub struct ScriptCommand {
     pub joint: Joint,
 }
 
-/// Returns the commands of a script that is a simple sequence of commands; `None` if the script has a group, a loop, a condition or a text
-/// after `<<`, or cannot be parsed: the result is never a guess.
+/// Returns the commands of a script that is a simple sequence of commands. Returns `None` if the script cannot be
+/// parsed, or has a group, a loop, a condition or a text after `<<`. The result is never a guess.
 pub fn command_row(script: &str) -> Option<Vec<ScriptCommand>> {
     let mut commands = Vec::new();
     append_row(&parse(script).ok()?, Joint::Then, &mut commands)?;
@@ -119,8 +120,8 @@ pub fn simple_commands(script: &str) -> Vec<Vec<String>> {
     own.filter(|command| !command.is_empty()).collect()
 }
 
-/// Returns the simple commands of a script as word lists, without redirections and without commands inside of `$(…)`; `None` if a quote is
-/// not closed.
+/// Returns the simple commands of a script as word lists, without redirections and without commands inside of `$(…)`.
+/// Returns `None` if a quote, a bracket or a text after `<<` is not closed.
 pub fn commands_outside(script: &str) -> Option<Vec<Vec<String>>> {
     let lexed = lex(script);
     if lexed.is_open {
@@ -157,7 +158,7 @@ fn split(tokens: &[Token]) -> Vec<Vec<&ScriptWord>> {
     commands
 }
 
-/// Returns the words of a command without the launchers before it.
+/// Returns the words of a command without the launchers before it, such as `env A=1` or `nice`.
 pub(super) fn without_launchers(words: &[ScriptWord]) -> &[ScriptWord] {
     let mut own = words;
     while let Some(rest) = own.split_first().and_then(|(first, rest)| launched(&first.text, rest)) {
@@ -166,7 +167,7 @@ pub(super) fn without_launchers(words: &[ScriptWord]) -> &[ScriptWord] {
     own
 }
 
-/// Returns the command that a launcher starts; `None` if it starts none.
+/// Returns the words of the command that a launcher starts; `None` if `program` is no launcher or starts no command.
 fn launched<'w>(program: &str, words: &'w [ScriptWord]) -> Option<&'w [ScriptWord]> {
     let name = program.rsplit('/').next()?;
     let launcher = LAUNCHERS.iter().find(|launcher| launcher.program == name)?;

@@ -1,4 +1,4 @@
-//! Parses compound commands: groups, conditions, loops, functions; and the scripts in the words of plain commands.
+//! Parses compound commands (groups, conditions, loops, functions), and the scripts in the words of plain commands.
 
 use crate::shell::commands::without_launchers;
 use crate::shell::parser::{ParseResult, ScriptParser};
@@ -157,7 +157,7 @@ impl ScriptParser<'_> {
         self.function_body(name)
     }
 
-    /// Parses `NAME() …`, if it comes next.
+    /// Parses a function written as `NAME() …`; `None` if the next tokens are something else.
     fn function_by_brackets(&mut self) -> ParseResult<Option<PartKind>> {
         if !self.is_function() {
             return Ok(None);
@@ -199,7 +199,7 @@ impl ScriptParser<'_> {
         self.built_in(words)
     }
 
-    /// Parses `(( … ))`; `end` is the position of its end.
+    /// Parses `(( … ))`; `end` is the position of the `))`.
     fn arithmetic(&mut self, end: usize) -> ParseResult<PartKind> {
         let text = self.text_up_to(end);
         let text = text.strip_prefix("((").unwrap_or(text).to_owned();
@@ -219,7 +219,8 @@ impl ScriptParser<'_> {
         Ok(PartKind::Simple(Box::new(simple)))
     }
 
-    /// Parses the scripts in the words of a command, and the script that is an argument of it.
+    /// Adds the parsed scripts of a command: those in its words, and the script that is one of its arguments (`sh -c
+    /// '…'`).
     pub(super) fn with_scripts(&mut self, mut simple: Simple, others: &[ScriptWord]) -> ParseResult<Simple> {
         simple.scripts = self.scripts_of(others)?;
         let scripts = self.scripts_of(&simple.words)?;
@@ -254,7 +255,8 @@ pub(super) fn is_opaque(word: &ScriptWord) -> bool {
         || (word.text.starts_with("$(") && word.text.ends_with(')'))
 }
 
-/// Gives a command that is alone in brackets the text including the brackets, for messages.
+/// Gives a command that is alone in brackets the text of the whole group and the operator before it, because messages
+/// show both.
 fn pass_lead_on(node: &mut ScriptPart) {
     let (PartKind::Group(inner, _) | PartKind::Subshell(inner, _)) = &mut node.kind else { return };
     let PartKind::List(commands) = &mut inner.kind else { return };

@@ -6,7 +6,8 @@ use crate::shell::words::is_assignment;
 const DIRECTORY: Option<&str> = Some("name the directory with `directory = \"…\"`");
 const VARIABLES: Option<&str> = Some("set variables with `environment = { NAME = \"…\" }`");
 
-/// Shell commands that need a shell when they are the first word, each with an alternative if there is one.
+/// Commands of the shell itself: a text that begins with one needs a shell. Each comes with an alternative, if there is
+/// one.
 const BUILTINS: &[(&str, Option<&str>)] = &[
     ("cd", DIRECTORY),
     ("pushd", DIRECTORY),

@@ -1,6 +1,7 @@
 //! Finds the deciding commands of a script: those whose failure must make the script fail.
 //!
-//! An unknown program is treated as a check. Commands that only prepare, test or clean up decide only in a script without checks.
+//! An unknown program is treated as a check. Commands that only prepare, test something or clean up are deciding
+//! commands only in a script without checks.
 
 use std::collections::BTreeSet;
 
@@ -10,15 +11,15 @@ use crate::shell::tree::{InnerScript, PartKind, ScriptPart, Simple, each_part};
 /// The purpose of a command, which decides whether its failure matters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum CommandPurpose {
-    /// An unknown program, which is what the script is for.
+    /// The command is an unknown program, which is treated as what the script is for.
     Check,
-    /// It tests something and reports the result by its status.
+    /// The command tests something and reports the result by its status, like `test` or `grep`.
     Looks,
-    /// It prepares or cleans up.
+    /// The command prepares or cleans up.
     Works,
-    /// It always fails, like `false`.
+    /// The command always fails, like `false`.
     Fails,
-    /// It prints text, sets variables, or controls the script.
+    /// The command prints text, sets variables, or controls the script.
     Idles,
 }
 
@@ -26,7 +27,7 @@ pub(super) enum CommandPurpose {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum CommandStage {
     Front,
-    /// In the background (`&`), or in a `$(…)` in a command's words.
+    /// The command runs in the background (`&`), or in a `$(…)` among the words of another command.
     Aside,
 }
 
@@ -159,7 +160,7 @@ const IDLING: &[&str] = &[
     "typeset", "readonly", "shift", "trap", "shopt", "ulimit", "alias", "disown", "getopts", "exec",
 ];
 
-/// Programs that install a project's dependencies, with their subcommands for it.
+/// Programs that install a project's dependencies, each with the subcommands that do so.
 const INSTALLERS: &[(&str, &[&str])] = &[
     ("npm", INSTALLING),
     ("pnpm", INSTALLING),
@@ -200,7 +201,8 @@ pub(super) fn deciders(script: &ScriptPart) -> BTreeSet<usize> {
     choices.into_iter().find(|choice| !choice.is_empty()).unwrap_or_default()
 }
 
-/// Returns the numbers of the commands that call a function of the script. The deciding commands are inside of the function.
+/// Returns the numbers of the commands that call a function of the script. Such a call is no deciding command itself;
+/// the commands inside of the function are.
 fn calls(script: &ScriptPart) -> BTreeSet<usize> {
     let (mut functions, mut calls) = (BTreeSet::new(), BTreeSet::new());
     each_part(script, &mut |part| {

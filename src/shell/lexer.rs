@@ -6,7 +6,7 @@ use crate::shell::word::ScriptWord;
 /// A part of a command's text that only a shell understands.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Construct {
-    /// Its name for people, such as "a pipe".
+    /// The kind of the part in words for people, such as "a pipe".
     pub what: &'static str,
     /// The part as it is written in the command.
     pub text: String,
@@ -21,7 +21,8 @@ pub(super) enum Token {
     Operator { text: &'static str, start: usize },
 }
 
-/// The operators of a shell with their names for people. An operator comes before those that are a beginning of it.
+/// The operators of a shell with their names for people. A longer operator comes before the shorter ones that it begins
+/// with.
 const OPERATORS: &[(&str, &str)] = &[
     ("&>>", "a redirection"),
     ("<<<", "a redirection"),
@@ -49,7 +50,7 @@ const OPERATORS: &[(&str, &str)] = &[
     (")", "a group"),
 ];
 
-/// Operators that are followed by a file, a descriptor or a text.
+/// The operators after which a file, a descriptor or a text is named.
 const REDIRECTIONS: &[&str] = &["&>>", "<<<", "<<-", "<<", "&>", ">&", ">>", ">|", "<&", "<>", ">", "<"];
 
 /// The tokens of a script.
@@ -58,13 +59,13 @@ pub(super) struct Lexed {
     pub(super) tokens: Vec<Token>,
     /// The texts after `<<` operators (here-documents), in the order of the operators.
     pub(super) documents: Vec<ScriptWord>,
-    /// The first part that needs a shell.
+    /// The first part of the text that needs a shell.
     pub(super) construct: Option<Construct>,
     /// Whether a quote, a bracket or a text after `<<` is not closed.
     pub(super) is_open: bool,
 }
 
-/// A text after `<<` that begins on one of the next lines.
+/// A text after `<<` that has been announced and begins on one of the next lines.
 struct Awaited {
     delimiter: ScriptWord,
     strips_tabs: bool,
@@ -117,7 +118,7 @@ impl<'t> ScriptLexer<'t> {
 
     fn operator(&mut self, text: &'static str) {
         let start = self.at;
-        // In `2>log` the digit is no word, but the number of the redirected descriptor.
+        // In `2>log` the digit is the number of the redirected descriptor, so it is no word.
         let is_descriptor =
             |word: &ScriptWord| word.end == start && !word.is_quoted && word.text.bytes().all(|byte| byte.is_ascii_digit());
         if is_redirection(text) && matches!(self.lexed.tokens.last(), Some(Token::Word(word)) if is_descriptor(word)) {
@@ -140,7 +141,7 @@ impl<'t> ScriptLexer<'t> {
         self.lexed.tokens.push(Token::Word(word));
     }
 
-    /// Reads lines up to the delimiter.
+    /// Reads the lines of a text after `<<` up to its delimiter.
     fn document(&mut self, awaited: &Awaited) {
         let start = self.at;
         loop {
@@ -162,14 +163,14 @@ impl<'t> ScriptLexer<'t> {
         }
     }
 
-    /// Records a part that needs a shell, if it is the first one. The text is passed as a function, because copying it for every
-    /// such part would be slow.
+    /// Records a part that needs a shell, if it is the first one. The text is computed by a function, because copying
+    /// the text of every such part would be slow.
     pub(super) fn note(&mut self, what: &'static str, text: impl FnOnce() -> &'t str) {
         self.lexed.construct.get_or_insert_with(|| Construct { what, text: text().to_owned(), instead: None });
     }
 }
 
-/// Returns the length of a backslash and a line end, which join two lines.
+/// Returns the length of a backslash and a line break, which join two lines, if the text begins with them.
 pub(super) fn joined_lines(text: &str) -> Option<usize> {
     text.starts_with("\\\n").then_some(2)
 }
@@ -178,7 +179,7 @@ pub(super) fn operator_at(text: &str) -> Option<(&'static str, &'static str)> {
     OPERATORS.iter().find(|(operator, _)| text.starts_with(operator)).copied()
 }
 
-/// Returns whether a text begins with `<(` or `>(`, which belongs to a word.
+/// Returns whether a text begins with `<(` or `>(`. Unlike other brackets, these belong to a word.
 pub(super) fn is_process_substitution(text: &str) -> bool {
     text.starts_with("<(") || text.starts_with(">(")
 }

@@ -7,7 +7,7 @@ use crate::shell::tree::{CaseClause, PartKind, ScriptPart, each_part};
 use crate::shell::value::{ShellValue, Status};
 use crate::shell::word::ScriptWord;
 
-/// The most turns of a loop over known words that are followed one by one.
+/// A loop over at most this many known words is followed turn by turn.
 const MOST_TURNS: usize = 8;
 
 impl<'t> ScriptMachine<'t> {
@@ -24,8 +24,8 @@ impl<'t> ScriptMachine<'t> {
             if !seen.insert((state.clone(), status)) {
                 continue;
             }
-            // A waiting loop may see failures until its condition holds, so only the last result counts, unless the condition is
-            // a check.
+            // A loop that waits for its condition may see the condition fail until it holds, so an earlier failure is
+            // forgotten. This is not done if the condition is a check.
             if trace.failed.is_some_and(|failed| self.waits_for(condition, failed)) {
                 state.has_failed = false;
             }
@@ -99,7 +99,7 @@ impl<'t> ScriptMachine<'t> {
         after
     }
 
-    /// Follows a loop over unknown words, which may run any number of times or not at all.
+    /// Follows a loop whose words are unknown or too many. The loop may run any number of times, or not at all.
     fn any_turns(
         &mut self,
         node: &'t ScriptPart,
@@ -175,7 +175,8 @@ impl<'t> ScriptMachine<'t> {
     }
 }
 
-/// Leaves a loop, and the loops around it if the command says so.
+/// Leaves a loop after a `break`, `continue`, `return` or `exit` in it. A `break` or `continue` may leave the loops
+/// around this one too.
 fn leave<'t>(after: &mut ScriptEnds<'t>, state: ShellState, flow: NextStep, mut trace: FailureTrace<'t>, node: &'t ScriptPart) {
     let flow = match flow {
         NextStep::Break(1) => {

@@ -1,7 +1,7 @@
 //! Finds every way in which a script can end, without running it. An unknown program may succeed or fail.
 //!
-//! The question is whether the script can end with 0 after a deciding command has failed. To follow a way that cannot happen is a
-//! harmless error; to miss one would let a hidden failure through.
+//! The question is whether the script can end with 0 after a deciding command has failed. Following a way that cannot
+//! happen in reality is a harmless error. Missing a way would let a hidden failure through.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,12 +19,12 @@ pub(super) struct ShellState {
     pub(super) variables: BTreeMap<String, ShellValue>,
     pub(super) pipe: Vec<Status>,
     pub(super) job: Option<Status>,
-    /// The number of the command that set the trap for the end of the shell. The next two are those for a failure and for a
-    /// signal.
+    /// For each trap, the number of the command that set it: the trap for the end of the shell, for a failure (`ERR`),
+    /// and for a signal.
     pub(super) exit_trap: Option<usize>,
     pub(super) failure_trap: Option<usize>,
     pub(super) signal_trap: Option<usize>,
-    /// The status at the end of the script, while the trap for the end runs.
+    /// The status with which the script ended, while the trap for the end of the shell runs.
     pub(super) ended_with: Option<Status>,
 }
 
@@ -41,20 +41,20 @@ pub(super) enum NextStep {
 /// How a part of a script hides a failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum HidingWay {
-    /// It runs after the failure, and its own status replaces the failure.
+    /// The part runs after the failure, and its own status replaces the failure.
     Follows,
     Negates,
     LeavesRunning,
-    /// It reads the output of the failed command in a pipe.
+    /// The part reads the output of the failed command through a pipe.
     Pipes,
-    /// The failed command only provides words for it.
+    /// The part runs the failed command in a `$(…)` that only provides words for it.
     Substitutes,
-    /// It is a condition, a choice or a loop that ignores the failure.
+    /// The part is a condition, a choice or a loop that ignores the failure.
     Steers,
     RunsAtTheEnd,
 }
 
-/// How a state was reached: the failed command, and the part that hid the failure.
+/// How a state was reached: the deciding command that failed, and the part that hid the failure.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct FailureTrace<'t> {
     pub(super) failed: Option<&'t ScriptPart>,
@@ -63,18 +63,19 @@ pub(super) struct FailureTrace<'t> {
 
 pub(super) type ScriptEnds<'t> = BTreeMap<(ShellState, NextStep), FailureTrace<'t>>;
 
-/// The most parts that are followed. A longer script counts as too complex.
+/// The most steps, each of which follows one part of the script. A script that needs more counts as too complex.
 const MOST_STEPS: u32 = 60_000;
-/// With more states than this, the values of variables are forgotten to limit the work.
+/// If a part can end in more states than this, the values of variables are forgotten, to limit the work.
 const MOST_STATES: usize = 200;
 
 pub(super) struct ScriptMachine<'t> {
     pub(super) deciders: BTreeSet<usize>,
-    /// Deciding commands that a loop may wait for, because they are not known to be checks.
+    /// Deciding commands that are not known to be checks. A loop may wait until one of them succeeds.
     pub(super) awaited: BTreeSet<usize>,
     pub(super) is_bash: bool,
     pub(super) functions: BTreeMap<&'t str, Vec<&'t ScriptPart>>,
-    /// The bodies of traps, by the number of the command that sets the trap.
+    /// The bodies of traps, by the number of the command that sets the trap. The flag tells whether variables in the
+    /// body were expanded when the trap was set.
     pub(super) traps: BTreeMap<usize, (&'t ScriptPart, bool)>,
     pub(super) calls: u32,
     /// The number of enclosing loops. Without a loop `break` has no effect.
@@ -82,7 +83,7 @@ pub(super) struct ScriptMachine<'t> {
     /// Whether the current words were expanded earlier, so that the present values of variables do not apply.
     pub(super) is_expanded: bool,
     pub(super) steps: u32,
-    /// A part that cannot be followed.
+    /// The first part that cannot be followed, if there is one.
     pub(super) unfollowed: Option<&'t ScriptPart>,
 }
 
@@ -123,7 +124,7 @@ pub(super) fn ended<'t>(state: ShellState, flow: NextStep, trace: FailureTrace<'
 }
 
 impl<'t> ScriptMachine<'t> {
-    /// Follows a script from its first command to the end of its shell.
+    /// Follows a script from its first command to the end of the shell that runs it.
     pub(super) fn shell(
         &mut self,
         script: &'t ScriptPart,
@@ -171,7 +172,8 @@ impl<'t> ScriptMachine<'t> {
         named.collect()
     }
 
-    /// Follows a part of a script. `is_calm` means that `set -e` has no effect here: in conditions, and before `&&` and `||`.
+    /// Follows a part of a script. If `is_calm`, `set -e` has no effect on the part: it is a condition, or stands
+    /// before `&&` or `||`.
     pub(super) fn run(
         &mut self,
         node: &'t ScriptPart,
@@ -236,7 +238,8 @@ impl<'t> ScriptMachine<'t> {
         }
     }
 
-    /// Applies `next` to every way on which the script continues normally.
+    /// Applies `next` to every way on which the script continues normally. Other ends, such as `exit` or `break`, are
+    /// kept.
     pub(super) fn then(
         &mut self,
         ends: ScriptEnds<'t>,
@@ -371,7 +374,7 @@ impl<'t> ScriptMachine<'t> {
         after
     }
 
-    /// Runs the scripts in the words and redirections of a compound command. Their status does not count.
+    /// Follows the scripts in the words and redirections of a compound command. Their statuses do not count.
     fn outside(
         &mut self,
         node: &'t ScriptPart,
@@ -384,7 +387,7 @@ impl<'t> ScriptMachine<'t> {
         self.then(ends, |_, state, trace| ended(ShellState { status: before, ..state }, NextStep::Next, trace))
     }
 
-    /// Runs the scripts in words, one after another. The status of the last one remains.
+    /// Follows the scripts in words, one after another. The status of the last script remains.
     pub(super) fn scripts(
         &mut self,
         node: &'t ScriptPart,

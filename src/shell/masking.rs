@@ -16,9 +16,9 @@ use crate::shell::word::ScriptWord;
 pub struct HiddenFailure {
     /// The text of the part, including the operator before it: `|| true`.
     pub part: String,
-    /// How it hides the failure: the rest of a sentence that begins with the part.
+    /// How the part hides the failure: the end of a sentence that begins with the part.
     pub why: &'static str,
-    /// What to write in its place.
+    /// Advice: what to write in place of the part.
     pub instead: &'static str,
 }
 
@@ -30,7 +30,7 @@ const UNREADABLE: &str = "cannot be read, and so nobody knows whether a failure 
 const OWN_STATUS: &str = "let the command's own exit status decide";
 const SIMPLER: &str = "write it in a simpler way, or move it into a script file that is run as a command";
 
-/// The explanation of each way to hide a failure, and the advice.
+/// For each way to hide a failure: the explanation, and advice.
 const WAYS: &[(HidingWay, &str, &str)] = &[
     (HidingWay::Follows, LAST, "join the commands by `&&`, or begin with `set -e`"),
     (HidingWay::Negates, "turns success into failure and failure into success", OWN_STATUS),
@@ -53,10 +53,11 @@ const WAYS: &[(HidingWay, &str, &str)] = &[
     (HidingWay::RunsAtTheEnd, "runs at the end of the script and sets another status", "leave out the `exit` in the trap"),
 ];
 
-/// Programs that read only a part of a command's output.
+/// Programs that pass on only a part of a command's output. `head` may also end before the command, which is then
+/// stopped by SIGPIPE.
 const CUTTERS: &[&str] = &["head", "tail"];
 
-/// The most characters of a part that are shown.
+/// The most characters of a part that a message shows.
 const SHOWN: usize = 48;
 
 /// Returns the part of a script that hides a failure; `None` if every failure of a deciding command makes the script fail.
@@ -75,7 +76,8 @@ pub fn hidden_failure_of_words(argv: &[String]) -> Option<HiddenFailure> {
     hidden_failure(&ShellScript { text: own[at], options })
 }
 
-/// Returns whether no way through a script ends with a failure. A script that hides a failure is found by another rule.
+/// Returns whether a script can only end with success. Returns false for a script that hides a failure, because
+/// [`hidden_failure`] reports it.
 pub fn can_only_succeed(script: &ShellScript<'_>) -> bool {
     let Ok(tree) = parse(script.text) else { return false };
     let is_empty = matches!(&tree.kind, PartKind::List(commands) if commands.is_empty());
@@ -141,7 +143,8 @@ fn described(node: &ScriptPart, way: HidingWay) -> HiddenFailure {
     if node.lead == Lead::Or && way == HidingWay::Follows {
         return HiddenFailure { part, why: TURNS, instead: OWN_STATUS };
     }
-    // After one of these, the operator before it is not part of the problem.
+    // A command that only succeeds is the problem by itself. Joining it by another operator would not help, so the
+    // advice is to let the status of the other command decide.
     let is_needless = way == HidingWay::Follows && matches!(node.text.trim(), "true" | ":" | "exit 0");
     let (why, instead) =
         WAYS.iter().find(|(one, _, _)| *one == way).map_or((LAST, OWN_STATUS), |(_, why, instead)| (*why, *instead));
@@ -152,7 +155,7 @@ fn unreadable(text: &str) -> HiddenFailure {
     HiddenFailure { part: shown(text), why: UNREADABLE, instead: SIMPLER }
 }
 
-/// Returns the beginning of a text on one line.
+/// Returns the beginning of a text, with line breaks as spaces.
 fn shown(text: &str) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     match line.char_indices().nth(SHOWN) {
@@ -161,7 +164,7 @@ fn shown(text: &str) -> String {
     }
 }
 
-/// Returns the program that cuts off the output of a deciding command.
+/// Returns the program, such as `head`, that cuts off the output of a deciding command, with the pipe before it.
 fn cutter(tree: &ScriptPart, deciders: &BTreeSet<usize>) -> Option<String> {
     let mut found = None;
     each_part(tree, &mut |node| {

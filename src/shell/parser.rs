@@ -23,7 +23,7 @@ pub(super) fn parse(text: &str) -> ParseResult<ScriptPart> {
     parse_inside(text, &mut next_id, 0)
 }
 
-/// Parses a script inside of another one. Its commands get numbers from `next_id` on.
+/// Parses a script inside of another script. The numbers of its commands begin with `next_id`.
 pub(super) fn parse_inside(text: &str, next_id: &mut usize, depth: usize) -> ParseResult<ScriptPart> {
     let Lexed { tokens, documents, is_open, .. } = lex(text);
     if is_open {
@@ -193,7 +193,7 @@ impl ScriptParser<'_> {
         Ok(self.node(PartKind::Pipeline { is_negated, parts }, start, lead))
     }
 
-    /// Parses the redirections after a compound command, and returns the scripts in them.
+    /// Parses the redirections after a compound command. Returns the scripts in them.
     pub(super) fn redirections(&mut self) -> ParseResult<OutsideScripts> {
         let mut words = Vec::new();
         while let Some(word) = self.redirection()? {
@@ -202,7 +202,7 @@ impl ScriptParser<'_> {
         self.scripts_of(&words)
     }
 
-    /// Parses one redirection and returns its target.
+    /// Parses one redirection and returns its target; `None` if no redirection comes next.
     fn redirection(&mut self) -> ParseResult<Option<ScriptWord>> {
         let Some(operator) = self.operator().filter(|operator| is_redirection(operator)) else { return Ok(None) };
         self.at += 1;
@@ -216,7 +216,7 @@ impl ScriptParser<'_> {
         Ok(Some(self.documents.remove(0)))
     }
 
-    /// Parses the scripts in words.
+    /// Parses the scripts that are inside of words, as in `$(…)`.
     pub(super) fn scripts_of(&mut self, words: &[ScriptWord]) -> ParseResult<OutsideScripts> {
         let texts = words.iter().flat_map(|word| &word.scripts);
         let mut scripts = Vec::new();
@@ -226,7 +226,7 @@ impl ScriptParser<'_> {
         Ok(scripts)
     }
 
-    /// Parses the script in a word.
+    /// Parses the text of a script that is inside of a word.
     pub(super) fn script(&mut self, text: &str) -> ParseResult<ScriptPart> {
         if self.depth >= DEEPEST {
             return Err(Unreadable(text.to_owned()));
@@ -267,7 +267,7 @@ impl ScriptParser<'_> {
         Ok(self.node(PartKind::Simple(Box::new(simple)), start, lead))
     }
 
-    /// Returns whether a word and brackets come next: `NAME()`.
+    /// Returns whether a function begins here: a word and brackets, `NAME()`.
     pub(super) fn is_function(&self) -> bool {
         self.keyword().is_some_and(|word| !word.contains('='))
             && matches!(self.tokens.get(self.at + 1), Some(Token::Operator { text: "(", .. }))
@@ -278,7 +278,7 @@ impl ScriptParser<'_> {
         *self.next_id
     }
 
-    /// Parses the rest of `NAME=(…)`.
+    /// Parses the list of values in `NAME=(…)`. The words are added to `others`.
     fn values(&mut self, others: &mut Vec<ScriptWord>) -> ParseResult<()> {
         self.at += 1;
         loop {
@@ -300,7 +300,7 @@ impl ScriptParser<'_> {
         self.text.get(start..end).unwrap_or_default()
     }
 
-    /// Returns the position of the `))` that closes the next `((`.
+    /// Returns the position of the `))` that closes the `((` at the current position; `None` if there is no such pair.
     pub(super) fn arithmetic_end(&self) -> Option<usize> {
         if !matches!(self.tokens.get(self.at + 1), Some(Token::Operator { text: "(", start }) if *start == self.start() + 1) {
             return None;
@@ -321,13 +321,13 @@ impl ScriptParser<'_> {
     }
 }
 
-/// Returns the assignment in a word before a command.
+/// Returns the variable assignment that a word before a command makes; `None` if the word is no assignment.
 fn assigned(word: &ScriptWord) -> Option<Assignment> {
     let (name, value) = word.text.split_once('=')?;
     let plain = name.strip_suffix('+').unwrap_or(name);
     let base = plain.split_once('[').filter(|(_, index)| index.ends_with(']')).map_or(plain, |(base, _)| base);
     let is_whole = base == name;
-    // With a quote in the name it is a command. Quotes in the value are allowed and common.
+    // A word with a quote in the name is a command, not an assignment. Quotes in the value are allowed and common.
     is_variable_name(base).then(|| Assignment {
         name: base.to_owned(),
         value: is_whole.then(|| ScriptWord { text: value.to_owned(), ..word.clone() }),

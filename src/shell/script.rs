@@ -16,13 +16,13 @@ pub struct ShellScript<'t> {
 }
 
 impl<'t> ShellScript<'t> {
-    /// Returns a script of an action with `shell = true`: run by bash with pipefail.
+    /// Returns the script of an action with `shell = true`. Such scripts are run by bash with `pipefail`.
     pub fn with_pipefail(text: &'t str) -> Self {
         Self { text, options: ShellOptions { errexit: false, pipefail: true, is_bash: true } }
     }
 }
 
-/// Returns the script of a command whose program is a shell.
+/// Returns the script of a command whose program is a shell, such as `sh -c '…'`; `None` for other commands.
 pub fn script_of(argv: &[String]) -> Option<ShellScript<'_>> {
     let words: Vec<&str> = argv.iter().map(String::as_str).collect();
     let (position, options) = script_position(&words)?;
@@ -65,7 +65,7 @@ pub(super) fn script_position(words: &[&str]) -> Option<(usize, ShellOptions)> {
 }
 
 impl ShellOptions {
-    /// Sets an option by its name after `-o`.
+    /// Sets the option with this name, as `-o NAME` does.
     pub(super) fn set(&mut self, name: &str, is_on: bool) {
         match name {
             "errexit" => self.errexit = is_on,

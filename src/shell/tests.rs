@@ -265,7 +265,7 @@ fn a_script_without_a_way_to_fail_is_told_from_others() {
     }
 }
 
-/// Returns the commands as `word|word`, each with the operator after it.
+/// Returns each command as `word|word`, with the operator after it.
 fn read(script: &str) -> Option<Vec<(String, Joint)>> {
     command_row(script).map(|commands| commands.into_iter().map(|one| (one.words.join("|"), one.joint)).collect())
 }

@@ -8,7 +8,7 @@ pub(super) struct ScriptPart {
     pub(super) kind: PartKind,
     /// The text as written, for messages.
     pub(super) text: String,
-    /// The operator that joins it to the previous part.
+    /// The operator that joins this part to the previous one.
     pub(super) lead: Lead,
 }
 
@@ -79,23 +79,24 @@ pub(super) type OutsideScripts = Vec<ScriptPart>;
 pub(super) struct CaseClause {
     pub(super) patterns: Vec<ScriptWord>,
     pub(super) body: ScriptPart,
-    /// Whether it ends with `;&` or `;;&`, so that the next clause may run too.
+    /// Whether the clause ends with `;&` or `;;&`, so that the next clause may run too.
     pub(super) goes_on: bool,
 }
 
-/// A command without inner structure. `[[ … ]]` is one, and so is `(( … ))` with its text as the second word.
+/// A command that contains no other command as a part. `[[ … ]]` counts as one, and so does `(( … ))`, whose text is
+/// the second word.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Simple {
     /// The command's number, unique in the script.
     pub(super) id: usize,
     pub(super) assignments: Vec<Assignment>,
     pub(super) words: Vec<ScriptWord>,
-    /// The scripts in its words and redirections.
+    /// The scripts in the command's words and redirections, as in `$(…)`.
     pub(super) scripts: Vec<ScriptPart>,
-    /// The script that is an argument of the command.
+    /// The script that is an argument of the command, as in `sh -c '…'`.
     pub(super) inner: Option<InnerScript>,
-    /// Whether it has none of: a text after `<<`, `<(…)`, a list of values, `$'…'`. A simple sequence of commands allows none of
-    /// these.
+    /// Whether the command has no text after `<<`, no `<(…)`, no list of values and no `$'…'`. In a simple sequence of
+    /// commands ([`command_row`](crate::shell::command_row)), every command is plain.
     pub(super) is_plain: bool,
 }
 
@@ -115,7 +116,8 @@ pub(super) enum InnerScript {
     Shell(ScriptPart, ShellOptions),
     /// `eval '…'`.
     Eval(ScriptPart),
-    /// `trap '…' EXIT`. In double quotes, `$NAME` has the value from the time when the trap is set.
+    /// `trap '…' EXIT`. If the body is in double quotes, it `expands`: `$NAME` has the value from the time when the
+    /// trap is set.
     Trap { body: ScriptPart, expands: bool, events: Vec<String> },
 }
 
@@ -126,7 +128,7 @@ pub struct ShellOptions {
     pub errexit: bool,
     /// `-o pipefail`: a pipeline fails if any of its commands fails.
     pub pipefail: bool,
-    /// Whether it is bash outside of its POSIX mode, in which `-e` has no effect inside of `$(…)`.
+    /// Whether the shell is bash outside of its POSIX mode. In such a bash, `-e` has no effect inside of `$(…)`.
     pub is_bash: bool,
 }
 

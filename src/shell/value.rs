@@ -1,11 +1,12 @@
-//! What is known about variables and tests without running a script: whether a number is zero, whether two texts are equal.
+//! What is known about variables and tests without running a script, for example whether a number is zero or two texts
+//! are equal.
 
 use std::collections::BTreeMap;
 
 use crate::shell::word::ScriptWord;
 use crate::shell::words::is_variable_name;
 
-/// The exit status of a command, as far as it matters here.
+/// The exit status of a command: zero or not zero.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Status {
     Zero,
@@ -14,7 +15,7 @@ pub(super) enum Status {
 
 pub(super) const BOTH: &[Status] = &[Status::Zero, Status::NonZero];
 
-/// The known value of a variable. A variable without one may have any value.
+/// The known value of a variable. A variable without a known value may have any value.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum ShellValue {
     Text(String),
@@ -24,7 +25,7 @@ pub(super) enum ShellValue {
     Job(Status),
 }
 
-/// The facts that are known where a word stands.
+/// What is known at the place in the script where a word is used.
 pub(super) struct KnownValues<'k> {
     pub(super) variables: &'k BTreeMap<String, ShellValue>,
     pub(super) status: Status,
@@ -46,7 +47,7 @@ impl Status {
 }
 
 impl ShellValue {
-    /// Returns whether the value is zero as an exit status; `None` if that is unknown.
+    /// Returns the exit status that this value stands for; `None` if that is unknown.
     pub(super) fn status(&self) -> Option<Status> {
         match self {
             Self::Positive => Some(Status::NonZero),
@@ -81,7 +82,8 @@ impl KnownValues<'_> {
         }
     }
 
-    /// Returns the value of an arithmetic expression that consists of non-negative terms with `+` and `|`.
+    /// Returns the value of an arithmetic expression that consists of terms with `+` and `|`; `None` if the value is
+    /// unknown.
     pub(super) fn number(&self, expression: &str) -> Option<ShellValue> {
         let mut sum = Some(ShellValue::Text("0".to_owned()));
         for part in expression.split(['+', '|']).map(str::trim).filter(|part| !part.is_empty()) {
@@ -94,7 +96,8 @@ impl KnownValues<'_> {
         sum
     }
 
-    // With an unknown `b` the sum `a + b` could be zero, because `b` may be negative. So all operands must be known.
+    // If `a` is positive and `b` unknown, the sum `a + b` could be zero, because `b` may be negative. So all operands
+    // must be known.
     fn all_known(&self, expression: &str) -> bool {
         expression.split(['+', '|']).map(str::trim).filter(|part| !part.is_empty()).all(|part| self.operand(part).is_some())
     }
@@ -116,7 +119,7 @@ impl KnownValues<'_> {
         }
     }
 
-    /// Returns the result of `test` with these words; `None` if it is unknown.
+    /// Returns the result of `test` with these words as arguments; `None` if the result is unknown.
     pub(super) fn test(&self, words: &[ScriptWord]) -> Option<bool> {
         match words {
             [] => Some(false),
@@ -149,7 +152,7 @@ impl KnownValues<'_> {
         }
     }
 
-    /// Returns the result of `(( … ))`, and the variables that it sets.
+    /// Returns the result of `(( … ))`, if known, and the variables that it sets.
     pub(super) fn arithmetic(&self, text: &str) -> (Option<bool>, Vec<(String, Option<ShellValue>)>) {
         let text = text.trim();
         if let Some(name) = text.strip_suffix("++").filter(|name| is_variable_name(name)) {

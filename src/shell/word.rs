@@ -9,19 +9,19 @@ pub(super) struct ScriptWord {
     pub(super) text: String,
     pub(super) start: usize,
     pub(super) end: usize,
-    /// Whether a part of it is quoted. A quoted word is no keyword.
+    /// Whether a part of the word is quoted. A quoted word is no keyword.
     pub(super) is_quoted: bool,
-    /// Whether the shell may expand it to another text, or to several words.
+    /// Whether the shell may replace the word by another text or by several words.
     pub(super) expands: bool,
-    /// Whether it has a `$'…'`, whose escapes are not interpreted here.
+    /// Whether the word has a `$'…'`. Its escapes are not interpreted here.
     pub(super) has_escapes: bool,
-    /// The scripts in its `$(…)`, backticks and `<(…)`.
+    /// The scripts in the word's `$(…)`, backticks and `<(…)`.
     pub(super) scripts: Vec<String>,
-    /// Whether a quote or a bracket in it is not closed.
+    /// Whether a quote or a bracket in the word is not closed.
     pub(super) is_open: bool,
 }
 
-/// The construct whose closing `}` or `)` is searched.
+/// A construct that is open while its closing `}`, `)` or quote is searched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Enclosure {
     Round,
@@ -36,7 +36,7 @@ impl ScriptWord {
         Self { text: text.to_owned(), is_quoted: true, ..Self::default() }
     }
 
-    /// Reads a text after `<<`, in which only expansions have a meaning.
+    /// Reads a text after `<<`. In such a text only expansions have a meaning.
     pub(super) fn document(text: &str) -> Self {
         let mut word = Self { is_quoted: true, ..Self::default() };
         let mut at = 0;
@@ -86,7 +86,7 @@ impl ScriptWord {
         length.unwrap_or(text.len())
     }
 
-    /// Collects the scripts in `${NAME:-$(…)}` and in arithmetic.
+    /// Collects the scripts inside of `${NAME:-$(…)}` and of arithmetic.
     fn nested(&mut self, inner: &str, depth: usize) {
         if depth == MOST_NESTED {
             self.is_open = true;
@@ -100,10 +100,10 @@ impl ScriptWord {
     }
 }
 
-/// The deepest nesting of expansions that is read. A deeper one counts as not closed.
+/// The deepest nesting of expansions that is read. A word with a deeper nesting counts as not closed.
 const MOST_NESTED: usize = 8;
 
-/// Returns the length of a `$((…))` at the beginning of the text; `None` if there is none.
+/// Returns the length of the `$((…))` at the beginning of the text; `None` if the text does not begin with one.
 fn end_of_arithmetic(text: &str) -> Option<usize> {
     let inner = text.strip_prefix("$((")?;
     let end = end_of(inner, Enclosure::Round)?;
@@ -114,8 +114,8 @@ impl<'t> ScriptLexer<'t> {
     /// Reads the word at the current position, which is not white space.
     pub(super) fn word(&mut self) -> ScriptWord {
         let mut word = ScriptWord { start: self.at, ..ScriptWord::default() };
-        // A bracket or a brace before these positions is known to have no closing partner, so the text is not searched again for
-        // it.
+        // Before these positions, an opening bracket or brace is known to have no closing partner, so the text is not
+        // searched again for a partner.
         let (mut plain_bracket, mut plain_brace) = (0, 0);
         while let Some(character) = self.rest().chars().next() {
             let rest = self.rest();
@@ -268,7 +268,7 @@ fn end_of_backticks(text: &str) -> Option<usize> {
     None
 }
 
-/// Returns the position of the bracket that closes an enclosure which was opened before the text.
+/// Returns the position of the bracket or quote that closes an enclosure which was opened before the text.
 fn end_of(text: &str, opened: Enclosure) -> Option<usize> {
     let mut open = vec![opened];
     let mut at = 0;

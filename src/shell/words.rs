@@ -1,4 +1,4 @@
-//! Command lines as lists of words: splitting a text that needs no shell, quoting words for people and for a shell.
+//! Command lines as lists of words: splits a text that needs no shell, and quotes words for people and for a shell.
 
 use std::borrow::Cow;
 
@@ -7,7 +7,8 @@ pub fn split_words(text: &str) -> Option<Vec<String>> {
     shlex::split(text)
 }
 
-/// Joins words to a text that a shell splits into the same words; `None` if a word contains NUL, which no argument can.
+/// Joins words to a text that a shell splits into the same words; `None` if a word contains NUL, which no argument can
+/// contain.
 pub fn join_words<'w>(words: impl IntoIterator<Item = &'w str>) -> Option<String> {
     shlex::try_join(words).ok()
 }

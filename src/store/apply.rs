@@ -15,11 +15,11 @@ use crate::store::tables::Tables;
 use crate::store::words::{from_integer, to_integer, to_json, to_word};
 
 impl Tables {
-    /// Applies lines of a project's ledger in one transaction. Each line comes with the offset of its end in the
-    /// ledger.
+    /// Applies lines of a project's ledger in one transaction. Each line comes with the offset in the ledger at which
+    /// it ends.
     ///
-    /// Lines that were applied before are skipped. If a line does not follow the last applied one, this is an error and
-    /// no line is applied.
+    /// Lines that were applied before are skipped. A line that does not follow the last applied line is an error, and
+    /// then no line is applied.
     pub(super) fn apply(&mut self, project: &ProjectId, lines: &[(u64, LedgerLine)]) -> Result<(), IndexError> {
         let refused = |source| self.reader.refused("write", source);
         let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(refused)?;
@@ -41,7 +41,7 @@ impl Tables {
         transaction.commit().map_err(refused)
     }
 
-    /// Deletes all rows of a project, so that its ledger can be applied from the beginning.
+    /// Deletes all rows of a project, so that its ledger can be applied again from the beginning.
     pub(super) fn forget(&mut self, project: &ProjectId) -> Result<(), IndexError> {
         let refused = |source| self.reader.refused("write", source);
         let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(refused)?;
@@ -52,7 +52,7 @@ impl Tables {
         transaction.commit().map_err(refused)
     }
 
-    /// Returns the number of the last applied line of a project's ledger, and the offset of the line's end.
+    /// Returns the number of the last applied line of a project's ledger, and the offset at which that line ends.
     pub(super) fn position(&self, project: &ProjectId) -> Result<Option<(Sequence, u64)>, IndexError> {
         read_position(&self.connection, project).map_err(|source| self.reader.refused("read", source))
     }
@@ -107,7 +107,7 @@ fn apply_line(connection: &Connection, project: &ProjectId, line: &LedgerLine, j
         LedgerBody::Phase(record) => write_tdd(connection, project, &record.task, &record.tdd, sequence),
         LedgerBody::Override(record) => write_tdd(connection, project, &record.task, &record.tdd, sequence),
         LedgerBody::Serving(record) => write_serving(connection, project, record.serving, sequence),
-        // The index does not store retests. They are counted from the ledger, because that is rarely needed.
+        // The index stores no retests. They are counted from the ledger, because the count is rarely needed.
         LedgerBody::Retest(_) => Ok(()),
         // The state of a workflow is in its checkpoint, so the index needs no row for its records.
         LedgerBody::Governance(_) => Ok(()),
@@ -170,7 +170,7 @@ fn write_serving(connection: &Connection, project: &ProjectId, serving: Serving,
 }
 
 /// Returns whether a run's list of configuration files is complete. A run that was cut short or never began may not
-/// have read all of these files.
+/// have read all the files that its plan is made from.
 fn record_says_configuration(record: &RunRecord) -> bool {
     record.overall_status.counts() && record.overall_status != OverallStatus::SpecificationError
 }
@@ -255,8 +255,8 @@ fn write_tdd(
     state: &TddState,
     sequence: Sequence,
 ) -> rusqlite::Result<()> {
-    // The state in a line cannot name the line's own sequence number. It is added here, because readers of the state
-    // need it.
+    // The state inside a line of the ledger does not name the line's own sequence number. The number is added here,
+    // because readers of the state need it.
     let state = TddState { sequence: Some(sequence), ..state.clone() };
     execute(
         connection,
@@ -265,8 +265,8 @@ fn write_tdd(
     )
 }
 
-/// Replaces the project's prerequisites that need not run again by `met`. Any other prerequisite has failed, or may
-/// have.
+/// Replaces the stored prerequisites of a project by `met`: those that need not run again, each with its digest. Every
+/// other prerequisite has failed or may have failed.
 fn write_prerequisites(
     connection: &Connection,
     project: &ProjectId,

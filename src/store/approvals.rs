@@ -1,5 +1,5 @@
-//! Keeps the valid approval of each task: the newest one that counts. A function that is passed when the index is
-//! opened decides whether an approval counts.
+//! Stores the valid approval of each task: the newest approval that counts. Whether an approval counts is decided by a
+//! function that the caller passes when the index is opened.
 
 use rusqlite::{Connection, OptionalExtension as _, params};
 
@@ -8,7 +8,8 @@ use crate::store::IndexError;
 use crate::store::tables::Tables;
 use crate::store::words::{from_integer, to_integer, to_json};
 
-/// Decides whether an approving line counts, given the approval of the task that is valid so far.
+/// Decides whether a line of the ledger that approves a plan counts. The second argument is the approval of the task
+/// that is valid so far.
 pub type ApprovalJudge = fn(&ProjectId, &CurrentApproval, &LedgerBody) -> bool;
 
 pub(super) struct Approved<'a> {
@@ -48,7 +49,7 @@ pub(super) fn write_approval(
     let statement = "INSERT OR REPLACE INTO approvals (project, task, plan_digest, terms, sequence, protected) \
                      VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
     let Approved { task, approval } = approved;
-    // If the approving line names no protected files, the files of the earlier approval stay approved.
+    // If the line that approves names no protected files, the files of the earlier approval stay approved.
     let protected = approval.protected.as_ref().or_else(|| held.as_ref()?.protected.as_ref());
     let (digest, terms, protected) = (approval.plan_digest.hex(), to_json(&approval.terms), protected.map(to_json));
     let sequence = to_integer(approval.sequence.0);

@@ -1,6 +1,6 @@
-//! Stores the state of governance workflows: one text for each workflow, replaced as a whole after every transition.
-//! The texts have a file of their own, because the index can be deleted and rebuilt from the ledgers, and checkpoints
-//! cannot. Only `workflow/` understands the texts.
+//! Stores the state (checkpoint) of governance workflows: one text for each workflow, replaced as a whole after every
+//! transition. The texts have a file of their own, because the index can be deleted and rebuilt from the ledgers, but
+//! checkpoints cannot. Only `workflow/` interprets the texts.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use crate::model::{ProjectId, Timestamp};
 use crate::store::IndexError;
 use crate::store::tables::{create_private, resolve_parent};
 
-/// How long to wait while another process writes. A transaction takes some milliseconds.
+/// How long to wait while another process writes to the file. A transaction takes some milliseconds.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
 const TABLE: &str = "CREATE TABLE IF NOT EXISTS checkpoints (
@@ -23,8 +23,8 @@ const TABLE: &str = "CREATE TABLE IF NOT EXISTS checkpoints (
     PRIMARY KEY (project, slug)
 ) STRICT, WITHOUT ROWID";
 
-/// Finds no row in a file of an older proctor, whose table has no times. An older proctor can still read and write the
-/// file after the column is added, and leaves the column empty.
+/// Returns a row if the table has the column for times. The table of an older proctor lacks it. An older proctor can
+/// still read and write the file after the column is added; it leaves the column empty.
 const HAS_TIMES: &str = "SELECT 1 FROM pragma_table_info('checkpoints') WHERE name = 'since'";
 const ADD_TIMES: &str = "ALTER TABLE checkpoints ADD COLUMN since INTEGER";
 
@@ -60,8 +60,8 @@ pub enum CheckpointError {
 }
 
 impl Checkpoints {
-    /// Opens the file of checkpoints, and creates it if it is missing. Whatever is saved later is on disk when the
-    /// saving call returns.
+    /// Opens the file of checkpoints, and creates it if it is missing. When a later call of [`Self::save`] returns, the
+    /// checkpoint is on disk.
     ///
     /// # Errors
     /// When the file cannot be created or opened.
@@ -83,7 +83,7 @@ impl Checkpoints {
         Ok(Self { connection, path: path.to_owned() })
     }
 
-    /// Replaces a workflow's checkpoint. Without a time, the previous time is kept.
+    /// Replaces a workflow's checkpoint. If no time is given, the stored time is kept.
     ///
     /// # Errors
     /// When the checkpoint cannot be written. The previous checkpoint is then kept.

@@ -47,7 +47,7 @@ pub struct IndexReader {
 
 impl IndexReader {
     /// Opens an index for reading; `judge` must be the function that its writer used. Returns `None` if there is no
-    /// index, or one of an older version, which the next run migrates. All answers show the index as it was at one
+    /// index, or only one of an older version, which the next run migrates. All answers show the index as it was at one
     /// moment. So an index that is opened before the ledger is read is never ahead of the ledger.
     ///
     /// # Errors
@@ -97,8 +97,8 @@ impl IndexReader {
         Ok(found.map_err(refused)?.and_then(|id| ProjectId::try_from(id).ok()))
     }
 
-    /// Compares the rows of a project with the lines of its ledger. Each line comes with the offset of its end. Lines
-    /// that are not applied yet are no difference, because the index may be behind.
+    /// Compares the rows of a project with the lines of its ledger. Each line comes with the offset at which it ends.
+    /// Lines that the index has not applied yet are no difference, because the index may be behind.
     ///
     /// # Errors
     /// When the index cannot be read.

@@ -1,5 +1,5 @@
-//! Caches digests of tools' files, so that an interpreter is not hashed again for every run. The cache can be lost
-//! without harm.
+//! Caches digests of files that belong to tools, so that an interpreter is not hashed again for every run. The cache
+//! can be lost without harm.
 
 use rusqlite::params;
 
@@ -8,7 +8,8 @@ use crate::store::IndexError;
 use crate::store::tables::Tables;
 
 impl Tables {
-    /// Returns all cached rows: path, stamp and digest. An unreadable row is left out, so its file is hashed again.
+    /// Returns all cached rows: path, stamp and digest. An unreadable row is left out; the caller then hashes the file
+    /// again.
     ///
     /// # Errors
     /// When the index cannot be read.

@@ -1,8 +1,8 @@
 //! The index as the rest of proctor uses it: queries, updates, and automatic repair of a damaged file.
 //!
 //! Damage deep inside the file is found only when the damaged part is read. The code that opens the index can provide
-//! the ledger lines that the index was made from ([`StoreIndex::repair_with`]). A damaged index is then moved aside and
-//! rebuilt from these lines, and the query is repeated. Only time is lost.
+//! the ledger lines from which the index is rebuilt ([`StoreIndex::repair_with`]). A damaged index is then moved aside
+//! and rebuilt from these lines, and the query is repeated. Nothing is lost but time.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -17,10 +17,10 @@ use crate::model::{
 use crate::store::tables::{Tables, set_aside};
 use crate::store::{ApprovalJudge, IndexError, IndexedProject, IndexedRun, ProjectMatch};
 
-/// The lines of every ledger. Each line comes with the offset of its end in the ledger.
+/// The lines of every ledger. Each line comes with the offset in its ledger at which it ends.
 pub type AllLedgerLines = Vec<(ProjectId, Vec<(u64, LedgerLine)>)>;
 
-/// The functions by which a damaged index is rebuilt from the ledgers, and the user told of it.
+/// The functions that a damaged index needs: one reads the ledgers to rebuild it, the other tells the user.
 pub struct IndexRepair {
     /// Reads every ledger. A ledger that cannot be read is left out; the error is reported when that ledger is used.
     pub lines: Box<dyn Fn() -> AllLedgerLines + Send>,
@@ -35,12 +35,13 @@ pub struct StoreIndex {
     mending: Option<IndexRepair>,
 }
 
-/// An open index, and the damaged file that it replaces, if there was one.
+/// An open index, and the path of the damaged file that it replaces, if there was one.
 #[derive(Debug)]
 #[must_use = "an index that was set aside is to be reported, and the new one filled from the ledgers"]
 pub struct OpenedStoreIndex {
     pub index: StoreIndex,
-    /// Where a damaged file was moved to. The index is then empty, and every ledger must be applied from its beginning.
+    /// The path to which a damaged file was moved. The index is then empty, and every ledger must be applied from its
+    /// beginning.
     pub set_aside: Option<PathBuf>,
 }
 
@@ -62,20 +63,20 @@ macro_rules! questions {
 }
 
 questions! {
-    /// Returns the number of the last applied line of a project's ledger, and the offset of the line's end.
+    /// Returns the number of the last applied line of a project's ledger, and the offset at which that line ends.
     position(project: &ProjectId) -> Option<(Sequence, u64)>;
     /// Returns every registered project, sorted by id.
     projects() -> Vec<IndexedProject>;
     /// Returns a registered project; `None` if no project has this id.
     project(id: &ProjectId) -> Option<IndexedProject>;
-    /// Finds the project that a directory is the root of, by all parts of its record.
+    /// Finds the project whose root is this directory, by all parts of the project's record.
     find_project(path: &str, device: u64, inode: u64, git_common_directory: Option<&str>) -> ProjectMatch;
     /// Returns the last runs of a project, or of one of its tasks, newest first.
     runs(project: &ProjectId, task: Option<&TaskId>, limit: u32) -> Vec<IndexedRun>;
     /// Returns a run of a project; `None` if the index has no run with this id.
     run(project: &ProjectId, run_id: &RunId) -> Option<IndexedRun>;
     /// Returns the last run of a task that counts and had a plan. Interrupted, superseded, moved and refused runs are
-    /// passed over.
+    /// skipped.
     last_run(project: &ProjectId, task: &TaskId) -> Option<IndexedRun>;
     /// Returns the last runs of a task, newest first, that have a verdict, or the given verdict. Refused and pruned
     /// runs are left out.
@@ -92,17 +93,19 @@ questions! {
     configuration(project: &ProjectId, task: &TaskId) -> BTreeMap<String, Digest>;
     /// Returns the tasks of a project that have a run or a TDD state, sorted.
     tasks(project: &ProjectId) -> Vec<TaskId>;
-    /// Returns the digest of a task list's blocks as proctor last wrote them; `None` if it never did.
+    /// Returns the digest of a task list's marked blocks as proctor last wrote them; `None` if proctor never wrote
+    /// them.
     task_list(project: &ProjectId, path: &str) -> Option<Digest>;
-    /// Returns, in order, the violations that were recorded after a sealed run; `runs_ago` 0 means the last sealed run.
+    /// Returns, in order, the violations that were recorded after a sealed run. The run is counted backwards:
+    /// `runs_ago` 0 means the last sealed run.
     violations_since(project: &ProjectId, runs_ago: u32) -> Vec<ViolationRecord>;
-    /// Returns the pruned runs of a project with the limit that each exceeded.
+    /// Returns the pruned runs of a project, each with the limit because of which it was pruned.
     pruned(project: &ProjectId) -> BTreeMap<RunId, PruneReason>;
     /// Returns how many runs of a project were sealed.
     sealed_runs(project: &ProjectId) -> u64;
     /// Returns whether the background service watches a project.
     serving(project: &ProjectId) -> Serving;
-    /// Returns the cached digests of files: path, stamp and digest.
+    /// Returns the cached digests of tools' files: path, stamp and digest.
     file_digests() -> Vec<(String, String, Digest)>;
 }
 
@@ -130,11 +133,11 @@ impl StoreIndex {
         self.mending = Some(mending);
     }
 
-    /// Applies lines of a project's ledger in one transaction. Each line comes with the offset of its end in the
-    /// ledger.
+    /// Applies lines of a project's ledger in one transaction. Each line comes with the offset in the ledger at which
+    /// it ends.
     ///
-    /// Lines that were applied before are skipped. If a line does not follow the last applied one, this is an error and
-    /// no line is applied.
+    /// Lines that were applied before are skipped. A line that does not follow the last applied line is an error, and
+    /// then no line is applied.
     ///
     /// # Errors
     /// When the index cannot be written, or a line does not follow the last applied one.
@@ -142,7 +145,7 @@ impl StoreIndex {
         self.update(|tables| tables.apply(project, lines))
     }
 
-    /// Deletes all rows of a project, so that its ledger can be applied from the beginning.
+    /// Deletes all rows of a project, so that its ledger can be applied again from the beginning.
     ///
     /// # Errors
     /// When the index cannot be written.
@@ -174,12 +177,12 @@ impl StoreIndex {
         }
     }
 
-    /// Rebuilds the index if `repair_with` was called; returns whether the index was rebuilt.
+    /// Rebuilds the index if `repair_with` was called. Returns whether the index was rebuilt.
     fn rebuild(&self) -> Result<bool, IndexError> {
         let Some(mending) = &self.mending else { return Ok(false) };
         let mut tables = self.tables.borrow_mut();
         let path = tables.reader.path.clone();
-        // If another process has already moved the damaged file aside, its new file is used.
+        // If another process has already moved the damaged file aside, the new file of that process is used.
         let is_in_place = path.metadata().is_ok_and(|metadata| Some((metadata.dev(), metadata.ino())) == tables.identity);
         let aside = if is_in_place { Some(set_aside(&path)?) } else { None };
         let mut new = Tables::open(&path, tables.judge)?;

@@ -1,15 +1,19 @@
-//! The SQLite index of the ledgers: projects, their runs, TDD states and prerequisites. Also the saved tree indexes and
-//! the checkpoints of governance workflows.
+//! The SQLite index of the ledgers: projects, their runs, TDD states and prerequisites. Also, in files of their own,
+//! the saved tree indexes and the checkpoints of governance workflows.
 //!
 //! # What it owns
 //!
-//! `state.db`. Every row follows from ledger lines, which the caller passes in order ([`StoreIndex::apply`]). Deleting
-//! the file loses nothing, and a rebuilt index equals one that was updated line by line. The index remembers the last
-//! applied line of each project, so that only new lines are read.
+//! `state.db`. Every row of a project follows from ledger lines, which the caller passes in order
+//! ([`StoreIndex::apply`]). Deleting the file loses only a cache of file digests, and a rebuilt index equals one that
+//! was updated line by line. The index remembers the last applied line of each project, so that only new lines are
+//! read.
+//!
+//! The file of checkpoints ([`Checkpoints`]), which no ledger can replace, and the files of saved tree indexes, which
+//! are a cache.
 //!
 //! # What it may not do
 //!
-//! Read a ledger, a run directory, a clock or the environment. Nothing may be stored only in the index.
+//! Read a ledger, a run directory, a clock or the environment. No truth may be stored only in the index.
 //!
 //! # Where to look
 //!

@@ -1,4 +1,5 @@
-//! Finds out which project a directory belongs to: by its path, inode and repository together, without guessing.
+//! Finds out which registered project a directory belongs to. Path, inode and repository are compared together, and
+//! nothing is guessed.
 
 use rusqlite::params;
 
@@ -7,7 +8,7 @@ use crate::store::IndexError;
 use crate::store::tables::Tables;
 use crate::store::words::{from_integer, to_integer};
 
-/// A registered project, as the index keeps it from the ledger's registration lines.
+/// A registered project, as the index knows it from the registration lines of the ledger.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IndexedProject {
     pub id: ProjectId,
@@ -16,7 +17,7 @@ pub struct IndexedProject {
     pub plan_digest: Digest,
 }
 
-/// Which registered project a directory is the root of.
+/// The result of searching for the registered project whose root is a directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ProjectMatch {
     Known(ProjectId),
@@ -43,7 +44,7 @@ pub enum ProjectDifference {
     Path,
     /// The inode differs: the directory at this path was replaced, restored or cloned anew.
     Inode,
-    /// The Git repository differs: it is another one, or was created or removed.
+    /// The Git repository differs: it is another repository, or it was created or removed.
     GitCommonDirectory,
 }
 
@@ -61,11 +62,11 @@ impl Tables {
         self.read_projects(statement, params![id.as_str()]).map(|projects| projects.into_iter().next())
     }
 
-    /// Finds the project that a directory is the root of, by all parts of its record.
+    /// Finds the project whose root is this directory, by all parts of the project's record.
     ///
-    /// A device number alone is no difference: some file systems get another one at every boot (stat(2) promises
-    /// nothing). When a project is searched for at another path, the device is compared too, because inode numbers
-    /// repeat between devices.
+    /// A different device number alone is no difference, because some file systems get a new number at every boot
+    /// (stat(2) promises nothing). When a project is searched for at another path, the device is compared too, because
+    /// inode numbers repeat between devices.
     pub(super) fn find_project(
         &self,
         path: &str,

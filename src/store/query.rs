@@ -23,7 +23,7 @@ pub struct IndexedRun {
     pub run_id: RunId,
     pub task: TaskId,
     pub started: Timestamp,
-    /// When the run's last process had ended; `None` for a superseded run.
+    /// When the last process of the run had ended; `None` for a superseded run.
     pub ended: Option<Timestamp>,
     pub status: OverallStatus,
     /// The verdict; `None` if the run has none.
@@ -59,9 +59,9 @@ impl Tables {
         self.read_runs(&statement, params![project.as_str(), run_id.as_str()]).map(|runs| runs.into_iter().next())
     }
 
-    /// Returns the last run of a task that counts. Interrupted, superseded and moved runs do not count (E17), nor does
-    /// a run that was refused because its specification has errors (C78): it had no plan and says nothing about the
-    /// code.
+    /// Returns the last run of a task that counts. Interrupted, superseded and moved runs do not count (E17). A run
+    /// that was refused because its specification has errors does not count either (C78): it had no plan and says
+    /// nothing about the code.
     pub(super) fn last_run(&self, project: &ProjectId, task: &TaskId) -> Result<Option<IndexedRun>, IndexError> {
         let statement = format!(
             "SELECT {RUN_COLUMNS} FROM runs WHERE project = ?1 AND task = ?2 AND counts = 1 \
@@ -133,13 +133,15 @@ impl Tables {
         names.into_iter().map(|name| self.reader.word("task id", name)).collect()
     }
 
-    /// Returns the digest of a task list's blocks as proctor last wrote them; `None` if it never did.
+    /// Returns the digest of a task list's marked blocks as proctor last wrote them; `None` if proctor never wrote
+    /// them.
     pub(super) fn task_list(&self, project: &ProjectId, path: &str) -> Result<Option<Digest>, IndexError> {
         let statement = "SELECT path, digest FROM task_lists WHERE project = ?1 AND path = ?2";
         self.read_digests(statement, params![project.as_str(), path]).map(|mut rows| rows.remove(path))
     }
 
-    /// Returns, in order, the violations that were recorded after a sealed run; `runs_ago` 0 means the last sealed run.
+    /// Returns, in order, the violations that were recorded after a sealed run. The run is counted backwards:
+    /// `runs_ago` 0 means the last sealed run.
     pub(super) fn violations_since(&self, project: &ProjectId, runs_ago: u32) -> Result<Vec<ViolationRecord>, IndexError> {
         let statement = "SELECT record FROM violations WHERE project = ?1 AND sequence > COALESCE((SELECT sequence FROM runs \
                          WHERE project = ?1 AND report_hash IS NOT NULL ORDER BY sequence DESC LIMIT 1 OFFSET ?2), 0) \
@@ -148,7 +150,7 @@ impl Tables {
         rows.into_iter().map(|text| self.reader.json("violation", text)).collect()
     }
 
-    /// Returns the pruned runs of a project with the limit that each exceeded.
+    /// Returns the pruned runs of a project, each with the limit because of which it was pruned.
     pub(super) fn pruned(&self, project: &ProjectId) -> Result<BTreeMap<RunId, PruneReason>, IndexError> {
         let statement = "SELECT run_id, why FROM pruned WHERE project = ?1";
         let rows =
@@ -190,7 +192,7 @@ impl Tables {
         self.read_rows(statement, values, |row| Ok(self.to_run(row)))?.into_iter().collect()
     }
 
-    /// Converts a row with the columns [`RUN_COLUMNS`] to a run.
+    /// Converts a row with the columns [`RUN_COLUMNS`] into a run.
     fn to_run(&self, row: &Row<'_>) -> Result<IndexedRun, IndexError> {
         let reader = &self.reader;
         let refused = |source| reader.refused("read", source);

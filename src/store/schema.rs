@@ -2,11 +2,11 @@
 
 use rusqlite::{Connection, TransactionBehavior};
 
-/// One step per version: a file whose `user_version` is `n` has had the first `n` steps. Steps are never edited, only
-/// added.
+/// The migration steps, one for each version. A file whose `user_version` is `n` has had the first `n` steps. Steps are
+/// never edited, only added.
 ///
-/// Compatibility: an old program refuses a newer file by its version, a new program migrates an older file, and an old
-/// program never writes to a newer file. A migration that needs the ledger lines again empties `positions`, so that all
+/// Compatibility: an old program refuses a newer file because of its version, so it never writes to it. A new program
+/// migrates an older file. A migration that needs the ledger lines again empties the table `positions`, so that all
 /// lines are applied once more.
 pub(super) const MIGRATIONS: &[&str] = &[VERSION_1, VERSION_2, VERSION_3, VERSION_4, VERSION_5, VERSION_6];
 
@@ -165,8 +165,8 @@ pub(super) fn read_version(connection: &Connection) -> rusqlite::Result<u32> {
     connection.query_row("PRAGMA user_version", [], |row| row.get(0))
 }
 
-/// Runs the migration steps that a file has not had yet, in one transaction. Another process may have run them a moment
-/// before.
+/// Runs the migration steps that a file has not had yet, in one transaction. The version is read inside the
+/// transaction, because another process may have migrated the file a moment before.
 pub(super) fn migrate(connection: &mut Connection, migrations: &[&str]) -> rusqlite::Result<()> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     let version = read_version(&transaction)?;

@@ -1,4 +1,4 @@
-//! Opens the index file: quickly if it exists, creating it if not, and moving it aside if it is damaged.
+//! Opens the index file. A missing file is created, and a damaged file can be moved aside.
 
 use std::fs::OpenOptions;
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt};
@@ -16,24 +16,24 @@ use crate::store::{ApprovalJudge, IndexError};
 /// How long to wait while another process writes. A transaction takes a millisecond.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 /// The size of the file's pages in bytes. A run changes a few rows on a few pages. Every changed page is written to the
-/// log, and read again by the next process that opens the file; small pages keep the log short.
+/// write-ahead log, and the next process that opens the file reads it again. Small pages keep the log short.
 const PAGE_SIZE: u32 = 1024;
 /// When the index is closed, a write-ahead log of more than this many bytes is moved into the file. A run writes about
 /// 8 kB.
 const LONG_LOG: u64 = 128 * 1024;
-/// How often opening is tried while another process blocks it.
+/// How often opening is tried while another process blocks the file.
 const BUSY_ATTEMPTS: u32 = 500;
 const BUSY_PAUSE: Duration = Duration::from_millis(10);
 /// The suffixes of the files that SQLite keeps beside the index.
 const COMPANIONS: [&str; 2] = ["-wal", "-shm"];
 
-/// The open index file, and what is needed to read and write its tables.
+/// The open index file, and the path and function that reading and writing its tables needs.
 #[derive(Debug)]
 pub(super) struct Tables {
     pub(super) connection: Connection,
     pub(super) reader: ColumnReader,
     pub(super) judge: ApprovalJudge,
-    /// Device and inode of the file when it was opened; `None` if they were not read.
+    /// Device and inode of the file when it was opened; `None` if they could not be read.
     pub(super) identity: Option<(u64, u64)>,
 }
 
@@ -61,8 +61,8 @@ impl Tables {
         Ok(index)
     }
 
-    /// Reads the first row of every table. This takes microseconds and finds lost or overwritten pages; a full check
-    /// takes time that grows with the file.
+    /// Reads the first row of every table. This takes microseconds and finds lost or overwritten pages. A full check is
+    /// not made, because its time grows with the file.
     fn probe(&self) -> rusqlite::Result<()> {
         let tables = TABLES.iter().map(|(table, _)| *table).chain([CACHE_TABLE]);
         for table in tables {
@@ -71,8 +71,9 @@ impl Tables {
         Ok(())
     }
 
-    /// Prepares the connection, and tries again while another process blocks it. SQLite does not wait by itself where
-    /// two processes could wait for each other, for example when both find a new file and change its journal mode.
+    /// Prepares the connection, and tries again while another process blocks the file. SQLite does not wait by itself
+    /// where two processes could wait for each other, for example when both find a new file and change its journal
+    /// mode.
     fn prepare_patiently(&self, is_new: bool) -> rusqlite::Result<u32> {
         let mut attempts = 1;
         loop {
@@ -90,11 +91,11 @@ impl Tables {
     fn prepare(&self, is_new: bool) -> rusqlite::Result<u32> {
         self.connection.busy_timeout(BUSY_TIMEOUT)?;
         let version = read_version(&self.connection)?;
-        // The version stands in the file's header, which may be intact in a damaged file. So the list of tables is read
+        // The version is in the file's header, which may be intact in a damaged file. So the list of tables is read
         // too.
         self.connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
-        // The journal mode is stored in the file. A process that finds the file half-made sets it too, which is
-        // harmless.
+        // The journal mode is stored in the file. If another process is still creating the file, both set the same
+        // mode, which is harmless.
         if is_new || version == 0 {
             // SQLite accepts a page size only while the file has no page.
             self.connection.pragma_update(None, "page_size", PAGE_SIZE)?;
@@ -105,10 +106,11 @@ impl Tables {
                 outcome => outcome?,
             }
         }
-        // By default the last connection that closes moves the write-ahead log into the file and deletes it, and the
-        // next one creates it again: four syncs for every command.
+        // By default the last connection that is closed moves the write-ahead log into the file and deletes the log.
+        // The next connection would create it again. That would cost four syncs for every command.
         self.connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
-        // A power loss may lose the newest rows, which the ledger has, but never damages the file.
+        // After a power loss the newest rows may be missing, but they follow from the ledger. The file is never damaged
+        // by it.
         self.connection.pragma_update(None, "synchronous", "NORMAL")?;
         Ok(version)
     }
@@ -116,8 +118,8 @@ impl Tables {
 
 impl Drop for Tables {
     /// Keeps the write-ahead log short, because the first process that opens the file reads all of it. SQLite's own
-    /// limit of 1000 pages does not work for short-lived processes: the pages are moved, but the log only begins anew
-    /// within the same set of connections.
+    /// limit of 1000 pages has no effect with short-lived processes: SQLite moves the pages into the file, but begins
+    /// the log anew only while connections stay open.
     fn drop(&mut self) {
         let log = with_suffix(&self.reader.path, COMPANIONS[0]);
         if log.metadata().is_ok_and(|metadata| metadata.len() > LONG_LOG) {
@@ -170,14 +172,15 @@ fn rename(from: &Path, to: &Path) -> Result<(), IndexError> {
 }
 
 /// Resolves links in the directories of a path. SQLite would refuse such links (`SQLITE_OPEN_NOFOLLOW`), but users may
-/// place the store where they want. A link in place of the file itself stays and is refused.
+/// have links on the way to the evidence store. A link in place of the file itself is not resolved, and SQLite refuses
+/// it.
 pub(super) fn resolve_parent(path: &Path) -> PathBuf {
     let parent = path.parent().and_then(|parent| parent.canonicalize().ok());
     parent.zip(path.file_name()).map_or_else(|| path.to_owned(), |(parent, name)| parent.join(name))
 }
 
-/// Creates the file if it is missing, readable by the user alone; SQLite would apply the umask. Returns whether it
-/// created the file.
+/// Creates the file if it is missing, readable and writable by the user alone; SQLite would only apply the umask.
+/// Returns whether this call created the file.
 pub(super) fn create_private(path: &Path) -> Result<bool, IndexError> {
     match OpenOptions::new().write(true).create_new(true).mode(0o600).open(path) {
         Ok(_) => Ok(true),

@@ -52,7 +52,7 @@ pub(super) fn everything_counts(_: &ProjectId, _: &CurrentApproval, _: &LedgerBo
     true
 }
 
-/// Returns the terms of a plan with one condition.
+/// Returns the terms of a plan with one condition for success.
 pub(super) fn terms(success: &str) -> PlanTerms {
     PlanTerms {
         actions: BTreeMap::new(),
@@ -72,7 +72,7 @@ pub(super) fn terms(success: &str) -> PlanTerms {
     }
 }
 
-/// Returns the approval of a task whose plan has one condition.
+/// Returns a line that approves a task's plan with one condition for success.
 pub(super) fn approval(task_id: &str, success: &str, weakened: &[&str]) -> LedgerBody {
     LedgerBody::Approval(Box::new(ApprovalRecord {
         task: task(task_id),
@@ -86,7 +86,8 @@ pub(super) fn approval(task_id: &str, success: &str, weakened: &[&str]) -> Ledge
     }))
 }
 
-/// Returns the next line of a ledger that has `before` lines, each 100 bytes long.
+/// Returns the next line of a ledger that has `before` lines, with the offset at which it ends. Every line counts as
+/// 100 bytes long.
 pub(super) fn line(before: usize, body: LedgerBody) -> (u64, LedgerLine) {
     let sequence = before as u64 + 1;
     (sequence * 100, testing::ledger_line(sequence, body))

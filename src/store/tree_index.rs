@@ -1,5 +1,5 @@
-//! Stores the saved tree index of a project, for a fast start. This module does not interpret the bytes. They are a
-//! cache and can be lost without harm.
+//! Stores the tree index of a project (what `tree/` knows about its files), so that the next start is fast. This module
+//! does not interpret the bytes. They are a cache and can be lost without harm.
 
 use std::fs::{self, DirBuilder, OpenOptions};
 use std::io::{self, Write as _};
@@ -8,7 +8,8 @@ use std::path::Path;
 
 use crate::store::IndexError;
 
-/// A larger file was not written by proctor: 64 MiB hold some hundred thousand entries.
+/// The most bytes that are read. A larger file was not written by proctor: 64 MiB are enough for some hundred thousand
+/// entries.
 const MAX_BYTES: u64 = 512 * 1024 * 1024;
 
 /// Reads the saved tree index of a project; `None` if there is none or it cannot be read.
@@ -41,8 +42,8 @@ fn write_whole(path: &Path, unfinished: &Path, bytes: &[u8]) -> io::Result<()> {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
         Ok(()) | Err(_) => {}
     }
-    // A killed process may have left the file. Or another process saves at the same time: then one of the two fails,
-    // and the other one renames a complete file.
+    // A killed process may have left the unfinished file. Or another process is saving at the same time: then one of
+    // the two fails, and the other renames a complete file.
     match fs::remove_file(unfinished) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         Ok(()) | Err(_) => {}

@@ -1,4 +1,5 @@
-//! Converts values to columns of the index and back. A column holds the value's JSON, without quotes if it is a word.
+//! Converts values to columns of the index and back. A column holds the value's JSON. A value that is one word is
+//! stored without quotes.
 
 use std::path::PathBuf;
 

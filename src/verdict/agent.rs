@@ -1,4 +1,4 @@
-//! The fixed words that tell an agent what to do about a result (seed 004, last table).
+//! The fixed words that tell an agent, in a report, what to do about a result (the last table of seed 004).
 
 use crate::model::AgentAction;
 
@@ -41,7 +41,7 @@ impl AgentWord {
         }
     }
 
-    /// Returns the action with its message. Every word except `Continue` requires action.
+    /// Returns the action for an agent, with its message. Every word except `Continue` requires the agent to act.
     pub(in crate::verdict) fn action(self, message: impl Into<String>) -> AgentAction {
         AgentAction { required: self != Self::Continue, action: self.label().to_owned(), message: message.into() }
     }

@@ -1,4 +1,5 @@
-//! The row of facts about a category code, and the functions that answer questions about it. The rows are in `rows.rs`.
+//! The row of facts about a category code, and functions that look up facts in it. The rows themselves are in
+//! `rows.rs`.
 
 use crate::model::{CategoryCode, DebtCategory, ResultType, Severity};
 use crate::verdict::agent::AgentWord;
@@ -7,7 +8,7 @@ use crate::verdict::rows::ROWS;
 /// Whether the tool did its work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::verdict) enum ToolWork {
-    /// The tool did its work, even if what it found is bad.
+    /// The tool did its work, even if it found faults.
     Succeeded,
     /// The tool could not do its work, for example because it is not installed or crashed.
     Failed,
@@ -15,13 +16,13 @@ pub(in crate::verdict) enum ToolWork {
     Unknown,
 }
 
-/// A template for the short text about an action on a screen. It is filled in with values from the action's report.
+/// A template for the short text about an action on a screen. Values from the action's report are filled in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SummaryWords {
     /// The category code as words: `NO_TESTS_COLLECTED` becomes "no tests collected".
     CodeName,
     Fixed(&'static str),
-    /// The text before an exit code, and the text if there is no exit code.
+    /// The text before an exit code, and the text to show if there is no exit code.
     ExitCode {
         before: &'static str,
         without: &'static str,
@@ -42,14 +43,14 @@ pub(in crate::verdict) struct CategoryRow {
     pub(in crate::verdict) code: CategoryCode,
     pub(in crate::verdict) result: ResultType,
     pub(in crate::verdict) work: ToolWork,
-    /// Whether tests ran; used for TEST actions only.
+    /// Whether tests ran. Only used for actions that run tests (TEST).
     pub(in crate::verdict) tests_ran: bool,
     pub(in crate::verdict) error_type: Option<&'static str>,
-    /// Category and severity of the debt, or why there is none.
+    /// Category and severity of the debt that the result leaves; otherwise the reason why it leaves no debt.
     pub(in crate::verdict) debt: Result<(DebtCategory, Severity), &'static str>,
     /// The text in a debt item's title.
     pub(in crate::verdict) title: &'static str,
-    /// The suggested fix; `{reason}` stands for what was seen.
+    /// The suggested fix; `{reason}` is replaced by the reason of the classification.
     pub(in crate::verdict) fix: &'static str,
     pub(in crate::verdict) agent: AgentWord,
     pub(in crate::verdict) message: &'static str,
@@ -69,17 +70,17 @@ pub fn summary_words(code: CategoryCode) -> SummaryWords {
     row_of(code).summary
 }
 
-/// Returns whether a reader needs the end of the command's output to know what to fix, because the reason alone does
-/// not say it.
+/// Returns whether a reader needs the end of the command's output to know what to fix, because the reason alone is not
+/// enough.
 pub fn is_explained_by_output(code: CategoryCode) -> bool {
     row_of(code).shows_output
 }
 
-/// Returns whether the result depends on the action's inputs only: the tool ended by itself and reported what it found.
-/// Only then is the result reused for the same inputs.
+/// Returns whether the result depends only on the action's inputs: the tool ended by itself and reported what it found.
+/// Only such a result is reused for the same inputs.
 ///
 /// Tests that cannot be collected usually miss a package, and packages may lie outside of the digested tree. A review
-/// is always asked for again, because an approval is valid only for what was reviewed.
+/// is always asked for again, because an approval is valid only for the change that was reviewed.
 pub fn is_determined_by_inputs(code: CategoryCode) -> bool {
     row_of(code).is_determined_by_inputs
 }

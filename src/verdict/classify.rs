@@ -1,7 +1,6 @@
-//! Judges the outcome of one action (E3, E4, C08; table R1, after the tool's output was interpreted).
+//! Judges the outcome of one action (E3, E4, C08). It follows table R1, after the tool's output was interpreted.
 //!
-//! If the interpretation contradicts other facts, a success is not believed: an unknown outcome never counts as
-//! success.
+//! A success that contradicts other facts is not believed: an unknown outcome never counts as success.
 
 use std::time::Duration;
 
@@ -27,13 +26,13 @@ pub struct ActionFacts<'a> {
     /// How the action's process ended.
     pub end: &'a ActionEnd,
     pub duration: DurationMs,
-    /// The interpretation of output and report.
+    /// How the tool's adapter interpreted the output and the report.
     pub interpretation: &'a Interpretation,
     /// The task's TDD phase.
     pub phase: Phase,
     /// Whether the task is inside a started cycle.
     pub cycle_started: bool,
-    /// The run's own time limit, if less of it was left than the action's limit; otherwise none.
+    /// The time limit of the whole run, if less of it was left than the action's own limit; otherwise `None`.
     pub run_timeout: Option<Duration>,
     /// The failure that was declared for the task's tests in this phase (C06).
     pub expected_failure: Option<&'a ExpectedFailure>,
@@ -104,12 +103,12 @@ fn presumes_an_exit(said: CategoryCode) -> bool {
         )
 }
 
-/// Returns whether a code means that a check without a process succeeded: a file or an answer is as required.
+/// Returns whether a code means that a check which runs no command succeeded: a file or an answer is as required.
 fn is_proof_by_look(said: CategoryCode) -> bool {
     matches!(said, CategoryCode::FileValid | CategoryCode::AnswerValid)
 }
 
-/// Returns the category when an exit code or a count contradicts the claimed one (E3, C28).
+/// Returns the category and an explanation if an exit code or a count contradicts the claimed category (E3, C28).
 fn contradicted_exit(facts: &ActionFacts<'_>, exit_code: i32) -> Option<(CategoryCode, String)> {
     let (interpretation, said) = (facts.interpretation, facts.interpretation.category);
     let found = raw_summary(interpretation);
@@ -192,20 +191,20 @@ fn judge_by_row(row: &CategoryRow, doubt: Option<String>, facts: &ActionFacts<'_
 }
 
 impl ActionFacts<'_> {
-    /// Returns the run's own time limit if it was the limit that was exceeded.
+    /// Returns the time limit of the whole run if the action exceeded that limit.
     pub(in crate::verdict) fn run_timeout_hit(&self) -> Option<Duration> {
         let ActionEnd::TimedOut { limit: LimitKind::Wall, .. } = self.end else { return None };
         self.run_timeout
     }
 }
 
-/// Returns the explanation for an action that ended because of the run's own time limit.
+/// Returns the explanation for an action that ended because the time limit of the whole run was reached.
 fn ended_by_the_run(facts: &ActionFacts<'_>) -> Option<String> {
     let timeout = facts.run_timeout_hit()?.as_secs_f64();
     Some(format!("The time-out of the run as a whole ({timeout} s) was over, so the action was stopped"))
 }
 
-/// Names the built-in file check as the validation tool. What a file check finds always blocks (C16).
+/// Names the built-in file check as the validation tool. Every finding of a file check blocks (C16).
 fn mark_file(classification: &mut Classification, action: &Action, result: ResultType) {
     let ActionKind::FileValidation(_) = action.kind else { return };
     classification.validation_tool = Some(action.tool_name().to_owned());
@@ -277,7 +276,7 @@ fn policy_of(action: &Action) -> ToolPolicy {
     action.policy.clone().unwrap_or_else(|| ToolPolicy::plain(BlockOn::ErrorsAndWarnings, PolicySource::Default))
 }
 
-/// Returns the purpose of a prerequisite, as far as its kind tells.
+/// Returns the purpose of a prerequisite as a word, if the action's kind shows it.
 fn prerequisite_type(action: &Action) -> Option<&'static str> {
     match &action.kind {
         ActionKind::FileValidation(_) => Some("FILE_EXISTS"),

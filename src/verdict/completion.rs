@@ -68,7 +68,7 @@ pub struct RunVerdict {
     pub results: BTreeMap<ResultType, u32>,
 }
 
-/// The counts over a run's results.
+/// The running counts over the results of a run.
 #[derive(Default)]
 struct Tally {
     actions: ActionCounts,
@@ -84,7 +84,7 @@ struct Tally {
     prerequisites_failed: u32,
 }
 
-/// Judges a run from the phase and the judgement of each action. A skipped action has no judgement (C62).
+/// Judges a run from the phase and the judgement of each action. A skipped action has no judgement: `None` (C62).
 ///
 /// A run is never PASSED if no step was carried out or a step was skipped.
 pub fn judge_run(actions: &[(ActionPhase, Option<&ActionJudgement>)], flow: &RunFlow) -> RunVerdict {

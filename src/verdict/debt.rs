@@ -1,5 +1,5 @@
-//! Decides whether a result becomes debt, and writes title and suggested fix from what was seen (R4; seed 004,
-//! "Detailed Error Structures").
+//! Decides whether a result becomes debt, and writes the debt's title and suggested fix from the observed facts (R4;
+//! seed 004, "Detailed Error Structures").
 
 use crate::model::{
     ActionEnd, ActionKind, CategoryCode, DebtCategory, DebtGeneration, Diagnostic, FindingLevel, Severity, TestResults,
@@ -10,7 +10,7 @@ use crate::verdict::limits;
 use crate::verdict::policy::JudgedFindings;
 use crate::verdict::wording::{FindingWords, counted};
 
-/// Returns the debt of an outcome that depends on its category's row only; `reason` is the reason of the
+/// Returns the debt of an outcome that depends only on the row of its category; `reason` is the reason of the
 /// classification.
 pub(in crate::verdict) fn debt_of_row(row: &CategoryRow, facts: &ActionFacts<'_>, reason: &str) -> DebtGeneration {
     let (category, severity) = match row.debt {
@@ -48,8 +48,8 @@ pub(in crate::verdict) fn debt_of_findings(judged: &JudgedFindings, words: &Find
     debt
 }
 
-/// Changes a debt into the critical debt of a failed prerequisite, because the checks cannot run until this is fixed
-/// (R4, C08).
+/// Changes a debt into the critical debt of a failed prerequisite, because the checks cannot run until the prerequisite
+/// succeeds (R4, C08).
 pub(in crate::verdict) fn as_prerequisite(debt: &mut DebtGeneration, action_name: &str) {
     if debt.should_generate {
         let inner = debt.title.take().unwrap_or_default();
@@ -110,7 +110,7 @@ fn findings_title(judged: &JudgedFindings, words: &FindingWords) -> String {
     }
 }
 
-/// Returns the place of a finding in the form for a title: `File.ts:45`.
+/// Returns file and line of a finding in the form for a title: `File.ts:45`.
 fn place(diagnostic: &Diagnostic) -> Option<String> {
     let file = diagnostic.file.as_deref()?;
     let name = file.rsplit('/').next().unwrap_or(file);

@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use crate::model::{CategoryCode, RunId};
 use crate::verdict::red::listed;
 
-/// What earlier runs of the task show about an action's tests. Empty if nothing was looked up.
+/// What earlier runs of the task show about an action's tests. Empty if no earlier run was looked up.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct TestHistory {
     /// Which of the failed tests that were declared to fail have passed before.
     pub passed_before: PassedBefore,
-    /// Tests that existed before and that the tool did not find.
+    /// Tests that passed in an earlier run and that the tool did not find this time.
     pub vanished: Option<VanishedTests>,
 }
 
@@ -19,12 +19,12 @@ pub struct TestHistory {
 pub enum PassedBefore {
     /// The tests that are known to have passed, each with the newest run in which it passed.
     Known(BTreeMap<String, RunId>),
-    /// A part of the history could not be read, so any of the failed tests may have passed before. The text says which
+    /// A part of the history could not be read, so any of the failed tests may have passed before. The text names that
     /// part.
     Unknown(String),
 }
 
-/// Tests that passed in the last green run with a record of them, and that no longer exist.
+/// Tests that passed in the last green run whose tests are recorded, and that no longer exist.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct VanishedTests {
     /// The last green run with a record of its tests.
@@ -41,8 +41,8 @@ impl Default for PassedBefore {
 }
 
 impl TestHistory {
-    /// Returns the category that replaces the claimed one if tests have vanished, with the explanation. Deleting a
-    /// failing test must not turn its failure into a usage error, which would be no debt (C07).
+    /// Returns the category that replaces the claimed one if tests have vanished, with the explanation. Without it,
+    /// deleting a failing test would turn the failure into a usage error, which is no debt (C07).
     pub(in crate::verdict) fn category(&self, said: CategoryCode) -> Option<(CategoryCode, String)> {
         let vanished = self.vanished.as_ref()?;
         let code = if said == CategoryCode::UsageError {
@@ -61,8 +61,8 @@ impl TestHistory {
         self.vanished.as_ref().map(|vanished| vanished.tests.clone()).unwrap_or_default()
     }
 
-    /// Returns an explanation if tests that failed as declared have passed before, so that their failure is not new, or
-    /// if this is unknown (C06).
+    /// Returns an explanation if tests that failed as declared have passed before, so that their failure is not new. If
+    /// that is unknown, the explanation says so (C06).
     pub(in crate::verdict) fn no_new_failure(&self) -> Option<String> {
         let passed = match &self.passed_before {
             PassedBefore::Known(passed) => passed,

@@ -1,4 +1,5 @@
-//! The texts about exceeded limits: one row for each limit except the wall clock's, whose texts come from seed 004.
+//! The texts about exceeded limits, one row for each limit. The limit on wall-clock time has no row, because its texts
+//! come from seed 004.
 
 use std::time::Duration;
 
@@ -32,7 +33,8 @@ fn words_of(limit: LimitKind) -> Option<&'static LimitWords> {
     WORDS.iter().find(|words| words.limit == limit)
 }
 
-/// Returns the exceeded limit as a title: `Exceeded 10s limit`. The run's own limit has precedence over the action's.
+/// Returns the title for an exceeded limit: `Exceeded 10s limit`. If the run's own time limit was exceeded, the title
+/// shows that limit and not the action's.
 pub(in crate::verdict) fn exceeded(action: &Action, limit: LimitKind, of_the_run: Option<Duration>) -> String {
     let value = of_the_run.map(LimitValue::Time).or_else(|| action.limit_value(limit)).map(|value| match value {
         LimitValue::Time(time) => spoken_limit(time),

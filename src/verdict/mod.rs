@@ -1,8 +1,11 @@
-//! Judges actions and runs: classification, policy, debt, agent action, statuses, exit code (seed 004; C- and R-tables).
+//! Judges actions and runs: classification, policy, debt, agent action, statuses, exit code.
 //!
-//! It only judges. It may not run, read or print anything, and its code does not depend on single tools: the meaning of an
-//! outcome is a row for each [`crate::model::CategoryCode`], and the texts about a tool are a row of data that is found by the
-//! tool's name in reports.
+//! This module only judges. It may not run, read or print anything, and its code does not depend on single tools. The
+//! meaning of an outcome is a row for each [`crate::model::CategoryCode`]. The texts about a tool are a row of data
+//! that is found by the tool's name in reports.
+//!
+//! "Seed 004" is the document with which the judgement of results began. Its decisions and tables have names such as
+//! E3, C06 and R3; all of them are explained in `docs/design/decisions.md`.
 //!
 //! Look next at [`classify`] (one action), then [`judge_run`] (one run), [`judge_criteria`] (a task's own criteria), then
 //! [`command_exit`] (one command).

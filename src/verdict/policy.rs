@@ -1,4 +1,4 @@
-//! Decides which findings block: table R3, in the order of C24 (drop ignored rules, promote, count, judge).
+//! Decides which findings block. It follows table R3 and the order of C24: drop ignored rules, promote, count, judge.
 
 use crate::model::{
     BlockOn, Blocking, Diagnostic, DiagnosticSummary, FindingLevel, Interpretation, PolicyApplied, ResultType, Severity,
@@ -27,7 +27,7 @@ pub(in crate::verdict) struct PolicyCell {
     reason: &'static str,
 }
 
-/// One row of table R3: the decisions of one strategy. Without `over_limit`, `maxWarnings` is ignored (C25).
+/// One row of table R3: the decisions of one strategy. A row without `over_limit` ignores `maxWarnings` (C25).
 struct Row {
     block_on: BlockOn,
     errors: PolicyCell,
@@ -49,8 +49,8 @@ const fn passes(reason: &'static str) -> PolicyCell {
     PolicyCell { result: ResultType::Success, blocking: Blocking::Allowed, severity: None, debt: None, reason }
 }
 
-/// The decision if there are more warnings than `maxWarnings`. The result has severity HIGH, and its debt has severity
-/// MEDIUM (C27).
+/// The decision if there are more warnings than `maxWarnings` allows. The result has severity HIGH, and its debt has
+/// severity MEDIUM (C27).
 const OVER_LIMIT: PolicyCell =
     blocks(Severity::High, Severity::Medium, "{warnings} {warning_noun} exceeds maxWarnings ({limit})");
 const REFUSED_BY_TOOL: PolicyCell = blocks(
@@ -92,7 +92,7 @@ const TABLE: [Row; 5] = [
     Row { block_on: BlockOn::Never, errors: passes(IGNORED), warnings: passes(IGNORED), over_limit: None },
 ];
 
-/// Judges a tool's findings. `exit_code` only shows whether the tool itself failed because of its warnings (C28).
+/// Judges a tool's findings. `exit_code` only shows whether the tool itself refused its warnings (C28).
 pub(in crate::verdict) fn judge_findings(
     interpretation: &Interpretation,
     policy: &ToolPolicy,
@@ -131,8 +131,8 @@ fn choose(policy: &ToolPolicy, found: DiagnosticSummary, tool_refused_warnings: 
     }
 }
 
-/// Drops ignored findings, promotes warnings to errors, and counts what is left. Counts that the tool stated itself are
-/// corrected by the dropped and promoted findings.
+/// Drops ignored findings, promotes warnings to errors, and counts the remaining findings. If the tool stated counts
+/// itself, they are corrected by the dropped and promoted findings.
 fn apply_rules(interpretation: &Interpretation, policy: &ToolPolicy) -> (Vec<Diagnostic>, DiagnosticSummary) {
     let (dropped, mut kept): (Vec<_>, Vec<_>) =
         interpretation.diagnostics.iter().cloned().partition(|diagnostic| names(&policy.ignored_rules, diagnostic));
@@ -163,8 +163,9 @@ fn apply_rules(interpretation: &Interpretation, policy: &ToolPolicy) -> (Vec<Dia
     (kept, summary)
 }
 
-/// Applies the policy to findings of which only the counts are known. Returns the counts of the dropped findings, those
-/// of the kept findings, and how many kept ones were promoted to errors.
+/// Applies the policy to findings that are not listed one by one, so that only their counts are known. Returns the
+/// counts of the dropped findings, the counts of the kept findings, and how many of the kept ones were promoted to
+/// errors.
 fn judge_unlisted(unlisted: &UnlistedFindings, policy: &ToolPolicy) -> (UnlistedFindings, UnlistedFindings, u64) {
     let is_in = |rules: &[String], rule: &Option<String>| rule.as_ref().is_some_and(|rule| rules.contains(rule));
     let mut dropped = UnlistedFindings::default();

@@ -1,14 +1,14 @@
-//! Failing tests where a failure is expected: a valid RED of a cycle, and a failure that was declared beforehand (C06,
-//! R6).
+//! Failing tests where a failure is expected: a valid RED of a cycle (the tests fail before the code is written), and a
+//! failure that was declared beforehand (C06, R6).
 
 use crate::model::{ActionJudgement, ActionPhase, Blocking, CategoryCode, DebtGeneration, Phase, TestOutcome};
 use crate::verdict::agent::AgentWord;
 use crate::verdict::classify::ActionFacts;
 
-/// The most tests that a sentence names.
+/// The most tests that a message names.
 const NAMED: usize = 5;
 
-/// How the failed tests compare with those that were declared to fail.
+/// How the failed tests compare with the tests that were declared to fail.
 enum Declared {
     /// No tests were declared by name, or there are no test results to compare.
     Nothing,
@@ -18,8 +18,9 @@ enum Declared {
     More(String),
 }
 
-/// Marks failing tests as a valid RED, and makes them not block if they were declared by name. Without declared tests a
-/// RED excuses nothing (R6). Whether each declared test failed is a criterion of the task.
+/// Marks failing tests as a valid RED. If the tests were declared by name, they do not block either; without declared
+/// tests, a RED excuses nothing (R6). Whether every declared test failed is not decided here: it is a criterion of the
+/// task.
 pub(in crate::verdict) fn mark_red(outcome: &mut ActionJudgement, facts: &ActionFacts<'_>) {
     let classification = &mut outcome.classification;
     classification.is_expected_failure = Some(false);
@@ -53,7 +54,7 @@ pub(in crate::verdict) fn mark_red(outcome: &mut ActionJudgement, facts: &Action
 fn declared(facts: &ActionFacts<'_>) -> Declared {
     let Some(expected) = facts.expected_failure.filter(|expected| !expected.tests.is_empty()) else { return Declared::Nothing };
     let Some(results) = &facts.interpretation.test_results else { return Declared::Nothing };
-    // A test whose fixture or hook raised an error did not run and fail.
+    // A test whose fixture or hook raised an error did not run, so it did not fail as declared.
     let raised = facts.interpretation.cases.iter().filter(|case| case.status == TestOutcome::Error);
     let raised: Vec<&str> = raised.map(|case| case.title.as_str()).collect();
     if !raised.is_empty() {
@@ -71,7 +72,7 @@ fn declared(facts: &ActionFacts<'_>) -> Declared {
     facts.history.no_new_failure().map_or(Declared::All, Declared::More)
 }
 
-/// Returns names for a sentence: the first few, and the number of the others.
+/// Returns a list of names for a sentence: the first few names, and how many others there are.
 pub(in crate::verdict) fn listed(names: &[&str]) -> String {
     let shown = names.iter().take(NAMED).map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
     match names.len().saturating_sub(NAMED) {

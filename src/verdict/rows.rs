@@ -64,7 +64,7 @@ const FILE_FAILURE: CategoryRow =
 /// A request that was answered wrongly (C16, C42).
 const ANSWER_FAILURE: CategoryRow = CategoryRow { agent: AgentWord::ImplementFix, ..TEST_FAILURE };
 
-/// One row per code, in the order of [`CategoryCode`]. With another order, the check below does not compile.
+/// One row per code, in the order of [`CategoryCode`]. The check below keeps any other order from compiling.
 pub(in crate::verdict) const ROWS: [CategoryRow; 46] = [
     CategoryRow { code: CategoryCode::TestsPassed, tests_ran: true, is_determined_by_inputs: true, ..SUCCESS },
     CategoryRow {

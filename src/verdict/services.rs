@@ -2,8 +2,8 @@
 
 use crate::model::{Action, ActionEnd, CategoryCode, StopReason};
 
-/// Returns the proven category of a service, and the explanation if a fact contradicts the claim. `None` if the general
-/// rules apply.
+/// Returns the proven category of a service, with an explanation if a fact contradicts the claimed category. Returns
+/// `None` if the general rules apply.
 pub(super) fn judge_service_claim(
     action: &Action,
     end: &ActionEnd,

@@ -24,7 +24,7 @@ pub(in crate::verdict) struct FindingWords {
     pub(in crate::verdict) agent: AgentWord,
     /// The option that makes the tool fix findings automatically.
     pub(in crate::verdict) fix_option: Option<&'static str>,
-    /// The meaning of a failing exit code when the tool found warnings only.
+    /// What a failing exit code means when the tool found only warnings.
     pub(in crate::verdict) warnings_exit: WarningsExit,
 }
 

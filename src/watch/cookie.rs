@@ -1,5 +1,5 @@
-//! Cookie files: a file is created only so that its event arrives. The kernel keeps events in order, so all earlier events have arrived by
-//! then.
+//! Cookie files. A cookie file is created only so that the kernel reports an event for it. The kernel keeps events in
+//! order, so when the cookie's event arrives, all earlier events have arrived too.
 
 use std::fs::{self, OpenOptions};
 use std::io;
@@ -12,10 +12,12 @@ use nix::libc;
 
 use crate::model::SyncId;
 
-/// The first part of the file's name. The table of paths that never belong to the tree has the same prefix.
+/// The first part of a cookie file's name. The table of paths that never belong to the tree (`crate::ignore`) has the
+/// same prefix.
 pub(super) const COOKIE_PREFIX: &str = ".proctor-cookie-";
 
-/// Makes the names unique in this process: several watchers may watch the same root.
+/// Counts the cookie files of this process. The number makes their names unique, because several watchers may watch the
+/// same root.
 static MADE: AtomicU64 = AtomicU64::new(0);
 
 /// Why a cookie file was made.
@@ -23,7 +25,7 @@ static MADE: AtomicU64 = AtomicU64::new(0);
 pub(super) enum CookiePurpose {
     /// To find out whether events arrive at all.
     Probe,
-    /// To answer this request.
+    /// To answer the sync request with this number.
     Sync(SyncId),
 }
 
@@ -45,7 +47,8 @@ impl Cookies {
         fs::remove_file(&path)
     }
 
-    /// Called for the event of a cookie file: returns its purpose and forgets it.
+    /// Takes the cookie file with this name, whose event has arrived, off the list and returns its purpose; `None` if
+    /// no cookie file with this name is waiting.
     pub(super) fn heard(&mut self, name: &[u8]) -> Option<CookiePurpose> {
         let place = self.waiting.iter().position(|(made, _)| made.as_bytes() == name)?;
         Some(self.waiting.swap_remove(place).1)
@@ -61,8 +64,9 @@ impl Cookies {
     }
 }
 
-/// Removes cookie files of a process that was killed before it could remove them. It may also remove a file that another watcher
-/// has just made. That does no harm, because the event of its creation is queued already.
+/// Removes cookie files that a process left behind because it was killed before it could remove them. A file that
+/// another watcher has just made may be removed too. That does no harm, because the event of its creation is queued
+/// already.
 pub(super) fn sweep_up(root: &Path) {
     let Ok(entries) = fs::read_dir(root) else { return };
     for entry in entries.flatten() {

@@ -5,13 +5,13 @@ use std::path::PathBuf;
 
 use notify::ErrorKind;
 
-/// Errors of starting a watcher or placing a watch.
+/// The errors of starting a watcher or placing a watch.
 #[derive(Debug, thiserror::Error)]
 pub enum WatchError {
     /// The root's path is relative.
     #[error("`{}` is not an absolute path", path.display())]
     Relative { path: PathBuf },
-    /// The root does not exist or is not a directory.
+    /// The root does not exist, is not a directory, or may not be read.
     #[error("cannot watch the project's directory `{}`", path.display())]
     Root { path: PathBuf, source: io::Error },
     #[error("the kernel's limit on inotify instances is reached")]
@@ -25,7 +25,7 @@ pub enum WatchError {
 }
 
 impl WatchError {
-    /// Returns a hint what to do next.
+    /// Returns advice for the user: what to do next.
     pub fn hint(&self) -> &'static str {
         match self {
             Self::Relative { .. } => "give the project's whole path, from `/` on",
@@ -39,7 +39,7 @@ impl WatchError {
         }
     }
 
-    /// Converts an error of starting the backend.
+    /// Converts an error that the backend returned when it was started.
     pub(super) fn starting(source: notify::Error) -> Self {
         match &source.kind {
             // inotify_init(2) returns EMFILE for the limit on instances and also for the limit on open files.

@@ -1,5 +1,5 @@
-//! The file systems on which changes can happen without an inotify event. The table is pure; one function asks for a directory's
-//! file system.
+//! The file systems on which changes can happen without an inotify event. The table is data; only `read_eventless`
+//! asks the kernel for a directory's file system.
 
 use std::path::Path;
 
@@ -8,9 +8,9 @@ use nix::sys::statfs::statfs;
 /// A row of [`EVENTLESS`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Eventless {
-    /// The file system's type in `statfs(2)`.
+    /// The file system's type number, as `statfs(2)` returns it.
     pub magic: i64,
-    /// The name for people.
+    /// The file system's name, for messages.
     pub name: &'static str,
 }
 
@@ -18,8 +18,9 @@ const fn row(magic: i64, name: &'static str) -> Eventless {
     Eventless { magic, name }
 }
 
-/// File systems that another machine, another kernel or a program can change. Linux reports only changes made through itself, so
-/// directories there are watched *and* polled. The numbers are from `linux/magic.h` and the file systems' own headers.
+/// File systems that another machine, another kernel or a program can change. Linux gives events only for changes made
+/// through itself, so directories on these file systems are watched *and* polled. The numbers are from `linux/magic.h`
+/// and the file systems' own headers.
 pub const EVENTLESS: &[Eventless] = &[
     row(0x6969, "NFS"),
     row(0x517B, "SMB"),
@@ -49,8 +50,8 @@ pub fn find_eventless(magic: i64) -> Option<&'static str> {
     EVENTLESS.iter().find(|row| row.magic == magic).map(|row| row.name)
 }
 
-/// Returns the name of a directory's file system if that does not report every change. If `statfs` fails, the file system is
-/// assumed to report every change; the cookie file will show if it does not.
+/// Returns the name of a directory's file system if that file system does not report every change. If `statfs` fails,
+/// the file system is assumed to report every change; a cookie file shows later whether events arrive.
 pub(super) fn read_eventless(directory: &Path) -> Option<&'static str> {
     let kind = statfs(directory).ok()?.filesystem_type();
     // The kernel returns 32 bits, which may have been sign-extended.

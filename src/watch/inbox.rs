@@ -1,4 +1,5 @@
-//! The queue between the backend's thread and the worker. Adding to it never blocks, and the number of queued events is limited.
+//! The queue between the thread of the backend (`notify`) and the worker. Adding to the queue never blocks, and the
+//! number of queued events is limited.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -12,8 +13,8 @@ use crate::watch::interpret::is_noise;
 use crate::watch::path_event::PathEvent;
 use crate::watch::ticker::TickerTicket;
 
-/// The most events that wait for the worker. The kernel queues another 16,384. Beyond both, events are lost, which is reported as
-/// an overflow.
+/// The most events that wait for the worker. The kernel queues another 16,384. Further events are lost, and the loss is
+/// reported as an overflow.
 const MAX_QUEUED: usize = 65_536;
 
 /// A message to the worker.
@@ -23,7 +24,7 @@ pub(super) enum Message {
     Event(notify::Result<Event>),
     /// Place all watches again.
     Rearm,
-    /// Report when hints have been sent for everything before this message.
+    /// Report as soon as hints have been sent for every change before this message.
     Sync(SyncId),
     /// Poll the directories that cannot be watched.
     Poll(TickerTicket),
@@ -34,14 +35,14 @@ pub(super) enum Message {
     Stop,
 }
 
-/// The sending side; the backend has one and the watcher's handle has one.
+/// The sending side of the queue. The backend and the watcher's handle each have one.
 #[derive(Debug, Clone)]
 pub(super) struct InboxHandle {
     sender: Sender<Message>,
     state: Arc<State>,
 }
 
-/// The receiving side.
+/// The receiving side of the queue; the worker has it.
 #[derive(Debug)]
 pub(super) struct Inbox {
     receiver: Receiver<Message>,
@@ -58,7 +59,7 @@ struct State {
 #[derive(Debug)]
 pub(super) enum Received {
     Message(Message),
-    /// Events were dropped because too many waited. This is returned once, before the next message.
+    /// Events were dropped because too many were waiting. This is returned once, before the next message.
     Lost,
     /// The time limit passed.
     Nothing,
@@ -74,7 +75,7 @@ pub(super) fn open_inbox() -> (InboxHandle, Inbox) {
 }
 
 impl InboxHandle {
-    /// Adds an event, unless it is noise or too many events wait. The backend's thread calls this.
+    /// Adds an event, unless it is only about reading or too many events wait already. The backend's thread calls this.
     pub(super) fn push_event(&self, event: notify::Result<Event>) {
         if event.as_ref().is_ok_and(is_noise) {
             return;

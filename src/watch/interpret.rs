@@ -1,16 +1,16 @@
-//! Turns events of the backend into raw hints. Pure: it does not ask the file system.
+//! Turns events of the backend (`notify`) into raw hints. Pure: the file system is not asked.
 
 use std::path::{Path, PathBuf};
 
 use notify::event::{AccessKind, AccessMode, CreateKind, ModifyKind, RenameMode};
 use notify::{Event, EventKind};
 
-/// The meaning of an event, before the file system and the matcher are asked about its path.
+/// The meaning of an event, before the file system and the matcher have been asked about its path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RawHint {
     /// Events were lost, so the whole tree must be examined.
     Overflow,
-    /// The backend's error message.
+    /// The backend reported an error, with this message.
     Backend(String),
     /// A file was closed after writing.
     Saved(PathBuf),
@@ -18,7 +18,7 @@ pub enum RawHint {
     Writing(PathBuf),
     /// A name was created: a file that will be written to, a link or a directory.
     Created(PathBuf),
-    /// A file or directory was moved to this path, complete with its content.
+    /// A file or directory is at this path with its whole content, for example because it was moved there.
     Appeared(PathBuf),
     /// The path was removed or moved away.
     Vanished(PathBuf),
@@ -26,7 +26,7 @@ pub enum RawHint {
     Touched(PathBuf),
 }
 
-/// Returns whether an event is only about reading. Most events are, so they are dropped before they are queued.
+/// Returns whether an event is only about reading a file. Most events are, so they are dropped before they are queued.
 pub fn is_noise(event: &Event) -> bool {
     match event.kind {
         EventKind::Access(AccessKind::Close(AccessMode::Write)) => false,
@@ -37,9 +37,9 @@ pub fn is_noise(event: &Event) -> bool {
 
 /// Returns the raw hints of an event, one for each of its paths.
 ///
-/// With inotify, a rename inside the watched tree gives the events `From`, `To` and `Both`; the third only repeats the others. A
-/// hard link, a symbolic link or a special file gives `Create(File)` and no event after it, so a created path must be examined. A
-/// change of mode gives a `Metadata` event.
+/// With inotify, a rename inside the watched tree gives the events `From`, `To` and `Both`. `Both` only repeats the
+/// other two. A hard link, a symbolic link or a special file gives `Create(File)` and no later event, so a created path
+/// must be examined. A change of mode gives a `Metadata` event.
 pub fn interpret(event: &Event) -> Vec<RawHint> {
     if event.need_rescan() {
         return vec![RawHint::Overflow];
@@ -58,13 +58,14 @@ pub fn interpret(event: &Event) -> Vec<RawHint> {
     event.paths.iter().cloned().map(meaning).collect()
 }
 
-/// Returns the raw hint for an error of the backend. The limit on watches never arrives here: placing a watch returns that error.
+/// Returns the raw hint for an error of the backend. The kernel's limit on watches is never reported here: placing a
+/// watch returns that error.
 pub fn interpret_error(error: &notify::Error) -> RawHint {
     RawHint::Backend(error.to_string())
 }
 
 impl RawHint {
-    /// Returns the event in words for people, and its path; `None` if it has no path.
+    /// Returns what happened, in words for people, and the event's path; `None` if the hint has no path.
     pub(super) fn describe(&self) -> Option<(&'static str, &Path)> {
         match self {
             Self::Overflow | Self::Backend(_) => None,

@@ -1,12 +1,13 @@
 //! Turns the kernel's file events into hints: "this path may have changed".
 //!
-//! Owns the watches of one project and the meaning of their events. Verdicts depend on the tree digest and never on events, so a
-//! missed, doubled or late event costs time but cannot make a verdict wrong. Every doubt (an overflow, a changed rules file, a
-//! watch that could not be placed) becomes [`crate::model::WatchHint::LookAgain`], which asks for a scan of the whole tree. A
-//! path may be reported twice, but a change inside the tree is always reported, except in the cases at the end of this page.
+//! Owns the watches of one project and the meaning of their events. Verdicts depend on the tree digest and never on
+//! events, so a missed, doubled or late event costs time but cannot make a verdict wrong. In every case of doubt (an
+//! overflow, a changed rules file, a watch that could not be placed) the module sends
+//! [`crate::model::WatchHint::LookAgain`], which asks for a scan of the whole tree. A path may be reported twice. A
+//! change inside the tree is always reported, except in the cases at the end of this page.
 //!
-//! This module does not decide what to run, and of the files in the tree it reads only the rules files. The matcher ([`crate::ignore`])
-//! decides which paths get a hint.
+//! This module does not decide what to run. Of the files in the tree it reads only the rules files, such as
+//! `.gitignore`. The matcher ([`crate::ignore`]) decides which paths get a hint.
 //!
 //! # Limits of the backend
 //!

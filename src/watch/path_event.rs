@@ -1,30 +1,31 @@
-//! Remembers the last event for each path, and which rule decided about it. Pure, and limited in size.
+//! Remembers recent events and which ignore rule decided about each path. Pure, and limited in size.
 
 use std::collections::VecDeque;
 
 use crate::ignore::IgnoreDecision;
 use crate::model::TreePath;
 
-/// The most paths that are remembered.
+/// The most events that are remembered.
 const REMEMBERED: usize = 512;
 
 /// The last event for a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PathEvent {
-    /// What happened, in words for people.
+    /// The event in words for people.
     pub event: &'static str,
-    /// Whether the path belonged to the tree, and which rule decided.
+    /// Whether the path belonged to the tree, and which rule decided that.
     pub decision: IgnoreDecision,
 }
 
-/// The last event for each path.
+/// The newest events in the order in which they came. Several events in a row about one path count as one.
 #[derive(Debug, Default)]
 pub(super) struct RecentPathEvents {
     accounts: VecDeque<(TreePath, PathEvent)>,
 }
 
 impl RecentPathEvents {
-    /// Remembers the event of a path. If there are too many paths, the oldest one is forgotten.
+    /// Adds an event. It replaces the newest stored event if both are about the same path. If [`REMEMBERED`] events are
+    /// stored already, the oldest is forgotten.
     pub(super) fn note(&mut self, path: &TreePath, account: PathEvent) {
         match self.accounts.back_mut() {
             Some((last, known)) if last == path => *known = account,
@@ -37,7 +38,7 @@ impl RecentPathEvents {
         }
     }
 
-    /// Returns the last event of a path; `None` if there was none or it has been forgotten.
+    /// Returns the last event of a path; `None` if there was no event or it has been forgotten.
     pub(super) fn explain(&self, path: &TreePath) -> Option<PathEvent> {
         self.accounts.iter().rev().find(|(known, _)| known == path).map(|(_, account)| account.clone())
     }

@@ -18,10 +18,10 @@ use crate::watch::filesystem::read_eventless;
 use crate::watch::inbox::InboxHandle;
 use crate::watch::stamps::Snapshot;
 
-/// How long to wait for the end of the backend's thread.
+/// How long to wait until the backend's thread has ended.
 const LAST_WORD: Duration = Duration::from_secs(5);
 
-/// Device and inode. A watch belongs to a directory's inode, whatever its path.
+/// The device and inode of a directory. The kernel attaches a watch to the inode, whatever the directory's path is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct DirectoryIdentity(u64, u64);
 
@@ -32,7 +32,8 @@ pub(super) enum WatchPlacement {
     New,
     /// The directory was watched already.
     Already,
-    /// The path does not exist, is not a directory, or may not be read. When that changes, the parent directory gets an event.
+    /// The path does not exist, is not a directory, or may not be read. The event of the parent directory reports it
+    /// when this changes.
     NotThere,
     /// The kernel's limit on watches is reached.
     LimitReached,
@@ -43,28 +44,28 @@ pub(super) enum WatchPlacement {
 pub(super) enum EventSource {
     /// Events report every change.
     Events,
-    /// Events report only some changes, because of this file system.
+    /// Events report only some changes, because the directory is on the file system with this name.
     Some(&'static str),
 }
 
-/// The watches as this module knows them. The backend may have dropped some.
+/// The watches that this module has placed. The backend may have dropped some of them.
 pub(super) struct Places {
     root: PathBuf,
     /// `None` if the limit on inotify instances is reached; then all directories are polled.
     backend: Option<Backend>,
     watched: BTreeMap<Vec<u8>, DirectoryIdentity>,
-    /// The path of each directory in the backend, which keeps only one path per inode.
+    /// The path under which the backend knows each directory. It keeps only one path for each inode.
     paths: HashMap<DirectoryIdentity, Vec<u8>>,
     /// For each polled directory: its identity and its content at the last poll.
     pub(super) polled: BTreeMap<Vec<u8>, (DirectoryIdentity, Snapshot)>,
-    /// The reliability of events for each device.
+    /// How reliably events report changes, for each device.
     event_source: HashMap<u64, EventSource>,
     count: Arc<AtomicUsize>,
 }
 
 struct Backend {
     watcher: INotifyWatcher,
-    /// Disconnected when the backend's thread has ended.
+    /// This channel is closed when the backend's thread has ended.
     ended: Receiver<()>,
 }
 
@@ -82,8 +83,8 @@ impl Backend {
 }
 
 impl Places {
-    /// Starts the backend; its events go to the inbox. If the limit on instances is reached, there is no backend and everything
-    /// must be polled.
+    /// Starts the backend, which puts its events into `inbox`. If the kernel's limit on inotify instances is reached,
+    /// there is no backend and all directories must be polled.
     pub(super) fn start(root: &Path, inbox: InboxHandle, count: Arc<AtomicUsize>) -> Result<Self, WatchError> {
         let backend = match Backend::start(inbox) {
             Ok(backend) => Some(backend),
@@ -125,8 +126,8 @@ impl Places {
         Ok(WatchPlacement::New)
     }
 
-    /// Begins to poll a directory, with its present content given as `seen`. Does nothing if the directory does not exist.
-    /// Returns whether it was not polled before.
+    /// Begins to poll a directory whose present content is `seen`. Does nothing if the directory does not exist.
+    /// Returns whether the directory is polled now and was not before.
     pub(super) fn poll(&mut self, directory: &TreePath, seen: Snapshot) -> bool {
         match read_identity(&self.root.join(directory.as_path())) {
             Some(identity) => self.polled.insert(directory.as_bytes().to_vec(), (identity, seen)).is_none(),
@@ -134,15 +135,16 @@ impl Places {
         }
     }
 
-    /// Returns how reliably events report the changes in a directory. Each device is asked only once.
+    /// Returns how reliably events report the changes in a directory. The kernel is asked only once for each device.
     pub(super) fn event_source(&mut self, directory: &TreePath) -> EventSource {
         let path = self.root.join(directory.as_path());
         let Some(DirectoryIdentity(device, _)) = read_identity(&path) else { return EventSource::Events };
         *self.event_source.entry(device).or_insert_with(|| read_eventless(&path).map_or(EventSource::Events, EventSource::Some))
     }
 
-    /// Forgets the watches of a directory and of everything below it, because the backend has dropped them. Returns the other
-    /// known paths of these directories: they shared the dropped watches and must be watched again.
+    /// Forgets the watches of a directory and of everything below it, because the backend has dropped them. A dropped
+    /// watch may have served another path of the same directory too. Such paths are returned, because they must be
+    /// watched again.
     pub(super) fn forget(&mut self, directory: &TreePath) -> Vec<TreePath> {
         let mut orphans = Vec::new();
         for path in at_or_below(&self.watched, directory) {
@@ -166,7 +168,7 @@ impl Places {
         self.polled.remove(directory.as_bytes());
         if let Some(identity) = self.watched.remove(directory.as_bytes()) {
             self.paths.remove(&identity);
-            // This fails if the directory was deleted; the watch is gone then, too.
+            // This fails if the directory was deleted; then the kernel has removed the watch.
             let path = self.root.join(directory.as_path());
             let _gone = self.backend.as_mut().map(|backend| backend.watcher.unwatch(&path));
             self.publish_count();
@@ -187,14 +189,14 @@ impl Places {
         self.watched.contains_key(directory.as_bytes())
     }
 
-    /// Returns whether the root's path is still the directory that is watched or polled.
+    /// Returns whether the directory at the root's path is still the one that is watched or polled.
     pub(super) fn is_root_in_place(&self) -> bool {
         let polled = self.polled.get(&b""[..]).map(|(identity, _)| identity);
         let known = self.watched.get(&b""[..]).or(polled);
         known.is_some() && read_identity(&self.root).as_ref() == known
     }
 
-    /// Removes all watches and waits for the end of the backend's thread.
+    /// Removes all watches and waits until the backend's thread has ended, at most [`LAST_WORD`].
     pub(super) fn end(self) {
         if let Some(Backend { watcher, ended }) = self.backend {
             drop(watcher);
@@ -211,7 +213,7 @@ fn at_or_below<T>(known: &BTreeMap<Vec<u8>, T>, directory: &TreePath) -> Vec<Vec
     if directory.is_root() {
         return known.keys().cloned().collect();
     }
-    // In byte order, all paths `a/…` lie between `a/` and `a0`, and `a-b` does not.
+    // In byte order, all paths `a/…` come after `a/` and before `a0`. A path such as `a-b` is not in this range.
     let (mut first, mut end) = (directory.as_bytes().to_vec(), directory.as_bytes().to_vec());
     first.push(b'/');
     end.push(b'/' + 1);

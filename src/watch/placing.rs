@@ -1,4 +1,5 @@
-//! Walks the tree to place watches. In each directory the watch comes first, then the rules files are read, then the entries.
+//! Walks the tree to place watches. In each directory first the watch is placed, then the rules files are read, then
+//! the entries.
 
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
@@ -9,17 +10,17 @@ use crate::watch::places::{EventSource, WatchPlacement};
 use crate::watch::rules::{RulesNews, read_rules};
 use crate::watch::worker::Worker;
 
-/// Whether files that are found while placing watches are reported.
+/// Whether a hint is sent for each file that is found while watches are placed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Report {
-    /// They are not reported, because the caller asks for a scan of the whole tree anyway.
+    /// No hints are sent, because the caller asks for a scan of the whole tree anyway.
     Nothing,
-    /// Each is reported as a save, because it may have been written before the watch was placed.
+    /// Each file is reported as saved, because it may have been written before the watch was placed.
     Saves,
 }
 
 impl Worker {
-    /// Removes the watches of directories that the rules now exclude.
+    /// Stops watching and polling the directories, at or below this one, that the ignore rules now exclude.
     pub(super) fn withdraw_what_is_out(&mut self, directory: &TreePath) {
         for watched in self.places.at_or_below(directory) {
             if self.matcher.scope(&watched).is_none() {
@@ -35,8 +36,9 @@ impl Worker {
         }
     }
 
-    /// Watches a directory and all directories of the tree below it. The watch is placed before the rules and entries are read,
-    /// so that no change in between is missed. It goes on after a directory that cannot be watched and returns the last error.
+    /// Watches a directory and all directories of the tree below it. Each watch is placed before the rules and entries
+    /// of its directory are read, so that no change in between is missed. A directory that cannot be watched does not
+    /// end the walk. The last error is returned.
     pub(super) fn place_below(&mut self, top: &TreePath, report: Report) -> Result<(), WatchError> {
         let mut failure = Ok(());
         let mut waiting = vec![top.clone()];
@@ -54,7 +56,8 @@ impl Worker {
                 && let RulesNews::Changed(file) = read_rules(&self.root, &directory, &mut self.matcher)
                 && placed == WatchPlacement::Already
             {
-                // The event of the rules file arrives later and will find no difference, so the change is reported here.
+                // The event of the rules file arrives later. By then the matcher has the new rules and finds no
+                // difference, so the change is reported here.
                 self.withdraw_what_is_out(&directory);
                 let path = directory.join(file.name().as_bytes());
                 self.tell(WatchHint::LookAgain(WatchProblem::RulesChanged(path)));
@@ -65,7 +68,7 @@ impl Worker {
         failure
     }
 
-    /// Watches one directory. Polls it if there is no watch or if events do not report every change.
+    /// Watches one directory. Polls it if no watch could be placed or if events do not report every change.
     fn place_or_poll(&mut self, directory: &TreePath) -> Result<WatchPlacement, WatchError> {
         let placed = self.places.place(directory)?;
         let reason = match (placed, self.places.event_source(directory)) {
@@ -98,7 +101,7 @@ impl Worker {
     fn look_into(&self, directory: &TreePath, report: Report, waiting: &mut Vec<TreePath>) {
         let Some(scope) = self.matcher.scope(directory) else { return };
         let Ok(entries) = fs::read_dir(self.root.join(directory.as_path())) else {
-            // The digest reports a directory that cannot be listed.
+            // A directory that cannot be listed is reported when the tree digest is computed.
             if report == Report::Saves {
                 self.tell_if_in(directory, WatchHint::Saved);
             }
@@ -117,8 +120,8 @@ impl Worker {
     }
 }
 
-/// Returns the value to which a person should raise a kernel limit: the usual value of desktop programs, or twice the present
-/// one.
+/// Returns the value to which the user should raise a kernel limit: the usual value of desktop systems, or twice the
+/// present value if that is more.
 fn raised(limit: u64, name: &str) -> u64 {
     let usual = if name == "max_user_watches" { 524_288 } else { 512 };
     usual.max(limit.saturating_mul(2))

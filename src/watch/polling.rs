@@ -1,4 +1,4 @@
-//! Polls the directories that cannot be watched. A poll gives the same hints as events would, only later.
+//! Polls the directories that cannot be watched. A poll gives the same hints as events would give, only later.
 
 use std::mem::{Discriminant, discriminant};
 use std::path::PathBuf;
@@ -12,7 +12,8 @@ use crate::watch::stamps::{NameChange, Snapshot, compare, read_snapshot};
 use crate::watch::ticker::Ticker;
 use crate::watch::worker::Worker;
 
-/// For each polled entry, the next round is delayed by this time. That keeps the cost of polling below a twentieth of the time.
+/// The next round of polling is delayed by this time for each polled entry. That keeps polling below a twentieth of one
+/// processor's time.
 const PATIENCE_PER_ENTRY: Duration = Duration::from_micros(40);
 
 #[derive(Debug, Default)]
@@ -20,12 +21,12 @@ pub(super) struct Polling {
     ticker: Option<Ticker>,
     /// The number of rounds to skip before the next one.
     to_skip: u32,
-    /// The reasons for polling that were reported.
+    /// The kinds of reasons for polling that have been reported.
     kinds: Vec<Discriminant<PollReason>>,
 }
 
 impl Worker {
-    /// Reports that something is polled, once for each reason.
+    /// Reports that directories are polled, once for each kind of reason.
     pub(super) fn tell_polling(&mut self, reason: PollReason) {
         let kind = discriminant(&reason);
         if !self.polling.kinds.contains(&kind) {
@@ -40,7 +41,7 @@ impl Worker {
         self.places.poll(directory, seen);
     }
 
-    /// Starts the ticker if a directory is polled, and stops it otherwise.
+    /// Starts the polling ticker if any directory is polled, and stops it otherwise.
     pub(super) fn poll_from_here(&mut self) {
         if self.places.polled.is_empty() {
             self.polling.ticker = None;
@@ -52,7 +53,7 @@ impl Worker {
         }
     }
 
-    /// Polls once, or skips this round because the last one was large.
+    /// Polls once, or skips this round because the last round had many entries.
     pub(super) fn poll_or_skip(&mut self) {
         if self.polling.to_skip > 0 {
             self.polling.to_skip -= 1;
@@ -78,7 +79,7 @@ impl Worker {
     }
 
     fn poll_directory(&mut self, directory: &TreePath) {
-        // If the directory is gone, polling its parent reports that.
+        // If the directory is gone, polling its parent directory reports the removal.
         let Some(after) = self.snapshot(directory) else { return };
         let Some((_, before)) = self.places.polled.get_mut(directory.as_bytes()) else { return };
         let changes = compare(before, &after);
@@ -89,7 +90,7 @@ impl Worker {
         }
     }
 
-    /// Watches directories that were polled only because of a kernel limit, as soon as the limit allows it.
+    /// Places watches on directories that were polled only because of a kernel limit, as soon as the limit allows it.
     fn watch_what_can_be(&mut self) {
         if self.has_no_events() {
             return;

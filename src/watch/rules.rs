@@ -10,7 +10,8 @@ use nix::libc;
 use crate::ignore::{Matcher, RulesFile};
 use crate::model::TreePath;
 
-/// The same limit as for the digest (`tree/content.rs`): a larger file is not used as a rules file.
+/// The size in bytes above which a file is not used as a rules file. `tree/content.rs` has the same limit for the tree
+/// digest.
 const MAX_RULES_BYTES: u64 = 1024 * 1024;
 
 /// The result of reading the rules files of a directory.
@@ -18,7 +19,7 @@ const MAX_RULES_BYTES: u64 = 1024 * 1024;
 pub(super) enum RulesNews {
     /// The matcher has these rules already.
     Same,
-    /// The matcher's rules changed. This file changed, and others may have too.
+    /// The matcher's rules changed because of this file. The directory's other rules files may have changed too.
     Changed(RulesFile),
 }
 
@@ -30,7 +31,7 @@ pub(super) fn read_rules(root: &Path, directory: &TreePath, matcher: &mut Matche
         match read_text(&root.join(directory.as_path()).join(file.name())) {
             // Lines that are not valid patterns are ignored, as git does.
             Ok(text) => drop(matcher.add_rules(directory, file, &text)),
-            // The digest cannot read this file either, and reports that.
+            // The tree digest cannot read this file either, and reports the error.
             Err(_) => matcher.remove_rules(directory, file),
         }
         if matcher.rules_digest(directory, file) != before {
@@ -40,7 +41,7 @@ pub(super) fn read_rules(root: &Path, directory: &TreePath, matcher: &mut Matche
     news
 }
 
-/// Updates the matcher with the rules files of all directories above a path, as a walk of the tree would.
+/// Updates the matcher with the rules files of all directories above a path, as a walk of the tree would do.
 pub fn learn_rules_on_the_way(root: &Path, path: &TreePath, matcher: &mut Matcher) {
     let mut way = Vec::new();
     let mut above = path.parent();
@@ -49,7 +50,7 @@ pub fn learn_rules_on_the_way(root: &Path, path: &TreePath, matcher: &mut Matche
         way.push(directory);
     }
     for directory in way.iter().rev() {
-        // A walk does not enter excluded directories and does not read their rules.
+        // A walk of the tree does not enter excluded directories and does not read their rules.
         if matcher.scope(directory).is_some_and(|scope| scope.reads_rules()) {
             read_rules(root, directory, matcher);
         }

@@ -1,8 +1,8 @@
-//! The stamps by which polling recognises changed files. Comparing is pure; reading lists a directory and calls `lstat` on its
-//! entries.
+//! Polling recognises changed files by stamps of their metadata. Comparing stamps is pure; reading them lists a
+//! directory and calls `lstat` on its entries.
 //!
-//! Equal stamps do not prove equal content. A second write within the same tick of the file system's clock is missed if size and
-//! inode stay the same; the next scan of the whole tree finds it.
+//! Equal stamps do not prove equal content. A second write within the same tick of the file system's clock is missed if
+//! size and inode stay the same. The next scan of the whole tree finds it.
 
 use std::collections::BTreeMap;
 use std::fs::{self, Metadata};
@@ -10,7 +10,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-/// The metadata of an entry that is compared.
+/// The metadata of a directory entry that is compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Stamp {
     is_directory: bool,
@@ -39,8 +39,8 @@ impl Stamp {
         let identity = [(i128::from(device) << 64) | i128::from(inode), i128::from(mode)];
         let nanoseconds = |seconds: i64, rest: i64| i128::from(seconds) * 1_000_000_000 + i128::from(rest);
         let is_directory = metadata.is_dir();
-        // Size and times of a directory are left out: its entries are compared anyway, and entries outside the tree change them
-        // as well.
+        // Size and times of a directory are left out. The directory's entries are compared anyway, and entries outside
+        // the tree change these values too.
         let [size, modified, changed] = if is_directory {
             [0; 3]
         } else {

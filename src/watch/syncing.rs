@@ -1,5 +1,5 @@
-//! Answers the question "have all earlier events been handled?" and finds out whether events arrive at all. For both, a cookie
-//! file is made in the root: events keep their order.
+//! Answers the question "have all earlier events been handled?" and finds out whether events arrive at all. Both are
+//! done with a cookie file in the root: events keep their order, so the cookie's event comes after all earlier ones.
 
 use std::path::Path;
 use std::time::Duration;
@@ -10,7 +10,8 @@ use crate::watch::places::EventSource;
 use crate::watch::placing::Report;
 use crate::watch::worker::Worker;
 
-/// How long to wait for the event of a cookie file while no other event arrives. After that, events are assumed not to work here.
+/// How long the worker waits without any event while a cookie file's event is missing. After that, events are assumed
+/// not to work here.
 pub(super) const EAR_TEST: Duration = Duration::from_secs(2);
 
 /// The cookie files, and whether their events arrive.
@@ -29,7 +30,7 @@ enum CookieTrust {
 }
 
 impl Worker {
-    /// Returns whether events do not arrive.
+    /// Returns whether events are known not to arrive.
     pub(super) fn has_no_events(&self) -> bool {
         self.syncing.hearing == CookieTrust::Deaf
     }
@@ -38,7 +39,8 @@ impl Worker {
         self.syncing.cookies.is_waiting()
     }
 
-    /// Makes a cookie file to find out whether events arrive. If it cannot be made, only the type of the file system tells.
+    /// Makes a cookie file to find out whether events arrive. If the file cannot be made, the answer depends only on
+    /// the type of the file system.
     pub(super) fn probe(&mut self) {
         if self.places.has_watch(&TreePath::root()) && !self.has_no_events() {
             let _read_only = self.syncing.cookies.create(&self.root, CookiePurpose::Probe);
@@ -47,7 +49,8 @@ impl Worker {
 
     /// Sends [`WatchHint::Synced`] for a request as soon as hints have been sent for all earlier changes.
     pub(super) fn sync(&mut self, id: SyncId) {
-        // Polled directories are polled now. For watched directories, the cookie's event comes after all earlier events.
+        // Polled directories are polled now. For watched directories, the event of a cookie file comes after all
+        // earlier events.
         if !self.places.polled.is_empty() {
             self.poll_round();
         }
@@ -60,13 +63,13 @@ impl Worker {
         {
             return;
         }
-        // No file can be made in the root, or changes by others may be reported later than the cookie. A scan of the whole tree
-        // answers the request as well.
+        // Either no file can be made in the root, or the file system may report changes by others later than the
+        // cookie's event. A scan of the whole tree answers the request as well.
         self.tell(WatchHint::LookAgain(WatchProblem::Unsynced));
         self.tell(WatchHint::Synced(id));
     }
 
-    /// Handles the event of a cookie file. Returns whether the path is one.
+    /// Handles the event of a cookie file. Returns whether the path is that of a cookie file.
     pub(super) fn note_cookie(&mut self, path: &Path) -> bool {
         let Ok(path) = TreePath::below(&self.root, path) else { return false };
         if !path.name().starts_with(COOKIE_PREFIX.as_bytes()) {

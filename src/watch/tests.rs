@@ -1,5 +1,5 @@
-//! Tests of situations that the kernel cannot be made to produce reliably. Events are handed to the worker as the backend would
-//! do it.
+//! Tests of situations that the kernel cannot be made to produce reliably. The tests hand events to the worker as the
+//! backend would.
 
 use std::fs;
 use std::path::Path;
@@ -19,7 +19,7 @@ use crate::watch::interpret::RawHint;
 use crate::watch::worker::Worker;
 use crate::watch::{Pace, WatchError, Watcher};
 
-/// Practically switches off polling and scans.
+/// An hour between polls and no scans: during a test neither happens.
 const PACE: Pace = Pace { poll: Duration::from_secs(3600), sweep: None };
 
 fn start(root: &Path) -> (Watcher, Receiver<WatchHint>) {

@@ -8,11 +8,12 @@ use std::time::Duration;
 
 use crate::watch::inbox::{InboxHandle, Message};
 
-/// Travels with each message. While one exists, no further message is sent, so messages do not pile up before a slow worker.
+/// Travels with each message. While the receiver holds a ticket, no further message is sent, so messages do not pile up
+/// before a slow worker.
 #[derive(Debug, Clone)]
 pub(super) struct TickerTicket(Arc<()>);
 
-/// Sends messages until it is dropped; dropping it ends the thread.
+/// Sends messages until this value is dropped; dropping it ends the thread.
 #[derive(Debug)]
 pub(super) struct Ticker {
     stop: Option<Sender<()>>,

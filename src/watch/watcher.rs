@@ -14,7 +14,7 @@ use crate::watch::inbox::{InboxHandle, Message, open_inbox};
 use crate::watch::path_event::PathEvent;
 use crate::watch::worker::Worker;
 
-/// How long to wait for an answer of the worker.
+/// How long to wait for an answer from the worker.
 const ANSWER: Duration = Duration::from_secs(2);
 
 /// Watches a project. Dropping it removes all watches and ends its threads.
@@ -34,23 +34,26 @@ pub struct Pace {
     pub sweep: Option<Duration>,
 }
 
-/// Sends requests to a watcher from any thread. After the watcher is gone no answer comes, so callers must limit their waiting.
+/// Sends requests to a watcher from any thread. If the watcher has been dropped, no answer comes, so callers must limit
+/// their waiting.
 #[derive(Debug, Clone)]
 pub struct WatcherHandle {
     inbox: InboxHandle,
 }
 
 impl WatcherHandle {
-    /// Asks for [`WatchHint::Synced`] with this number, to be sent after the hints for all saves before this call.
+    /// Asks the watcher to send [`WatchHint::Synced`] with this number, after the hints for all saves that happened
+    /// before this call.
     ///
-    /// For this, a file that never belongs to the tree is made in the root and removed again. If it cannot be made or its event
-    /// does not arrive, a scan of the whole tree is asked for before the answer, which serves the same purpose. The answer takes
-    /// at most about two seconds.
+    /// For this, the watcher makes a file in the root that never belongs to the tree, and removes it again. If the file
+    /// cannot be made or its event does not arrive, the watcher asks for a scan of the whole tree before it answers;
+    /// the scan finds the same changes. The answer takes at most about two seconds.
     pub fn sync(&self, id: SyncId) {
         self.inbox.push(Message::Sync(id));
     }
 
-    /// Returns the last event of a path and the rule that decided about it; `None` if there was none or it has been forgotten.
+    /// Returns the last event of a path and the ignore rule that decided about the path; `None` if there was no event
+    /// or it has been forgotten.
     pub fn explain(&self, path: &TreePath) -> Option<PathEvent> {
         let (reply, answer) = channel();
         self.inbox.push(Message::Explain(path.clone(), reply));
@@ -64,10 +67,8 @@ impl Watcher {
     /// `root` must be absolute, and its last component must not be a link. The matcher needs only the settings; the project's
     /// rules files are read here. Every change after this call has returned gives a hint. `send` must not block.
     ///
-    /// # Errors
-    ///
-    /// When the root cannot be watched. A directory that may not be read is not an error. After a limit of the kernel is reached,
-    /// the remaining directories are polled ([`WatchHint::Polling`]).
+    /// When the root cannot be watched. A directory below the root that may not be read is not an error. After a limit
+    /// of the kernel is reached, the remaining directories are polled ([`WatchHint::Polling`]).
     pub fn start(
         root: &Path,
         matcher: Matcher,
@@ -87,7 +88,7 @@ impl Watcher {
         WatcherHandle { inbox: self.inbox.clone() }
     }
 
-    /// Returns the number of watched directories.
+    /// Returns the number of watched directories. Polled directories are not counted.
     pub fn watches(&self) -> usize {
         self.count.load(Ordering::Relaxed)
     }
@@ -106,7 +107,7 @@ impl Drop for Watcher {
     fn drop(&mut self) {
         self.push(Message::Stop);
         if let Some(thread) = self.thread.take() {
-            // A panic of the worker has been printed already, and there is nothing left to stop.
+            // The panic message of the worker has been printed already, and there is nothing left to stop.
             let _panicked = thread.join();
         }
     }

@@ -1,4 +1,4 @@
-//! The worker owns the matcher and the watches of a project. It turns events of the backend into hints.
+//! The worker owns the matcher and the watches of a project. It turns events of the backend (`notify`) into hints.
 
 use std::fs;
 use std::io;
@@ -26,8 +26,8 @@ use crate::watch::watcher::Pace;
 /// How often to check whether a removed root exists again.
 const ROOT_POLL: Duration = Duration::from_millis(500);
 
-/// The time limit for waiting when nothing is expected. No behaviour depends on it; it is there because every wait has a limit
-/// (G7).
+/// The time limit for waiting when nothing is expected. No behaviour depends on this value; it exists because every
+/// wait must have a limit (G7).
 const IDLE: Duration = Duration::from_secs(3600);
 
 pub(super) struct Worker {
@@ -37,7 +37,7 @@ pub(super) struct Worker {
     pub(super) pace: Pace,
     pub(super) polling: Polling,
     pub(super) syncing: Syncing,
-    /// Kept because dropping it would end its thread.
+    /// Kept only because dropping the ticker would end its thread.
     _sweeper: Option<Ticker>,
     recent: RecentPathEvents,
     root_state: RootState,
@@ -100,7 +100,8 @@ impl Worker {
         Ok(worker)
     }
 
-    /// Handles messages until it is stopped. Returns after the backend's thread has ended.
+    /// Handles messages until [`Message::Stop`] arrives or the queue is closed. Then removes all watches and waits a
+    /// bounded time for the backend's thread.
     pub(super) fn work(mut self, inbox: &Inbox) {
         while self.work_once(inbox) == Next::GoOn {
             if self.root_state == RootState::Gone && is_directory(&self.root) {
@@ -219,8 +220,8 @@ impl Worker {
                     self.tell(WatchHint::Created(path.clone()));
                 }
             }
-            // The file was removed or renamed in the meantime. The event of that is still to come and completes what this hint
-            // begins.
+            // The file was removed or renamed in the meantime. The event of that is still to come and is the second
+            // step of this change.
             Err(error) if error.kind() == io::ErrorKind::NotFound => self.tell_if_in(path, WatchHint::Created),
             Ok(_) | Err(_) => self.on_appeared(path),
         }
@@ -244,7 +245,8 @@ impl Worker {
             self.matcher.forget_rules(path);
             self.follow_rules(path);
         } else {
-            // Another directory is at this path by now. The backend may have dropped its watch together with the old one.
+            // A new directory is at this path by now. The backend may have dropped its watch together with that of the
+            // old directory.
             self.place_or_tell(path, Report::Saves);
         }
         orphans.iter().for_each(|orphan| self.place_or_tell(orphan, Report::Saves));
@@ -262,8 +264,8 @@ impl Worker {
         }
     }
 
-    /// Asks for a scan of the whole tree if a file has several hard links: events name only one of its paths, perhaps one outside
-    /// the tree.
+    /// Asks for a scan of the whole tree if a file has several hard links. An event names only one of the file's paths,
+    /// perhaps one outside the tree.
     fn follow_names(&self, path: &TreePath) {
         let metadata = fs::symlink_metadata(self.root.join(path.as_path()));
         if metadata.is_ok_and(|metadata| metadata.is_file() && metadata.nlink() > 1) {

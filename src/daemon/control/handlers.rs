@@ -143,7 +143,8 @@ async fn status(desk: &ControlContext) -> Result<StatusV1, ErrorV1> {
     Ok(StatusV1 { service: Some(desk.service.clone()), projects })
 }
 
-/// Refuses a run if the service's environment differs from the caller's, because the result could differ from the caller's own run.
+/// Refuses a run if the service's environment differs from the caller's, because the result could differ from the
+/// caller's own run.
 fn check_environment(ambient: &BTreeMap<OsString, OsString>, asked: Option<&[VariableV1]>) -> Result<(), ErrorV1> {
     let Some(asked) = asked else { return Ok(()) };
     let digest = |value: &OsString| Digest::of(value.as_bytes());

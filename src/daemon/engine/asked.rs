@@ -88,7 +88,7 @@ impl Engine {
         }
     }
 
-    /// Ends the program after stopping the run under way. If this is requested again, the worker kills the run at once.
+    /// Ends the program after stopping the run under way. If a second request comes, the worker kills the run at once.
     fn leave(&mut self, exit: CommandExit, reason: StopReason) -> Vec<Effect> {
         match self.stage {
             Stage::Idle => vec![Effect::Quit(exit)],

@@ -49,7 +49,7 @@ pub(super) fn follow(known: Option<GitHold>, now: Moment, seen: Option<GitOperat
     }
 }
 
-/// Returns what to do with a burst that has ended. `longest` is the limit of the waiting time.
+/// Returns what to do with a burst that has ended. The engine waits for git at most `longest`.
 pub(super) fn ask(hold: Option<&mut GitHold>, now: Moment, longest: Duration) -> HoldDecision {
     let Some(hold) = hold else { return HoldDecision::No };
     let bound = hold.since.plus(longest);

@@ -48,8 +48,8 @@ impl Engine {
         }
     }
 
-    /// Returns whether paths other than `moved` were saved during the run. The save then causes the next run, which does not count
-    /// as a repetition.
+    /// Returns whether paths other than `moved` were saved during the run. The save then causes the next run, which
+    /// does not count as a repetition.
     fn was_saved_besides(&self, moved: &BTreeSet<TreePath>) -> bool {
         self.burst.as_ref().is_some_and(|burst| burst.is_incomplete() || !burst.paths().is_subset(moved))
     }
@@ -61,8 +61,8 @@ impl Engine {
         Some(self.start(task, LookPurpose::Request, TriggerKind::Moved, paths, Selection::All, None))
     }
 
-    /// Returns whether a hint is a late report of a change made by the run that has just ended. The repetition of that run is still
-    /// waiting.
+    /// Returns whether a hint is a late report of a change that the run made which has just ended. The repetition of
+    /// that run is still waiting.
     pub(super) fn is_late_echo(&self, now: Moment, hint: &WatchHint) -> bool {
         match (&self.repetition, hint) {
             (

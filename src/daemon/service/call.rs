@@ -58,9 +58,9 @@ pub(crate) struct Question {
 /// Whether a client wants its answer at once or only when there is a fresh verdict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Wait {
-    /// Nothing: the answer gives the present state of the project.
+    /// The client wants an answer at once: the present state of the project.
     Now,
-    /// A fresh verdict, or a state that waiting cannot change.
+    /// The client waits for a fresh verdict, or for a state that waiting cannot change.
     Fresh,
 }
 

@@ -32,7 +32,7 @@ const LOOK_AGAIN: Duration = Duration::from_millis(100);
 
 /// A project that is watched, or that the service tries to open.
 pub(super) struct ProjectSession {
-    /// `None` while a project is being added and has not been registered yet.
+    /// The project's id; `None` while the project is being added and has not been registered yet.
     pub(super) id: Option<ProjectId>,
     pub(super) root: PathBuf,
     /// Provides the senders for the project's threads.
@@ -41,7 +41,8 @@ pub(super) struct ProjectSession {
     waiters: Waiters<Reply<AnswerV1>>,
     runs: VecDeque<RunCall>,
     errands: VecDeque<ErrandCall>,
-    /// Hints received while the project was being opened that the watcher does not repeat: part of the tree is polled.
+    /// Hints that part of the tree is polled, received while the project was being opened. They are kept because the
+    /// watcher sends them only once.
     early: Vec<WatchHint>,
     adding: Option<Reply<AddedV1>>,
 }
@@ -276,7 +277,8 @@ impl ProjectSession {
         self.schedule(now, |scheduler| scheduler.handle(now, event))
     }
 
-    /// Lets the scheduler handle something if the project is open, and performs the effects that it leaves to the host.
+    /// Calls `act` with the scheduler if the project is open, and performs the effects that the scheduler leaves to the
+    /// host.
     fn schedule(&mut self, now: Moment, act: impl FnOnce(&mut ProjectScheduler) -> Vec<HostEffect>) -> Vec<SessionMessage> {
         let Stage::Open(open) = &mut self.stage else { return Vec::new() };
         let effects = act(&mut open.scheduler);

@@ -1,5 +1,5 @@
-//! The clients that receive events. Each has a bounded queue of its own. A reader that is too slow is disconnected,
-//! with a last event that says why.
+//! The clients that receive events (the readers). Each has a bounded queue of its own. A reader that is too slow is
+//! disconnected; its last event says why.
 
 use std::pin::Pin;
 use std::sync::{Arc, OnceLock};
@@ -10,7 +10,7 @@ use tokio::sync::mpsc::{Receiver, Sender, channel};
 
 use crate::api::{EndReasonV1, EventV1};
 
-/// The most events that wait for one reader. A reader for whom more would wait is disconnected.
+/// The most events that wait for one reader. A reader whose queue would become longer is disconnected.
 const QUEUE: usize = 256;
 /// The most clients that may receive events at the same time. Further clients are refused.
 const MOST_READERS: usize = 32;

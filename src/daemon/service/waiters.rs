@@ -50,7 +50,7 @@ pub(super) struct DueAnswer<R> {
     pub(super) in_time: InTimeV1,
 }
 
-/// The result of a status check: which clients are answered, and what the others need.
+/// The result of a status check: which clients are answered, and what the clients that still wait need.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct LookOutcome<R> {
     pub(super) due: Vec<DueAnswer<R>>,
@@ -87,8 +87,8 @@ impl<R> Waiters<R> {
         self.waiting.push(Waiter { reply, task, question, deadline, stage: Stage::New, runs: 0 });
     }
 
-    /// Returns the most thorough kind of status check that clients need, counting only clients that no check under way
-    /// will answer. Returns `None` if there are no such clients.
+    /// Returns the most thorough kind of status check that a client needs. Only clients for whom no status check has
+    /// begun count; returns `None` if there are no such clients.
     pub(super) fn wanted_care(&self) -> Option<LookCare> {
         self.waiting.iter().filter(|waiter| waiter.stage == Stage::New).map(|waiter| waiter.question.care).max()
     }
@@ -109,7 +109,7 @@ impl<R> Waiters<R> {
             .for_each(|waiter| waiter.stage = Stage::New);
     }
 
-    /// Returns the tasks of the clients that no status check under way will answer.
+    /// Returns the tasks of the clients for whom no status check has begun.
     pub(super) fn wanted_tasks(&self) -> Vec<TaskId> {
         let mut tasks = Vec::new();
         for waiter in self.waiting.iter().filter(|waiter| waiter.stage == Stage::New) {
@@ -165,8 +165,7 @@ impl<R> Waiters<R> {
         self.take(|waiter| waiter.stage == Stage::Looking(ticket))
     }
 
-    /// Removes and returns the clients that want the present state at once and that no status check under way will
-    /// answer.
+    /// Removes and returns the clients that want the present state at once and for whom no status check has begun.
     pub(super) fn take_impatient(&mut self) -> Vec<DueAnswer<R>> {
         let impatient = self.take_waiters(|waiter| waiter.question.wait == Wait::Now && waiter.stage == Stage::New);
         impatient.into_iter().map(Waiter::answered).collect()
@@ -213,8 +212,8 @@ impl<R> Waiter<R> {
     }
 }
 
-/// Returns the more urgent of two needs: a run comes before another status check, and the first of several runs before
-/// the others.
+/// Returns the more urgent of two needs. A run comes before another status check. Of two runs, the one that was needed
+/// first comes first.
 fn first_need(known: WaiterNeed, new: WaiterNeed) -> WaiterNeed {
     match (known, new) {
         (WaiterNeed::Run(task), _) | (WaiterNeed::Nothing | WaiterNeed::LookLater, WaiterNeed::Run(task)) => {

@@ -46,8 +46,8 @@ pub(super) enum Forked {
     Child,
 }
 
-/// Forks this process if it has one thread. Returns `None` if it has several: a child of such a process may do next to
-/// nothing.
+/// Forks this process if it has one thread. Returns `None` if it has several, because the child of such a process may
+/// do next to nothing (signal-safety(7)).
 pub(super) fn fork_if_single_threaded() -> io::Result<Option<Forked>> {
     if !is_single_threaded()? {
         return Ok(None);
@@ -62,9 +62,9 @@ pub(super) fn fork_if_single_threaded() -> io::Result<Option<Forked>> {
 
 fn is_single_threaded() -> io::Result<bool> {
     const THREADS: &str = "/proc/self/task";
-    // Every directory has a link for its own entry, one in its parent, and one for each directory in it. For this
-    // directory Linux counts the threads, and reading that count is cheaper than listing them; if the count differs,
-    // the list decides.
+    // A directory has a link for its own entry, one in its parent, and one for each directory in it. In this directory
+    // of `/proc` Linux counts each thread as a directory. Reading that count is cheaper than listing the threads. If
+    // the count is not 3, the list decides.
     Ok(std::fs::metadata(THREADS)?.nlink() == 3 || std::fs::read_dir(THREADS)?.count() == 1)
 }
 
@@ -79,7 +79,7 @@ pub(super) fn catch_silently(number: libc::c_int) {
     let _known_signal = unsafe { libc::sigaction(number, &raw const action, std::ptr::null_mut()) };
 }
 
-/// Ends this process at once, without exit handlers: they were registered by the parent, which runs them itself.
+/// Ends this process at once, without exit handlers: the parent has registered the handlers and runs them itself.
 pub(super) fn end_forked(code: u8) -> ! {
     // SAFETY: _exit takes an integer and does not return.
     unsafe { libc::_exit(i32::from(code)) }

@@ -1,8 +1,9 @@
 //! Compares the reader's judgement of generated scripts with real bash.
 //!
-//! In bash the deciding command is a function that records its call and fails. If bash then ends with 0, the script hides a
-//! failure, and the reader must have found it. With `false` as the deciding command and no other unknown command, both must
-//! agree. Scripts with functions are an exception, because the reader may refuse more of them.
+//! In bash, the deciding command is a function that records its call and fails. If bash then ends with 0, the script
+//! hides a failure, and the reader must have found it. If the deciding command is `false` and no other command is
+//! unknown, the reader and bash must agree. Scripts with functions are an exception, because the reader may refuse more
+//! of them.
 
 use std::fmt::Write as _;
 use std::io::{Read as _, Write as _};
@@ -13,12 +14,13 @@ use proptest::test_runner::RngSeed;
 use crate::shell::tests::reads;
 use crate::shell::{hidden_failure, quote_word};
 
-/// A fixed seed, so that every run tests the same scripts. A failure found with another seed belongs in the tables.
+/// A fixed seed of the random generator, so that every run tests the same scripts. A failure found with another seed
+/// belongs in the tables of `tests.rs`.
 const SEED: RngSeed = RngSeed::Fixed(19);
 /// The number of scripts that one bash process runs.
 const AT_ONCE: usize = 40;
 
-/// Reads scripts that end with NUL, and prints for each its status and whether the deciding command ran.
+/// Reads scripts that end with NUL. Prints for each script its status and whether the deciding command ran.
 const DRIVER: &str = r#"
 while IFS= read -r -d '' script; do
     ran=$( { (
@@ -32,7 +34,7 @@ done
 "#;
 
 fn script(decider: &'static str) -> impl Strategy<Value = String> {
-    // Beside a command that tests something, `false` is no deciding command.
+    // `false` is no deciding command beside a command that tests something, so no `[` is generated then.
     let asks = if decider == "false" { "case $? in (0) ;; (*) exit 1;; esac" } else { "[ $? -eq 0 ]" };
     let leaf = prop_oneof![
         4 => Just(decider.to_owned()),
@@ -114,7 +116,8 @@ proptest! {
         for (script, (is_success, has_run)) in scripts.iter().zip(ends) {
             let is_hidden = hidden_failure(&reads(script)).is_some();
             let hides = is_success && has_run;
-            // A command in a function is judged for all calls, so the reader refuses more than one run of bash can show.
+            // The reader judges a command in a function for all calls together. So it refuses scripts that one run of
+            // bash does not show to hide a failure.
             let agrees = is_hidden == hides || (script.contains("f() {") && is_hidden);
             prop_assert!(agrees, "bash: {} {}; said {}: {}", is_success, has_run, is_hidden, script);
         }

@@ -282,7 +282,7 @@ fn lines_may_be_given_twice_but_none_may_be_missing() {
     assert!(test.index.apply(&project("till-00000002"), &lines[1..]).is_err());
 }
 
-/// All answers of the index about some projects, to compare two indexes.
+/// Everything that the index answers about some projects, to compare two indexes.
 #[derive(Debug, PartialEq)]
 struct Everything {
     projects: Vec<IndexedProject>,

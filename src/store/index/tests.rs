@@ -1,4 +1,4 @@
-//! Tests of damage at every position in the file. Damage is found when the damaged position is read.
+//! Tests of damage at every position in the file. Damage is found when the damaged part is read.
 
 use std::fs::{self, OpenOptions};
 use std::os::unix::fs::FileExt as _;
@@ -12,7 +12,7 @@ use crate::store::{AllLedgerLines, IndexError, IndexRepair, StoreIndex};
 const PAGE: u64 = 1024;
 const SHOP: &str = "shop-00000001";
 
-/// Queries every table that runs write to.
+/// Returns the answers to some queries about a project, as text, to compare two indexes.
 fn answers(index: &StoreIndex) -> Result<String, IndexError> {
     let (shop, default) = (project(SHOP), task("default"));
     let runs = index.runs(&shop, None, 1000)?;
@@ -20,7 +20,7 @@ fn answers(index: &StoreIndex) -> Result<String, IndexError> {
     Ok(format!("{runs:?} {asked:?} {:?}", index.tdd(&shop, &default)?))
 }
 
-/// Returns an index of several pages, without a write-ahead log, and the lines it was made from.
+/// Returns an index of several pages without a write-ahead log, and the lines that it was made from.
 fn filled() -> (TestIndex, AllLedgerLines) {
     let mut test = TestIndex::new();
     for number in 1..=60 {

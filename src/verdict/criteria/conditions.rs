@@ -15,11 +15,11 @@ pub(super) enum ConditionRole {
     Failure,
 }
 
-/// The most characters of a text value that a judged condition shows. The action's log has the whole text.
+/// The most characters of a text value that the judgement of a condition shows. The action's log has the whole text.
 const SHOWN_CHARACTERS: usize = 200;
 
-/// Evaluates a condition. A condition that cannot be parsed counts against the task; normally the specification's
-/// reader has refused it before.
+/// Evaluates a condition. A condition that cannot be parsed counts against the task. Normally the reader of the
+/// specification has already refused such a condition.
 pub(super) fn judge_condition(condition: &TaskCondition, role: ConditionRole, actions: &[SeenAction<'_>]) -> JudgedCondition {
     let run = SeenRun(actions);
     let judged =
@@ -39,7 +39,8 @@ pub(super) fn judge_condition(condition: &TaskCondition, role: ConditionRole, ac
     judged(decided, evaluation.actual.into_iter().map(shortened).collect(), evaluation.unknown, reason)
 }
 
-/// Returns why a condition counts against the task: the unknown values, otherwise the results of the actions in it.
+/// Returns why a condition counts against the task. Unknown values are named first. Otherwise this is the reason of an
+/// action in the condition that did not succeed, or else the observed values.
 fn reason(condition: &Condition, evaluation: &Evaluation, run: &SeenRun<'_>) -> String {
     let references = condition.references();
     if evaluation.truth == ConditionTruth::Unknown && evaluation.unknown.is_empty() {
@@ -74,8 +75,8 @@ fn why_unknown(action: Option<&SeenAction<'_>>, reference: &Reference) -> String
     }
 }
 
-/// Returns why a text is unknown because its stream was not stored completely; `None` if the stream was stored
-/// completely, or the reference is no text.
+/// Returns why a text is unknown: its stream was not stored completely. Returns `None` if it was, or if the reference
+/// is no text.
 fn why_cut(action: &SeenAction<'_>, reference: &Reference) -> Option<String> {
     let stream = match reference.field.as_str() {
         "stdout" => action.stdout?,

@@ -1,4 +1,4 @@
-//! Decides whether exactly the tests failed that were declared to fail (C06).
+//! Decides whether exactly the tests that were declared to fail did fail (C06).
 
 use std::collections::BTreeSet;
 
@@ -6,8 +6,8 @@ use crate::model::{ActionPhase, Blocking, ExpectedFailure, JudgedFailure, ToolCl
 use crate::verdict::criteria::seen::SeenAction;
 use crate::verdict::red::listed;
 
-/// Evaluates a declared failure over all TEST steps of a run. A step that failed otherwise than declared blocks
-/// already.
+/// Evaluates a declared failure over all TEST steps of a run. A step whose failure is not the declared one blocks the
+/// verdict without this.
 pub(in crate::verdict) fn judge_failure(expected: &ExpectedFailure, actions: &[SeenAction<'_>]) -> JudgedFailure {
     let steps = || actions.iter().filter(|action| action.phase == ActionPhase::Step && action.class == ToolClass::Test);
     let failures = steps().filter_map(|step| step.tests).flat_map(|tests| &tests.failures);

@@ -1,10 +1,11 @@
-//! The expectations of a task on its output. The format does not say which action they refer to, so this is the rule:
+//! Evaluates what a task expects of its output. Specifications do not say to which action an expectation refers, so
+//! these rules apply:
 //!
 //! * each text of `stdoutContains` must occur in the standard output of at least one step that was carried out;
 //! * `stderrEmpty` requires that at least one step was carried out and none of them wrote to standard error;
 //! * `exitCode` is the exit code of the last TEST step, otherwise of the last step.
 //!
-//! An expectation is met only by what was observed: a run without steps meets no expectation.
+//! An expectation is met only by observations, so a run without steps meets none.
 
 use crate::model::{ActionPhase, ExpectedOutput, JudgedExpectation, ToolClass, quoted_text};
 use crate::verdict::criteria::seen::{SeenAction, text_of};

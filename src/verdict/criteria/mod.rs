@@ -19,15 +19,16 @@ use crate::verdict::wording::counted;
 
 pub use seen::{SeenAction, SeenAnswer, SeenFile};
 
-/// Files that count as evidence of a second kind too: the log of a test run is also the terminal output of its command (C68).
+/// Files that count as evidence of a second kind too. The log of a test run is also the terminal output of its command
+/// (C68).
 const ALSO: [(EvidenceKind, EvidenceKind); 1] = [(EvidenceKind::TestExecutionLog, EvidenceKind::TerminalOutput)];
 
 /// Evaluates a task's criteria, and updates `verdict` if the run has one (E17).
 ///
-/// The verdict stays PASSED only if nothing blocks, every success condition is met, no failure condition is triggered, the
-/// expected output was seen, and the tests that were declared to fail did. The task is complete only if, in addition, the pass
-/// rate is reached, all required evidence exists, and at least one test was executed if there is a TEST step. A step passes if it
-/// is SUCCESS or has findings that the policy allows (C34).
+/// The verdict stays PASSED only if nothing blocks, every success condition is met, no failure condition is triggered,
+/// the expected output was seen, and the tests that were declared to fail did fail. The task is complete only if, in
+/// addition, the pass rate is reached and all required evidence exists. If there is a TEST step, at least one test must
+/// have been executed. A step passes if it is SUCCESS or has only findings that the policy allows (C34).
 pub fn judge_criteria(
     verdict: &mut RunVerdict,
     criteria: &TaskCriteria,
@@ -80,8 +81,8 @@ fn decide_result(verdict: &mut RunVerdict, result: OverallResult, evaluation: &C
     verdict.completion_status = CompletionStatus::Incomplete;
 }
 
-/// Returns in words which criteria make the verdict FAILED. Conditions on a step that failed as declared concern the
-/// implementation, which does not exist yet: they are shown and keep the task incomplete, but do not fail the verdict.
+/// Returns in words which criteria make the verdict FAILED. A step that failed as declared has no implementation yet.
+/// So conditions on that step are shown and keep the task incomplete, but do not fail the verdict.
 fn objections(evaluation: &CriteriaEvaluation, actions: &[SeenAction<'_>]) -> Vec<String> {
     let declared: Vec<_> = actions.iter().filter(|action| action.is_expected_failure).collect();
     let counts = |judged: &&JudgedCondition| !declared.iter().any(|action| speaks_of(judged, action));
@@ -144,7 +145,8 @@ fn decide_completion(verdict: &mut RunVerdict, evaluation: &CriteriaEvaluation, 
     }
 }
 
-/// Returns why too few steps pass; `None` if enough steps pass. Without steps the rate is not reached.
+/// Returns in words why too few steps pass; `None` if enough steps pass. If a run has no steps, the rate is not
+/// reached.
 fn pass_rate_objection(criteria: &TaskCriteria, actions: &[SeenAction<'_>]) -> Option<String> {
     let steps: Vec<_> = actions.iter().filter(|action| action.phase == ActionPhase::Step).collect();
     let passed = steps.iter().filter(|step| step.passes()).count() as u64;
@@ -157,7 +159,7 @@ fn pass_rate_objection(criteria: &TaskCriteria, actions: &[SeenAction<'_>]) -> O
     too_few.then(|| format!("{passed} of {} pass, and {} % must", counted(all, "step"), spoken_per_cent(least)))
 }
 
-/// Returns hundredths of a per cent in the form for people: `60`, `62.5`.
+/// Returns hundredths of a per cent as per cent for people: `60`, `62.5`.
 fn spoken_per_cent(basis_points: u64) -> String {
     let text = format!("{}.{:02}", basis_points / 100, basis_points % 100);
     text.trim_end_matches('0').trim_end_matches('.').to_owned()

@@ -1,4 +1,4 @@
-//! The observations of a run's actions, in the form that conditions refer to.
+//! What was observed about a run's actions, in the form to which conditions refer.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -10,7 +10,8 @@ use crate::model::{
     ActionId, ActionPhase, ActionType, Blocking, DiagnosticSummary, DurationMs, ResultType, StreamExcerpt, TestResults, ToolClass,
 };
 
-/// The observations of one action. A missing observation is `None`, and a condition that refers to it is unknown.
+/// What was observed about one action. If something was not observed, its field is `None`, and a condition on that
+/// field is unknown.
 #[derive(Debug, Clone)]
 pub struct SeenAction<'a> {
     pub id: &'a ActionId,
@@ -35,13 +36,13 @@ pub struct SeenAction<'a> {
     pub findings: Option<&'a DiagnosticSummary>,
     /// The results in the action's test report.
     pub tests: Option<&'a TestResults>,
-    /// The observations of the file that the action checks.
+    /// What was observed about the file that the action checks.
     pub file: Option<SeenFile>,
     /// The answer to the HTTP request that the action sends.
     pub answer: Option<SeenAnswer>,
 }
 
-/// The observations of a file that an action checks.
+/// What was observed about a file that an action checks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SeenFile {
     pub exists: bool,
@@ -64,7 +65,7 @@ pub struct SeenAnswer {
     pub parsed_body: Option<Value>,
 }
 
-/// The observations of all actions of a run, from which conditions take their values.
+/// What was observed about all actions of a run. Conditions take their values from here.
 pub(super) struct SeenRun<'a>(pub(super) &'a [SeenAction<'a>]);
 
 impl SeenRun<'_> {
@@ -101,7 +102,7 @@ impl SeenAction<'_> {
             Field::Size => count(self.file?.size?),
             Field::IsValidJson => self.file?.is_valid_json.map(FieldValue::from),
             Field::PatternMatches => self.file?.pattern_matches.map(FieldValue::from),
-            // Only actions of types that are not carried out have these fields (E8).
+            // Only actions of types that proctor does not carry out have these fields (E8).
             Field::Count | Field::Initialized => None,
         }
     }
@@ -122,7 +123,8 @@ impl SeenAction<'_> {
     }
 }
 
-/// Returns a stream as text. If a cut splits a character, its bytes are dropped from both parts.
+/// Returns a stream as text. If the cut between head and tail splits a character, the character's bytes are dropped
+/// from both parts.
 pub(super) fn text_of(stream: &StreamExcerpt) -> OutputText<'_> {
     if stream.tail.is_empty() && stream.is_complete() {
         return OutputText { parts: vec![String::from_utf8_lossy(&stream.head)], complete: true };
@@ -138,7 +140,7 @@ pub(super) fn text_of(stream: &StreamExcerpt) -> OutputText<'_> {
     OutputText { parts, complete: false }
 }
 
-/// Returns how many bytes at the end belong to an incomplete character.
+/// Returns how many bytes at the end belong to an incomplete UTF-8 character.
 fn divided_at_end(bytes: &[u8]) -> usize {
     let Some(back) = bytes.iter().rev().take(3).position(|byte| *byte >= 0b1100_0000) else { return 0 };
     let lead = bytes[bytes.len() - 1 - back];

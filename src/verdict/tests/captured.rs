@@ -31,7 +31,7 @@ fn step(tool: Tool) -> Action {
     Action { policy: tool.default_strategy().map(policy), ..action(tool, ActionPhase::Step) }
 }
 
-/// Returns the values that the tables in this file compare: type, code, and category of the debt.
+/// Returns the parts of a judgement that the tables in this file compare: type, code, and category of the debt.
 fn seen(outcome: &ActionJudgement) -> (ResultType, CategoryCode, Option<DebtCategory>) {
     (outcome.classification.category, outcome.classification.code, outcome.debt.category)
 }
@@ -292,7 +292,8 @@ fn c69_findings_of_all_tools_have_one_shape() {
     }
 }
 
-/// The order of table R1: limits, failed starts and signals decide before any report, and the phase comes last.
+/// Table R1 is read from top to bottom: limits, failed starts and signals decide before any report, and the phase
+/// decides last.
 #[test]
 fn r1_the_first_row_that_matches_decides() {
     use CategoryCode as C;

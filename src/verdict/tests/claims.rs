@@ -1,4 +1,4 @@
-//! Tests claims that the end of an action contradicts, and results of file checks.
+//! Tests claims of a tool that contradict how the action ended, and results of file checks.
 
 use std::time::Duration;
 

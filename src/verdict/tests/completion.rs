@@ -1,4 +1,5 @@
-//! Tests when a task is complete: the pass rate, the required evidence, and all criteria together (C34, C63, C68, R5).
+//! Tests when a task is complete. They cover the pass rate, the required evidence, and all criteria together (C34, C63,
+//! C68, R5).
 
 use crate::model::{
     Blocking, CompletionStatus, EvidenceKind, ExpectedOutput, OverallResult, PartialReason, ResultType, TaskCriteria, TaskStatus,

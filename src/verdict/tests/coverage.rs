@@ -47,8 +47,8 @@ fn every_row_of_the_last_table_has_its_type_its_debt_and_its_action() {
             true,
             "OPTIMIZE_OR_RAISE_TIMEOUT",
         ),
-        // Specification errors that only the tool can notice (E4, C10). Errors that the reader notices never lead to a
-        // run.
+        // Specification errors that only the tool can notice (E4, C10). If the reader of the specification notices an
+        // error, there is no run.
         (
             "Spec Error",
             judge(&step(Tool::Pytest), &exited(4), &plain(CategoryCode::UsageError)),

@@ -207,7 +207,7 @@ fn a_long_value_is_shown_by_its_beginning() {
     assert_eq!(evaluation.success[0].actual, [actual]);
 }
 
-/// Conditions on a step that fails as declared are not due yet. Conditions on other steps are.
+/// Conditions on a step that fails as declared do not count yet. Conditions on other steps do.
 #[test]
 fn c06_a_declared_failure_excuses_no_condition_on_another_step() {
     let seen = [command("STEP.1", ResultType::TestFailure, 1), command("STEP.2", ResultType::Success, 0)];

@@ -73,7 +73,7 @@ fn matrix_actual_test_failure() {
     assert_eq!(outcome.classification.is_expected_failure, Some(false));
 }
 
-/// C12: exit code 0 is a success; 1 and 2 are errors where a file's error is named.
+/// C12: exit code 0 is a success. Exit codes 1 and 2 are errors if the output names an error in a file.
 #[test]
 fn matrix_typescript_errors() {
     for code in [1, 2] {

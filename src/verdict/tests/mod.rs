@@ -99,7 +99,7 @@ fn plain(category: CategoryCode) -> Interpretation {
     Interpretation::plain(category, "what was seen")
 }
 
-/// A test report with these counts and a name for every failure.
+/// A test report with these counts. Every failure has a name.
 fn tests(category: CategoryCode, passed: u64, failed: u64) -> Interpretation {
     let failures = (0..failed)
         .map(|number| TestFailure {

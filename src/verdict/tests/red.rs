@@ -91,7 +91,7 @@ fn c06_tests_that_fail_as_declared_are_a_red_without_debt() {
     assert_eq!((judged.met, judged.failed.len(), judged.reason), (true, 2, None));
     assert_eq!((verdict.overall_status, verdict.overall_result), (OverallStatus::PartialSuccess, Some(OverallResult::Passed)));
     assert_eq!(verdict.partial_reason, Some(PartialReason::ExpectedRed));
-    // The conditions on these tests are not due yet: they are shown, and the task is not complete.
+    // The conditions on these tests do not count yet: they are shown, and they keep the task incomplete.
     assert_eq!(verdict.completion_status, CompletionStatus::Incomplete);
     assert!(!evaluation.success[0].decided && evaluation.success[1].decided && evaluation.failure[0].decided);
     assert_eq!(verdict.reason, "1 step ran and nothing blocks; 1 of them fails as declared; 1 of 2 success conditions met");
@@ -200,7 +200,8 @@ fn c06_only_tests_that_ran_as_a_step_can_fail_as_declared() {
     }
 }
 
-/// A prerequisite must succeed whatever was declared: its failure still keeps the steps from running and is debt.
+/// A prerequisite must succeed, whatever failure was declared. Its failure still keeps the steps from running and is
+/// debt.
 #[test]
 fn c06_a_prerequisite_does_not_fail_as_declared() {
     let (expected, history) = (declared(&[0]), TestHistory::default());

@@ -148,7 +148,7 @@ fn a_limit_of_output_is_told_with_its_own_value_and_its_own_way_out() {
     }
 }
 
-/// The run's own time limit is mentioned only if the action ended by a time-out.
+/// The run's own time limit is mentioned only if the action was stopped by a time limit.
 #[test]
 fn the_time_of_the_run_is_told_only_where_it_was_over() {
     let mut action = action(Tool::Generic, ActionPhase::Step);

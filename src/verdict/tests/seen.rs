@@ -7,7 +7,7 @@ use crate::model::{
 };
 use crate::verdict::{RunFlow, RunVerdict, SeenAction, SeenAnswer, SeenFile, judge_criteria, judge_run};
 
-/// The owned values of one sample action; `borrowed` makes a `SeenAction` of them.
+/// The values of one sample action; `borrowed` makes a `SeenAction` that borrows them.
 pub(super) struct Seen {
     pub(super) id: ActionId,
     pub(super) action_type: ActionType,

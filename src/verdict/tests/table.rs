@@ -1,4 +1,4 @@
-//! Compares the table of category codes, as people read it, with a stored copy, so that every changed word shows.
+//! Compares the table of category codes, as people read it, with a stored copy, so that every changed word is noticed.
 
 use insta::assert_snapshot;
 

@@ -32,7 +32,8 @@ enum Run {
     Begun(u64),
 }
 
-/// A model of the engine's surroundings: the content on disk, the content that the run under way tests, and the time of the timer.
+/// A model of the engine's surroundings: the content on disk, the content that the run under way tests, and the time of
+/// the timer.
 struct World {
     engine: Engine,
     now: u64,

@@ -20,8 +20,8 @@ impl ServiceHost {
         let mut projects = Vec::new();
         for project in self.archive.projects().map_err(|error| from_run_error(&error))? {
             let served = self.seats.values().find(|served| served.id.as_ref() == Some(&project.id));
-            // A project that could not be opened still counts as served, because the service tries again. A project that was added
-            // without the service does not.
+            // A project that could not be opened still counts as served, because the service tries again. A project
+            // that was registered without the service does not count as served.
             let serving = if served.is_some() { project.serving } else { Serving::NotServed };
             let standing = served.map(|served| served.listed(&mut self.archive));
             projects.push(ProjectV1 { id: project.id, root: project.path, serving, standing });

@@ -1,9 +1,9 @@
 //! Status checks ("looks") for clients that ask about the state of a project: they compare the tree with the verdicts. A status
 //! check reads either only the reported paths or the whole tree.
 //!
-//! Before a check of only the reported paths ([`LookCare::Events`]), the watcher has to confirm that it has reported every earlier
-//! change. It creates a file, whose event arrives after all earlier events. If the confirmation does not come in time, the whole
-//! tree is read.
+//! Before a check of only the reported paths ([`LookCare::Events`]), the watcher has to confirm that it has reported
+//! every earlier change. It creates a file, whose event arrives after all earlier events. If the confirmation does not
+//! come in time, the whole tree is read.
 
 use std::time::Duration;
 
