@@ -324,11 +324,6 @@ impl Workspace {
         self.trees.save(&self.store);
     }
 
-    /// Reads the tree before a run.
-    pub(crate) fn scan_tree(&mut self, request: &RunRequest<'_>) -> Result<tree::TreeIndex, ProjectError> {
-        self.trees.scan(&self.store, request.settings, request.scope, &request.hints)
-    }
-
     /// Reads the whole tree again after the last process of a run has ended.
     pub(crate) fn rescan_tree(&mut self, request: &RunRequest<'_>) -> Result<tree::TreeIndex, ProjectError> {
         self.trees.scan(&self.store, request.settings, request.scope, &TreeHints::Everything)
