@@ -32,7 +32,8 @@ pub struct ProjectScope {
 pub struct ProjectSettings {
     /// The settings that decide which files belong to the tree.
     pub matcher: MatcherSettings,
-    /// The limits for routing a task, such as its number of retries.
+    /// The settings of the router, which decides where a run sends its task: limits, and what follows from collection
+    /// errors.
     pub routing: RoutingSettings,
     /// Environment variables that actions get in addition to the default ones.
     pub environment: EnvironmentAdditions,
