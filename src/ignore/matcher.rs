@@ -52,12 +52,13 @@ pub enum Selects {
 
 impl ShownOutputs {
     /// Returns whether an ignored entry is an input of checks.
-    fn is_input(&self, path: &[u8]) -> bool {
+    fn is_input(&self, path: &[u8], is_directory: bool) -> bool {
         let name_start = path.iter().rposition(|byte| *byte == b'/').map_or(0, |slash| slash + 1);
         let name = &path[name_start..];
         match class_of(name) {
             IgnoredClass::Input => true,
-            IgnoredClass::Environment => false,
+            // A link to an environment and a file of one are copied. Only directories stay live.
+            IgnoredClass::Environment => !is_directory,
             IgnoredClass::Output if self.products && is_product(name) => true,
             // Bytecode and version control data stay out, also below a path that is shown.
             IgnoredClass::Output | IgnoredClass::Cache => self
@@ -267,7 +268,7 @@ impl Matcher {
     /// Returns whether an entry is an ignored input. Files of the tree are no ignored inputs. Directories of the tree
     /// may contain ignored inputs, so a walk passes through them.
     fn judge_for_inputs(&self, scope: &RulesScope, path: &[u8], is_directory: bool) -> TreeMembership {
-        let is_input = self.outputs.is_input(path);
+        let is_input = self.outputs.is_input(path, is_directory);
         let leads_to_output = is_directory && self.outputs.paths.iter().any(|shown| is_at_or_below(shown.as_bytes(), path));
         let left_out = if leads_to_output { TreeMembership::Passed } else { TreeMembership::Out };
         if scope.ground == SurroundingTree::Ignored {

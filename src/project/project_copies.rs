@@ -207,13 +207,11 @@ fn find_environments(index: &TreeIndex) -> Result<Vec<PathBuf>, String> {
             let name = entry.file_name();
             let name = std::os::unix::ffi::OsStrExt::as_bytes(name.as_os_str());
             let path = directory.join(name);
-            if class_of(name) != IgnoredClass::Environment || index.lookup(&path).is_some() {
-                continue;
+            let is_directory = entry.file_type().is_ok_and(|kind| kind.is_dir());
+            // A link to an environment is copied like other ignored inputs. Its target stays where it is.
+            if is_directory && class_of(name) == IgnoredClass::Environment && index.lookup(&path).is_none() {
+                found.push(entry.path());
             }
-            if !entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-                return Err(format!("`{path}` is no directory, and a snapshot can show only directories of installed packages"));
-            }
-            found.push(entry.path());
         }
     }
     if found.len() > MAX_ENVIRONMENTS {
