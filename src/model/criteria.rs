@@ -237,7 +237,7 @@ pub struct ActualValue {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct JudgedExpectation {
-    /// The demand in words.
+    /// What the output had to be, in words.
     pub expectation: String,
     pub met: bool,
     /// The reason, if `met` is false.

@@ -50,7 +50,7 @@ pub enum CategoryCode {
     UnknownExit,
     /// A signal that proctor did not send ended the process.
     Signalled,
-    /// A limit was exceeded.
+    /// The action exceeded a limit, for example its time limit.
     TimedOut,
     /// proctor stopped the action, because a newer save arrived or the run was interrupted.
     Stopped,
@@ -142,7 +142,7 @@ pub struct TestCase {
     pub failure_messages: Vec<String>,
 }
 
-/// A test that failed or errored, with the keys of the execution report (seed 004).
+/// A test that failed or errored, with the keys of the execution report as the design document seed 004 defines it.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TestFailure {

@@ -1,5 +1,5 @@
-//! The policy that decides which findings of a validation tool block (seed 004; table R3 of the decisions on
-//! execution).
+//! The policy that decides which findings of a validation tool block (design document seed 004; table R3 of the
+//! decisions on execution).
 
 use serde::{Deserialize, Serialize};
 
@@ -16,7 +16,7 @@ pub enum BlockOn {
     ErrorsAndWarnings,
     /// Nothing blocks, everything is reported.
     WarnOnly,
-    /// Findings are ignored.
+    /// Findings change nothing: an action with findings counts as a success.
     Never,
 }
 
@@ -54,7 +54,7 @@ pub struct ToolPolicy {
 }
 
 impl BlockOn {
-    /// Returns the strategy's name in reports (seed 004): `BLOCK_ON_ERRORS_ONLY`, `WARN_ONLY`, `NEVER`.
+    /// Returns the strategy's name in reports, for example `BLOCK_ON_ERRORS_ONLY`, `WARN_ONLY` or `NEVER`.
     pub fn strategy(self) -> &'static str {
         match self {
             Self::ErrorsAlways => "BLOCK_ON_ERRORS_ALWAYS",

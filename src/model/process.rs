@@ -115,7 +115,7 @@ pub enum SpawnFailure {
 /// How an action ended: by itself, by a signal, by proctor, or without having been started.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ActionEnd {
-    /// The process exited by itself.
+    /// The process exited by itself, with an exit code.
     Exited {
         code: i32,
     },

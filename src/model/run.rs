@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 #[serde(rename_all = "camelCase")]
 pub struct Trigger {
     pub kind: TriggerKind,
-    /// The first changed paths that caused the run, for display; at most [`Trigger::SHOWN_PATHS`].
+    /// The first changed paths that caused the run, for display: at most [`Trigger::SHOWN_PATHS`] paths.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub paths: Vec<String>,
 }

@@ -26,7 +26,7 @@ pub struct ViolationRecord {
     pub subject: String,
     /// The text that was found, cut to [`ViolationRecord::MOST_CHARACTERS`]; empty if text had been removed.
     pub found: String,
-    /// The text that proctor put back, cut to the same length; empty if proctor only removed the found text.
+    /// The text that proctor put back, cut to [`ViolationRecord::MOST_CHARACTERS`]; empty if proctor only removed text.
     pub restored: String,
 }
 

@@ -14,8 +14,8 @@ pub enum ToolClass {
     Generic,
 }
 
-/// The categories of validation tools (`validationPolicy` in seed 004). A project can set one strategy for all tools of
-/// a category (C23).
+/// The categories of validation tools, from `validationPolicy` in the design document seed 004. A project can set one
+/// strategy for all tools of a category (C23).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum PolicyCategory {
     /// Linters and formatters, such as ESLint and Prettier.
@@ -33,7 +33,7 @@ pub enum JudgedBy {
     Output,
     /// The tool's exit code alone.
     ExitCode,
-    /// The free text of a reviewer's answer, in which a grammar finds the verdict (seed 003).
+    /// The free text of a reviewer's answer, in which a grammar finds the verdict (design document seed 003).
     Grammar,
 }
 

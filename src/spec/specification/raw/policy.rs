@@ -109,7 +109,7 @@ pub enum RawLintingStrategy {
     BlockOnErrorsAndWarnings,
     /// No finding blocks, but all findings are reported.
     WarnOnly,
-    /// No finding blocks, and no finding is reported.
+    /// Findings change nothing: an action with findings counts as a success.
     Never,
 }
 
@@ -124,7 +124,7 @@ pub enum RawTypeCheckingStrategy {
     BlockOnErrorsOnly,
     /// No finding blocks, but all findings are reported.
     WarnOnly,
-    /// No finding blocks, and no finding is reported.
+    /// Findings change nothing: an action with findings counts as a success.
     Never,
 }
 
@@ -135,7 +135,7 @@ pub enum RawTypeCheckingStrategy {
 pub enum RawCompilationStrategy {
     /// Any error blocks, with the severity CRITICAL; warnings do not block.
     BlockOnErrorsAlways,
-    /// No finding blocks, and no finding is reported.
+    /// Findings change nothing: an action with findings counts as a success.
     Never,
 }
 
@@ -150,7 +150,7 @@ pub enum RawTypeCheckBlockOn {
     ErrorsOnly,
     /// No finding blocks, but all findings are reported.
     WarnOnly,
-    /// No finding blocks, and no finding is reported.
+    /// Findings change nothing: an action with findings counts as a success.
     Never,
 }
 
