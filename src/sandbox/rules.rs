@@ -11,7 +11,7 @@ pub(super) enum PathBase {
 }
 
 impl PathBase {
-    /// All base directories.
+    /// All kinds of base directories.
     pub(super) const ALL: [Self; 3] = [Self::Home, Self::Config, Self::Data];
 }
 
@@ -50,7 +50,7 @@ pub(super) struct Cache {
 /// What proctor does if a cache does not exist.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum MissingCache {
-    /// Nothing: the tool is probably not in use.
+    /// proctor does nothing, because the tool is probably not in use.
     LeftOut,
     Made,
     /// The cache is created if the project has a `package.json`.
@@ -88,7 +88,7 @@ pub(super) const PRIVATE_TMPDIR: &str = "tmpdir";
 pub(super) const OVERLAY_HOME: &str = "home";
 
 /// In-memory file systems for POSIX semaphores and shared memory. Each action gets an empty one, because other
-/// processes keep theirs there.
+/// processes keep their semaphores and shared memory there.
 pub(super) const MEMORY: &[&str] = &["/dev/shm"];
 
 /// Run-time directories with the sockets of message buses, agents, container engines and service managers. A command

@@ -30,7 +30,7 @@ pub enum IndexDifference {
     },
 }
 
-/// On which side a row is missing.
+/// Whether a row is missing in the ledger's rows or in the index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RowDifference {
     /// The row is in the index and does not follow from the ledger.
