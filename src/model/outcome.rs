@@ -202,7 +202,7 @@ pub struct AgentAction {
     /// One of the words `FIX_CODE`, `FIX_TYPES`, `FIX_SPECIFICATION`, `INSTALL_TOOL`, `START_SERVER`, `IMPLEMENT_FIX`,
     /// `ADD_TESTS`, `OPTIMIZE_OR_RAISE_TIMEOUT`, `ASK_HUMAN` and `CONTINUE`.
     pub action: String,
-    /// The instruction in words.
+    /// What the agent should do, in words.
     pub message: String,
 }
 

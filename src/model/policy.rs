@@ -47,9 +47,9 @@ pub struct ToolPolicy {
     /// The most warnings that do not block under ERRORS_ONLY and ERRORS_ALWAYS (C25); `None` means that any number is
     /// allowed.
     pub max_warnings: Option<u32>,
-    /// Findings of these rules are dropped before findings are counted.
+    /// Rules whose findings are dropped before findings are counted.
     pub ignored_rules: Vec<String>,
-    /// Findings of these rules count as errors, whatever the tool calls them.
+    /// Rules whose findings count as errors, whatever level the tool gives them.
     pub error_on_rules: Vec<String>,
 }
 

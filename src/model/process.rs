@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::model::{Digest, DurationMs, PortHolder, ReachedIsolation, Timestamp};
 
-/// The limits of one action.
+/// The limits of one action on time and output, and how the action is stopped.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ActionLimits {
     /// The limit on the whole duration of the action.

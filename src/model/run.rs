@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What started a run.
+/// The event that started a run, and the changed paths that caused it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Trigger {

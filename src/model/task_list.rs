@@ -38,17 +38,17 @@ pub enum ViolationKind {
     UnauthorizedCompletion,
     /// The tick of a complete task was removed.
     CompletionRemoved,
-    /// A task was removed.
+    /// A task was removed from proctor's block of tasks.
     MissingSprintTask,
     /// The text of a task was changed, or a task was invented.
     TaskContentMismatch,
-    /// A debt item was removed.
+    /// A debt item was removed from proctor's block of debt items.
     MissingDebtDocumentation,
     /// The text of a debt item was changed, or a debt item was invented.
     ClassificationModified,
     /// The lines that mark a block were removed.
     MarkersRemoved,
-    /// The file was removed.
+    /// The whole task list was removed.
     TaskListRemoved,
 }
 

@@ -78,7 +78,7 @@ pub struct FindingFacts {
 /// What a validation tool finds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FindingKind {
-    /// Type errors.
+    /// Errors in the types of expressions.
     Types,
     /// Violations of rules, about style or about likely mistakes.
     Lint,

@@ -122,7 +122,7 @@ pub(super) const RUN_TIME_DOORS: &[&str] = &[
 /// Files in the directories of `RUN_TIME` that programs need to start, or to look up host names. `/run/nscd/socket` is
 /// left out, because a daemon of root listens there, and the C library reads the same files itself without it.
 pub(super) const RUN_TIME_VISIBLE: &[&str] = &[
-    // The targets of `/etc/resolv.conf`.
+    // The files to which the link `/etc/resolv.conf` may point.
     "/run/systemd/resolve/resolv.conf",
     "/run/systemd/resolve/stub-resolv.conf",
     "/run/resolvconf/resolv.conf",
@@ -163,7 +163,7 @@ pub(super) const CREDENTIALS: &[Credential] = &[
     secret(PathBase::Config, "rbw"),
     secret(PathBase::Data, "keyrings"),
     secret(PathBase::Data, "kwalletd"),
-    // Cloud services and clusters.
+    // Credentials of cloud services and clusters.
     secret(PathBase::Home, ".aws"),
     secret(PathBase::Home, ".azure"),
     secret(PathBase::Config, "gcloud"),
@@ -212,7 +212,7 @@ pub(super) const CREDENTIALS: &[Credential] = &[
     secret(PathBase::Config, "git/credentials"),
     secret(PathBase::Home, ".git-credential-cache"),
     secret(PathBase::Home, ".cache/git/credential"),
-    // Accounts for publishing packages.
+    // Accounts with which packages are published.
     secret(PathBase::Home, ".pypirc"),
     secret(PathBase::Home, ".cargo/credentials"),
     secret(PathBase::Home, ".cargo/credentials.toml"),

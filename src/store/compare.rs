@@ -30,7 +30,7 @@ pub enum IndexDifference {
     },
 }
 
-/// Whether a row is missing in the ledger's rows or in the index.
+/// Whether a row is only in the index, or only follows from the ledger.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RowDifference {
     /// The row is in the index and does not follow from the ledger.

@@ -67,9 +67,9 @@ pub struct SnapshotV2 {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TestedPlace {
-    /// A copy of exactly the files that the digest names.
+    /// A copy of the files that belong to the tree, together with the ignored files that were copied for the checks.
     Snapshot,
-    /// The project's own directory.
+    /// The project's own directory, where other programs may change files meanwhile.
     InPlace,
 }
 

@@ -130,7 +130,7 @@ pub struct DebtEvidenceV1 {
     pub earlier_run: Option<ReusedV2>,
 }
 
-/// Guidance for fixing an item. Nothing in it is invented (facts, 2.6).
+/// Guidance for fixing an item. It has only what the run saw or the specification says (facts, 2.6).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ImplementationGuidanceV1 {
@@ -152,7 +152,7 @@ pub struct AgentInstructionsV1 {
     pub markdown_format: String,
 }
 
-/// An error and its context.
+/// The first error behind a debt item, what else was known when it occurred, and what was examined to explain it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ErrorDetailsV1 {

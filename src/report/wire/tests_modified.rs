@@ -21,7 +21,7 @@ pub struct TestsModifiedV2 {
     /// The first 200 files that differ, sorted by path.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub changes: Vec<ProtectedChange>,
-    /// How many files differ.
+    /// How many protected files differ, including those that `changes` does not list.
     pub changed_count: u64,
     /// The number of tests in the task's last PASSED run and in this run; absent if nothing differs, or there was no
     /// such run.

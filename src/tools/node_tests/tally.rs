@@ -50,7 +50,7 @@ pub(super) struct Test {
     /// The test's own title.
     pub(super) title: String,
     pub(super) outcome: TestOutcome,
-    /// The duration in milliseconds.
+    /// The test's duration in milliseconds; `None` if the report has none.
     pub(super) duration: Option<u64>,
     /// The messages of a failed test, without terminal control sequences.
     pub(super) messages: Vec<String>,

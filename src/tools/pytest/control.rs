@@ -28,7 +28,7 @@ const TESTS_FAILED: i32 = 1;
 /// The command and files of a control.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ControlPreparation {
-    /// Program and arguments.
+    /// The program and its arguments, including the options that make pytest run the control's tests only.
     pub argv: Vec<String>,
     /// Environment variables that are set in addition to those of the action.
     pub environment: Vec<(String, String)>,

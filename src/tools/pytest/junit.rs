@@ -53,7 +53,7 @@ const EXPECTED_FAILURE: &str = "pytest.xfail";
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Mark {
     pub(super) kind: MarkKind,
-    /// The `message` attribute.
+    /// The `message` attribute, which sums up the failure in one line or more.
     pub(super) message: String,
     /// The complete text of the element.
     pub(super) text: String,
