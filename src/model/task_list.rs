@@ -4,7 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::model::Digest;
 
-/// What proctor wrote between its markers in a task list. Other lines there were written by someone else.
+/// The lines that proctor wrote between its markers in a task list, as a digest. Any other line between the markers was
+/// written by someone else.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct TaskListRecord {

@@ -31,7 +31,7 @@ pub enum Tool {
     Compile,
     /// A reviewer, whose free text is parsed by a grammar (design document seed 003).
     Review,
-    /// Any other command, judged by its exit code only.
+    /// A command of no known tool, which is judged by its exit code only.
     #[default]
     Generic,
 }

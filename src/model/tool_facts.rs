@@ -10,7 +10,7 @@ pub enum ToolClass {
     Test,
     /// The tool searches for errors in the code. A policy decides which of its findings make the verdict FAILED.
     Validation,
-    /// Any other command: proctor does not know that it runs tests or searches for errors.
+    /// A command of which proctor does not know whether it runs tests or searches for errors.
     Generic,
 }
 

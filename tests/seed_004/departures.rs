@@ -1,7 +1,7 @@
 //! The differences between proctor's documents and the examples in the design document seed 004, each with the decision
 //! that justifies it.
 
-/// The kind of a difference.
+/// How proctor's document differs from an example of seed 004.
 pub(super) enum Change {
     /// The example has a key that proctor's document never has.
     Absent,

@@ -12,7 +12,8 @@ pub struct TestsModifiedV2 {
     pub modified: bool,
     /// The globs of the protected files.
     pub protect: Vec<String>,
-    /// The digest of all approved files: SHA-256 of the lines `<digest>  <path>`, sorted by path.
+    /// The digest of the protected files as they were approved: SHA-256 of the lines `<digest>  <path>`, sorted by
+    /// path.
     pub approved: Digest,
     /// The digest of the protected files in the tested tree, computed in the same way.
     pub now: Digest,
