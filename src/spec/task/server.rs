@@ -1,5 +1,5 @@
-//! Makes the services of a task and the checks before its first action: services, the development server, and the
-//! checks of `executionWorkflow`.
+//! Makes the prerequisites of a task that are not plain commands: its services, the specification's development server,
+//! and the checks of `executionWorkflow`.
 
 use std::time::Duration;
 
