@@ -78,8 +78,8 @@ questions! {
     /// Returns the last run of a task that counts and had a plan. Interrupted, superseded, moved and refused runs are
     /// skipped.
     last_run(project: &ProjectId, task: &TaskId) -> Option<IndexedRun>;
-    /// Returns the last runs of a task, newest first, that have a verdict, or the given verdict. Refused and pruned
-    /// runs are left out.
+    /// Returns the last runs of a task that have a verdict, newest first; if `verdict` is given, only runs with that
+    /// verdict. Refused and pruned runs are left out.
     judged_runs(project: &ProjectId, task: &TaskId, verdict: Option<OverallResult>, limit: u32) -> Vec<IndexedRun>;
     /// Returns the newest run of a task that executed a check on inputs with this digest and got a conclusive result.
     run_on_inputs(project: &ProjectId, task: &TaskId, check: &str, inputs: Digest) -> Option<IndexedRun>;
@@ -88,7 +88,8 @@ questions! {
     tdd(project: &ProjectId, task: &TaskId) -> TddState;
     /// Returns the approval of a task that is valid now; `None` if the task was never approved.
     approval(project: &ProjectId, task: &TaskId) -> Option<CurrentApproval>;
-    /// Returns, by name, the digest with which each prerequisite of a project last succeeded.
+    /// Returns, by name, the prerequisites of a project that last succeeded, each with the digest of its inputs and
+    /// outputs at that time.
     prerequisites(project: &ProjectId) -> BTreeMap<String, Digest>;
     /// Returns, by path, the digests of the configuration files that the last complete run of a task read.
     configuration(project: &ProjectId, task: &TaskId) -> BTreeMap<String, Digest>;

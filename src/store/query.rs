@@ -70,9 +70,9 @@ impl Tables {
         self.read_runs(&statement, params![project.as_str(), task.as_str()]).map(|runs| runs.into_iter().next())
     }
 
-    /// Returns the last runs of a task, newest first, that have a verdict, or the given verdict. Left out are runs that
-    /// were refused because their specification has errors, which had no plan (C78), and pruned runs, of which nothing
-    /// is left to read.
+    /// Returns the last runs of a task that have a verdict, newest first; if `verdict` is given, only runs with that
+    /// verdict. Left out are runs that were refused because their specification has errors, which had no plan (C78),
+    /// and pruned runs, of which nothing is left to read.
     pub(super) fn judged_runs(
         &self,
         project: &ProjectId,
@@ -116,7 +116,8 @@ impl Tables {
         text.map_or_else(|| Ok(TddState::default()), |text| self.reader.json("TDD state", text))
     }
 
-    /// Returns, by name, the digest with which each prerequisite of a project last succeeded.
+    /// Returns, by name, the prerequisites of a project that last succeeded, each with the digest of its inputs and
+    /// outputs at that time.
     pub(super) fn prerequisites(&self, project: &ProjectId) -> Result<BTreeMap<String, Digest>, IndexError> {
         self.read_digests("SELECT name, digest FROM prerequisites WHERE project = ?1", params![project.as_str()])
     }

@@ -1,5 +1,5 @@
-//! Makes the prerequisites of a task that are not plain commands: its services, the specification's development server,
-//! and the checks of `executionWorkflow`.
+//! Makes a task's services, and the prerequisites that proctor itself adds to the task: the development server and the
+//! checks of `executionWorkflow`.
 
 use std::time::Duration;
 

@@ -176,7 +176,7 @@ impl Linter {
         }
     }
 
-    /// Returns whether the tool may end with this exit code when its output contains findings.
+    /// Returns whether the tool may end with this failure code when its output contains findings.
     pub(super) fn may_find(&self, code: i32) -> bool {
         self.is_finding_code(code) || self.usage_codes.contains(&code)
     }

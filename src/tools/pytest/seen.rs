@@ -40,8 +40,8 @@ pub(super) struct Tally {
     pub(super) claimed: u64,
     /// The number of tests that were running when the run was interrupted.
     pub(super) nameless: u64,
-    /// The number of tests that were rerun. A rerun adds an element without a mark, and the suites do not claim the
-    /// added element.
+    /// The number of tests that were rerun. A rerun adds an element without `<failure>`, `<error>` or `<skipped>`, and
+    /// the suites' `tests` attributes do not count it.
     pub(super) reruns: u64,
 }
 
@@ -170,8 +170,8 @@ impl Tally {
             failed: count(&[TestOutcome::Failed, TestOutcome::Error]),
             skipped: count(&[TestOutcome::Skipped]),
         };
-        // A rerun adds an element without a mark, which the suites do not claim. A failed tear-down adds an element
-        // with a mark (pytest 9).
+        // A rerun adds an element without `<failure>`, `<error>` or `<skipped>`, and the suites' `tests` attributes do
+        // not count it. A failed tear-down also adds an element, but with `<error>` (pytest 9).
         let repeats = |test: &&Test| test.elements.len() > 1 && test.elements.iter().any(|element| element.marks.is_empty());
         let reruns = if elements > document.claimed { tests.iter().filter(repeats).count() as u64 } else { 0 };
         let tally = Self { counts, claimed: document.claimed, nameless: document.nameless, reruns, tests };
