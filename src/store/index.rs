@@ -88,8 +88,8 @@ questions! {
     tdd(project: &ProjectId, task: &TaskId) -> TddState;
     /// Returns the approval of a task that is valid now; `None` if the task was never approved.
     approval(project: &ProjectId, task: &TaskId) -> Option<CurrentApproval>;
-    /// Returns, by name, the prerequisites of a project that last succeeded, each with the digest of its inputs and
-    /// outputs at that time.
+    /// Returns the prerequisites of a project that need not run again, by name, each with the digest of its inputs and
+    /// outputs.
     prerequisites(project: &ProjectId) -> BTreeMap<String, Digest>;
     /// Returns, by path, the digests of the configuration files that the last complete run of a task read.
     configuration(project: &ProjectId, task: &TaskId) -> BTreeMap<String, Digest>;

@@ -116,8 +116,8 @@ impl Tables {
         text.map_or_else(|| Ok(TddState::default()), |text| self.reader.json("TDD state", text))
     }
 
-    /// Returns, by name, the prerequisites of a project that last succeeded, each with the digest of its inputs and
-    /// outputs at that time.
+    /// Returns the prerequisites of a project that need not run again, by name, each with the digest of its inputs and
+    /// outputs.
     pub(super) fn prerequisites(&self, project: &ProjectId) -> Result<BTreeMap<String, Digest>, IndexError> {
         self.read_digests("SELECT name, digest FROM prerequisites WHERE project = ?1", params![project.as_str()])
     }

@@ -23,7 +23,7 @@ impl TreeIndex {
     /// Reads only the given paths again; a given directory is read with everything below it.
     ///
     /// The result equals that of a rescan if nothing else has changed and the matcher has the same settings as before.
-    /// If a rules file is named, its whole directory is read again.
+    /// If the paths include a rules file, such as `.gitignore`, the whole directory of that file is read again.
     ///
     /// # Errors
     /// When the root cannot be read.
@@ -46,8 +46,8 @@ struct Renewal<'look> {
 }
 
 impl Renewal<'_> {
-    /// Reads those entries of a directory again that `touched` names. The whole directory is read again if it is named
-    /// itself, or if one of its rules files is named.
+    /// Reads those entries of a directory again that `touched` names. The whole directory is read again if `touched`
+    /// names the directory itself or one of its rules files, such as `.gitignore`.
     fn renew(&mut self, place: DirectoryToRead, touched: &HintedPaths) -> io::Result<Arc<Directory>> {
         let names_rules = RulesFile::ALL.iter().any(|file| touched.below.contains_key(file.name().as_bytes()));
         let Some(previous) = place.previous.clone().filter(|_| !touched.is_named && !names_rules) else {
@@ -82,7 +82,8 @@ impl Renewal<'_> {
         Ok(Some(merge_changes(previous, changes)))
     }
 
-    /// Reads one entry of a directory again: a named one, or a directory that leads to a named one.
+    /// Reads one entry of a directory again: an entry that `touched` names, or a directory that contains such an entry
+    /// at any depth.
     fn read_again(
         &mut self,
         directory: BorrowedFd<'_>,

@@ -9,12 +9,13 @@ use crate::model::{Digest, EntryKind, TreeIssueKind};
 use crate::tree::digest::{DigestedEntry, compute_directory_digest};
 use crate::tree::stamp::{EntryStamp, Trust};
 
-/// A directory of the index: its entries that belong to the tree, sorted by the names' bytes. A change makes a new one.
+/// A directory of the index: its entries that belong to the tree, sorted by the names' bytes. A directory is never
+/// changed: an update makes a new one.
 #[derive(Debug)]
 pub(super) struct Directory {
     pub(super) nodes: Box<[Node]>,
-    /// The compiled rules files of the directory. `None` if it has none that apply, or if the index was loaded from
-    /// disk.
+    /// The compiled rules files (such as `.gitignore`) of the directory. `None` if no rules file of the directory
+    /// applies, or if the index was loaded from disk.
     pub(super) rules: Option<Arc<KnownRules>>,
     /// The entries that are reported as issues and have no node, sorted by name.
     pub(super) aside: Box<[IssueEntry]>,

@@ -19,7 +19,8 @@ use crate::tree::stamp::{EntryStamp, Trust};
 /// exhaust the stack.
 const MAX_DEPTH: usize = 256;
 
-/// How often a directory is read whose rules file is saved again and again.
+/// The most times that a directory is read if its rules file, such as `.gitignore`, is saved during each reading. The
+/// last reading is then used as it is.
 const RULES_TRIES: usize = 4;
 
 /// Whether a rules file stayed the same while its directory was read.
@@ -93,8 +94,8 @@ impl TreeReader<'_> {
 
     /// Reads a directory. `buffer` is for the content of files; it is allocated when the first file is read.
     ///
-    /// A rules file is read twice, for its rules and for its digest. If it was saved in between, the directory is read again, because
-    /// otherwise the rules would select other entries than the digested text does.
+    /// A rules file, such as `.gitignore`, is read twice, for its rules and for its digest. If it was saved in between,
+    /// the directory is read again, because otherwise the rules would select other entries than the digested text does.
     pub(super) fn read_directory(&self, place: &DirectoryToRead, buffer: &mut Vec<u8>) -> io::Result<DirectoryRead> {
         for _ in 1..RULES_TRIES {
             let (found, rules) = self.try_to_read(place, buffer)?;
@@ -200,8 +201,8 @@ impl TreeReader<'_> {
         let position = previous.binary_search_by(|node| node.name[..].cmp(name.to_bytes())).ok();
         let known = position.map(|position| &previous[position]);
         let seen = match stat_entry(directory, name) {
-            // The entry was listed as another kind and judged by the rules as such. The next update will judge it
-            // right.
+            // The entry was not a directory when it was listed, and the rules were asked about a file. The next update
+            // asks about a directory.
             Ok(stat) if is_directory(&stat) => EntryRead::Nothing,
             Ok(stat) => self.read_entry(directory, name, &stat, known, buffer),
             Err(error) => give_up(&error, EntryKind::File, None),

@@ -79,8 +79,9 @@ pub fn is_explained_by_output(code: CategoryCode) -> bool {
 /// Returns whether the result depends only on the action's inputs: the tool ended by itself and reported what it found.
 /// Only such a result is reused for the same inputs.
 ///
-/// Tests that cannot be collected usually miss a package, and packages may lie outside of the digested tree. A review
-/// is always asked for again, because an approval is valid only for the change that was reviewed.
+/// Two kinds of results are not reused although the tool ended by itself. Tests that cannot be collected usually miss a
+/// package, and packages may lie outside of the digested tree. A review is always asked for again, because an approval
+/// is valid only for the change that was reviewed.
 pub fn is_determined_by_inputs(code: CategoryCode) -> bool {
     row_of(code).is_determined_by_inputs
 }

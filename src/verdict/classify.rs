@@ -26,7 +26,7 @@ pub struct ActionFacts<'a> {
     /// How the action's process ended.
     pub end: &'a ActionEnd,
     pub duration: DurationMs,
-    /// How the tool's adapter interpreted the output and the report.
+    /// What the interpreter of the tool (folder `tools/`) concluded from exit code, output and report.
     pub interpretation: &'a Interpretation,
     /// The task's TDD phase.
     pub phase: Phase,
@@ -276,7 +276,7 @@ fn policy_of(action: &Action) -> ToolPolicy {
     action.policy.clone().unwrap_or_else(|| ToolPolicy::plain(BlockOn::ErrorsAndWarnings, PolicySource::Default))
 }
 
-/// Returns the purpose of a prerequisite as a word, if the action's kind shows it.
+/// Returns the word in reports for what a prerequisite makes sure of; `None` for commands that are no service.
 fn prerequisite_type(action: &Action) -> Option<&'static str> {
     match &action.kind {
         ActionKind::FileValidation(_) => Some("FILE_EXISTS"),

@@ -170,7 +170,8 @@ fn matrix_invalid_parameters() {
     assert_eq!(verdict.overall_result, Some(OverallResult::Failed), "it blocks");
 }
 
-/// E4: the meaning of pytest's other exit codes and reports.
+/// E4: seed 004's matrix has no row for these categories, most of them from pytest. The decision gives each a result
+/// type and a debt.
 #[test]
 fn what_the_matrix_leaves_open_is_decided() {
     use CategoryCode as C;
