@@ -90,7 +90,8 @@ impl Tables {
         self.read_runs(&statement, params![project.as_str(), task.as_str(), verdict, limit])
     }
 
-    /// Returns the newest run of a task that executed a check on inputs with this digest and got a conclusive result.
+    /// Returns the newest run of a task in which a check was executed on inputs with this digest and had a result that
+    /// may be reused.
     pub(super) fn run_on_inputs(
         &self,
         project: &ProjectId,

@@ -2,7 +2,8 @@
 //! `package.json`.
 //!
 //! Only a command with exactly one call in its own directory can be compared with the project's files. If there may be
-//! further calls or another directory, the result is "unclear": an overlooked call would never be compared (C24).
+//! further calls or another directory, the result is "unclear". Otherwise a call that this module overlooks would count
+//! as compared (C24).
 
 use std::collections::BTreeMap;
 

@@ -21,7 +21,7 @@ const NAMED: usize = 3;
 /// The diagnostics of one tool that have been read so far.
 #[derive(Debug, Default)]
 pub(super) struct Gathered {
-    /// The diagnostics that are kept, in order.
+    /// The diagnostics that are kept, in the order of the output.
     pub(super) listed: Vec<Diagnostic>,
     /// The counts of the diagnostics that are not kept.
     pub(super) unlisted: UnlistedFindings,
@@ -80,7 +80,7 @@ impl Gathered {
         self.listed_of.get(&level).map_or(0, |count| *count as u64) + self.unlisted.count(level)
     }
 
-    /// Returns the number of files with diagnostics.
+    /// Returns the number of files with diagnostics, whether kept or only counted.
     pub(super) fn files(&self) -> u64 {
         self.listed_files.union(&self.other_files).count() as u64
     }

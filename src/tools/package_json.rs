@@ -11,7 +11,7 @@ pub(super) const RUNNERS: &[&str] = &["npm", "pnpm", "yarn", "bun"];
 /// Subcommands of npm, pnpm, yarn and bun that are followed by a script's name.
 const RUN_VERBS: &[&str] = &["run", "run-script"];
 
-/// Subcommands of npm that run the script with the same name.
+/// Subcommands of npm that run the script with the name of the subcommand: `npm test` runs the script `test`.
 const SCRIPT_VERBS: &[&str] = &["test", "start", "stop", "restart"];
 
 /// Returns the scripts in a directory's `package.json`; empty if it cannot be read.

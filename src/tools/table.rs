@@ -23,7 +23,7 @@ pub(super) struct ToolRow {
     /// The variable that disables colours in the output. A tool has only one, because node prints a warning if two are
     /// set.
     pub(super) no_colour: Option<(&'static str, &'static str)>,
-    /// Adds the request for the report to a command.
+    /// Adds arguments or variables to a command so that the tool writes a report that proctor can read.
     pub(super) ask: fn(&ReportTask<'_>, &mut Preparation),
     /// The signals that stop the tool, in order. SIGKILL follows after them.
     pub(super) stops: &'static [StopStage],

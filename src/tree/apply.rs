@@ -59,8 +59,8 @@ impl Renewal<'_> {
         }
     }
 
-    /// Reads the named entries of a directory again; `None` if one of them can only be judged from a list of the
-    /// directory.
+    /// Reads the entries of a directory again that `touched` names. Returns `None` if the kind of an entry can only be
+    /// told from a list of the whole directory.
     fn renew_named(
         &mut self,
         place: &DirectoryToRead,
@@ -96,8 +96,8 @@ impl Renewal<'_> {
         let stat = match stat_entry(directory, &name) {
             Ok(stat) => stat,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Some(EntryRead::Nothing),
-            // The directory may be readable but not searchable. Its list of names then is the only source for the kinds
-            // of its entries.
+            // The directory may be readable but not searchable. Then only a list of the directory says which entries
+            // are directories.
             Err(_) => return None,
         };
         let is_directory = is_directory(&stat);
@@ -133,7 +133,7 @@ fn merge_changes(previous: &Arc<Directory>, mut changes: Changes) -> Arc<Directo
             Some(EntryRead::Nothing) => {}
         }
     }
-    // Entries that the previous directory did not have.
+    // The changes that are left are entries that the previous directory did not have.
     for (name, seen) in changes {
         let name = name.into_boxed_slice();
         match seen {

@@ -24,7 +24,7 @@ pub(super) const BUFFER_BYTES: usize = 64 * 1024;
 
 /// Reads a regular file; `listed` is the `stat` of the file before it was opened.
 ///
-/// The leaf keeps the stamp (size, inode and times) from before the reading. If the file changes during the reading,
+/// The result has the stamp (size, inode and times) from before the reading. If the file changes during the reading,
 /// this stamp is marked racy (an equal stamp proves nothing), so the file is read again next time.
 pub(super) fn read_file(
     directory: BorrowedFd<'_>,

@@ -1,4 +1,4 @@
-//! Walks a tree or a part of it with as many threads as there are processors.
+//! Walks a tree or a part of it with a thread for each processor, but at most `MAX_THREADS`.
 //!
 //! Every directory is read separately, and a free thread takes the next waiting directory. The results are assembled
 //! afterwards from the top down, so they do not depend on the order in which the threads worked.

@@ -19,7 +19,7 @@ use crate::verdict::red::mark_red;
 use crate::verdict::services;
 use crate::verdict::wording::words_for;
 
-/// The facts that the judgement of an action is based on.
+/// The facts from which an action is judged. The judgement depends on nothing else.
 #[derive(Debug, Clone, Copy)]
 pub struct ActionFacts<'a> {
     pub action: &'a Action,

@@ -15,7 +15,7 @@ use crate::tools::{ProjectFiles, Strictness, StrictnessRead, StrictnessReader, f
 /// The code of the fault that a setting differs from the project's configuration.
 const STRICTNESS_DIFFERS: &str = "STRICTNESS_DIFFERS";
 
-/// A type checker that a specification has a policy for.
+/// A type checker for which a specification sets the strictness, and the function that reads its real strictness.
 #[derive(Debug, Clone, Copy)]
 struct Checker {
     tool: Tool,

@@ -50,7 +50,7 @@ pub fn resolve_task(specification: &Specification, task: &TaskId, faults: &[Prob
     Some(resolver.plan(task))
 }
 
-/// Makes the plan of one task, and collects the plan's notes meanwhile.
+/// Makes the plan of one task. The field `notes` collects the remarks for people that the plan will show.
 struct Resolver<'s> {
     specification: &'s Specification,
     task: &'s RawTask,

@@ -1,4 +1,4 @@
-//! Tests of applying ledger lines at once and one by one.
+//! Tests that applying ledger lines all at once and one by one gives the same index.
 
 use std::collections::BTreeMap;
 

@@ -25,7 +25,7 @@ pub(super) enum FindingCodes {
     Bits { all: i32, errors: i32 },
 }
 
-/// The facts about one linter.
+/// What proctor knows about one linter: options, exit codes and messages.
 #[derive(Debug)]
 pub(super) struct Linter {
     pub(super) tool: Tool,

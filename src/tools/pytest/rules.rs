@@ -27,13 +27,13 @@ pub(super) struct Rule {
     reason: fn(&Seen) -> String,
 }
 
-/// Returns the first rule that applies, and its reason.
+/// Returns the first rule that applies to a run, and the reason of the result as a sentence.
 pub(super) fn decide(seen: &Seen) -> (&'static Rule, String) {
     let rule = RULES.iter().find(|rule| (rule.fits)(seen)).unwrap_or(&PASSED_NOT_PROVED);
     (rule, (rule.reason)(seen))
 }
 
-/// All rules. The first one that applies decides.
+/// All rules, in the order in which they are tried. The first rule that applies decides.
 pub(super) const RULES: &[Rule] = &[
     Rule {
         name: "a wrapper passed a signal on",

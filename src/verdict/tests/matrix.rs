@@ -1,5 +1,5 @@
-//! Tests each row of seed 004's "Classification Matrix" under its name, with the decision that amends it, and claims
-//! that are not believed (E3).
+//! Tests each row of seed 004's "Classification Matrix" under its name, with the decision that amends it. Also tests
+//! interpreted successes that other facts contradict (E3).
 
 use crate::model::{
     Action, ActionEnd, ActionJudgement, ActionKind, ActionPhase, BlockOn, Blocking, CategoryCode, DebtCategory,

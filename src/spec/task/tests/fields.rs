@@ -15,7 +15,7 @@ use crate::spec::task::tests::{GONE, ROOT, edited};
 use crate::spec::task::{TaskContext, resolve_task};
 use crate::tools::FakeFiles;
 
-/// The effect of changing a field.
+/// The expected effect of changing a field of the sample specification.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Effect {
     /// The plan changes.
