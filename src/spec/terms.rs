@@ -10,8 +10,8 @@ const SHOWN: usize = 120;
 /// A pass rate of 100 %, in basis points: the rate of a plan in which every step must pass.
 const ALL: u32 = 10_000;
 
-/// Returns what a plan demands: its actions, limits, conditions and approval terms. Two such records show where a plan
-/// became weaker.
+/// Returns what a plan demands: its actions, limits, conditions and approval terms. Comparing the record of an approved
+/// plan with the record of a new plan shows where the plan became weaker.
 pub fn plan_terms(plan: &Plan) -> PlanTerms {
     let criteria = plan.criteria.as_ref();
     let conditions = |conditions: Option<&Vec<crate::model::TaskCondition>>| -> Vec<String> {

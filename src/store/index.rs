@@ -45,7 +45,7 @@ pub struct OpenedStoreIndex {
     pub set_aside: Option<PathBuf>,
 }
 
-/// Defines a method for each query of [`Tables`].
+/// Defines a method for each query of [`Tables`]. The method repairs a damaged index and repeats the query.
 macro_rules! questions {
     ($($(#[$doc:meta])* $name:ident($($argument:ident: $kind:ty),*) -> $answer:ty;)*) => {
         impl StoreIndex {
@@ -69,7 +69,7 @@ questions! {
     projects() -> Vec<IndexedProject>;
     /// Returns a registered project; `None` if no project has this id.
     project(id: &ProjectId) -> Option<IndexedProject>;
-    /// Finds the project whose root is this directory, by all parts of the project's record.
+    /// Finds the project whose root is this directory, by comparing path, device, inode and Git directory.
     find_project(path: &str, device: u64, inode: u64, git_common_directory: Option<&str>) -> ProjectMatch;
     /// Returns the last runs of a project, or of one of its tasks, newest first.
     runs(project: &ProjectId, task: Option<&TaskId>, limit: u32) -> Vec<IndexedRun>;
@@ -78,17 +78,19 @@ questions! {
     /// Returns the last run of a task that counts and had a plan. Interrupted, superseded, moved and refused runs are
     /// skipped.
     last_run(project: &ProjectId, task: &TaskId) -> Option<IndexedRun>;
-    /// Returns the last runs of a task, newest first, that have a verdict, or the given verdict. Refused and pruned
-    /// runs are left out.
+    /// Returns the last runs of a task that have a verdict, newest first; if `verdict` is given, only runs with that
+    /// verdict. Refused and pruned runs are left out.
     judged_runs(project: &ProjectId, task: &TaskId, verdict: Option<OverallResult>, limit: u32) -> Vec<IndexedRun>;
-    /// Returns the newest run of a task that executed a check on inputs with this digest and got a conclusive result.
+    /// Returns the newest run of a task in which a check was executed on inputs with this digest and had a result that
+    /// may be reused.
     run_on_inputs(project: &ProjectId, task: &TaskId, check: &str, inputs: Digest) -> Option<IndexedRun>;
     /// Returns the TDD state of a task. A task without a state in the ledger has the state of a task that never
     /// started.
     tdd(project: &ProjectId, task: &TaskId) -> TddState;
     /// Returns the approval of a task that is valid now; `None` if the task was never approved.
     approval(project: &ProjectId, task: &TaskId) -> Option<CurrentApproval>;
-    /// Returns, by name, the digest with which each prerequisite of a project last succeeded.
+    /// Returns the prerequisites of a project that need not run again, by name, each with the digest of its inputs and
+    /// outputs.
     prerequisites(project: &ProjectId) -> BTreeMap<String, Digest>;
     /// Returns, by path, the digests of the configuration files that the last complete run of a task read.
     configuration(project: &ProjectId, task: &TaskId) -> BTreeMap<String, Digest>;

@@ -2,7 +2,8 @@
 //! `package.json`.
 //!
 //! Only a command with exactly one call in its own directory can be compared with the project's files. If there may be
-//! further calls or another directory, the result is "unclear": an overlooked call would never be compared (C24).
+//! further calls or another directory, the result is "unclear". Otherwise a call that this module overlooks would count
+//! as compared (C24).
 
 use std::collections::BTreeMap;
 
@@ -51,13 +52,14 @@ const PREFIXES: &[&str] = &["builtin", "command", "cross-env", "env", "exec", "n
 /// Shell commands that may change the working directory.
 const GOING: &[&str] = &[".", "cd", "chdir", "eval", "popd", "pushd", "source"];
 
-/// Programs that run scripts without naming them as arguments.
+/// Programs that run scripts in a way that is not followed here. It cannot be told what a command with such a program
+/// runs.
 const SCRIPT_RUNNERS: &[&str] = &["lerna", "npm-run-all", "nx", "run-p", "run-s", "turbo"];
 
 /// Commands that never run another program, whatever their arguments.
 const IDLE: &[&str] = &["echo", "mkdir", "pip", "pip3", "printf", "rm"];
 
-/// Subcommands of script runners that run no script.
+/// Subcommands of npm, pnpm, yarn and bun that install packages and so never call the type checker.
 const INSTALLING: &[&str] = &["add", "ci", "i", "install"];
 
 /// Returns the arguments of the only call of a program in the command's own directory. Returns `None` if the command

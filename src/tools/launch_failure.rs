@@ -91,7 +91,7 @@ pub(super) fn find(exited: &Exited<'_>) -> Option<Interpretation> {
     }
     ROWS.iter().filter(|row| row.applies(exited)).find_map(|row| {
         let seen = if row.words.is_empty() {
-            // npm prints notices about its own new versions last.
+            // npm ends its output with notices about its own new versions, so these lines are skipped.
             let is_word = |line: &&str| !line.trim().is_empty() && !line.starts_with("npm notice");
             exited.stderr.lines().rfind(is_word).unwrap_or_default()
         } else {

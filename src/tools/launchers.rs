@@ -141,8 +141,8 @@ pub(super) fn locate_in_script(script: &str) -> Located {
         .map(|command| locate(command))
         .filter(|found| found.recognition.tool != Tool::default())
         .collect();
-    // A script may build something before it tests it. The build is then only a preparation, and the other tool
-    // decides.
+    // A script may build the project before it runs the tests. Then the build is only a preparation, and the script
+    // counts as a call of the test tool.
     if candidates.iter().any(|found| !found.recognition.tool.gives_way()) {
         candidates.retain(|found| !found.recognition.tool.gives_way());
     }

@@ -52,7 +52,7 @@ pub struct Preparation {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ReportTask<'a> {
     pub(super) action: &'a Action,
-    /// The position of the tool in the action's command.
+    /// The tool that was found in the action's command, and the position of its arguments.
     pub(super) located: &'a Located,
     /// The directory for a report that proctor requests.
     pub(super) output_directory: &'a Path,

@@ -55,7 +55,7 @@ impl Returned {
         Self { report, channel: Some("argument"), ..Self::exited(Tool::Pytest, "pytest", code) }
     }
 
-    /// Returns the same result with these texts as its standard output and standard error.
+    /// Returns this sample result with other texts as standard output and standard error.
     pub(super) fn saying(mut self, stdout: &str, stderr: &str) -> Self {
         self.stdout = stream(stdout);
         self.stderr = stream(stderr);

@@ -31,7 +31,7 @@ pub struct ServiceInput<'a> {
     pub action: Input<'a>,
     /// The settings that make the action a service.
     pub service: &'a Service,
-    /// The last stage that the service reached.
+    /// How far the service got before it ended: ready, not ready in time, ended too early, or stopped.
     pub life: &'a ServiceLife,
     /// The service's port and the processes that still listen on it after the service's end.
     pub held: Option<(u16, &'a [PortHolder])>,

@@ -19,7 +19,7 @@ pub(crate) type StrictnessRead = Result<Strictness, String>;
 /// How the strictness of one type checker is read from a project's files.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct StrictnessReader {
-    /// Returns the strictness of a call in a directory.
+    /// Returns the strictness of a call of the type checker in a directory, or why it cannot be read.
     pub(crate) read: fn(&dyn ProjectFiles, &str, &CheckerCall) -> StrictnessRead,
     /// The option that forbids code without types.
     pub(crate) typed_option: &'static str,

@@ -148,8 +148,8 @@ struct Unfinished {
 }
 
 impl<'bytes> Reader<'bytes> {
-    /// Reads a directory and everything below it. A loop does this without recursion, because the bytes are not
-    /// trusted.
+    /// Reads a directory and everything below it. This is a loop and no recursion, because deeply nested forged bytes
+    /// would exhaust the stack.
     fn top(&mut self) -> Option<Arc<Directory>> {
         let mut unfinished = vec![self.begin_directory(b"")?];
         loop {

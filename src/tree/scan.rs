@@ -15,9 +15,9 @@ use crate::tree::walk::walk;
 impl TreeIndex {
     /// Reads a whole tree, including the content of every file.
     ///
-    /// Only the settings of the matcher are used: the rules files are read on the way. `now` must be the time of the
-    /// call. With a later time, stamps (size, inode and times) of files that were just written would be trusted,
-    /// although a further write could leave them equal.
+    /// Only the settings of the matcher are used. The rules files of the tree, such as `.gitignore`, are read during
+    /// the scan. `now` must be the time of the call. With a later time, stamps (size, inode and times) of files that
+    /// were just written would be trusted, although a further write could leave them equal.
     ///
     /// # Errors
     /// When the root cannot be read. An entry that cannot be read is an issue.

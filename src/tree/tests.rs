@@ -281,7 +281,7 @@ fn a_changed_rules_file_changes_what_a_rescan_finds() {
     assert_eq!(names(&index), ["a", "d", "d/b"]);
     write(root.path(), ".gitignore", b"a\n");
     index = index.rescan(&matcher, much_later()).expect("readable");
-    // A new matcher reads the rules files although nothing in the tree has changed.
+    // A rescan with a new matcher reads `.gitignore` again, although nothing in the tree has changed.
     let index = index.rescan(&self::matcher(), much_later()).expect("readable");
     assert_eq!(names(&index), [".gitignore", "d", "d/b"]);
 }
@@ -333,7 +333,7 @@ fn operation() -> impl Strategy<Value = Operation> {
     ]
 }
 
-/// Performs an operation as far as the tree allows it.
+/// Performs an operation. If the tree does not allow it, for example because the file does not exist, nothing happens.
 fn perform(root: &Path, operation: &Operation) {
     let at = |place: usize| root.join(OsStr::from_bytes(PLACES[place].as_bytes()));
     let _ = match operation {

@@ -71,8 +71,8 @@ fn a_task_that_is_not_there_has_no_plan() {
     assert_eq!(resolve_task(&reading.specification.expect("it runs"), &task, &reading.faults, around), None);
 }
 
-/// The notes of a plan are the soft faults of its task and of all tasks, and notes about its actions. Faults of other
-/// tasks are left out.
+/// A plan's notes are the faults that do not prevent runs, if they are about the plan's task or about all tasks, and
+/// notes about its actions. Faults of other tasks are left out.
 #[test]
 fn the_notes_of_a_plan_are_of_its_task_or_of_all() {
     let mut document = edited(&[("/tasks/T117/testExecution/steps/1/parameters/workingDirectory", json!("elsewhere"))]);
@@ -380,7 +380,8 @@ fn texts_for_people_are_shown_and_change_nothing() {
     assert_eq!(source.task_title, "Rounding of totals, again");
 }
 
-/// Returns the policy that a plan gives to a command in place of the second step's command.
+/// Plans the sample specification with `command` as the command of its second step. Returns that step's policy:
+/// strategy, source, limit on warnings.
 fn policy(command: &str, directory: &str, edits: &[(&str, Value)], toml: &str) -> (String, PolicySource, Option<u32>) {
     let step = |rest: &str| format!("{TASK}/testExecution/steps/1/parameters/{rest}");
     let (at_command, at_directory) = (step("command"), step("workingDirectory"));

@@ -221,7 +221,7 @@ fn c24_strictness_is_part_of_the_digest_of_a_plan() {
     assert_eq!(digests.len(), 3);
 }
 
-/// If no output is expected of all steps together, a new step makes the plan stricter.
+/// If the plan expects no output or exit code of all steps together, a new step does not make it weaker.
 #[test]
 fn a_step_more_weakens_nothing_where_each_is_judged_by_itself() {
     let mut before = plan();

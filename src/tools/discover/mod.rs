@@ -114,7 +114,7 @@ pub(crate) fn policy_of_script(tool: Tool, script: &str, place: &str) -> Option<
     FoundPolicy::from_limit((row_of(tool).limit_of_script)(script), place)
 }
 
-/// Returns a command as a person would type it.
+/// Returns a command as a person would type it in a shell, with quotes where they are needed.
 pub(crate) fn command_text(argv: &[String]) -> String {
     join_words(argv.iter().map(String::as_str)).unwrap_or_else(|| argv.join(" "))
 }

@@ -25,7 +25,7 @@ pub(super) enum FindingCodes {
     Bits { all: i32, errors: i32 },
 }
 
-/// The facts about one linter.
+/// What proctor knows about one linter: options, exit codes and messages.
 #[derive(Debug)]
 pub(super) struct Linter {
     pub(super) tool: Tool,
@@ -176,7 +176,7 @@ impl Linter {
         }
     }
 
-    /// Returns whether the tool may end with this exit code when its output contains findings.
+    /// Returns whether the tool may end with this failure code when its output contains findings.
     pub(super) fn may_find(&self, code: i32) -> bool {
         self.is_finding_code(code) || self.usage_codes.contains(&code)
     }

@@ -33,7 +33,8 @@ pub(super) struct Tally {
     pub(super) counts: TestCounts,
     /// Whether the report's own counts of tests and of failures match its list of tests.
     pub(super) agrees: bool,
-    /// Whether the tool considers the run a success.
+    /// Whether the tool considers the run a success. For Vitest, `true` proves nothing: it ignores errors outside the
+    /// tests.
     pub(super) success: bool,
     /// Whether the report says that the run was interrupted.
     pub(super) interrupted: bool,

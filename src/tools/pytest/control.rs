@@ -25,7 +25,7 @@ const JUNIT_NAME: &str = "control-junit.xml";
 /// pytest's exit code for a run in which tests failed.
 const TESTS_FAILED: i32 = 1;
 
-/// The command and files of a control.
+/// The command and files of a control, the run of tests that must fail.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ControlPreparation {
     /// The program and its arguments, including the options that make pytest run the control's tests only.

@@ -42,7 +42,7 @@ pub(super) struct Element {
     pub(super) file: Option<String>,
     /// The `time` attribute, converted to milliseconds.
     pub(super) duration: Option<u64>,
-    /// The element's marks. A test that simply passed has none.
+    /// The `<failure>`, `<error>` and `<skipped>` elements inside. A test that simply passed has none.
     pub(super) marks: Vec<Mark>,
 }
 
@@ -61,7 +61,7 @@ pub(super) struct Mark {
     pub(super) is_expected: bool,
 }
 
-/// The kinds of XML elements that are read as marks.
+/// The kinds of a [`Mark`]: which of the elements `<failure>`, `<error>` and `<skipped>` it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum MarkKind {
     /// The test function failed.
