@@ -7,7 +7,7 @@ use crate::evidence::{GitLocation, Store, TrailDirectory};
 use crate::governance::{Slug, WorkflowLimits, done_directory};
 use crate::model::ProjectId;
 
-/// The settings of a project's workflows.
+/// The settings of a project's workflows: programs, limits, models, and where audit trails and issues go.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WorkflowSettings {
     /// The editor's program and arguments. The files to edit are appended.
