@@ -63,11 +63,13 @@ pub(super) enum Wrong {
 /// A command, and the state of the project in which it is run.
 pub(super) struct Scenario {
     pub(super) command: &'static [&'static str],
-    /// Brings the project into that state. It may be called several times for the same project.
+    /// Brings the project into the state in which the command is run. It may be called several times for the same
+    /// project.
     pub(super) prepare: fn(&Project),
     /// Whether each attempt needs a new project that proctor does not know yet.
     pub(super) is_first: bool,
-    /// Whether the command is a run that has additional work to do. Then only the operations of that work go wrong.
+    /// Whether the command is a run that first does something else, such as registering the project. Then only the
+    /// operations that a plain run does not have go wrong.
     pub(super) goes_on_as_a_run: bool,
 }
 
@@ -272,7 +274,8 @@ impl Scenario {
         }
     }
 
-    /// Returns the operations of the command. For a run with additional work, those of a run without it are left out.
+    /// Returns the operations of the command in their order. If the command is a run with additional work, the
+    /// operations that a run without that work has too are left out.
     #[track_caller]
     fn places(&self) -> Vec<String> {
         let own = if self.is_first { unknown_project() } else { project() };
