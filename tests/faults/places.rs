@@ -75,14 +75,14 @@ pub(super) struct Scenario {
 
 const FIRST_RUN: Scenario = Scenario { command: &["run"], prepare: |_| (), is_first: true, goes_on_as_a_run: true };
 const NEXT_RUN: Scenario = Scenario { command: &["run"], prepare: |_| (), is_first: false, goes_on_as_a_run: false };
-/// The run before was killed when everything was written except its line in the ledger.
+/// A run after a run that was killed when all its files were written, but not yet its line in the ledger.
 const RUN_AFTER_A_KILLED_ONE: Scenario = Scenario {
     command: &["run"],
     prepare: |project| die_after(project, DurableStep::DirectorySynced),
     is_first: false,
     goes_on_as_a_run: true,
 };
-/// The run before was killed immediately after its commit.
+/// A run after a run that was killed immediately after its line in the ledger was written.
 const RUN_AFTER_A_COMMITTED_ONE: Scenario = Scenario {
     command: &["run"],
     prepare: |project| die_after(project, DurableStep::LedgerCommitted),
@@ -97,7 +97,7 @@ const START_OF_A_CYCLE: Scenario = Scenario {
     goes_on_as_a_run: false,
 };
 
-/// There is one run more than the settings keep.
+/// A pruning in a project that has one run more than its settings keep.
 const PRUNING: Scenario = Scenario {
     command: &["prune"],
     prepare: |project| {
@@ -108,7 +108,7 @@ const PRUNING: Scenario = Scenario {
     goes_on_as_a_run: false,
 };
 
-/// There are runs that may be archived.
+/// An archiving in a project that has runs that may be archived.
 const ARCHIVING: Scenario = Scenario {
     command: &["archive", "--days", "0"],
     prepare: |project| (0..2).for_each(|_| drop(project.proctor(["run"]).success())),
@@ -116,7 +116,7 @@ const ARCHIVING: Scenario = Scenario {
     goes_on_as_a_run: false,
 };
 
-/// The pruning before was killed while it removed a run's directory.
+/// A run after a pruning that was killed while it removed a run's directory.
 const RUN_AFTER_A_KILLED_PRUNING: Scenario = Scenario {
     command: &["run"],
     prepare: |project| {
