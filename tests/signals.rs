@@ -33,7 +33,7 @@ enum Way {
     Interactive,
 }
 
-/// The started program.
+/// The program that was started: without a terminal, or at one.
 enum Started<'p> {
     Watch(Watch<'p>),
     Terminal(Terminal<'p>),

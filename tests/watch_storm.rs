@@ -111,7 +111,8 @@ struct Run {
     over_at: Moment,
 }
 
-/// The hints that the engine has passed on to its worker. `everything` means that the whole tree had to be scanned.
+/// The hints that the engine has passed on with its orders to start a run. `everything`: one order asked for a scan of
+/// the whole tree.
 #[derive(Default)]
 struct Hinted {
     everything: bool,

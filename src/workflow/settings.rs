@@ -25,7 +25,7 @@ pub struct WorkflowSettings {
     pub models: WorkflowModels,
 }
 
-/// The models of a workflow.
+/// The two models of a workflow: one drafts the issue, the other reviews the draft.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WorkflowModels {
     pub drafter: ModelCommand,

@@ -157,8 +157,8 @@ fn a_run_within_an_action_of_the_same_store_does_not_wait_for_that_action() {
     project.proctor(["run"]).directory("two").env("PROCTOR_OUT", output.trim()).success();
     release(&project);
     assert_eq!(one.ended().status, 0);
-    // The action that ran proctor has ended. Its output directory, which lets a run inside the action skip the queue,
-    // must not let any other run skip the queue.
+    // The action to which this output directory belonged has ended. While the action was under way, naming its directory
+    // let a run inside the action skip the queue. Now it must not: the run gives up because it would have to wait.
     fs::write(beside(&project, "hold"), "").unwrap();
     fs::remove_file(beside(&project, "log")).unwrap();
     let one = hold_the_slot(&project);

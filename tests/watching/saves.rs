@@ -55,7 +55,7 @@ fn the_safe_write_of_jetbrains_names_the_file_and_nothing_else() {
     assert!(seen.contains(&saved("a.py")) && seen.iter().all(|hint| about(hint, "a.py")), "{seen:?}");
 }
 
-/// A step of an editor.
+/// One change that an editor makes to a file while it saves.
 #[derive(Debug, Clone, Copy)]
 enum Step {
     Write(&'static str),
