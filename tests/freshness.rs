@@ -11,7 +11,7 @@ use crate::common::{IN_PLACE, Project, poll, proctor};
 use crate::daemon::{project, settings};
 use crate::tree::digest_in_python;
 
-/// The bound of every wait. It is far longer than the waits take.
+/// The time limit of every wait. A wait normally takes far less.
 const LATE: Duration = Duration::from_secs(60);
 
 /// Returns state, result and exit code of the project's first task.

@@ -11,7 +11,7 @@ use crate::common::{Disk, Project, ReachedIsolation, poll, processes_of};
 
 /// More bytes than the small file system can hold.
 const TOO_MUCH: usize = 20_000_000;
-/// The bound of every command and wait.
+/// The time limit of every command and every wait.
 const BOUND: Duration = Duration::from_secs(30);
 
 const SETTINGS: &str = "[[check]]\nname = \"check\"\ncommand = [\"/bin/sh\", \"check.sh\"]\n[watch]\nignore = [\"/what\"]\n";

@@ -197,8 +197,8 @@ fn leaves(value: &Value, pointer: &str, into: &mut Vec<String>) {
     }
 }
 
-/// No part of the example is ignored: another value at any place is read as another value or refused, and so is an
-/// unknown key.
+/// No part of the example is ignored. If a value is changed, it must be read as another value, or be refused. An
+/// unknown key must be refused.
 #[test]
 fn every_part_of_a_specification_is_read_whole() {
     for name in READ {

@@ -42,14 +42,15 @@ fn of_kind(action: &Action, kind: ActionKind, display: String) -> Action {
     action
 }
 
-/// Runs the plan of `proctor.toml` as `shape` changes it, and returns the report.
+/// Runs the plan that `proctor.toml` gives, after `shape` has changed it, and returns the report.
 #[track_caller]
 pub(super) fn run_plan(project: &Project, shape: impl FnOnce(&mut Plan)) -> Value {
     let (control, _handle) = Control::new().expect("pipes can be made");
     carry_out_under(project, &control, shape, &mut |_| {})
 }
 
-/// Runs a plan as `shape` changes it, and passes every progress message to a function, which may request a stop.
+/// Runs the plan that `proctor.toml` gives, after `shape` has changed it. Passes every progress message to a function,
+/// which may request a stop.
 #[track_caller]
 pub(super) fn carry_out_and_tell(
     project: &Project,

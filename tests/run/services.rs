@@ -14,7 +14,8 @@ use crate::run::{check, cleanup, exists, prerequisite, result};
 const LATE: Duration = Duration::from_secs(60);
 const LONG: &str = "600000";
 
-/// Lets actions make files in the project's directory `marks`. The settings must be the first in `proctor.toml`.
+/// Settings that let actions make files in the project's directory `marks`. They must be the first lines of
+/// `proctor.toml`.
 const WRITES_MARKS: &str = "[sandbox]\nwritable = [\"marks\"]\n";
 
 /// A project whose commands make files in the directory `marks`, which is ignored by the tree.
@@ -254,7 +255,7 @@ fn what_a_service_writes_to_the_temporary_directory_the_checks_see() {
     let output = project.proctor(["run"]).success();
     assert_eq!(log(&project, "STEP.1"), "from the service\n");
     let is_private = output.report()["isolation"]["level"] == "namespace";
-    // Without a namespace the actions use the machine's `/tmp`, and the file stays there.
+    // Without a namespace the actions use the machine's `/tmp`, and the file that the service wrote stays there.
     assert!(!is_private || !exists(&name));
     let _shared_then = fs::remove_file(&name);
 }

@@ -32,7 +32,8 @@ fn text(path: &Path) -> Option<String> {
     fs::read_to_string(path).ok()
 }
 
-/// Returns the names of the layers that are still in the store.
+/// Returns the names of the layers that are still in the store. A layer is a directory with what the checks of a run
+/// have written on their snapshot.
 fn left_layers(project: &Project) -> Vec<String> {
     let snapshots = project.root().join("state/proctor/snapshots");
     let of_projects = fs::read_dir(snapshots).into_iter().flatten().flatten();
@@ -191,7 +192,7 @@ fn somebody_who_saves_all_the_time_has_verdicts() {
     let mut watch = project.proctor(["watch"]).watch();
     watch.wait_for_line("the first run", LATE, |line| line.starts_with("proctor "));
     for number in 0..3 {
-        // Only the first save stops the current run.
+        // Only the first save stops the current run. The other saves must let the new run go on, so a verdict comes.
         for save in 0..3 {
             project.save("a.txt", &format!("{number} {save}"));
             std::thread::sleep(Duration::from_millis(400));
