@@ -32,7 +32,7 @@ fn tested(output: &Output) -> Value {
 fn what_prerequisites_make_is_seen_and_what_lay_there_before_is_not() {
     let build =
         "mkdir -p dist && cat source.txt > dist/out.txt && echo made > generated.env && mkdir -p .venv/bin && touch .venv/bin/x";
-    let toml = shell("prerequisite", "build", build, "")
+    let toml = shell("prerequisite", "build", build, "when_changed = [\"source.txt\"]\n")
         + &shell(
             "check",
             "reads",
@@ -74,7 +74,8 @@ fn the_outputs_that_a_skipped_prerequisite_names_are_seen_too_and_no_others() {
 
 #[test]
 fn a_prerequisite_that_changes_the_tree_moves_it_once() {
-    let toml = shell("prerequisite", "generate", "tr a-z A-Z < source.txt > generated.txt", "")
+    let generate = "tr a-z A-Z < source.txt > generated.txt";
+    let toml = shell("prerequisite", "generate", generate, "when_changed = [\"source.txt\"]\n")
         + &shell("check", "reads", "cat generated.txt", "");
     let project = project(&toml).file("source.txt", "words\n");
     let output = project.proctor(["run"]).success();
@@ -82,7 +83,7 @@ fn a_prerequisite_that_changes_the_tree_moves_it_once() {
     assert_eq!(log(&project, "reads"), "WORDS\n");
     let runs: Vec<Value> = project.store().committed_runs().iter().map(|run| run["overallStatus"].clone()).collect();
     assert_eq!(runs, ["MOVED", "SUCCESS"]);
-    // The same bytes are written again, so nothing moves.
+    // The prerequisite is not carried out again, so nothing moves.
     project.proctor(["run"]).success();
     assert_eq!(project.store().committed_runs().len(), 3);
 }
