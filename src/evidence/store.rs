@@ -109,7 +109,7 @@ impl Store {
         self.root.join("trees").join(project.as_str())
     }
 
-    /// Returns the path of the saved digests of the files in a project's environments, which `project/` owns.
+    /// Returns the path of the saved digests of the files in a project's environments, which `store/` owns.
     pub fn environment_index_path(&self, project: &ProjectId) -> PathBuf {
         self.root.join("environments").join(project.as_str())
     }

@@ -16,14 +16,16 @@ use std::io::Read as _;
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use sha2::{Digest as _, Sha256};
 
-pub(crate) use self::deciding_files::DecidingFiles;
-pub(crate) use self::known_files::KnownEnvironments;
+use self::deciding_files::DecidingFiles;
+use self::known_files::FileSurvey;
+pub(crate) use self::known_files::{KnownEnvironments, KnownFiles, KnownFilesSource};
 pub(crate) use self::places::{EnvironmentSearch, environment_entries};
 use crate::evidence::{BackgroundJob, BackgroundThread};
-use crate::model::{Action, Digest, FileChangeKind, IdentityWriter, Plan, ProjectId, Tool};
+use crate::model::{Action, Digest, FileChangeKind, IdentityWriter, Plan, Tool};
 use crate::process::{clock, resolve_program};
 use crate::report::{ConfigurationChangeV2, EnvironmentComponentV2};
 use crate::sandbox::interpreter_of;
@@ -91,6 +93,8 @@ pub(crate) struct SurveyedEnvironment {
 pub(crate) struct LookedEnvironments {
     pub(crate) search: EnvironmentSearch,
     pub(crate) files: DecidingFiles,
+    /// The digests with which the next look begins.
+    pub(crate) known: Arc<KnownFiles>,
 }
 
 /// Whether a digest covers the whole environment.
@@ -110,16 +114,8 @@ pub(crate) struct SurveySubject {
     pub(crate) home: Option<PathBuf>,
     /// The known digests of program files.
     pub(crate) programs: KnownDigests,
-    pub(crate) memory: ProjectMemory,
-}
-
-/// What is known about the environments of one project.
-#[derive(Clone)]
-pub(crate) struct ProjectMemory {
-    pub(crate) known: KnownEnvironments,
-    pub(crate) project: ProjectId,
-    /// Where the digests of the environments' files are saved.
-    pub(crate) saved: PathBuf,
+    /// The known digests of the environments' files.
+    pub(crate) files: KnownFilesSource,
 }
 
 /// A survey that runs in the background while the actions run, because hashing an interpreter must not delay a verdict.
@@ -173,11 +169,16 @@ impl EnvironmentSurvey {
     }
 }
 
-impl ProjectMemory {
-    /// Looks at the deciding files of the environments. Unchanged files are not read.
-    pub(crate) fn look(&self, search: &EnvironmentSearch) -> DecidingFiles {
-        let now = clock::now();
-        self.known.survey(&self.project, &self.saved, |memory| DecidingFiles::look(search, memory, now))
+impl LookedEnvironments {
+    fn look(search: EnvironmentSearch, known: Arc<KnownFiles>) -> Self {
+        let mut survey = FileSurvey::new(known, clock::now());
+        let files = DecidingFiles::look(&search, &mut survey);
+        Self { search, files, known: survey.finish() }
+    }
+
+    /// Looks at the same environments again. Unchanged files are not read.
+    pub(crate) fn look_again(&self) -> Self {
+        Self::look(self.search.clone(), Arc::clone(&self.known))
     }
 }
 
@@ -187,7 +188,8 @@ fn survey(subject: &SurveySubject) -> Found {
         used.iter().flat_map(|used| [Some(used.path.clone()), used.interpreter.clone()]).flatten().collect();
     let search = EnvironmentSearch::new(subject.index.clone(), &paths, subject.home.clone());
     // The environments come first, because the checks use them already and hashing a program can take a while.
-    let files = subject.memory.look(&search);
+    let environments = LookedEnvironments::look(search, subject.files.load());
+    let LookedEnvironments { search, files, .. } = &environments;
     let of_pytest = used.iter().filter(|used| used.loads_pytest_plugins);
     let plugins = of_pytest
         .filter_map(|used| files.pytest_plugins.get(&search.name_for_program(&used.path)?))
@@ -204,7 +206,7 @@ fn survey(subject: &SurveySubject) -> Found {
         });
         programs.insert(file, digest);
     }
-    Found { programs, learnt, environments: LookedEnvironments { search, files }, plugins }
+    Found { programs, learnt, environments, plugins }
 }
 
 /// A program that the plan starts.

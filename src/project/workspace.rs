@@ -15,8 +15,8 @@ use crate::model::{
 };
 use crate::process::{LauncherHandle, clock};
 use crate::project::environment_digest::{
-    DecidingFiles, EnvironmentSearch, EnvironmentSurvey, FileStamp, KnownDigests, KnownEnvironments, ProgramFile, ProjectMemory,
-    SurveySubject, file_digest, program_file,
+    EnvironmentSurvey, FileStamp, KnownDigests, KnownEnvironments, ProgramFile, SurveySubject, SurveyedEnvironment, file_digest,
+    program_file,
 };
 use crate::project::error::ProjectError;
 use crate::project::known_approvals::KnownApprovals;
@@ -375,22 +375,17 @@ impl Workspace {
             path_variable: self.path_variable(),
             home: home(&self.ambient).map(Path::to_owned),
             programs: self.digests.clone(),
-            memory: self.memory_of_environments(&request.scope.project),
+            files: self.environments.source(&self.store, &request.scope.project),
         };
         EnvironmentSurvey::begin(self.store.background(), subject)
     }
 
-    /// Looks at the deciding files of environments. Unchanged files are not read.
-    pub(crate) fn look_at_environments(&self, project: &ProjectId, search: &EnvironmentSearch) -> DecidingFiles {
-        self.memory_of_environments(project).look(search)
-    }
-
-    fn memory_of_environments(&self, project: &ProjectId) -> ProjectMemory {
-        let saved = self.store.environment_index_path(project);
-        ProjectMemory { known: self.environments.clone(), project: project.clone(), saved }
-    }
-
-    pub(crate) fn remember_digests(&mut self, learnt: &KnownDigests) -> Result<(), ProjectError> {
+    /// Remembers the digests that a survey computed, so that unchanged files are not read again.
+    pub(crate) fn remember_digests(&mut self, project: &ProjectId, surveyed: &SurveyedEnvironment) -> Result<(), ProjectError> {
+        if let Some(looked) = &surveyed.looked {
+            self.environments.remember(project, Arc::clone(&looked.known));
+        }
+        let learnt = &surveyed.learnt;
         let new: Vec<_> = learnt.iter().filter(|(file, _)| !self.digests.contains_key(file)).collect();
         let rows: Vec<_> = new
             .iter()

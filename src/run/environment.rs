@@ -66,23 +66,18 @@ impl Workspace {
     ) -> Option<EnvironmentSurvey> {
         (!once.inputs.is_empty()).then(|| self.begin_environment_survey(request, index))
     }
+}
 
+impl LookedOnce {
     /// Looks at the environment for the second time, and compares it with the first look.
-    pub(crate) fn look_at_environment_again(
-        &self,
-        request: &RunRequest<'_>,
-        index: &TreeIndex,
-        once: LookedOnce,
-        again: Option<EnvironmentSurvey>,
-    ) -> LookedTwice {
-        let LookedOnce { surveyed, inputs } = once;
+    pub(crate) fn look_again(self, again: Option<EnvironmentSurvey>, index: &TreeIndex) -> LookedTwice {
+        let Self { surveyed, inputs } = self;
         let again = again.map(|again| again.finish(pinned(index)));
         let is_same = again.as_ref().is_some_and(|again| again.digest == surveyed.digest);
         let moved = surveyed.looked.as_ref().map(|before| {
-            let files = again.and_then(|again| again.looked).map(|looked| looked.files);
             // This thread looks itself, because the background thread may be waiting for the disk.
-            let files = files.unwrap_or_else(|| self.look_at_environments(&request.scope.project, &before.search));
-            files.changed_since(&before.files)
+            let now = again.and_then(|again| again.looked).unwrap_or_else(|| before.look_again());
+            now.files.changed_since(&before.files)
         });
         let inputs = if is_same { inputs } else { BTreeMap::new() };
         LookedTwice { surveyed, inputs, moved: moved.unwrap_or_default() }

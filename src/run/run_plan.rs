@@ -172,7 +172,7 @@ impl Workspace {
             return self.drop_superseded(&context, met, directory, ledger);
         }
         let once = known.finish(index);
-        self.remember_digests(&once.surveyed.learnt)?;
+        self.remember_digests(&request.scope.project, &once.surveyed)?;
         let again = self.begin_second_survey(request, index, &once);
         // On a snapshot the checks saw only the tree that was digested, whatever was saved meanwhile. Only prerequisites worked
         // in the project itself.
@@ -190,7 +190,7 @@ impl Workspace {
             Some(look) => self.protected_files_status(request.scope, request.plan, look)?,
             None => None,
         };
-        let LookedTwice { surveyed, inputs, moved } = self.look_at_environment_again(request, index, once, again);
+        let LookedTwice { surveyed, inputs, moved } = once.look_again(again, index);
         comparison.moved.extend(moved);
         let run_end =
             RunEnd { context: &context, performed, comparison, stopped, surveyed, inputs, protected, snapshot: place.facts() };

@@ -11,9 +11,9 @@ use std::io;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
-use super::known_files::{EnvironmentMemory, FileContent, FoundFile};
+use super::known_files::{FileContent, FileSurvey};
 use super::places::{EnvironmentParts, EnvironmentPlace, EnvironmentSearch};
-use crate::model::{Digest, IdentityWriter, Timestamp, TreePath};
+use crate::model::{Digest, IdentityWriter, TreePath};
 
 /// Files at the top of an environment: the settings of a virtual environment and of Bundler, and what npm, Yarn and pnpm
 /// record about the packages they installed.
@@ -51,10 +51,10 @@ pub(crate) struct DecidingFiles {
 
 impl DecidingFiles {
     /// Looks at all environments. Unchanged files are not read.
-    pub(super) fn look(search: &EnvironmentSearch, memory: &mut EnvironmentMemory, now: Timestamp) -> Self {
+    pub(super) fn look(search: &EnvironmentSearch, survey: &mut FileSurvey) -> Self {
         let mut all = Self::default();
         for (name, place) in search.find() {
-            let mut look = EnvironmentLook { top: &place.path, memory, now, files: BTreeMap::new(), plugins: BTreeMap::new() };
+            let mut look = EnvironmentLook { top: &place.path, survey, files: BTreeMap::new(), plugins: BTreeMap::new() };
             look.at(&place);
             let (files, plugins) = (look.files, look.plugins);
             if !files.is_empty() {
@@ -112,8 +112,7 @@ fn path_of(environment: &OsStr, inside: &Path) -> PathBuf {
 /// One look at one environment.
 struct EnvironmentLook<'look> {
     top: &'look Path,
-    memory: &'look mut EnvironmentMemory,
-    now: Timestamp,
+    survey: &'look mut FileSurvey,
     files: BTreeMap<PathBuf, Option<Digest>>,
     plugins: BTreeMap<String, Option<Digest>>,
 }
@@ -157,21 +156,17 @@ impl EnvironmentLook<'_> {
 
     /// Notes a file. Returns its content, and `None` if there is no such file or it cannot be read.
     fn file(&mut self, inside: PathBuf) -> Option<FileContent> {
-        match self.look(&inside) {
-            FoundFile::Missing => None,
-            FoundFile::Unreadable => {
-                self.files.insert(inside, None);
-                None
-            }
-            FoundFile::Read(content) => {
-                self.files.insert(inside, Some(content.digest));
-                Some(content)
-            }
+        let found = self.look(&inside);
+        match found {
+            Ok(None) => {}
+            Ok(Some(content)) => drop(self.files.insert(inside, Some(content.digest))),
+            Err(_) => drop(self.files.insert(inside, None)),
         }
+        found.ok().flatten()
     }
 
-    fn look(&mut self, inside: &Path) -> FoundFile {
-        self.memory.look(self.path(inside), self.now)
+    fn look(&mut self, inside: &Path) -> io::Result<Option<FileContent>> {
+        self.survey.look(self.path(inside))
     }
 
     fn path(&self, inside: &Path) -> PathBuf {
@@ -202,9 +197,9 @@ impl EnvironmentLook<'_> {
         let content = match content {
             LinkContent::Ignored => Some(writer),
             LinkContent::Read => match self.look(&inside) {
-                FoundFile::Missing => Some(writer),
-                FoundFile::Unreadable => None,
-                FoundFile::Read(content) => {
+                Ok(None) => Some(writer),
+                Err(_) => None,
+                Ok(Some(content)) => {
                     // A link out of the environment leads to an interpreter, whose place decides which library it uses.
                     let real = if target.is_absolute() { fs::canonicalize(&path).ok() } else { None };
                     let real = real.as_deref().map_or(&b""[..], |real| real.as_os_str().as_bytes());

@@ -7,10 +7,10 @@
 use std::collections::{BTreeMap, HashMap};
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
-use std::io::Read as _;
+use std::io::{self, Read as _};
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use nix::errno::Errno;
 use nix::sys::stat::{FileStat, SFlag, stat};
@@ -27,17 +27,36 @@ const FORMAT: &[u8] = b"proctor-environment-files-v1\n";
 /// The largest file with entry points that is searched for plugins.
 const ENTRY_POINTS_CAP: u64 = 16 * 1024 * 1024;
 
-/// The digests of the files of all projects' environments. The main thread and the background thread share them.
-#[derive(Clone, Default)]
-pub(crate) struct KnownEnvironments(Arc<Mutex<BTreeMap<ProjectId, EnvironmentMemory>>>);
-
-/// The digests of the files of one project's environments, by absolute path.
+/// The digests of the files of all projects' environments.
 #[derive(Default)]
-pub(super) struct EnvironmentMemory {
-    known: HashMap<OsString, KnownFile>,
-    /// The files that the present survey has met. They replace `known` when it ends, so files that are gone are forgotten.
+pub(crate) struct KnownEnvironments {
+    projects: BTreeMap<ProjectId, Arc<KnownFiles>>,
+}
+
+/// The digests of the files of one project's environments, by absolute path. A survey in the background uses them while
+/// the main thread keeps them.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct KnownFiles {
+    files: HashMap<OsString, KnownFile>,
+    is_saved: bool,
+}
+
+/// Where the digests of one project's files are found.
+pub(crate) struct KnownFilesSource {
+    /// The digests in memory; `None` if this process has not surveyed the project yet.
+    known: Option<Arc<KnownFiles>>,
+    /// The saved digests.
+    saved: PathBuf,
+}
+
+/// A survey of files that uses and extends the known digests.
+pub(super) struct FileSurvey {
+    known: Arc<KnownFiles>,
+    /// The files that the survey has met. Files that it does not meet are forgotten.
     met: HashMap<OsString, KnownFile>,
-    is_unsaved: bool,
+    has_read: bool,
+    /// A time before the survey.
+    begun: Timestamp,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,44 +73,81 @@ pub(super) struct FileContent {
     pub(super) is_pytest_plugin: bool,
 }
 
-/// The result of looking at a path.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum FoundFile {
-    /// There is no regular file at the path.
-    Missing,
-    /// The file exists and cannot be read.
-    Unreadable,
-    Read(FileContent),
-}
-
 impl KnownEnvironments {
-    /// Lets `survey` use and extend the digests of a project's files. They are loaded from the store the first time.
-    pub(super) fn survey<T>(&self, project: &ProjectId, saved: &Path, survey: impl FnOnce(&mut EnvironmentMemory) -> T) -> T {
-        let mut projects = self.lock();
-        let memory = projects.entry(project.clone()).or_insert_with(|| EnvironmentMemory::load(saved));
-        let found = survey(memory);
-        memory.forget_what_is_gone();
-        found
+    pub(crate) fn source(&self, store: &Store, project: &ProjectId) -> KnownFilesSource {
+        KnownFilesSource { known: self.projects.get(project).cloned(), saved: store.environment_index_path(project) }
+    }
+
+    pub(crate) fn remember(&mut self, project: &ProjectId, files: Arc<KnownFiles>) {
+        self.projects.insert(project.clone(), files);
     }
 
     /// Saves the digests that are not saved yet. Saving takes a moment, so it is not done between a save and its verdict.
-    pub(crate) fn save(&self, store: &Store) {
-        for (project, memory) in self.lock().iter_mut().filter(|(_, memory)| memory.is_unsaved) {
-            // If saving fails, the next start reads the files instead. It is not tried again for every run.
-            memory.is_unsaved = false;
-            if let Err(error) = store::write_tree_index(&store.environment_index_path(project), &memory.to_bytes()) {
+    pub(crate) fn save(&mut self, store: &Store) {
+        for (project, known) in self.projects.iter_mut().filter(|(_, known)| !known.is_saved) {
+            let path = store.environment_index_path(project);
+            if let Err(error) = store::write_tree_index(&path, &known.to_bytes()) {
                 tracing::warn!("the digests of the environments' files were not saved: {error}");
             }
+            // If saving fails, the next start reads the files instead. It is not tried again for every run.
+            Arc::make_mut(known).is_saved = true;
         }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<ProjectId, EnvironmentMemory>> {
-        // A survey that panicked has left complete entries.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl EnvironmentMemory {
+impl KnownFilesSource {
+    /// Returns the digests in memory, or else the saved ones.
+    pub(super) fn load(&self) -> Arc<KnownFiles> {
+        self.known.clone().unwrap_or_else(|| Arc::new(KnownFiles::load(&self.saved)))
+    }
+}
+
+impl FileSurvey {
+    pub(super) fn new(known: Arc<KnownFiles>, begun: Timestamp) -> Self {
+        Self { known, met: HashMap::new(), has_read: false, begun }
+    }
+
+    /// Returns the digests that the next survey begins with.
+    pub(super) fn finish(self) -> Arc<KnownFiles> {
+        if !self.has_read && self.met.len() == self.known.files.len() {
+            return self.known;
+        }
+        Arc::new(KnownFiles { files: self.met, is_saved: false })
+    }
+
+    /// Returns the content of the regular file at a path, following links; `None` if there is no such file. The file is
+    /// only read if its stamp is another one than before.
+    ///
+    /// # Errors
+    ///
+    /// When something is at the path and cannot be read.
+    pub(super) fn look(&mut self, path: PathBuf) -> io::Result<Option<FileContent>> {
+        let stat = match stat(&path) {
+            Ok(stat) => stat,
+            Err(Errno::ENOENT | Errno::ENOTDIR) => return Ok(None),
+            Err(error) => return Err(error.into()),
+        };
+        if !is_regular(&stat) {
+            return Ok(None);
+        }
+        let stamp = EntryStamp::of(&stat);
+        let path = path.into_os_string();
+        let known = self.met.get(&path).or_else(|| self.known.files.get(&path));
+        if let Some(known) = known.copied().filter(|known| known.stamp == stamp) {
+            self.met.insert(path, known);
+            return Ok(Some(known.content));
+        }
+        let content = read(Path::new(&path))?;
+        // If the file is written during the reading, it gets another stamp, unless the stamp is racy.
+        if stamp.trust(self.begun) == Trust::Settled {
+            self.met.insert(path, KnownFile { stamp, content });
+            self.has_read = true;
+        }
+        Ok(Some(content))
+    }
+}
+
+impl KnownFiles {
     fn load(path: &Path) -> Self {
         let Some(bytes) = store::read_tree_index(path) else { return Self::default() };
         Self::from_bytes(&bytes).unwrap_or_else(|| {
@@ -100,40 +156,9 @@ impl EnvironmentMemory {
         })
     }
 
-    /// Returns the content of the file at a path, following links. The file is only read if its stamp is another one than
-    /// before. `now` is a time before this call.
-    pub(super) fn look(&mut self, path: PathBuf, now: Timestamp) -> FoundFile {
-        let stat = match stat(&path) {
-            Ok(stat) => stat,
-            Err(Errno::ENOENT | Errno::ENOTDIR) => return FoundFile::Missing,
-            Err(_) => return FoundFile::Unreadable,
-        };
-        if !is_regular(&stat) {
-            return FoundFile::Missing;
-        }
-        let stamp = EntryStamp::of(&stat);
-        let path = path.into_os_string();
-        if let Some(known) = self.met.get(&path).or_else(|| self.known.get(&path)).copied().filter(|known| known.stamp == stamp) {
-            self.met.insert(path, known);
-            return FoundFile::Read(known.content);
-        }
-        let Some(content) = read(Path::new(&path)) else { return FoundFile::Unreadable };
-        // If the file is written during the reading, it gets another stamp, unless the stamp is racy.
-        if stamp.trust(now) == Trust::Settled {
-            self.met.insert(path, KnownFile { stamp, content });
-            self.is_unsaved = true;
-        }
-        FoundFile::Read(content)
-    }
-
-    pub(super) fn forget_what_is_gone(&mut self) {
-        self.is_unsaved |= self.met.len() != self.known.len();
-        self.known = std::mem::take(&mut self.met);
-    }
-
     fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = FORMAT.to_vec();
-        let mut files: Vec<_> = self.known.iter().collect();
+        let mut files: Vec<_> = self.files.iter().collect();
         files.sort_by_key(|(path, _)| *path);
         for (path, KnownFile { stamp, content }) in files {
             bytes.extend_from_slice(&(path.len() as u64).to_le_bytes());
@@ -154,7 +179,7 @@ impl EnvironmentMemory {
             return None;
         }
         let mut rest = sealed.strip_prefix(FORMAT)?;
-        let mut known = HashMap::new();
+        let mut files = HashMap::new();
         while !rest.is_empty() {
             let length = usize::try_from(u64::from_le_bytes(take(&mut rest)?)).ok()?;
             let (path, after) = rest.split_at_checked(length)?;
@@ -166,9 +191,9 @@ impl EnvironmentMemory {
             let [plugin] = take(&mut rest)?;
             let content = FileContent { digest: Digest::from_bytes(take(&mut rest)?), is_pytest_plugin: plugin != 0 };
             let stamp = EntryStamp { device, inode, size, modified, changed };
-            known.insert(OsString::from_vec(path.to_vec()), KnownFile { stamp, content });
+            files.insert(OsString::from_vec(path.to_vec()), KnownFile { stamp, content });
         }
-        Some(Self { known, met: HashMap::new(), is_unsaved: false })
+        Some(Self { files, is_saved: true })
     }
 }
 
@@ -182,13 +207,14 @@ fn is_regular(stat: &FileStat) -> bool {
     SFlag::from_bits_truncate(stat.st_mode) & SFlag::S_IFMT == SFlag::S_IFREG
 }
 
-fn read(path: &Path) -> Option<FileContent> {
+fn read(path: &Path) -> io::Result<FileContent> {
     if path.file_name() != Some(OsStr::new("entry_points.txt")) {
-        return Some(FileContent { digest: file_digest(path)?, is_pytest_plugin: false });
+        let digest = file_digest(path).ok_or_else(|| io::Error::other("the file cannot be read"))?;
+        return Ok(FileContent { digest, is_pytest_plugin: false });
     }
     let mut bytes = Vec::new();
-    File::open(path).ok()?.take(ENTRY_POINTS_CAP).read_to_end(&mut bytes).ok()?;
-    Some(FileContent { digest: Digest::of(&bytes), is_pytest_plugin: is_pytest_plugin(&bytes) })
+    File::open(path)?.take(ENTRY_POINTS_CAP).read_to_end(&mut bytes)?;
+    Ok(FileContent { digest: Digest::of(&bytes), is_pytest_plugin: is_pytest_plugin(&bytes) })
 }
 
 #[cfg(test)]
@@ -198,9 +224,15 @@ mod tests {
 
     use super::*;
 
-    /// A time that is later than the stamp of every file.
-    fn later() -> Timestamp {
-        Timestamp::from_millis(4_000_000_000_000)
+    /// Looks at one file. All stamps are older than the beginning of the survey.
+    fn look(known: Arc<KnownFiles>, path: &Path) -> (Option<FileContent>, Arc<KnownFiles>) {
+        let mut survey = FileSurvey::new(known, Timestamp::from_millis(4_000_000_000_000));
+        let content = survey.look(path.to_owned()).expect("it can be read");
+        (content, survey.finish())
+    }
+
+    fn content(text: &str) -> Option<FileContent> {
+        Some(FileContent { digest: Digest::of(text.as_bytes()), is_pytest_plugin: false })
     }
 
     #[test]
@@ -208,22 +240,21 @@ mod tests {
         let directory = tempfile::tempdir().expect("a directory");
         let path = directory.path().join("a.pth");
         fs::write(&path, "one").expect("it is ours");
-        let mut memory = EnvironmentMemory::default();
-        let first = memory.look(path.clone(), later());
-        assert_eq!(first, FoundFile::Read(FileContent { digest: Digest::of(b"one"), is_pytest_plugin: false }));
-        memory.forget_what_is_gone();
-        // A false digest in the memory shows that the file is not read.
-        let false_content = FileContent { digest: Digest::of(b"false"), is_pytest_plugin: true };
-        memory.known.values_mut().for_each(|known| known.content = false_content);
-        assert_eq!(memory.look(path.clone(), later()), FoundFile::Read(false_content));
-        memory.forget_what_is_gone();
+        let (first, known) = look(Arc::default(), &path);
+        assert_eq!(first, content("one"));
+        let (_, again) = look(Arc::clone(&known), &path);
+        assert!(Arc::ptr_eq(&known, &again), "nothing is new");
+        // A false digest shows that the file is not read.
+        let mut known = KnownFiles::clone(&known);
+        known.files.values_mut().for_each(|known| known.content.digest = Digest::of(b"false"));
+        let known = Arc::new(known);
+        assert_eq!(look(Arc::clone(&known), &path).0, content("false"));
         fs::write(&path, "another").expect("it is ours");
-        assert_eq!(
-            memory.look(path.clone(), later()),
-            FoundFile::Read(FileContent { digest: Digest::of(b"another"), is_pytest_plugin: false })
-        );
+        let (changed, known) = look(known, &path);
+        assert_eq!(changed, content("another"));
         fs::remove_file(&path).expect("it is there");
-        assert_eq!(memory.look(path, later()), FoundFile::Missing);
+        let (gone, known) = look(known, &path);
+        assert_eq!((gone, known.files.len()), (None, 0));
     }
 
     #[test]
@@ -231,10 +262,9 @@ mod tests {
         let directory = tempfile::tempdir().expect("a directory");
         let path = directory.path().join("a.pth");
         fs::write(&path, "one").expect("it is ours");
-        let mut memory = EnvironmentMemory::default();
-        // A time before the file was written is never later than its stamp.
-        memory.look(path, Timestamp::from_millis(0));
-        assert!(memory.met.is_empty());
+        let mut survey = FileSurvey::new(Arc::default(), Timestamp::from_millis(0));
+        survey.look(path).expect("it can be read");
+        assert!(survey.finish().files.is_empty());
     }
 
     #[test]
@@ -242,19 +272,17 @@ mod tests {
         let directory = tempfile::tempdir().expect("a directory");
         let path = directory.path().join("entry_points.txt");
         fs::write(&path, "[pytest11]\nx = y\n").expect("it is ours");
-        let mut memory = EnvironmentMemory::default();
-        memory.look(path, later());
-        memory.forget_what_is_gone();
-        let bytes = memory.to_bytes();
-        let loaded = EnvironmentMemory::from_bytes(&bytes).expect("it is whole");
-        assert_eq!(loaded.known, memory.known);
-        assert!(loaded.known.values().all(|known| known.content.is_pytest_plugin));
+        let (_, known) = look(Arc::default(), &path);
+        let bytes = known.to_bytes();
+        let loaded = KnownFiles::from_bytes(&bytes).expect("it is whole");
+        assert_eq!(loaded.files, known.files);
+        assert!(loaded.is_saved && loaded.files.values().all(|known| known.content.is_pytest_plugin));
         for place in [0, bytes.len() / 2, bytes.len() - 1] {
             let mut damaged = bytes.clone();
             damaged[place] ^= 1;
-            assert!(EnvironmentMemory::from_bytes(&damaged).is_none(), "{place}");
+            assert_eq!(KnownFiles::from_bytes(&damaged), None, "{place}");
         }
-        assert!(EnvironmentMemory::from_bytes(&bytes[..bytes.len() - 1]).is_none());
-        assert!(EnvironmentMemory::from_bytes(b"").is_none());
+        assert_eq!(KnownFiles::from_bytes(&bytes[..bytes.len() - 1]), None);
+        assert_eq!(KnownFiles::from_bytes(b""), None);
     }
 }

@@ -1,24 +1,29 @@
+//! The deciding files of virtual environments and `node_modules` directories that the tests write themselves.
+
 #![expect(clippy::disallowed_methods, reason = "the tests write the environments they look at")]
 
 use std::os::unix::fs::symlink;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
 use super::*;
 use crate::ignore::{Matcher, MatcherSettings};
+use crate::model::Timestamp;
+use crate::project::environment_digest::known_files::KnownFiles;
 use crate::tree::TreeIndex;
 
 /// A project with environments, and what was remembered of them.
 struct World {
     directory: TempDir,
-    memory: EnvironmentMemory,
+    known: Arc<KnownFiles>,
     search: Option<EnvironmentSearch>,
 }
 
 impl World {
     fn new() -> Self {
-        let world = Self { directory: TempDir::new().expect("a directory"), memory: EnvironmentMemory::default(), search: None };
+        let world = Self { directory: TempDir::new().expect("a directory"), known: Arc::default(), search: None };
         world.file("home/.keep", "");
         world.file("project/pyproject.toml", "");
         world.file("project/web/package.json", "{}");
@@ -55,8 +60,9 @@ impl World {
             EnvironmentSearch::new(index, &[program], Some(root.with_file_name("home")))
         });
         // All stamps are older than this time, so every file is remembered.
-        let looked = DecidingFiles::look(search, &mut self.memory, Timestamp::from_millis(4_000_000_000_000));
-        self.memory.forget_what_is_gone();
+        let mut survey = FileSurvey::new(Arc::clone(&self.known), Timestamp::from_millis(4_000_000_000_000));
+        let looked = DecidingFiles::look(search, &mut survey);
+        self.known = survey.finish();
         looked
     }
 
@@ -133,7 +139,7 @@ fn what_decides_in_node_modules_changes_the_digest() {
         |world| world.file("project/web/node_modules/.package-lock.json", "{ }"),
         &["web/node_modules/.package-lock.json"],
     );
-    world.assert_moved(|world| world.file("project/web/node_modules/tsc/tsc.js", "2"), &["web/node_modules/.bin/tsc"]);
+    world.assert_moved(|world| world.file("project/web/node_modules/tsc/tsc.js", "another"), &["web/node_modules/.bin/tsc"]);
     world.assert_moved(|world| world.file("project/web/node_modules/.bin/eslint", "exit 0"), &["web/node_modules/.bin/eslint"]);
     world.assert_moved(|world| world.file("project/web/node_modules/.bin/new", ""), &["web/node_modules/.bin/new"]);
     for record in [".modules.yaml", ".yarn-state.yml"] {
