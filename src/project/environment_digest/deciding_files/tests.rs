@@ -187,7 +187,6 @@ fn a_package_without_a_record_and_a_link_in_a_loop_are_unknown() {
 /// Prints how long a look takes at environments of a usual size in which nothing has changed. The figure is in
 /// `docs/explanation/performance.md`; it is no limit, because machines differ.
 #[test]
-#[expect(clippy::print_stderr, reason = "the figure is for people who measure")]
 fn a_look_at_a_hundred_python_packages_and_five_hundred_of_node_is_measured() {
     let mut world = World::new();
     virtual_environment(&world, "project/.venv");
