@@ -6,6 +6,7 @@
 mod actions;
 mod debt;
 mod environment;
+mod environments;
 mod evidence;
 mod flow;
 mod isolation;

@@ -6,10 +6,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::evidence::{Store, read_boot_id};
-use crate::ignore::{IgnoredClass, Matcher, MatcherSettings, Selects, class_of};
+use crate::ignore::{Matcher, MatcherSettings, Selects};
 pub(crate) use crate::ignore::{ShownOutputs, is_by_product};
 use crate::model::{ByteSize, Digest, EntryKind, ProjectId, TreeDigest, TreePath};
 use crate::process::clock;
+use crate::project::environment_digest::environment_entries;
 use crate::project::error::ProjectError;
 use crate::project::request::{ProjectScope, ProjectSettings, new_matcher};
 use crate::snapshot::{CopyOutcome, ProjectCopy, SnapshotError, obstacle};
@@ -17,10 +18,6 @@ use crate::tree::{TreeEntry, TreeIndex};
 
 /// How often the ignored inputs are read and copied before proctor gives up because they change during every copy.
 const TRIES: usize = 5;
-
-/// Files beside which tools install packages. Directories of installed packages are searched beside these files and in
-/// the root.
-const MANIFESTS: &[&str] = &["package.json", "pyproject.toml", "setup.py", "setup.cfg", "requirements.txt", "Pipfile", "Gemfile"];
 
 /// The most directories of installed packages. Each is mounted into the snapshot, which costs time at the start of
 /// every check.
@@ -195,23 +192,11 @@ fn disagreements(tree: &TreeIndex, inputs: &TreeIndex) -> BTreeSet<TreePath> {
 /// Finds the directories of installed packages in the root and beside the tree's manifests. The error says why a
 /// snapshot cannot show them.
 fn find_environments(index: &TreeIndex) -> Result<Vec<PathBuf>, String> {
-    let mut directories = vec![TreePath::root()];
-    let manifests = index.named(&|name| MANIFESTS.iter().any(|manifest| manifest.as_bytes() == name));
-    directories.extend(manifests.iter().filter_map(|(path, _)| path.parent()));
-    directories.sort();
-    directories.dedup();
     let mut found = Vec::new();
-    for directory in directories {
-        let Ok(entries) = fs::read_dir(index.root().join(directory.as_path())) else { continue };
-        for entry in entries.flatten() {
-            let name = entry.file_name();
-            let name = std::os::unix::ffi::OsStrExt::as_bytes(name.as_os_str());
-            let path = directory.join(name);
-            let is_directory = entry.file_type().is_ok_and(|kind| kind.is_dir());
-            // A link to an environment is copied like other ignored inputs. Its target stays where it is.
-            if is_directory && class_of(name) == IgnoredClass::Environment && index.lookup(&path).is_none() {
-                found.push(entry.path());
-            }
+    for entry in environment_entries(index) {
+        // A link to an environment is copied like other ignored inputs. Its target stays where it is.
+        if entry.kind.is_ok_and(|kind| kind.is_dir()) {
+            found.push(index.root().join(entry.path.as_path()));
         }
     }
     if found.len() > MAX_ENVIRONMENTS {

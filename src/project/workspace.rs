@@ -14,7 +14,10 @@ use crate::model::{
     Timestamp, TreeDigest, TreeIssue, TreePath,
 };
 use crate::process::{LauncherHandle, clock};
-use crate::project::environment_digest::{EnvironmentSurvey, FileStamp, KnownDigests, ProgramFile, file_digest, program_file};
+use crate::project::environment_digest::{
+    EnvironmentSurvey, FileStamp, KnownDigests, KnownEnvironments, ProgramFile, SurveySubject, SurveyedEnvironment, file_digest,
+    program_file,
+};
 use crate::project::error::ProjectError;
 use crate::project::known_approvals::KnownApprovals;
 use crate::project::known_trees::KnownTrees;
@@ -54,6 +57,7 @@ pub struct Workspace {
     verdict_tree: Option<VerdictTree>,
     pub(crate) specifications: Specifications,
     digests: KnownDigests,
+    environments: KnownEnvironments,
     opening_notes: Vec<String>,
     announce: Announce,
     runs_ahead: RunsAhead,
@@ -100,6 +104,7 @@ impl Workspace {
             verdict_tree: None,
             specifications: Specifications::default(),
             digests: KnownDigests::new(),
+            environments: KnownEnvironments::default(),
             opening_notes: opened.notes,
             announce: |_| (),
             runs_ahead: RunsAhead::Many,
@@ -327,6 +332,7 @@ impl Workspace {
     /// Saves the known trees with enough unsaved changes for the next start of proctor. This is meant for idle time.
     pub fn save_trees(&mut self) {
         self.trees.save(&self.store);
+        self.environments.save(&self.store);
     }
 
     /// Reads the whole tree again after the last process of a run has ended.
@@ -362,12 +368,24 @@ impl Workspace {
     }
 
     /// Begins to read a plan's tools and the installed packages in the background.
-    pub(crate) fn begin_environment_survey(&self, request: &RunRequest<'_>) -> EnvironmentSurvey {
-        let (background, known) = (self.store.background(), self.digests.clone());
-        EnvironmentSurvey::begin(background, known, request.plan, &request.scope.root, &self.path_variable())
+    pub(crate) fn begin_environment_survey(&self, request: &RunRequest<'_>, index: &tree::TreeIndex) -> EnvironmentSurvey {
+        let subject = SurveySubject {
+            plan: request.plan.clone(),
+            index: index.clone(),
+            path_variable: self.path_variable(),
+            home: home(&self.ambient).map(Path::to_owned),
+            programs: self.digests.clone(),
+            files: self.environments.source(&self.store, &request.scope.project),
+        };
+        EnvironmentSurvey::begin(self.store.background(), subject)
     }
 
-    pub(crate) fn remember_digests(&mut self, learnt: &KnownDigests) -> Result<(), ProjectError> {
+    /// Remembers the digests that a survey computed, so that unchanged files are not read again.
+    pub(crate) fn remember_digests(&mut self, project: &ProjectId, surveyed: &SurveyedEnvironment) -> Result<(), ProjectError> {
+        if let Some(looked) = &surveyed.looked {
+            self.environments.remember(project, Arc::clone(&looked.known));
+        }
+        let learnt = &surveyed.learnt;
         let new: Vec<_> = learnt.iter().filter(|(file, _)| !self.digests.contains_key(file)).collect();
         let rows: Vec<_> = new
             .iter()

@@ -139,8 +139,8 @@ impl<'w, 'c> Performer<'w, 'c> {
     }
 
     /// Begins to look for tools and installed packages in the background.
-    pub(crate) fn survey(&self) -> EnvironmentSurvey {
-        self.workspace.begin_environment_survey(self.context.request)
+    pub(crate) fn survey(&self, index: &TreeIndex) -> EnvironmentSurvey {
+        self.workspace.begin_environment_survey(self.context.request, index)
     }
 
     /// Skips an action and reports it to the screen.

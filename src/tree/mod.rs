@@ -64,4 +64,5 @@ pub use error::TreeError;
 pub use hints::TreeHints;
 pub use index::{TreeEntry, TreeIndex};
 pub(crate) use listing::{open_below, open_root};
+pub(crate) use stamp::{EntryStamp, Trust};
 pub use unchanged::is_unchanged_on_disk;

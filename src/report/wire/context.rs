@@ -137,7 +137,8 @@ pub struct EnvironmentV2 {
     pub digest: Digest,
     /// The names of the variables that were passed on, sorted.
     pub names: Vec<String>,
-    /// The programs, lock files and plugins that the digest covers, each with a digest of its own.
+    /// The programs, lock files, environments (directories of installed packages) and plugins that the digest covers, each
+    /// with a digest of its own.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub components: Vec<EnvironmentComponentV2>,
 }

@@ -24,7 +24,7 @@ impl Performer<'_, '_> {
     ) -> Result<ReusableInputs, ProjectError> {
         let (context, request) = (self.context, self.context.request);
         let surveyed = survey.finish(pinned(index));
-        self.workspace.remember_digests(&surveyed.learnt)?;
+        self.workspace.remember_digests(&request.scope.project, &surveyed)?;
         let mut of_checks = BTreeMap::new();
         let checks = request.plan.steps.iter().filter(|step| !step.reuse.is_off());
         for check in checks.filter(|_| surveyed.certainty == DigestCertainty::Known) {
