@@ -11,6 +11,7 @@ use std::thread;
 use crate::model::{Digest, EntryKind, Timestamp, TreePath};
 use crate::snapshot::SnapshotError;
 use crate::snapshot::entries::{Copied, CopiedTimes, Copier, empty_directory};
+use crate::snapshot::generation::CopyGeneration;
 use crate::snapshot::journal::Journal;
 use crate::tree::{ContentChange, TreeIndex, content_changes};
 
@@ -85,6 +86,8 @@ impl ProjectCopy {
         let is_new = self.index.is_none();
         if is_new {
             self.begin_anew()?;
+            let begun = CopyGeneration::new(now).write(&self.directory);
+            begun.map_err(|source| SnapshotError::Copy { path: self.directory.clone(), source })?;
         }
         let steps = self.steps_to(index);
         if steps.is_empty() {
@@ -97,6 +100,12 @@ impl ProjectCopy {
         if !is_new {
             self.journal.note(steps.paths()).map_err(failed)?;
         }
+        if !is_new && self.has_unstamped_change(&steps) {
+            // This comes before the change, so that a change counts although the process dies in the middle of it.
+            let known = self.generation();
+            let next = known.map_or(CopyGeneration::new(now), CopyGeneration::after_removal);
+            next.write(&self.directory).map_err(failed)?;
+        }
         let times = if is_new { CopiedTimes::AtMost(now) } else { CopiedTimes::Now(now) };
         let outcome = self.follow(index.root(), &steps, times);
         // Every path that is about to change counts as doubtful until its new content is verified.
@@ -108,6 +117,24 @@ impl ProjectCopy {
             self.save()?;
         }
         Ok(if moved.is_empty() { CopyOutcome::Current } else { CopyOutcome::Moved(moved) })
+    }
+
+    /// Returns the generation of the copy, by which caches of earlier runs are judged; `None` if it is unknown.
+    pub fn generation(&self) -> Option<CopyGeneration> {
+        CopyGeneration::read(&self.directory)
+    }
+
+    /// Returns whether a step changes what a tool reads, without a file that gets the time of copying: an entry is removed, or a
+    /// link leads elsewhere.
+    fn has_unstamped_change(&self, steps: &CopySteps) -> bool {
+        let is_file = |kind: EntryKind| matches!(kind, EntryKind::File | EntryKind::Executable);
+        let was_file = |path: &TreePath| {
+            let known = self.index.as_ref().and_then(|index| index.lookup(path)).is_some_and(|entry| is_file(entry.kind));
+            known && !self.doubtful.contains(path)
+        };
+        let is_rewritten = |path: &TreePath| was_file(path) && steps.put.get(path).is_some_and(|(kind, _)| is_file(*kind));
+        let is_link = |(kind, _): &(EntryKind, Option<Digest>)| *kind == EntryKind::Link;
+        steps.put.values().any(is_link) || steps.removed.iter().any(|path| !is_rewritten(path))
     }
 
     /// Removes the copy to free disk space. The next run makes a new one.
