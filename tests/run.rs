@@ -20,6 +20,7 @@ mod reuse;
 mod services;
 mod side_by_side;
 mod snapshot;
+mod snapshot_caches;
 mod snapshot_storm;
 mod stopping;
 mod verdict;

@@ -15,7 +15,7 @@ use crate::run::{check, cleanup, prerequisite};
 const LATE: Duration = Duration::from_secs(60);
 
 /// A project whose checks run these shell scripts on a snapshot.
-fn scripts(scripts: &[&str]) -> Project {
+pub(super) fn scripts(scripts: &[&str]) -> Project {
     let mut toml = String::from("[sandbox]\nsnapshot = \"require\"\nwritable = [\"../shared\"]\n");
     for (number, script) in scripts.iter().enumerate() {
         let script = serde_json::to_string(script).expect("a string can be written");
@@ -24,11 +24,11 @@ fn scripts(scripts: &[&str]) -> Project {
     Project::new().toml(&toml)
 }
 
-fn snapshot(output: &Output) -> Value {
+pub(super) fn snapshot(output: &Output) -> Value {
     output.report()["tree"]["snapshot"].clone()
 }
 
-fn text(path: &Path) -> Option<String> {
+pub(super) fn text(path: &Path) -> Option<String> {
     fs::read_to_string(path).ok()
 }
 
