@@ -15,7 +15,7 @@ use crate::run::{check, cleanup, prerequisite};
 const LATE: Duration = Duration::from_secs(60);
 
 /// A project whose checks run these shell scripts on a snapshot.
-pub(super) fn scripts(scripts: &[&str]) -> Project {
+fn scripts(scripts: &[&str]) -> Project {
     let mut toml = String::from("[sandbox]\nsnapshot = \"require\"\nwritable = [\"../shared\"]\n");
     for (number, script) in scripts.iter().enumerate() {
         let script = serde_json::to_string(script).expect("a string can be written");
