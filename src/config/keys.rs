@@ -155,7 +155,10 @@ const FIXED_TABLES: &[(&str, &[&str])] = &[
     ("tasks", &["file"]),
     ("queue", &["max_parallel", "wait"]),
     ("environment", &["pass_environment", "env_file"]),
-    ("sandbox", &["mode", "writable", "sockets", "visible", "home", "memory", "processes", "snapshot", "max_snapshot_bytes"]),
+    (
+        "sandbox",
+        &["mode", "writable", "sockets", "visible", "home", "memory", "processes", "snapshot", "max_snapshot_bytes", "caches"],
+    ),
     ("tdd", &["max_scaffold_retries", "max_attempts", "max_retests", "expected_missing"]),
     ("routing", &["collection_error"]),
     ("approval", &["protect", "on_protected_change", "require_signature", "allowed_signers"]),

@@ -228,8 +228,11 @@ pub struct SandboxSettings {
     pub processes: Option<u32>,
     /// Whether checks run on a snapshot of the tree instead of in the project.
     pub snapshot: ProtectionMode,
-    /// The most bytes of the tree, and the most bytes of ignored inputs, of which a snapshot is made.
+    /// The most bytes of the tree, and the most bytes of ignored inputs, of which a snapshot is made. The kept caches of a project
+    /// may take half as much.
     pub max_snapshot_bytes: ByteSize,
+    /// What becomes of tools' caches that checks write in a snapshot.
+    pub caches: CachesMode,
 }
 
 /// `[govern]`: the settings of the issue workflow.
@@ -279,6 +282,15 @@ pub enum ProtectionMode {
     /// The protection is required. If it is not available, nothing is run.
     Require,
     Off,
+}
+
+/// What becomes of tools' caches, such as `.mypy_cache`, that a check writes in a snapshot.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CachesMode {
+    /// The next run of the same check gets them.
+    Kept,
+    /// Every check starts without caches, and its caches are dropped.
+    Fresh,
 }
 
 /// What happens when an action writes to HOME.

@@ -7,7 +7,7 @@ use proptest::prelude::{Just, Strategy, any, prop, prop_oneof, proptest};
 
 use crate::config::keys::TABLES;
 use crate::config::{
-    ActionSettings, Configuration, HomeAccess, ProtectionMode, SandboxSettings, WrittenValue, default_text, read,
+    ActionSettings, CachesMode, Configuration, HomeAccess, ProtectionMode, SandboxSettings, WrittenValue, default_text, read,
 };
 use crate::model::{
     BlockOn, ByteSize, CheckOrder, CollectionErrorPolicy, OnChange, OnProtectedChange, OnSurvivors, PolicyCategory, Reuse,
@@ -215,7 +215,7 @@ mod messages {
         proctor.toml:9:1: sandbox.write: unknown key `write`
           did you mean `writable`?
         proctor.toml:10:1: sandbox.network: unknown key `network`
-          the keys in [sandbox] are: mode, writable, sockets, visible, home, memory, processes, snapshot, max_snapshot_bytes
+          the keys in [sandbox] are: mode, writable, sockets, visible, home, memory, processes, snapshot, max_snapshot_bytes, caches
         "#);
     }
 
@@ -331,6 +331,7 @@ fn the_sandbox_is_read_as_it_is_written() {
         processes = 512
         snapshot = "require"
         max_snapshot_bytes = "1GiB"
+        caches = "fresh"
     "#;
     let words = |words: &[&str]| words.iter().map(ToString::to_string).collect::<Vec<_>>();
     let expected = SandboxSettings {
@@ -343,6 +344,7 @@ fn the_sandbox_is_read_as_it_is_written() {
         processes: Some(512),
         snapshot: ProtectionMode::Require,
         max_snapshot_bytes: ByteSize(1 << 30),
+        caches: CachesMode::Fresh,
     };
     assert_eq!(configuration(text).sandbox, expected);
 }

@@ -52,7 +52,7 @@ pub use examination::{Examination, ExaminationRequest, LevelFound, examine};
 pub use freshness::{DescribedProject, PlanlessProject};
 pub use machine::{FileSystemType, InotifyLimits, KernelLimit, Machine, ProjectFound, Space, ToolFound};
 pub use progress::Progress;
-pub(crate) use project_copies::{CopiesOutcome, ShownOutputs, SnapshotBase, is_by_product};
+pub(crate) use project_copies::{CACHES_IN_ENVIRONMENTS, CopiesOutcome, ShownOutputs, SnapshotBase, is_by_product};
 pub(crate) use protected::ProtectedFilesStatus;
 pub use registration::{IdentityAnswer, Registration, ResemblingProject, record_serving};
 pub use repaired_index::Announce;

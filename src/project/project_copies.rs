@@ -7,13 +7,13 @@ use std::path::{Path, PathBuf};
 
 use crate::evidence::{Store, read_boot_id};
 use crate::ignore::{Matcher, MatcherSettings, Selects};
-pub(crate) use crate::ignore::{ShownOutputs, is_by_product};
-use crate::model::{ByteSize, Digest, EntryKind, ProjectId, TreeDigest, TreePath};
+pub(crate) use crate::ignore::{CACHES_IN_ENVIRONMENTS, ShownOutputs, is_by_product};
+use crate::model::{ByteSize, Digest, EntryKind, ProjectId, Timestamp, TreeDigest, TreePath};
 use crate::process::clock;
 use crate::project::environment_digest::environment_entries;
 use crate::project::error::ProjectError;
 use crate::project::request::{ProjectScope, ProjectSettings, new_matcher};
-use crate::snapshot::{CopyOutcome, ProjectCopy, SnapshotError, obstacle};
+use crate::snapshot::{CopyGeneration, CopyOutcome, KeptCaches, ProjectCopy, SnapshotError, obstacle};
 use crate::tree::{TreeEntry, TreeIndex};
 
 /// How often the ignored inputs are read and copied before proctor gives up because they change during every copy.
@@ -51,6 +51,8 @@ pub(crate) struct SnapshotBase {
     pub(crate) environments: Vec<PathBuf>,
     /// The digest of the copied ignored inputs.
     pub(crate) inputs: TreeDigest,
+    /// The generations of the copies of the tree and of the ignored inputs; `None` if they are unknown.
+    pub(crate) generations: Option<[CopyGeneration; 2]>,
 }
 
 /// The result of updating a project's copies to a tree.
@@ -122,7 +124,8 @@ impl ProjectCopies {
             self.copies.insert(scope.project.clone(), known);
         }
         let known = self.copies.get_mut(&scope.project).expect("it was inserted if it was missing");
-        match known.tree.bring_up_to(index, clock::now()) {
+        let now = time_of_copying(directory);
+        match known.tree.bring_up_to(index, now) {
             Ok(CopyOutcome::Current) => {}
             Ok(CopyOutcome::Moved(paths)) => return Ok(Ok(CopiesOutcome::Moved(paths))),
             Err(error) => return Ok(Err(error)),
@@ -152,14 +155,16 @@ impl CopiesOfProject {
                 self.inputs_index = Some(index);
                 return Ok(Ok(CopiesOutcome::Moved(moved)));
             }
-            let copied = self.inputs.bring_up_to(&index, clock::now());
+            let copied = self.inputs.bring_up_to(&index, time_of_copying(directory));
             let inputs = index.digest();
             self.inputs_index = Some(index);
             match copied {
                 Ok(CopyOutcome::Current) => {
                     let copies = vec![self.inputs.base(), self.tree.base()];
-                    let directory = directory.to_owned();
-                    return Ok(Ok(CopiesOutcome::Current(SnapshotBase { directory, copies, environments: Vec::new(), inputs })));
+                    let generations = self.tree.generation().zip(self.inputs.generation()).map(<[CopyGeneration; 2]>::from);
+                    let (directory, environments) = (directory.to_owned(), Vec::new());
+                    let base = SnapshotBase { directory, copies, environments, inputs, generations };
+                    return Ok(Ok(CopiesOutcome::Current(base)));
                 }
                 Ok(CopyOutcome::Moved(_)) => {}
                 Err(error) => return Ok(Err(error)),
@@ -167,6 +172,13 @@ impl CopiesOfProject {
         }
         Ok(Ok(CopiesOutcome::InPlace("an ignored file that checks read changed again and again while it was copied".to_owned())))
     }
+}
+
+/// Returns the time that files with new content get: the present time, but later than everything in a kept cache, also
+/// after the clock was set back. A tool that compares by the order of times must take such a file for changed.
+fn time_of_copying(directory: &Path) -> Timestamp {
+    let now = clock::now();
+    KeptCaches::newest(directory).map_or(now, |newest| now.max(newest))
 }
 
 /// Returns the paths that show that the project changed between the reading of the tree and the reading of the ignored

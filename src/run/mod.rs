@@ -11,6 +11,7 @@
 //! `diagnosis` finds out why no answer came. `environment` looks for changes of the installed packages. `judge_and_seal` judges and seals, `debt` writes the debt file, `refuse` handles a
 //! specification with errors.
 
+mod check_caches;
 mod criteria_facts;
 mod debt;
 mod diagnosis;

@@ -131,7 +131,7 @@ impl<'w, 'c> Performer<'w, 'c> {
     /// Makes an action work on the snapshot, if there is one for it.
     fn put_on_snapshot(&mut self, action: &Action, request: &mut LaunchRequest) -> Result<(), ProjectError> {
         if let Some(snapshot) = self.place.snapshot_to_change(action) {
-            request.child.isolation.snapshot = Some(snapshot.add_mount().map_err(ProjectError::Snapshot)?);
+            request.child.isolation.snapshot = Some(snapshot.add_mount(Some(action)).map_err(ProjectError::Snapshot)?);
             // At a weaker level the action would see the project instead.
             request.child.isolation.weakest = IsolationLevel::Namespace;
         }

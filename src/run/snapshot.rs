@@ -4,19 +4,20 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::config::ProtectionMode;
-use crate::evidence::ScratchDirectory;
+use crate::config::{CachesMode, ProtectionMode};
+use crate::evidence::{ScratchDirectory, read_boot_id};
 use crate::model::{
-    Action, ActionEnd, ActionId, ActionLimits, ActionPhase, EnvironmentMount, IsolationLevel, Plan, Sandbox, SnapshotMount,
-    SpawnFailure, StopStage, TreePath,
+    Action, ActionEnd, ActionLimits, ActionPhase, ByteSize, EndedAction, EnvironmentMount, IsolationLevel, Plan, Sandbox,
+    SnapshotMount, SpawnFailure, StopStage, TreePath,
 };
 use crate::process::{
     ALL_REASONS, Control, LaunchRequest, LaunchedChild, Layers, Sinks, WrittenChange, supervise, written_entries,
 };
 use crate::project::{CopiesOutcome, ProjectError, RunRequest, ShownOutputs, SnapshotBase, Workspace, is_by_product};
-use crate::report::{SnapshotV2, TestedPlace, WrittenV2};
+use crate::report::{CachesV2, SnapshotV2, TestedPlace, WrittenV2};
+use crate::run::check_caches::{CacheOfAttempt, CheckCaches, stamp_environments};
 use crate::sandbox::{ChildEnvironment, SandboxRequest, isolation};
-use crate::snapshot::{RunLayers, SnapshotError};
+use crate::snapshot::{CacheConditions, KeptCaches, RunLayers, SnapshotError};
 use crate::tree::{TreeHints, TreeIndex};
 
 /// Why checks run in place after the last try to copy the project.
@@ -31,6 +32,9 @@ const MAX_ATTEMPTS: usize = 150;
 
 /// How many of the written entries a report lists.
 const LISTED: usize = 20;
+
+/// The kept caches of a project may take this part of `max_snapshot_bytes`.
+const CACHES_OF_SNAPSHOT: u64 = 2;
 
 /// How long the trial of a mount may take.
 const TRIAL_TIMEOUT: Duration = Duration::from_secs(30);
@@ -51,6 +55,7 @@ pub(crate) struct RunSnapshot {
     root: PathBuf,
     base: SnapshotBase,
     layers: RunLayers,
+    caches: CheckCaches,
     users: SnapshotUsers,
     written: Vec<WrittenV2>,
     written_count: u64,
@@ -123,6 +128,7 @@ impl Workspace {
         let (index, copies) = self.look_and_copy(request, &TreeHints::Everything)?;
         let reason = match copies {
             CopiesOutcome::Current(base) => {
+                snapshot.caches.set_conditions(conditions_of(&base));
                 snapshot.base = base;
                 return Ok(Some(index));
             }
@@ -140,7 +146,11 @@ impl Workspace {
         };
         let root = request.scope.root.clone();
         let users = if request.plan.prerequisites.is_empty() { SnapshotUsers::Everybody } else { SnapshotUsers::Checks };
-        let mut snapshot = RunSnapshot { root, base, layers, users, written: Vec::new(), written_count: 0 };
+        let settings = &request.settings.sandbox;
+        let limit = ByteSize(settings.max_snapshot_bytes.0 / CACHES_OF_SNAPSHOT);
+        let kept = KeptCaches::new(&base.directory, &read_boot_id(), limit);
+        let caches = CheckCaches::new(settings.caches, kept, conditions_of(&base));
+        let mut snapshot = RunSnapshot { root, base, layers, caches, users, written: Vec::new(), written_count: 0 };
         let project = &request.scope.project;
         if !self.mount_obstacles.contains_key(project) {
             let obstacle = self.try_mount(request, &mut snapshot)?;
@@ -155,7 +165,7 @@ impl Workspace {
     /// Mounts the snapshot for a program that does not exist. Returns why it cannot be mounted.
     fn try_mount(&mut self, request: &RunRequest<'_>, snapshot: &mut RunSnapshot) -> Result<Option<String>, ProjectError> {
         let Some(action) = request.plan.steps.first() else { return Ok(None) };
-        let mount = match snapshot.add_mount() {
+        let mount = match snapshot.add_mount(None) {
             Ok(mount) => mount,
             Err(error) => return Ok(Some(cause_of(&error))),
         };
@@ -209,6 +219,11 @@ impl Workspace {
             ActionEnd::NotStarted(_) | ActionEnd::Exited { .. } | ActionEnd::Signalled { .. } | ActionEnd::Stopped { .. } => None,
         })
     }
+}
+
+/// Returns what kept caches depend on, as of now; `None` if that is unknown.
+fn conditions_of(base: &SnapshotBase) -> Option<CacheConditions> {
+    Some(CacheConditions { copies: base.generations?, environments: stamp_environments(&base.environments) })
 }
 
 /// Returns why a run cannot have a snapshot, as far as its settings and its plan say so.
@@ -309,6 +324,7 @@ impl CheckPlace {
                 tested: TestedPlace::InPlace,
                 reason: Some(reason.clone()),
                 inputs: None,
+                caches: None,
                 written: Vec::new(),
                 written_count: None,
             }),
@@ -316,6 +332,10 @@ impl CheckPlace {
                 tested: TestedPlace::Snapshot,
                 reason: None,
                 inputs: Some(snapshot.base.inputs),
+                caches: Some(match snapshot.caches.mode() {
+                    CachesMode::Kept => CachesV2::Kept,
+                    CachesMode::Fresh => CachesV2::Fresh,
+                }),
                 written: snapshot.written.clone(),
                 written_count: Some(snapshot.written_count),
             }),
@@ -337,36 +357,39 @@ impl RunSnapshot {
         of_environments.chain([&mount.written]).for_each(|layer| self.layers.remove(layer));
     }
 
-    /// Makes the layers for an action, and returns what is to be mounted for it.
-    pub(crate) fn add_mount(&mut self) -> Result<SnapshotMount, SnapshotError> {
-        let written = self.layers.add()?;
+    /// Makes the layers for an action, and returns what is to be mounted for it. A check gets its own caches.
+    pub(crate) fn add_mount(&mut self, action: Option<&Action>) -> Result<SnapshotMount, SnapshotError> {
+        let (written, mut lower) = (self.layers.add()?, self.lower());
+        let kept: Vec<PathBuf> = self.layers.kept().cloned().collect();
+        let cache = action.map_or_else(CacheOfAttempt::default, |action| self.caches.prepare(action, &lower, &kept));
         let environments = self.base.environments.iter();
         let environments = environments
-            .map(|path| Ok(EnvironmentMount { path: path.clone(), written: self.layers.add()? }))
+            .map(|path| {
+                let caches = cache.in_environment(path, &mut self.layers);
+                Ok(EnvironmentMount { path: path.clone(), caches, written: self.layers.add()? })
+            })
             .collect::<Result<_, SnapshotError>>()?;
-        Ok(SnapshotMount {
-            root: self.root.clone(),
-            directory: self.base.directory.clone(),
-            lower: self.lower(),
-            written,
-            environments,
-        })
+        lower.splice(0..0, cache.in_project());
+        Ok(SnapshotMount { root: self.root.clone(), directory: self.base.directory.clone(), lower, written, environments })
     }
 
-    /// Notes what an action wrote, and lets later actions see it. No process of the action is left.
+    /// Notes what an action wrote, and lets later actions see it, except its caches. No process of the action is left. Returns why
+    /// the check's kept cache was dropped, if it was.
     pub(crate) fn note_written(
         &mut self,
-        action: &ActionId,
+        action: &Action,
         mount: &SnapshotMount,
         sandbox: Option<&Sandbox>,
-    ) -> std::io::Result<()> {
+        ended: &EndedAction,
+    ) -> std::io::Result<Option<String>> {
         let places = sandbox.iter().flat_map(|sandbox| sandbox.places.iter().map(|place| place.path.as_path()));
         let mounted = places.chain(mount.environments.iter().map(|environment| environment.path.as_path()));
         // The directories on which something was mounted were made by proctor.
         let skipped: Vec<TreePath> = mounted.filter_map(|path| TreePath::below(&self.root, path).ok()).collect();
+        let dropped = self.caches.take(action, mount, (&self.base.copies, &skipped), (ended, &mut self.layers))?;
         let entries = written_entries(&mount.written.upper, &skipped)?;
         if entries.is_empty() {
-            return Ok(());
+            return Ok(dropped);
         }
         self.layers.keep(&mount.written);
         // A directory of the project that is called `.git` is a by-product too, but a check should not make one, so it is listed.
@@ -380,10 +403,10 @@ impl RunSnapshot {
             };
             self.written_count += 1;
             if self.written.len() < LISTED {
-                self.written.push(WrittenV2 { action_id: action.clone(), path: entry.path.to_string(), bytes });
+                self.written.push(WrittenV2 { action_id: action.id.clone(), path: entry.path.to_string(), bytes });
             }
         }
-        Ok(())
+        Ok(dropped)
     }
 
     /// Returns where the file at a path of the project is read from, as the checks so far have left it: from a layer, a copy or

@@ -22,9 +22,16 @@
 //! which the copy and the saved index may differ, and these paths are copied again. Nothing is synced to the disk, because the
 //! page cache survives the end of a process. After a reboot the whole copy is made again.
 
+mod cache_merge;
+mod cache_search;
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "the tests write the layers that are merged, and say what time it is")]
+mod cache_tests;
 mod entries;
 mod error;
+mod generation;
 mod journal;
+mod kept_caches;
 mod obstacle;
 mod project_copy;
 mod run_layers;
@@ -32,7 +39,10 @@ mod run_layers;
 #[expect(clippy::disallowed_methods, reason = "the tests write the projects that are copied, and say what time it is")]
 mod tests;
 
+pub use cache_search::{WrittenCaches, find_caches};
 pub use error::SnapshotError;
+pub use generation::CopyGeneration;
+pub use kept_caches::{CacheConditions, CacheKey, CacheSource, KeptCaches, LaidCache};
 pub use obstacle::{InPlaceReason, obstacle};
 pub use project_copy::{CopyOutcome, ProjectCopy};
 pub use run_layers::RunLayers;

@@ -1,11 +1,20 @@
 //! The layers of one run: the directories into which overlayfs puts the files that the checks of a run write.
 
+use std::ffi::CString;
 use std::fs;
+use std::io;
+use std::os::fd::{AsFd as _, OwnedFd};
 use std::path::{Path, PathBuf};
 
-use crate::model::WrittenLayer;
+use nix::errno::Errno;
+use nix::fcntl::renameat;
+use nix::libc;
+use nix::sys::stat::{FchmodatFlags, Mode, SFlag, fchmod, fchmodat, fstat, mknod};
+
+use crate::model::{TreePath, WrittenLayer};
 use crate::snapshot::SnapshotError;
-use crate::snapshot::entries::empty_directory;
+use crate::snapshot::entries::{OWNER, empty_directory, format, mode_of, stat_of, there};
+use crate::tree::{open_below, open_root};
 
 const LAYERS: &str = "layers";
 
@@ -49,6 +58,35 @@ impl RunLayers {
         self.kept.push(layer.upper.clone());
     }
 
+    /// Takes entries out of a layer, so that no later action of the run sees them. The action must have ended.
+    ///
+    /// # Errors
+    /// When an entry cannot be moved away.
+    pub fn discard<'p>(&mut self, layer: &WrittenLayer, paths: impl Iterator<Item = &'p TreePath>) -> io::Result<()> {
+        let mut paths = paths.peekable();
+        if paths.peek().is_none() {
+            return Ok(());
+        }
+        self.made += 1;
+        let discarded = self.directory.join(self.made.to_string());
+        fs::create_dir(&discarded)?;
+        let (upper, discarded) = (open_root(&layer.upper)?, open_root(&discarded)?);
+        paths.enumerate().try_for_each(|(number, path)| move_away(&upper, path, (&discarded, number)))
+    }
+
+    /// Makes a layer that hides entries of a directory below it.
+    ///
+    /// # Errors
+    /// When the layer cannot be made, for example because the file system has no devices.
+    pub fn hide(&mut self, names: &[&str]) -> io::Result<PathBuf> {
+        self.made += 1;
+        let layer = self.directory.join(self.made.to_string());
+        fs::create_dir(&layer)?;
+        // overlayfs takes this device for a removed entry.
+        names.iter().try_for_each(|name| mknod(&layer.join(name), SFlag::S_IFCHR, Mode::S_IRUSR, 0))?;
+        Ok(layer)
+    }
+
     /// Removes a layer that no later action of the run sees. The action must have ended.
     pub fn remove(&mut self, layer: &WrittenLayer) {
         for path in [&layer.upper, &layer.work] {
@@ -61,6 +99,28 @@ impl RunLayers {
     /// Returns the directories of the kept layers, the newest first.
     pub fn kept(&self) -> impl Iterator<Item = &PathBuf> {
         self.kept.iter().rev()
+    }
+}
+
+/// Moves an entry of a layer to another directory. Renaming is faster than removing; the end of the run removes all layers.
+fn move_away(upper: &OwnedFd, path: &TreePath, (to, number): (&OwnedFd, usize)) -> io::Result<()> {
+    let parent = open_below(upper.as_fd(), path.parent().unwrap_or_default().as_bytes())?;
+    let name = CString::new(path.name())?;
+    let Some(stat) = there(stat_of(&parent, &name))? else { return Ok(()) };
+    if format(&stat) == libc::S_IFDIR {
+        fchmodat(&parent, name.as_c_str(), OWNER, FchmodatFlags::FollowSymlink)?;
+    }
+    let target = CString::new(number.to_string())?;
+    match renameat(&parent, name.as_c_str(), to, target.as_c_str()) {
+        // The check made the directory around the cache read-only.
+        Err(Errno::EACCES) => {
+            let mode = mode_of(&fstat(&parent)?);
+            fchmod(&parent, OWNER)?;
+            let moved = renameat(&parent, name.as_c_str(), to, target.as_c_str());
+            fchmod(&parent, mode)?;
+            Ok(moved?)
+        }
+        moved => Ok(moved?),
     }
 }
 

@@ -38,7 +38,11 @@ fn bench() -> Bench {
         directory: bench.path("store/snapshot"),
         lower: vec![bench.path("store/snapshot/cache"), bench.path("store/snapshot/base")],
         written: written(&bench, "1"),
-        environments: vec![EnvironmentMount { path: bench.path("project/.venv"), written: written(&bench, "1-venv") }],
+        environments: vec![EnvironmentMount {
+            path: bench.path("project/.venv"),
+            caches: Vec::new(),
+            written: written(&bench, "1-venv"),
+        }],
     };
     (bench.sandbox, bench.snapshot) = (Some(sandbox), Some(snapshot));
     bench

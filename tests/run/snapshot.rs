@@ -24,11 +24,11 @@ fn scripts(scripts: &[&str]) -> Project {
     Project::new().toml(&toml)
 }
 
-fn snapshot(output: &Output) -> Value {
+pub(super) fn snapshot(output: &Output) -> Value {
     output.report()["tree"]["snapshot"].clone()
 }
 
-fn text(path: &Path) -> Option<String> {
+pub(super) fn text(path: &Path) -> Option<String> {
     fs::read_to_string(path).ok()
 }
 

@@ -15,6 +15,7 @@ use crate::cli::show_progress::{Audience, ProgressScreen};
 use crate::cli::specification_files::{self, FoundPlan};
 use crate::cli::style::Style;
 use crate::cli::terminal;
+use crate::config::CachesMode;
 use crate::model::{
     Action, AfterMovedRun, CommandExit, OnDisk, OverallStatus, PauseRecord, PlanOrigin, Repetitions, TaskId, TreePath, Trigger,
     TriggerKind, UnapprovedPlan,
@@ -38,7 +39,10 @@ pub(crate) fn execute(options: &RunOptions, environment: &Environment) -> Result
 
 /// Runs the plan in this process.
 pub(super) fn run_here(options: &RunOptions, loaded: &LoadedProject, opening: RunResources) -> Result<CommandExit, CommandError> {
-    let RunResources { mut workspace, scope, settings, style } = opening;
+    let RunResources { mut workspace, scope, mut settings, style } = opening;
+    if options.fresh_caches {
+        settings.sandbox.caches = CachesMode::Fresh;
+    }
     workspace.expect_one_run();
     let control = watch_signals()?;
     let mut request = RunRequest {

@@ -55,6 +55,9 @@ pub struct SnapshotV2 {
     /// The digest of the ignored files that were copied for the checks, such as `.env`; absent if the checks ran in the project.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub inputs: Option<TreeDigest>,
+    /// Whether tools had the caches of earlier runs of the same check; absent if the checks ran in the project.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub caches: Option<CachesV2>,
     /// The first 20 entries that checks wrote in the snapshot, without caches and bytecode. They were dropped after the run.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub written: Vec<WrittenV2>,
@@ -71,6 +74,16 @@ pub enum TestedPlace {
     Snapshot,
     /// The project's own directory, where other programs may change files meanwhile.
     InPlace,
+}
+
+/// The caches with which tools started in a snapshot.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum CachesV2 {
+    /// The caches that earlier runs of the same check left, if there were any.
+    Kept,
+    /// No caches.
+    Fresh,
 }
 
 /// An entry that a check wrote or removed in its snapshot.

@@ -21,7 +21,7 @@ pub use action::{
     SchemaValidationV2, ShownV2, SkipReason,
 };
 pub use context::{
-    ConfigurationChangeV2, ContentionV2, CustodyV2, EnvironmentComponentV2, EnvironmentV2, IsolationV2, ProjectV2,
+    CachesV2, ConfigurationChangeV2, ContentionV2, CustodyV2, EnvironmentComponentV2, EnvironmentV2, IsolationV2, ProjectV2,
     ReusedVerdictV2, RouteV2, SnapshotV2, SurvivorV2, TddV2, TestedPlace, TreeIssueV2, TreeV2, WrittenV2,
 };
 pub use criteria::{

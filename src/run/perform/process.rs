@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use crate::evidence::{OutputDirectory, Slot};
 use crate::model::{
-    Action, ActionLimits, ActionPhase, CapturedOutput, EndedAction, IsolationLevel, JudgedBy, ResultType, SpawnFailure,
+    Action, ActionLimits, ActionPhase, CapturedOutput, EndedAction, IsolationLevel, JudgedBy, PlanNote, ResultType, SpawnFailure,
     ToolReport,
 };
 use crate::process::{LaunchRequest, LaunchedChild, Sinks, SuperviseError, resolve_program, supervise};
@@ -192,12 +192,15 @@ impl Performer<'_, '_> {
         let channel = report.channel();
         let isolation = launch.request.as_ref().ok().map(|request| &request.child.isolation);
         let mount = isolation.and_then(|isolation| isolation.snapshot.as_ref());
+        let mut notes = Vec::new();
         let report = take_report(&report, &output, &self.working_directory(action), mount);
         let coverage = coverage.map_or(ToolReport::NotRequested, |path| take_project_report(root, &path, mount));
         if let (Some(mount), Some(snapshot)) = (mount, self.place.snapshot_to_change(action)) {
             let sandbox = isolation.and_then(|isolation| isolation.sandbox.as_ref());
-            let noted = snapshot.note_written(&action.id, mount, sandbox);
-            noted.map_err(|source| ProjectError::WrittenLayer { action: action.name.clone(), source })?;
+            let noted = snapshot.note_written(action, mount, sandbox, &ended);
+            let dropped = noted.map_err(|source| ProjectError::WrittenLayer { action: action.name.clone(), source })?;
+            let subject = action.name.clone();
+            notes.extend(dropped.map(|why| PlanNote { subject, message: format!("the tool's cache was dropped: {why}") }));
         }
         drop(aside);
         let said = tools::interpret(&tools::Input {
@@ -238,12 +241,10 @@ impl Performer<'_, '_> {
         if is_process_tree_empty(&ended) {
             self.spare_output = Some(output);
         }
-        let notes = if judgement.classification.category == ResultType::Success {
-            Vec::new()
-        } else {
+        if judgement.classification.category != ResultType::Success {
             let sandbox = launch.request.ok().and_then(|request| request.child.isolation.sandbox);
-            self.hints(action, &ended, &environment, sandbox.as_ref())
-        };
+            notes.extend(self.hints(action, &ended, &environment, sandbox.as_ref()));
+        }
         let earlier = attempts.take();
         let executed = ExecutedAction { observed, earlier, ..ExecutedAction::new(ended, interpretation, judgement) };
         let disposition = ActionDisposition::Executed(Box::new(executed));

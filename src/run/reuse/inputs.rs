@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStrExt as _;
 
 use sha2::{Digest as _, Sha256};
 
-use crate::config::{HomeAccess, ProtectionMode, SandboxSettings};
+use crate::config::{CachesMode, HomeAccess, ProtectionMode, SandboxSettings};
 use crate::model::{Digest, EntryKind, IdentityWriter, IsolationLevel, TreeDigest, TreeIssueKind};
 use crate::project::path_filter;
 use crate::project::{SurveyedEnvironment, is_pinned};
@@ -114,7 +114,8 @@ pub(crate) fn relevant_tree(index: &TreeIndex, paths: &[String]) -> Option<Relev
 /// Returns the digest of the sandbox settings. All fields are listed, so a new field does not compile until it is added
 /// here.
 fn sandbox_identity(settings: &SandboxSettings, strongest: IsolationLevel) -> Digest {
-    let SandboxSettings { mode, writable, sockets, visible, home, memory, processes, snapshot, max_snapshot_bytes: _ } = settings;
+    let SandboxSettings { mode, writable, sockets, visible, home, memory, processes, snapshot, max_snapshot_bytes: _, caches } =
+        settings;
     let mode: &[u8] = match mode {
         ProtectionMode::Auto => b"auto",
         ProtectionMode::Require => b"require",
@@ -141,10 +142,14 @@ fn sandbox_identity(settings: &SandboxSettings, strongest: IsolationLevel) -> Di
         .part("strongest", strongest);
     // The size limit is left out: whether a check ran on a snapshot is what counts. Without a snapshot nothing is added, so that
     // digests of earlier versions stay valid.
-    match snapshot {
-        ProtectionMode::Off => writer.digest(),
-        ProtectionMode::Auto => writer.part("snapshot", b"auto").digest(),
-        ProtectionMode::Require => writer.part("snapshot", b"require").digest(),
+    let writer = match snapshot {
+        ProtectionMode::Off => return writer.digest(),
+        ProtectionMode::Auto => writer.part("snapshot", b"auto"),
+        ProtectionMode::Require => writer.part("snapshot", b"require"),
+    };
+    match caches {
+        CachesMode::Kept => writer.digest(),
+        CachesMode::Fresh => writer.part("caches", b"fresh").digest(),
     }
 }
 
