@@ -8,6 +8,7 @@ mod environment;
 mod evidence;
 mod flow;
 mod isolation;
+mod kept_files;
 mod link;
 mod planned;
 mod prerequisites;

@@ -20,7 +20,7 @@ use crate::store;
 use crate::tree::{self, TreeHints};
 
 /// The file of the project's own checks.
-const CONFIGURATION_FILE: &str = "proctor.toml";
+pub(super) const CONFIGURATION_FILE: &str = "proctor.toml";
 
 /// The comparison of a plan with the last approved one.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -17,6 +17,7 @@ mod environment_digest;
 mod error;
 mod examination;
 mod freshness;
+mod kept_paths;
 mod known_approvals;
 mod known_trees;
 mod machine;
@@ -49,6 +50,7 @@ pub(crate) use environment_digest::{
 pub use error::ProjectError;
 pub use examination::{Examination, ExaminationRequest, LevelFound, examine};
 pub use freshness::{DescribedProject, PlanlessProject};
+pub(crate) use kept_paths::{KeepDecision, KeptPaths, decide_keep};
 pub use machine::{FileSystemType, InotifyLimits, KernelLimit, Machine, ProjectFound, Space, ToolFound};
 pub use progress::Progress;
 pub(crate) use project_copies::{CopiesOutcome, SnapshotBase, is_by_product};

@@ -1,5 +1,6 @@
 //! The input and the possible results of a run.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -156,6 +157,10 @@ pub struct SealedReport {
     pub failed: Vec<String>,
     /// The paths that changed during the run.
     pub moved: Vec<TreePath>,
+    /// The tree on disk after files that checks wrote were copied to the project; `None` if that did not change the tree.
+    pub tree_with_kept: Option<TreeDigest>,
+    /// The files of the tree that were copied to the project and changed it.
+    pub kept: BTreeSet<TreePath>,
     /// Whether the task waits for a person now.
     pub paused: bool,
     /// The exit code of a command that asked for the run.

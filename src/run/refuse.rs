@@ -96,6 +96,8 @@ impl Workspace {
             tree,
             tree_after: tree,
             failed: Vec::new(),
+            tree_with_kept: None,
+            kept: BTreeSet::new(),
             moved: Vec::new(),
             paused: false,
             exit: CommandExit::SpecificationWrong,

@@ -7,14 +7,15 @@ use std::time::Duration;
 use crate::config::ProtectionMode;
 use crate::evidence::ScratchDirectory;
 use crate::model::{
-    Action, ActionEnd, ActionId, ActionKind, ActionLimits, ActionPhase, EnvironmentMount, IsolationLevel, Sandbox, SnapshotMount,
-    SpawnFailure, StopStage, TreePath,
+    Action, ActionEnd, ActionKind, ActionLimits, ActionPhase, EnvironmentMount, IsolationLevel, Sandbox, SnapshotMount,
+    SpawnFailure, StopReason, StopStage, Timestamp, TreePath,
 };
 use crate::process::{
     ALL_REASONS, Control, LaunchRequest, LaunchedChild, Layers, Sinks, WrittenChange, supervise, written_entries,
 };
-use crate::project::{CopiesOutcome, ProjectError, RunRequest, SnapshotBase, Workspace, is_by_product};
+use crate::project::{CopiesOutcome, ProjectError, ProjectSettings, RunRequest, SnapshotBase, Workspace, is_by_product};
 use crate::report::{SnapshotV2, TestedPlace, WrittenV2};
+use crate::run::kept_files::{KeptFiles, KeptOutcome};
 use crate::sandbox::{ChildEnvironment, SandboxRequest, isolation};
 use crate::snapshot::{RunLayers, SnapshotError};
 use crate::tree::{TreeHints, TreeIndex};
@@ -39,7 +40,7 @@ pub(crate) enum CheckPlace {
     Project,
     /// In the project although the settings ask for a snapshot, for this reason.
     InPlace(String),
-    Snapshot(RunSnapshot),
+    Snapshot(Box<RunSnapshot>),
 }
 
 /// The snapshot of one run.
@@ -50,6 +51,7 @@ pub(crate) struct RunSnapshot {
     layers: RunLayers,
     written: Vec<WrittenV2>,
     written_count: u64,
+    kept: KeptFiles,
 }
 
 /// A place from which a file is read: a directory, and a path below it.
@@ -106,7 +108,7 @@ impl Workspace {
             Err(error) => return Ok(CheckPlace::InPlace(cause_of(&error))),
         };
         let root = request.scope.root.clone();
-        let mut snapshot = RunSnapshot { root, base, layers, written: Vec::new(), written_count: 0 };
+        let mut snapshot = RunSnapshot { root, base, layers, written: Vec::new(), written_count: 0, kept: KeptFiles::default() };
         let project = &request.scope.project;
         if !self.mount_obstacles.contains_key(project) {
             let obstacle = self.try_mount(request, &mut snapshot)?;
@@ -114,7 +116,7 @@ impl Workspace {
         }
         Ok(match self.mount_obstacles.get(project).cloned().flatten() {
             Some(reason) => CheckPlace::InPlace(reason),
-            None => CheckPlace::Snapshot(snapshot),
+            None => CheckPlace::Snapshot(Box::new(snapshot)),
         })
     }
 
@@ -228,6 +230,14 @@ impl CheckPlace {
         matches!(self, Self::Snapshot(_))
     }
 
+    /// Copies what `writes` of the checks names to the project. In the project itself, the checks wrote there.
+    pub(crate) fn copy_out(&mut self, request: &RunRequest<'_>, begun: Timestamp, stopped: Option<StopReason>) -> KeptOutcome {
+        match self {
+            Self::Snapshot(snapshot) => snapshot.copy_out(request, begun, stopped),
+            Self::Project | Self::InPlace(_) => KeptOutcome::default(),
+        }
+    }
+
     /// Returns what the report says about the place; `None` if the settings ask for no snapshot.
     pub(crate) fn facts(&self) -> Option<SnapshotV2> {
         match self {
@@ -238,6 +248,8 @@ impl CheckPlace {
                 inputs: None,
                 written: Vec::new(),
                 written_count: None,
+                kept_count: None,
+                writes_to_keep: Vec::new(),
             }),
             Self::Snapshot(snapshot) => Some(SnapshotV2 {
                 tested: TestedPlace::Snapshot,
@@ -245,6 +257,8 @@ impl CheckPlace {
                 inputs: Some(snapshot.base.inputs),
                 written: snapshot.written.clone(),
                 written_count: Some(snapshot.written_count),
+                kept_count: snapshot.kept.count(),
+                writes_to_keep: snapshot.kept.proposed(),
             }),
         }
     }
@@ -270,21 +284,24 @@ impl RunSnapshot {
     /// Notes what an action wrote, and lets later actions see it. No process of the action is left.
     pub(crate) fn note_written(
         &mut self,
-        action: &ActionId,
+        (action, end): (&Action, &ActionEnd),
         mount: &SnapshotMount,
         sandbox: Option<&Sandbox>,
+        settings: &ProjectSettings,
     ) -> std::io::Result<()> {
         let places = sandbox.iter().flat_map(|sandbox| sandbox.places.iter().map(|place| place.path.as_path()));
         let mounted = places.chain(mount.environments.iter().map(|environment| environment.path.as_path()));
         // The directories on which something was mounted were made by proctor.
         let skipped: Vec<TreePath> = mounted.filter_map(|path| TreePath::below(&self.root, path).ok()).collect();
         let entries = written_entries(&mount.written.upper, &skipped)?;
+        self.kept.note((action, end, &mount.written.upper), &entries, settings);
         if entries.is_empty() {
             return Ok(());
         }
         self.layers.keep(&mount.written);
         // A directory of the project that is called `.git` is a by-product too, but a check should not make one, so it is listed.
         let is_shown = |path: &TreePath| !is_by_product(path) || path.as_bytes().starts_with(b".git/");
+        let is_shown = |path: &TreePath| is_shown(path) || self.kept.is_candidate(path);
         for entry in entries.into_iter().filter(|entry| is_shown(&entry.path)) {
             let bytes = match entry.change {
                 // A directory counts by the files in it.
@@ -294,10 +311,22 @@ impl RunSnapshot {
             };
             self.written_count += 1;
             if self.written.len() < LISTED {
-                self.written.push(WrittenV2 { action_id: action.clone(), path: entry.path.to_string(), bytes });
+                let (action_id, path) = (action.id.clone(), entry.path.to_string());
+                self.written.push(WrittenV2 { action_id, path, bytes, kept: false, not_kept: None });
             }
         }
         Ok(())
+    }
+
+    /// Copies what `writes` of the checks names to the project. No process of the run is left.
+    fn copy_out(&mut self, request: &RunRequest<'_>, begun: Timestamp, stopped: Option<StopReason>) -> KeptOutcome {
+        let outcome = self.kept.copy_out(request, &self.base.copies, begun, stopped);
+        for one in &mut self.written {
+            if let Ok(path) = TreePath::try_from(one.path.as_str()) {
+                (one.kept, one.not_kept) = self.kept.state(&one.action_id, &path);
+            }
+        }
+        outcome
     }
 
     /// Returns where the file at a path of the project is read from, as the checks so far have left it: from a layer, a copy or

@@ -24,7 +24,7 @@ use crate::model::{Digest, EntryKind, Timestamp, TreePath};
 use crate::tree::{open_below, open_root};
 
 /// The size of the buffer for copying files, in bytes.
-const BUFFER_BYTES: usize = 128 * 1024;
+pub(super) const BUFFER_BYTES: usize = 128 * 1024;
 
 /// The mode bits that a copied file keeps. Set-user-id, set-group-id and sticky bits are dropped.
 const KEPT_MODE: libc::mode_t = 0o777;
@@ -185,7 +185,7 @@ pub(super) fn empty_directory(path: &Path) -> io::Result<()> {
     names_in(&directory)?.iter().try_for_each(|(name, _)| remove_entry(&directory, name))
 }
 
-fn copy_and_digest(from: &mut File, to: &mut File) -> io::Result<Digest> {
+pub(super) fn copy_and_digest(from: &mut File, to: &mut File) -> io::Result<Digest> {
     let (mut hasher, mut buffer) = (Sha256::new(), vec![0; BUFFER_BYTES]);
     loop {
         match from.read(&mut buffer) {
@@ -252,7 +252,7 @@ fn is_gone(error: &io::Error) -> bool {
     matches!(error.raw_os_error(), Some(libc::ENOENT | libc::ENOTDIR | libc::ELOOP | libc::EXDEV))
 }
 
-fn stat_of(directory: &OwnedFd, name: &CString) -> io::Result<FileStat> {
+pub(super) fn stat_of(directory: &OwnedFd, name: &CString) -> io::Result<FileStat> {
     Ok(fstatat(directory, name.as_c_str(), AtFlags::AT_SYMLINK_NOFOLLOW)?)
 }
 
@@ -260,11 +260,11 @@ fn is_directory(directory: &OwnedFd, name: &CString) -> bool {
     stat_of(directory, name).is_ok_and(|stat| format(&stat) == libc::S_IFDIR)
 }
 
-fn format(stat: &FileStat) -> libc::mode_t {
+pub(super) fn format(stat: &FileStat) -> libc::mode_t {
     stat.st_mode & libc::S_IFMT
 }
 
-fn mode_of(stat: &FileStat) -> Mode {
+pub(super) fn mode_of(stat: &FileStat) -> Mode {
     Mode::from_bits_truncate(stat.st_mode & KEPT_MODE)
 }
 

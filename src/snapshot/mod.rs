@@ -5,6 +5,9 @@
 //! copied, and it is rejected if its digest differs from the index. The copy is the lowest layer of the file system that a check
 //! sees. Only this module writes to it, and never during a run of the project.
 //!
+//! What a check writes stays in a layer of the run ([`RunLayers`]). Only files that the check's `writes` names are copied to the
+//! project ([`ProjectWriter`]).
+//!
 //! Owns the files in a project's snapshot directory. It must not decide which files belong to a tree (`ignore/` does), mount
 //! anything (`process/` does), or know where an index came from.
 //!
@@ -22,6 +25,7 @@
 //! which the copy and the saved index may differ, and these paths are copied again. Nothing is synced to the disk, because the
 //! page cache survives the end of a process. After a reboot the whole copy is made again.
 
+mod copy_out;
 mod entries;
 mod error;
 mod journal;
@@ -32,6 +36,7 @@ mod run_layers;
 #[expect(clippy::disallowed_methods, reason = "the tests write the projects that are copied, and say what time it is")]
 mod tests;
 
+pub use copy_out::{CopiedOut, NotCopiedOut, ProjectWriter, digest_of};
 pub use error::SnapshotError;
 pub use obstacle::{InPlaceReason, obstacle};
 pub use project_copy::{CopyOutcome, ProjectCopy};

@@ -198,7 +198,7 @@ impl Performer<'_, '_> {
         let coverage = coverage.map_or(ToolReport::NotRequested, |path| take_project_report(root, &path, mount));
         if let (Some(mount), Some(snapshot)) = (mount, self.place.snapshot_for(action)) {
             let sandbox = isolation.and_then(|isolation| isolation.sandbox.as_ref());
-            let noted = snapshot.note_written(&action.id, mount, sandbox);
+            let noted = snapshot.note_written((action, &ended.end), mount, sandbox, self.context.request.settings);
             noted.map_err(|source| ProjectError::WrittenLayer { action: action.name.clone(), source })?;
         }
         drop(aside);
