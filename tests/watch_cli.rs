@@ -1,5 +1,6 @@
 //! `proctor watch` through the program: what people and tools do to a project while it is watched, and what comes of it.
 
+mod copied_files;
 mod ending;
 mod real_tools;
 mod reuse;

@@ -45,4 +45,6 @@ pub enum Progress {
     },
     /// An action is over, or was skipped.
     ActionEnded(Box<ActionResultV2>),
+    /// The last action is over. Files that checks wrote may be copied to the project from now on.
+    ChecksOver,
 }

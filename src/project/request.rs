@@ -1,14 +1,13 @@
 //! The input and the possible results of a run.
 
-use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::config::SandboxSettings;
 use crate::ignore::{Matcher, MatcherSettings};
 use crate::model::{
-    Asker, CheckOrder, CommandExit, IsolationLevel, PauseRecord, Phase, Plan, PlanOrigin, ProjectId, RetentionLimits,
-    RoutingSettings, RunId, TaskId, TreeDigest, TreePath, Trigger, TriggerKind, UnapprovedPlan,
+    Asker, CheckOrder, CommandExit, CopiedFiles, IsolationLevel, PauseRecord, Phase, Plan, PlanOrigin, ProjectId,
+    RetentionLimits, RoutingSettings, RunId, TaskId, TreeDigest, TreePath, Trigger, TriggerKind, UnapprovedPlan,
 };
 use crate::process::Control;
 use crate::project::dependency::UnmetDependency;
@@ -157,10 +156,8 @@ pub struct SealedReport {
     pub failed: Vec<String>,
     /// The paths that changed during the run.
     pub moved: Vec<TreePath>,
-    /// The tree on disk after files that checks wrote were copied to the project; `None` if that did not change the tree.
-    pub tree_with_kept: Option<TreeDigest>,
-    /// The files of the tree that were copied to the project and changed it.
-    pub kept: BTreeSet<TreePath>,
+    /// The files that checks wrote and that were copied to the project; `None` if that did not change the tree.
+    pub copied: Option<CopiedFiles>,
     /// Whether the task waits for a person now.
     pub paused: bool,
     /// The exit code of a command that asked for the run.

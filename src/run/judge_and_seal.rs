@@ -6,9 +6,9 @@ use std::path::PathBuf;
 use crate::config::HomeAccess;
 use crate::evidence::{DurableStep, Ledger, ProjectLock, RunDirectory, SealInput, publish_latest, remove_outputs_of_run, seal};
 use crate::model::{
-    Action, ActionPhase, CommandExit, CompletionStatus, CriteriaEvaluation, Digest, DurationMs, EvidenceFile, OverallStatus,
-    PartialReason, PlanNote, ResultType, RouteEntry, RouteKind, RunRecord, StopReason, TaskStatus, TddState, Timestamp,
-    TreeComparison,
+    Action, ActionPhase, CommandExit, CompletionStatus, CopiedFiles, CriteriaEvaluation, Digest, DurationMs, EvidenceFile,
+    OverallStatus, PartialReason, PlanNote, ResultType, RouteEntry, RouteKind, RunRecord, StopReason, TaskStatus, TddState,
+    Timestamp, TreeComparison,
 };
 use crate::process::clock;
 use crate::project::ProjectError;
@@ -426,8 +426,7 @@ fn outcome(
         tree_after: run_end.comparison.after,
         failed: actions.iter().filter(unsuccessful).filter(not_left_out).map(|one| one.action.name.clone()).collect(),
         moved: run_end.comparison.moved.clone(),
-        tree_with_kept: run_end.kept.tree,
-        kept: run_end.kept.tree.map(|_| run_end.kept.changed.clone()).unwrap_or_default(),
+        copied: run_end.kept.tree.map(|tree| CopiedFiles { tested: context.before, tree, paths: run_end.kept.changed.clone() }),
         paused: decided.tdd.paused.is_some(),
         exit: exit(run_end, actions, decided),
     }

@@ -178,6 +178,7 @@ impl Workspace {
             let met = prerequisites_met(&context, &performed);
             return self.drop_superseded(&context, met, directory, ledger);
         }
+        show(Progress::ChecksOver);
         let kept = self.copy_out(&context, &mut place, stopped, index)?;
         let again = known.is_known().then(|| self.begin_environment_survey(request));
         // On a snapshot the checks saw only the tree that was digested, whatever was saved meanwhile.
