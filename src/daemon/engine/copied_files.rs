@@ -60,7 +60,7 @@ impl CopiedFilesChain {
     /// not run again, and these tasks.
     fn follow(&mut self, task: &TaskId, tested: Option<TreeDigest>) -> Option<(TreeDigest, Vec<TaskId>)> {
         let copied = self.pending.take();
-        let Some(tested) = copied.as_ref().map(|copied| copied.tested).or(tested) else { return None };
+        let tested = copied.as_ref().map(|copied| copied.tested).or(tested)?;
         if self.tree != Some(tested) {
             self.runs.clear();
             self.differing.clear();
