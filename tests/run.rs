@@ -10,6 +10,7 @@ mod environments;
 mod evidence;
 mod flow;
 mod isolation;
+mod kept_files;
 mod link;
 mod planned;
 mod prerequisites;

@@ -43,7 +43,11 @@ impl ProgressScreen {
             ) => self.note(progress),
             (
                 Audience::Nobody,
-                Progress::Begun { .. } | Progress::ActionStarted(_) | Progress::ServiceReady { .. } | Progress::ActionEnded(_),
+                Progress::Begun { .. }
+                | Progress::ActionStarted(_)
+                | Progress::ServiceReady { .. }
+                | Progress::ActionEnded(_)
+                | Progress::ChecksOver,
             ) => {}
             (Audience::Terminal | Audience::Plain, _) => self.show_to_person(progress),
         }
@@ -73,6 +77,7 @@ impl ProgressScreen {
                 render::line(&screen::service_ready(action, *after, self.style));
                 self.draw_live();
             }
+            Progress::ChecksOver => {}
             Progress::ActionEnded(result) => {
                 self.end_live(&result.action_id);
                 screen::action(result, self.style).iter().for_each(|line| render::line(line));
@@ -109,7 +114,11 @@ impl ProgressScreen {
                 runs.iter().for_each(|run| render::note(&format!("run {run} had been cut short; it is kept as INTERRUPTED")));
             }
             Progress::Note(text) => render::note(&format!("note: {text}")),
-            Progress::Begun { .. } | Progress::ActionStarted(_) | Progress::ServiceReady { .. } | Progress::ActionEnded(_) => {}
+            Progress::Begun { .. }
+            | Progress::ActionStarted(_)
+            | Progress::ServiceReady { .. }
+            | Progress::ActionEnded(_)
+            | Progress::ChecksOver => {}
         }
     }
 }

@@ -9,6 +9,7 @@ use crate::cli::render;
 use crate::cli::screen;
 use crate::cli::show_progress::{Audience, ProgressScreen};
 use crate::cli::style::{Style, Tone};
+use crate::daemon::differing_lines;
 use crate::daemon::{FinishedRun, LastRunState, Notice, RunFailure, Screen, notify_desktop};
 use crate::model::{OverallResult, TaskId};
 use crate::project::{Progress, RunOutcome, SealedReport};
@@ -150,6 +151,7 @@ fn notice_lines(notice: &Notice, is_terminal: bool) -> Vec<String> {
         }
         Notice::NothingFailed => vec!["nothing failed last time: press Enter to run everything".to_owned()],
         Notice::Unchanged => vec!["saved, but the tree is the one of the last verdict: it still holds".to_owned()],
+        Notice::CopiedFilesDiffer { paths } => differing_lines(paths).to_vec(),
         Notice::Untriggered => {
             vec!["saved, but no check is triggered by the change: the last verdict is for the tree before it".to_owned()]
         }

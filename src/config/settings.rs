@@ -83,6 +83,8 @@ pub struct Check {
     pub tool: Option<WrittenValue<Tool>>,
     /// Globs of the files that trigger the check; empty means every file.
     pub paths: Vec<String>,
+    /// Globs of the files that are copied from the check's snapshot to the project after the run; empty means none.
+    pub writes: Vec<String>,
     /// The names of the checks that must have ended before this check starts.
     pub after: WrittenValue<Vec<String>>,
     /// How many more times the check is run if it does not succeed.

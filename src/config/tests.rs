@@ -187,6 +187,24 @@ mod messages {
     }
 
     #[test]
+    fn files_that_a_check_writes_are_kept_inside_the_project_only() {
+        let kept = |writes: &str| problems(&format!("[[check]]\nname = \"a\"\ntool = \"pytest\"\nwrites = {writes}\n"));
+        for (writes, expected) in [
+            ("[\"a.xml\", \"../x\"]", "4:20: check[1].writes[2]: `../x` may leave the project by `..`"),
+            ("[\"/tmp/*\"]", "4:11: check[1].writes[1]: `/tmp/*` is an absolute path"),
+            ("[\"./\"]", "4:11: check[1].writes[1]: the project's root as a whole is no pattern"),
+            ("[\"a[\"]", "4:11: check[1].writes[1]: not a glob: unclosed character class; missing ']'"),
+            ("[\"\"]", "4:11: check[1].writes[1]: "),
+        ] {
+            assert!(kept(writes).starts_with(&format!("proctor.toml:{expected}")), "{}", kept(writes));
+        }
+        assert_snapshot!(kept("[]"), @r#"
+        proctor.toml:4:10: check[1].writes: an empty list keeps nothing of what the check writes, as no `writes` does
+          for example `writes = ["coverage/**"]`
+        "#);
+    }
+
+    #[test]
     fn a_setting_of_eslint_is_refused_for_tsc() {
         assert_snapshot!(problems("[policy.tsc]\nmax_warnings = 2\nblock_on = \"error-only\"\n"), @r#"
         proctor.toml:2:1: policy.tsc.max_warnings: `max_warnings` is a setting of linters: tsc reports errors only and has no rules by name
@@ -361,6 +379,7 @@ fn everything_that_can_be_said_is_understood() {
         timeout = 90
         environment = { A = "1" }
         paths = ["src/**/*.py"]
+        writes = ["./coverage.xml", "htmlcov/"]
         directory = "./api/"
         coverage = { minimum = 85.5, report = "coverage.json" }
         on_survivors = "fail"
@@ -406,7 +425,7 @@ fn everything_that_can_be_said_is_understood() {
     assert_eq!((unit.action.timeout, unit.action.on_survivors), (Duration::from_secs(90), OnSurvivors::Fail));
     assert_eq!(argv(lint).as_deref(), Some("npx|eslint|*.ts"));
     assert_eq!(lint.policy.value.linter_keys(), ["max_warnings"]);
-    assert_eq!(lint.policy.value.block_on.as_ref().and_then(|placed| placed.place).map(|place| place.line), Some(17));
+    assert_eq!(lint.policy.value.block_on.as_ref().and_then(|placed| placed.place).map(|place| place.line), Some(18));
     assert_eq!(argv(script).as_deref(), Some("bash|-o|pipefail|-c|make a | tee log"));
     assert_eq!(read.prerequisites[0].once.when_changed, ["uv.lock"]);
     assert_eq!(read.routing.collection_error, CollectionErrorPolicy::RedIfMissing);

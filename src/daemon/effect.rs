@@ -81,6 +81,12 @@ pub enum Notice {
     NothingFailed,
     /// The tree has not changed since the last verdict.
     Unchanged,
+    /// The tree has changed since the last verdict only by files that the checks wrote and that were copied to the project. They
+    /// differ after every run, so another run would show nothing new.
+    CopiedFilesDiffer {
+        /// The files, as far as they belong to the tree.
+        paths: BTreeSet<TreePath>,
+    },
     /// The changes since the last verdict trigger no check.
     Untriggered,
     /// No run is under way, and proctor waits for changes.

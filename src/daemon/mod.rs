@@ -26,6 +26,7 @@ mod worker;
 
 pub use control::{ControlSocket, ControlSocketError};
 pub use effect::{Effect, LastRunState, Notice, Order};
+pub(crate) use engine::differing_lines;
 pub use engine::{Engine, EngineSettings, Moment};
 pub use errand::{Errand, ErrandDone, ErrandKind, ErrandTrouble};
 pub use event::{Event, Key, OsSignal, RunFinish, SavedContent};

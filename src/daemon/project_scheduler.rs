@@ -14,7 +14,7 @@ use crate::daemon::engine::{Engine, EngineSettings, Moment};
 use crate::daemon::errand::Errand;
 use crate::daemon::event::{Event, SavedContent};
 use crate::daemon::git_state::GitState;
-use crate::daemon::worker::{LookTicket, Worker, WorkerReport};
+use crate::daemon::worker::{FinishedRun, LookTicket, Worker, WorkerReport};
 use crate::ignore::Matcher;
 use crate::model::{CommandExit, TaskId, TreePath, TriggerKind, WatchHint, WatchProblem};
 use crate::process::{Control, ControlError};
@@ -110,7 +110,13 @@ impl ProjectScheduler {
             }
             WorkerReport::Rules(matcher, pace) => self.rearm(now, *matcher, &pace),
             WorkerReport::Settings(settings) => self.handle(now, Event::Settings(settings)),
-            WorkerReport::Over(over) => self.handle(now, Event::Finished(over.finished)),
+            WorkerReport::Progress(Progress::ChecksOver) => self.handle(now, Event::ChecksOver),
+            WorkerReport::Over(over) => {
+                let FinishedRun { finished, copied, .. } = *over;
+                let mut effects = copied.map(|copied| self.handle(now, Event::CopiedOut(copied))).unwrap_or_default();
+                effects.extend(self.handle(now, Event::Finished(finished)));
+                effects
+            }
             WorkerReport::Progress(_)
             | WorkerReport::Looked(..)
             | WorkerReport::Errand(_)

@@ -12,7 +12,7 @@ use crate::daemon::engine::EngineSettings;
 use crate::daemon::errand::{Errand, ErrandDone, ErrandKind, ErrandTrouble};
 use crate::daemon::event::RunFinish;
 use crate::ignore::{Matcher, MatcherSettings};
-use crate::model::{OnDisk, Plan, ProjectStatus, StopReason, TaskId, TreePath};
+use crate::model::{CopiedFiles, OnDisk, Plan, ProjectStatus, StopReason, TaskId, TreePath};
 use crate::process::{Control, ControlHandle};
 use crate::project::{
     DescribedProject, PlanlessProject, Progress, ProjectError, ProjectScope, ProjectSettings, RunOutcome, RunRequest, Selection,
@@ -92,6 +92,8 @@ pub type SendReport = Box<dyn Fn(WorkerReport) -> bool + Send>;
 pub struct FinishedRun {
     /// How the run ended, for the engine.
     pub finished: RunFinish,
+    /// What the run copied to the project, if that changed the tree.
+    pub copied: Option<CopiedFiles>,
     /// The run's result, for the screen.
     pub carried: Result<RunOutcome, RunFailure>,
     pub task: TaskId,
@@ -318,7 +320,8 @@ impl WorkerState {
     }
 
     fn run_order(&mut self, order: &Order, control: &Control) -> FinishedRun {
-        let failed = |trouble| FinishedRun { finished: RunFinish::Failed, carried: Err(trouble), task: order.task.clone() };
+        let failed =
+            |trouble| FinishedRun { finished: RunFinish::Failed, copied: None, carried: Err(trouble), task: order.task.clone() };
         let mut reloaded = match (self.reload)() {
             Ok(reloaded) => reloaded,
             Err(lines) => return failed(RunFailure::Configuration(lines)),
@@ -353,7 +356,11 @@ impl WorkerState {
         };
         let carried = self.workspace.run_plan(&request, &mut show);
         let finished = finished_of(&carried, &order.selection);
-        FinishedRun { finished, carried: carried.map_err(RunFailure::Run), task: order.task.clone() }
+        let copied = match &carried {
+            Ok(RunOutcome::Judged(sealed)) => sealed.copied.clone(),
+            Ok(_) | Err(_) => None,
+        };
+        FinishedRun { finished, copied, carried: carried.map_err(RunFailure::Run), task: order.task.clone() }
     }
 }
 

@@ -123,6 +123,10 @@ pub struct Action {
     pub grace: Duration,
     /// Globs of the paths whose change triggers the action; empty if every change does.
     pub paths: Vec<String>,
+    /// Globs of the files that are copied from the check's snapshot to the project after the run; empty if everything that
+    /// the check writes is dropped.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub writes: Vec<String>,
     /// In which runs an earlier result of the check is used instead; not for other actions than checks.
     #[serde(skip_serializing_if = "Reuse::is_off")]
     pub reuse: Reuse,
@@ -326,6 +330,7 @@ impl Action {
             max_output: defaults.max_output,
             grace: defaults.grace,
             paths: Vec::new(),
+            writes: Vec::new(),
             reuse: Reuse::Off,
             once: None,
             service: None,

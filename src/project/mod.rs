@@ -18,6 +18,7 @@ mod environment_digest;
 mod error;
 mod examination;
 mod freshness;
+mod kept_paths;
 mod known_approvals;
 mod known_trees;
 mod machine;
@@ -50,6 +51,7 @@ pub(crate) use environment_digest::{
 pub use error::ProjectError;
 pub use examination::{Examination, ExaminationRequest, LevelFound, examine};
 pub use freshness::{DescribedProject, PlanlessProject};
+pub(crate) use kept_paths::{KeepDecision, KeptPaths, decide_keep};
 pub use machine::{FileSystemType, InotifyLimits, KernelLimit, Machine, ProjectFound, Space, ToolFound};
 pub use progress::Progress;
 pub(crate) use project_copies::{CACHES_IN_ENVIRONMENTS, CopiesOutcome, ShownOutputs, SnapshotBase, is_by_product};

@@ -48,4 +48,6 @@ pub enum Progress {
     },
     /// An action ended, or was skipped.
     ActionEnded(Box<ActionResultV2>),
+    /// The last action is over. Files that checks wrote may be copied to the project from now on.
+    ChecksOver,
 }

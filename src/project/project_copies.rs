@@ -6,8 +6,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::evidence::{Store, read_boot_id};
-use crate::ignore::{Matcher, MatcherSettings, Selects};
 pub(crate) use crate::ignore::{CACHES_IN_ENVIRONMENTS, ShownOutputs, is_by_product};
+use crate::ignore::{Matcher, MatcherSettings, Selects};
 use crate::model::{ByteSize, Digest, EntryKind, ProjectId, Timestamp, TreeDigest, TreePath};
 use crate::process::clock;
 use crate::project::environment_digest::environment_entries;

@@ -6,8 +6,8 @@ use std::time::Duration;
 use crate::config::SandboxSettings;
 use crate::ignore::{Matcher, MatcherSettings};
 use crate::model::{
-    Asker, CheckOrder, CommandExit, IsolationLevel, PauseRecord, Phase, Plan, PlanOrigin, ProjectId, RetentionLimits,
-    RoutingSettings, RunId, TaskId, TreeDigest, TreePath, Trigger, TriggerKind, UnapprovedPlan,
+    Asker, CheckOrder, CommandExit, CopiedFiles, IsolationLevel, PauseRecord, Phase, Plan, PlanOrigin, ProjectId,
+    RetentionLimits, RoutingSettings, RunId, TaskId, TreeDigest, TreePath, Trigger, TriggerKind, UnapprovedPlan,
 };
 use crate::process::Control;
 use crate::project::dependency::UnmetDependency;
@@ -158,6 +158,8 @@ pub struct SealedReport {
     pub failed: Vec<String>,
     /// The paths that changed during the run.
     pub moved: Vec<TreePath>,
+    /// The files that checks wrote and that were copied to the project; `None` if that did not change the tree.
+    pub copied: Option<CopiedFiles>,
     /// Whether the task waits for a person after this run.
     pub paused: bool,
     /// The exit code for a command that asked for the run.

@@ -21,6 +21,7 @@ mod flow;
 mod health;
 mod http_client;
 mod judge_and_seal;
+mod kept_files;
 mod old_report;
 mod order;
 mod parallel_steps;

@@ -19,18 +19,21 @@ use crate::process::{Control, clock};
 use crate::report::{ActionResult, SkipReason};
 use crate::run::environment::{LookedTwice, SurveyProgress};
 use crate::run::judge_and_seal::{RunEnd, prerequisites_met};
+use crate::run::kept_files::KeptOutcome;
 use crate::run::order::order_checks;
 use crate::run::perform::{Performer, RunningService, ServiceStart};
 use crate::run::prerequisite;
 use crate::run::records;
 use crate::run::snapshot::CheckPlace;
 use crate::run::steps::{Steps, perform_steps};
-use crate::tree;
+use crate::tree::{self, TreeHints};
 
 /// Everything that a run needs from its beginning to its end.
 pub(crate) struct RunContext<'a> {
     pub(crate) request: &'a RunRequest<'a>,
     pub(crate) run_id: RunId,
+    /// The file system's time before the tree was read.
+    pub(crate) looked: Timestamp,
     pub(crate) started: Timestamp,
     pub(crate) begun: clock::Monotonic,
     pub(crate) issues: Vec<TreeIssue>,
@@ -94,6 +97,7 @@ impl Workspace {
             return Ok(RunOutcome::Paused(pause));
         }
         let plan_digest = crate::spec::plan_digest(request.plan);
+        let looked = clock::file_time();
         let (index, copies) = self.look_and_copy(request, &request.hints)?;
         let before = index.digest();
         if request.control.requested() == Some(StopReason::Superseded) {
@@ -125,6 +129,7 @@ impl Workspace {
         let context = RunContext {
             request,
             run_id: RunId::new(started, ledger.next_sequence().0),
+            looked,
             started,
             begun: clock::monotonic(),
             issues: index.issues(),
@@ -174,6 +179,8 @@ impl Workspace {
         let once = known.finish(index);
         self.remember_digests(&request.scope.project, &once.surveyed)?;
         let again = self.begin_second_survey(request, index, &once);
+        show(Progress::ChecksOver);
+        let kept = self.copy_out(&context, &mut place, stopped, index)?;
         // On a snapshot the checks saw only the tree that was digested, whatever was saved meanwhile. Only prerequisites worked
         // in the project itself.
         let (mut comparison, after) = match prepared {
@@ -192,14 +199,43 @@ impl Workspace {
         };
         let LookedTwice { surveyed, inputs, moved } = once.look_again(again, index);
         comparison.moved.extend(moved);
-        let run_end =
-            RunEnd { context: &context, performed, comparison, stopped, surveyed, inputs, protected, snapshot: place.facts() };
+        let run_end = RunEnd {
+            context: &context,
+            performed,
+            comparison,
+            stopped,
+            surveyed,
+            inputs,
+            protected,
+            snapshot: place.facts(),
+            kept,
+        };
         let carried = self.judge_and_seal(run_end, directory, ledger, lock)?;
         self.keep_task_list(ledger, request.scope, request.settings, show)?;
         if matches!(carried, RunOutcome::Judged(_)) {
             self.keep_verdict_tree(request, context.plan_digest, &after);
         }
         Ok(carried)
+    }
+
+    /// Copies what `writes` of the checks names to the project, and reads the tree again at these paths.
+    fn copy_out(
+        &mut self,
+        context: &RunContext<'_>,
+        place: &mut CheckPlace,
+        stopped: Option<StopReason>,
+        index: &tree::TreeIndex,
+    ) -> Result<KeptOutcome, ProjectError> {
+        let request = context.request;
+        let mut kept = place.copy_out(request, context.looked, stopped);
+        if !kept.changed.is_empty() {
+            let hints = TreeHints::Only(kept.changed.clone());
+            let now = self.trees.scan(&self.store, request.settings, request.scope, &hints)?;
+            if now.digest() != index.digest() {
+                kept.note_tree(now.digest(), |path| now.lookup(path).is_some());
+            }
+        }
+        Ok(kept)
     }
 
     fn sweep(

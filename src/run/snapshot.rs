@@ -8,14 +8,17 @@ use crate::config::{CachesMode, ProtectionMode};
 use crate::evidence::{ScratchDirectory, read_boot_id};
 use crate::model::{
     Action, ActionEnd, ActionLimits, ActionPhase, ByteSize, EndedAction, EnvironmentMount, IsolationLevel, Plan, Sandbox,
-    SnapshotMount, SpawnFailure, StopStage, TreePath,
+    SnapshotMount, SpawnFailure, StopReason, StopStage, Timestamp, TreePath,
 };
 use crate::process::{
     ALL_REASONS, Control, LaunchRequest, LaunchedChild, Layers, Sinks, WrittenChange, supervise, written_entries,
 };
-use crate::project::{CopiesOutcome, ProjectError, RunRequest, ShownOutputs, SnapshotBase, Workspace, is_by_product};
+use crate::project::{
+    CopiesOutcome, ProjectError, ProjectSettings, RunRequest, ShownOutputs, SnapshotBase, Workspace, is_by_product,
+};
 use crate::report::{CachesV2, SnapshotV2, TestedPlace, WrittenV2};
 use crate::run::check_caches::{CacheOfAttempt, CheckCaches, stamp_environments};
+use crate::run::kept_files::{KeptFiles, KeptOutcome};
 use crate::sandbox::{ChildEnvironment, SandboxRequest, isolation};
 use crate::snapshot::{CacheConditions, KeptCaches, RunLayers, SnapshotError};
 use crate::tree::{TreeHints, TreeIndex};
@@ -46,7 +49,7 @@ pub(crate) enum CheckPlace {
     Project,
     /// In the project although the settings ask for a snapshot, for this reason.
     InPlace(String),
-    Snapshot(RunSnapshot),
+    Snapshot(Box<RunSnapshot>),
 }
 
 /// The snapshot of one run.
@@ -59,6 +62,7 @@ pub(crate) struct RunSnapshot {
     users: SnapshotUsers,
     written: Vec<WrittenV2>,
     written_count: u64,
+    kept: KeptFiles,
 }
 
 /// Which actions work on the snapshot.
@@ -150,7 +154,8 @@ impl Workspace {
         let limit = ByteSize(settings.max_snapshot_bytes.0 / CACHES_OF_SNAPSHOT);
         let kept = KeptCaches::new(&base.directory, &read_boot_id(), limit);
         let caches = CheckCaches::new(settings.caches, kept, conditions_of(&base));
-        let mut snapshot = RunSnapshot { root, base, layers, caches, users, written: Vec::new(), written_count: 0 };
+        let (written, kept) = (Vec::new(), KeptFiles::default());
+        let mut snapshot = RunSnapshot { root, base, layers, caches, users, written, written_count: 0, kept };
         let project = &request.scope.project;
         if !self.mount_obstacles.contains_key(project) {
             let obstacle = self.try_mount(request, &mut snapshot)?;
@@ -158,7 +163,7 @@ impl Workspace {
         }
         Ok(match self.mount_obstacles.get(project).cloned().flatten() {
             Some(reason) => CheckPlace::InPlace(reason),
-            None => CheckPlace::Snapshot(snapshot),
+            None => CheckPlace::Snapshot(Box::new(snapshot)),
         })
     }
 
@@ -316,6 +321,14 @@ impl CheckPlace {
         matches!(self, Self::Snapshot(_))
     }
 
+    /// Copies what `writes` of the checks names to the project. In the project itself, the checks wrote there.
+    pub(crate) fn copy_out(&mut self, request: &RunRequest<'_>, begun: Timestamp, stopped: Option<StopReason>) -> KeptOutcome {
+        match self {
+            Self::Snapshot(snapshot) => snapshot.copy_out(request, begun, stopped),
+            Self::Project | Self::InPlace(_) => KeptOutcome::default(),
+        }
+    }
+
     /// Returns what the report says about the place; `None` if the settings ask for no snapshot.
     pub(crate) fn facts(&self) -> Option<SnapshotV2> {
         match self {
@@ -327,6 +340,8 @@ impl CheckPlace {
                 caches: None,
                 written: Vec::new(),
                 written_count: None,
+                kept_count: None,
+                writes_to_keep: Vec::new(),
             }),
             Self::Snapshot(snapshot) => Some(SnapshotV2 {
                 tested: TestedPlace::Snapshot,
@@ -338,6 +353,8 @@ impl CheckPlace {
                 }),
                 written: snapshot.written.clone(),
                 written_count: Some(snapshot.written_count),
+                kept_count: snapshot.kept.count(),
+                writes_to_keep: snapshot.kept.proposed(),
             }),
         }
     }
@@ -377,10 +394,10 @@ impl RunSnapshot {
     /// the check's kept cache was dropped, if it was.
     pub(crate) fn note_written(
         &mut self,
-        action: &Action,
+        (action, ended): (&Action, &EndedAction),
         mount: &SnapshotMount,
         sandbox: Option<&Sandbox>,
-        ended: &EndedAction,
+        settings: &ProjectSettings,
     ) -> std::io::Result<Option<String>> {
         let places = sandbox.iter().flat_map(|sandbox| sandbox.places.iter().map(|place| place.path.as_path()));
         let mounted = places.chain(mount.environments.iter().map(|environment| environment.path.as_path()));
@@ -388,12 +405,14 @@ impl RunSnapshot {
         let skipped: Vec<TreePath> = mounted.filter_map(|path| TreePath::below(&self.root, path).ok()).collect();
         let dropped = self.caches.take(action, mount, (&self.base.copies, &skipped), (ended, &mut self.layers))?;
         let entries = written_entries(&mount.written.upper, &skipped)?;
+        self.kept.note((action, &ended.end, &mount.written.upper), &entries, settings);
         if entries.is_empty() {
             return Ok(dropped);
         }
         self.layers.keep(&mount.written);
         // A directory of the project that is called `.git` is a by-product too, but a check should not make one, so it is listed.
         let is_shown = |path: &TreePath| !is_by_product(path) || path.as_bytes().starts_with(b".git/");
+        let is_shown = |path: &TreePath| is_shown(path) || self.kept.is_candidate(path);
         for entry in entries.into_iter().filter(|entry| is_shown(&entry.path)) {
             let bytes = match entry.change {
                 // A directory counts by the files in it.
@@ -403,10 +422,22 @@ impl RunSnapshot {
             };
             self.written_count += 1;
             if self.written.len() < LISTED {
-                self.written.push(WrittenV2 { action_id: action.id.clone(), path: entry.path.to_string(), bytes });
+                let (action_id, path) = (action.id.clone(), entry.path.to_string());
+                self.written.push(WrittenV2 { action_id, path, bytes, kept: false, not_kept: None });
             }
         }
         Ok(dropped)
+    }
+
+    /// Copies what `writes` of the checks names to the project. No process of the run is left.
+    fn copy_out(&mut self, request: &RunRequest<'_>, begun: Timestamp, stopped: Option<StopReason>) -> KeptOutcome {
+        let outcome = self.kept.copy_out(request, &self.base.copies, begun, stopped);
+        for one in &mut self.written {
+            if let Ok(path) = TreePath::try_from(one.path.as_str()) {
+                (one.kept, one.not_kept) = self.kept.state(&one.action_id, &path);
+            }
+        }
+        outcome
     }
 
     /// Returns where the file at a path of the project is read from, as the checks so far have left it: from a layer, a copy or

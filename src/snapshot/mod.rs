@@ -5,6 +5,9 @@
 //! copied, and it is rejected if its digest differs from the index. The copy is the lowest layer of the file system that a check
 //! sees. Only this module writes to it, and never during a run of the project.
 //!
+//! What a check writes stays in a layer of the run ([`RunLayers`]). Only files that the check's `writes` names are copied to the
+//! project ([`ProjectWriter`]).
+//!
 //! Owns the files in a project's snapshot directory. It must not decide which files belong to a tree (`ignore/` does), mount
 //! anything (`process/` does), or know where an index came from.
 //!
@@ -27,6 +30,7 @@ mod cache_search;
 #[cfg(test)]
 #[expect(clippy::disallowed_methods, reason = "the tests write the layers that are merged, and say what time it is")]
 mod cache_tests;
+mod copy_out;
 mod entries;
 mod error;
 mod generation;
@@ -40,6 +44,7 @@ mod run_layers;
 mod tests;
 
 pub use cache_search::{WrittenCaches, find_caches};
+pub use copy_out::{CopiedOut, NotCopiedOut, ProjectWriter, digest_of};
 pub use error::SnapshotError;
 pub use generation::CopyGeneration;
 pub use kept_caches::{CacheConditions, CacheKey, CacheSource, KeptCaches, LaidCache};

@@ -213,7 +213,8 @@ impl<'c> Resolver<'c> {
         }
         let coverage = check.coverage.as_ref().map(|coverage| coverage.value.clone());
         let (paths, after) = (check.paths.clone(), self.needed(check));
-        let action = Action { paths, coverage, after, control: check.control, retry_attempts: check.retries, ..action };
+        let writes = check.writes.clone();
+        let action = Action { paths, writes, coverage, after, control: check.control, retry_attempts: check.retries, ..action };
         let action = self.judged(action, Some(check), found);
         if action.tool.judged_by() != JudgedBy::Grammar {
             return action;

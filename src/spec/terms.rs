@@ -88,6 +88,7 @@ fn action_terms(action: &Action, naming: Naming) -> ActionTerms {
         on_survivors: action.on_survivors,
         control: action.control,
         paths: action.paths.clone(),
+        writes: action.writes.clone(),
         reuse: action.reuse,
     }
 }
@@ -111,7 +112,7 @@ fn does(action: &Action, naming: Naming) -> Digest {
     rest.on_survivors = OnSurvivors::Report;
     rest.continue_on_failure = false;
     rest.after.clear();
-    (rest.paths, rest.reuse, rest.control) = Default::default();
+    (rest.paths, rest.writes, rest.reuse, rest.control) = Default::default();
     rest.capture = EvidenceCapture::default();
     canonical(&rest)
 }

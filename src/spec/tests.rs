@@ -512,6 +512,7 @@ fn settings() -> impl Strategy<Value = String> {
         "max_output = \"off\"",
         "grace = 250",
         "paths = [\"src/**\", \"a\"]",
+        "writes = [\"coverage/**\", \"a.xml\"]",
         "reuse = \"always\"",
         "after = [\"c\", \"d\"]",
         "retries = 2",

@@ -26,6 +26,7 @@ const ACTION_RULES: &[ActionRule] = &[
     no_control,
     fewer_triggers,
     more_reuse,
+    more_writes,
 ];
 
 const PLAN_RULES: &[PlanRule] = &[
@@ -56,6 +57,7 @@ pub fn weakenings(before: &PlanTerms, now: &PlanTerms) -> Vec<String> {
     found.extend(PLAN_RULES.iter().flat_map(|rule| rule(before, now)));
     found.extend(other_signers(before, now));
     found.extend(output_of_others(before, now));
+    found.extend(writes_of_new_actions(before, now));
     found
 }
 
@@ -220,6 +222,21 @@ fn more_reuse(old: &ActionTerms, new: &ActionTerms) -> Vec<String> {
     };
     let is_more = extent(new.reuse) > extent(old.reuse);
     is_more.then(|| "earlier verdicts stand for it in more runs than before".to_owned()).into_iter().collect()
+}
+
+/// Reports files that an action may change in the project now. They can be files that a later run reads.
+fn more_writes(old: &ActionTerms, new: &ActionTerms) -> Vec<String> {
+    said(&missing(&new.writes, &old.writes), |globs| format!("what it writes to these paths is copied to the project: {globs}"))
+}
+
+/// Reports new actions that may change files in the project. A new action without `writes` makes nothing weaker.
+fn writes_of_new_actions(old: &PlanTerms, new: &PlanTerms) -> Vec<String> {
+    let added = new.actions.iter().filter(|(id, action)| counterpart(id, action, new, old).is_none());
+    let texts = added.flat_map(|(id, action)| {
+        let globs: Vec<_> = action.writes.iter().collect();
+        said(&globs, |globs| format!("{}: what it writes to these paths is copied to the project: {globs}", label(id, action)))
+    });
+    texts.collect()
 }
 
 fn longer_suite(old: &PlanTerms, new: &PlanTerms) -> Vec<String> {

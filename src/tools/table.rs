@@ -2,7 +2,7 @@
 //! and which function judges its result. Every other file uses these rows and names no tool.
 
 use crate::model::{CategoryCode, Interpretation, StopStage, Tool, ToolReport};
-use crate::tools::discover::Finder;
+use crate::tools::discover::{Finder, WrittenFinder};
 use crate::tools::interpret::{Exited, Input};
 use crate::tools::prepare::{Preparation, ReportTask};
 use crate::tools::strictness::StrictnessReader;
@@ -34,6 +34,8 @@ pub(super) struct ToolRow {
     pub(super) before_the_stop: fn(&ToolReport) -> Option<String>,
     /// Searches a project for checks of the tool; `None` if the tool cannot be discovered.
     pub(super) find: Option<Finder>,
+    /// Returns the patterns of the reports and snapshots that a command writes into its directory by the project's settings.
+    pub(super) written: WrittenFinder,
     /// Returns the limit on warnings that the tool's arguments set. `limit_of_script` reads the limit from the text of
     /// a script (C30).
     pub(super) limit_of_command: fn(&[String]) -> Option<u32>,
@@ -54,6 +56,7 @@ const fn row(tool: Tool, programs: &'static [&'static str], interpret: fn(&Exite
         interpret,
         before_the_stop: |_| None,
         find: None,
+        written: |_, _, _| Vec::new(),
         limit_of_command: |_| None,
         limit_of_script: |_| None,
         strictness: None,
@@ -69,6 +72,7 @@ pub(super) static ROWS: [ToolRow; Tool::ALL.len()] = [
         stops: &[StopStage::Sigint, StopStage::Sigterm],
         before_the_stop: pytest::before_the_stop,
         find: Some(pytest::find),
+        written: pytest::written,
         ..row(Tool::Pytest, &["pytest", "py.test"], |exited, input| {
             pytest::interpret(exited, input.report, input.coverage, input.report_channel)
         })
@@ -77,6 +81,7 @@ pub(super) static ROWS: [ToolRow; Tool::ALL.len()] = [
         ask: node_tests::ask,
         is_asked_by_argument_only: true,
         find: Some(node_tests::find_jest),
+        written: node_tests::written_by_jest,
         ..row(Tool::Jest, &["jest", "jest.js"], |exited, input| node_tests::interpret(exited, input.report))
     },
     ToolRow {
@@ -84,6 +89,7 @@ pub(super) static ROWS: [ToolRow; Tool::ALL.len()] = [
         ask: node_tests::ask,
         is_asked_by_argument_only: true,
         find: Some(node_tests::find_vitest),
+        written: node_tests::written_by_vitest,
         ..row(Tool::Vitest, &["vitest", "vitest.mjs"], |exited, input| node_tests::interpret(exited, input.report))
     },
     ToolRow {

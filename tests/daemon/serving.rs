@@ -229,3 +229,20 @@ fn a_project_that_is_gone_or_wrongly_configured_is_named_and_taken_up_again() {
     assert_eq!(answer["project"]["tasks"][0]["state"], "fresh");
     daemon.interrupt();
 }
+
+#[test]
+fn files_that_the_checks_write_anew_in_every_run_are_named_by_the_status_and_do_not_run_for_ever() {
+    let toml = settings("cat a.txt; date +%s%N > coverage.xml").replace("[evidence]", "writes = [\"coverage.xml\"]\n[evidence]");
+    let project = Project::new().toml(&format!("{toml}[sandbox]\nsnapshot = \"require\"\n")).file("a.txt", "one\n");
+    let daemon = start_serving(&project);
+    let problems = || project.proctor(["status", "--json"]).any_status().json()["projects"][0]["problems"].to_string();
+    let differing = "the checks write coverage.xml anew in every run";
+    poll(LATE, "the problem", || Some(problems()).filter(|text| text.contains(differing)).ok_or_else(problems));
+    assert_eq!(project.store().committed_runs().len(), 2);
+    let shown = project.proctor(["status"]).any_status().stdout;
+    assert!(shown.contains("stale") && shown.contains("ignore = [\"/coverage.xml\"]"), "{shown}");
+    // A wait has the tree tested again, but not for ever.
+    project.proctor(["wait", "--fresh"]).any_status();
+    assert!(project.store().committed_runs().len() < 10);
+    assert_eq!(daemon.interrupt().status, 130);
+}

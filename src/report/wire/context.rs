@@ -58,12 +58,20 @@ pub struct SnapshotV2 {
     /// Whether tools had the caches of earlier runs of the same check; absent if the checks ran in the project.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub caches: Option<CachesV2>,
-    /// The first 20 entries that checks wrote in the snapshot, without caches and bytecode. They were dropped after the run.
+    /// The first 20 entries that checks wrote in the snapshot, without caches and bytecode. All but the kept ones were dropped
+    /// after the run.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub written: Vec<WrittenV2>,
     /// How many entries the checks wrote, without caches and bytecode; absent if the checks ran in the project.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub written_count: Option<u64>,
+    /// How many of the written files are in the project, because `writes` of their checks names them; absent if no check that
+    /// was carried out has a `writes`.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub kept_count: Option<u64>,
+    /// Patterns for `writes` that would keep the files that no `writes` names; at most 5.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub writes_to_keep: Vec<String>,
 }
 
 /// The place in which checks run.
@@ -96,6 +104,12 @@ pub struct WrittenV2 {
     /// The size of the written file in bytes; absent if the entry was removed or is no file.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub bytes: Option<u64>,
+    /// Whether the project has this file now, because `writes` of the check names it.
+    #[serde(skip_serializing_if = "std::ops::Not::not", default)]
+    pub kept: bool,
+    /// Why the file is not in the project although `writes` of the check names it.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub not_kept: Option<String>,
 }
 
 /// An entry of the tree that could not be digested, for example an unreadable file.

@@ -197,7 +197,7 @@ impl Performer<'_, '_> {
         let coverage = coverage.map_or(ToolReport::NotRequested, |path| take_project_report(root, &path, mount));
         if let (Some(mount), Some(snapshot)) = (mount, self.place.snapshot_to_change(action)) {
             let sandbox = isolation.and_then(|isolation| isolation.sandbox.as_ref());
-            let noted = snapshot.note_written(action, mount, sandbox, &ended);
+            let noted = snapshot.note_written((action, &ended), mount, sandbox, self.context.request.settings);
             let dropped = noted.map_err(|source| ProjectError::WrittenLayer { action: action.name.clone(), source })?;
             let subject = action.name.clone();
             notes.extend(dropped.map(|why| PlanNote { subject, message: format!("the tool's cache was dropped: {why}") }));

@@ -303,6 +303,20 @@ fn checks_of_a_project_are_told_apart_by_their_names_and_renamed_ones_by_what_th
             |plan| plan.steps[0].reuse = Reuse::Always,
             [&["unit: earlier verdicts stand for it in more runs than before"], &[], &[]],
         ),
+        (
+            |plan| plan.steps[0].writes = vec!["a".to_owned(), "b".to_owned()],
+            |plan| plan.steps[0].writes = vec!["b".to_owned(), "c/**".to_owned()],
+            [
+                &["unit: what it writes to these paths is copied to the project: c/**"],
+                &["unit: before, what it writes to these paths is copied to the project: a"],
+                &[],
+            ],
+        ),
+        (
+            |plan| drop(plan.steps.remove(0)),
+            |plan| plan.steps[0].writes = vec!["a".to_owned()],
+            [&["unit: what it writes to these paths is copied to the project: a"], &["unit is added: eslint src"], &[]],
+        ),
         // A removed check is found even if another check takes over its name.
         (
             |_| (),

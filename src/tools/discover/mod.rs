@@ -57,6 +57,9 @@ const MOST_PACKAGES: usize = 256;
 /// Searches one directory for the checks of one tool.
 pub(super) type Finder = fn(&dyn ProjectFiles, &str, &mut FoundChecks) -> Looked;
 
+/// Finds what a command, the last argument, writes into its directory.
+pub(super) type WrittenFinder = fn(&dyn ProjectFiles, &str, &[String]) -> Vec<String>;
+
 /// Whether a directory has signs of a tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Looked {
@@ -112,6 +115,12 @@ pub(crate) fn policy_of_command(tool: Tool, argv: &[String], place: &str) -> Opt
 /// Returns the policy that a script implies. `place` says where the script is written.
 pub(crate) fn policy_of_script(tool: Tool, script: &str, place: &str) -> Option<FoundPolicy> {
     FoundPolicy::from_limit((row_of(tool).limit_of_script)(script), place)
+}
+
+/// Returns the patterns of the reports and snapshots that a tool's command writes by the project's own settings, relative to the
+/// directory in which it runs.
+pub(crate) fn written_files(tool: Tool, files: &dyn ProjectFiles, directory: &str, argv: &[String]) -> Vec<String> {
+    (row_of(tool).written)(files, directory, argv)
 }
 
 /// Returns a command as a person would type it in a shell, with quotes where they are needed.

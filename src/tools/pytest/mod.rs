@@ -15,6 +15,7 @@ mod prepare;
 mod rules;
 mod seen;
 mod summary;
+mod written;
 
 #[cfg(test)]
 mod rule_tests;
@@ -28,6 +29,7 @@ pub(super) use discover::find;
 pub(super) use prepare::ask;
 pub use seen::not_found;
 use seen::{Seen, Tally};
+pub(super) use written::written;
 
 /// Judges a pytest run that ended by itself.
 pub(super) fn interpret(
