@@ -180,7 +180,6 @@ impl Workspace {
         self.remember_digests(&request.scope.project, &once.surveyed)?;
         let again = self.begin_second_survey(request, index, &once);
         show(Progress::ChecksOver);
-        let kept = self.copy_out(&context, &mut place, stopped, index)?;
         // On a snapshot the checks saw only the tree that was digested, whatever was saved meanwhile. Only prerequisites worked
         // in the project itself.
         let (mut comparison, after) = match prepared {
@@ -191,6 +190,8 @@ impl Workspace {
             PreparedTree::ReadAgain(after) => (tree::compare(index, &after), *after),
             PreparedTree::InUse => self.sweep(index, request)?,
         };
+        // The files that checks keep are copied to the project behind the closing look, which would take them for saves.
+        let kept = self.copy_out(&context, &mut place, stopped, index)?;
         // Changes that somebody made to the task list during the checks belong in this report.
         self.keep_task_list(ledger, request.scope, request.settings, show)?;
         let protected = match protected {
