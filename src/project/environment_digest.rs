@@ -35,7 +35,7 @@ const LOCKS: &[&str] =
     &["uv.lock", "poetry.lock", "Pipfile.lock", "requirements*.txt", "package-lock.json", "yarn.lock", "pnpm-lock.yaml"];
 
 /// The directories of virtual environments, relative to the project.
-const VIRTUAL_ENVIRONMENTS: &[&str] = &[".venv", "venv"];
+pub(crate) const VIRTUAL_ENVIRONMENTS: &[&str] = &[".venv", "venv"];
 const NODE_RECORD: &str = "node_modules/.package-lock.json";
 
 /// Code that pytest runs in addition to the tests and that can change their results.

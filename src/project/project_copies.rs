@@ -5,8 +5,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::evidence::{Store, read_boot_id};
-pub(crate) use crate::ignore::{ShownOutputs, is_by_product};
 use crate::ignore::{IgnoredClass, Matcher, MatcherSettings, Selects, class_of};
+pub(crate) use crate::ignore::{ShownOutputs, is_by_product};
 use crate::model::{ByteSize, Digest, EntryKind, ProjectId, TreeDigest, TreePath};
 use crate::process::clock;
 use crate::project::error::ProjectError;
@@ -46,6 +46,8 @@ pub(crate) struct SnapshotBase {
     pub(crate) directory: PathBuf,
     /// The copies, the topmost first.
     pub(crate) copies: Vec<PathBuf>,
+    /// The content of the lowest copy, which is that of the tree.
+    pub(crate) tree: TreeIndex,
     /// Directories of installed packages in the live project, as absolute paths.
     pub(crate) environments: Vec<PathBuf>,
     /// The digest of the copied ignored inputs.
@@ -156,7 +158,8 @@ impl CopiesOfProject {
                 Ok(CopyOutcome::Current) => {
                     let copies = vec![self.inputs.base(), self.tree.base()];
                     let directory = directory.to_owned();
-                    return Ok(Ok(CopiesOutcome::Current(SnapshotBase { directory, copies, environments: Vec::new(), inputs })));
+                    let (tree, environments) = (tree.clone(), Vec::new());
+                    return Ok(Ok(CopiesOutcome::Current(SnapshotBase { directory, copies, tree, environments, inputs })));
                 }
                 Ok(CopyOutcome::Moved(_)) => {}
                 Err(error) => return Ok(Err(error)),

@@ -131,7 +131,10 @@ impl<'w, 'c> Performer<'w, 'c> {
     /// Makes an action work on the snapshot, if there is one for it.
     fn put_on_snapshot(&mut self, action: &Action, request: &mut LaunchRequest) -> Result<(), ProjectError> {
         if let Some(snapshot) = self.place.snapshot_to_change(action) {
-            request.child.isolation.snapshot = Some(snapshot.add_mount().map_err(ProjectError::Snapshot)?);
+            let (scope, settings) = (self.context.request.scope, &self.context.request.settings.sandbox);
+            let project = (&scope.project, scope.root.as_path(), settings);
+            let bytecode = self.workspace.bytecode_for(project, snapshot.bytecode(), (&action.id, &request.child));
+            request.child.isolation.snapshot = Some(snapshot.add_mount(bytecode).map_err(ProjectError::Snapshot)?);
             // At a weaker level the action would see the project instead.
             request.child.isolation.weakest = IsolationLevel::Namespace;
         }

@@ -7,14 +7,17 @@ use std::time::Duration;
 use crate::config::ProtectionMode;
 use crate::evidence::ScratchDirectory;
 use crate::model::{
-    Action, ActionEnd, ActionId, ActionLimits, ActionPhase, EnvironmentMount, IsolationLevel, Plan, Sandbox, SnapshotMount,
-    SpawnFailure, StopStage, TreePath,
+    Action, ActionEnd, ActionId, ActionLimits, ActionPhase, EnvironmentMount, IsolationLevel, Plan, ProjectId, Sandbox,
+    SnapshotMount, SpawnFailure, StopStage, TreePath,
 };
 use crate::process::{
     ALL_REASONS, Control, LaunchRequest, LaunchedChild, Layers, Sinks, WrittenChange, supervise, written_entries,
 };
-use crate::project::{CopiesOutcome, ProjectError, RunRequest, ShownOutputs, SnapshotBase, Workspace, is_by_product};
+use crate::project::{
+    CopiesOutcome, ModulesToCompile, ProjectError, RunRequest, ShownOutputs, SnapshotBase, Workspace, is_by_product,
+};
 use crate::report::{SnapshotV2, TestedPlace, WrittenV2};
+use crate::run::bytecode::RunBytecode;
 use crate::sandbox::{ChildEnvironment, SandboxRequest, isolation};
 use crate::snapshot::{RunLayers, SnapshotError};
 use crate::tree::{TreeHints, TreeIndex};
@@ -42,7 +45,7 @@ pub(crate) enum CheckPlace {
     Project,
     /// In the project although the settings ask for a snapshot, for this reason.
     InPlace(String),
-    Snapshot(RunSnapshot),
+    Snapshot(Box<RunSnapshot>),
 }
 
 /// The snapshot of one run.
@@ -51,6 +54,7 @@ pub(crate) struct RunSnapshot {
     root: PathBuf,
     base: SnapshotBase,
     layers: RunLayers,
+    bytecode: RunBytecode,
     users: SnapshotUsers,
     written: Vec<WrittenV2>,
     written_count: u64,
@@ -124,6 +128,7 @@ impl Workspace {
         let reason = match copies {
             CopiesOutcome::Current(base) => {
                 snapshot.base = base;
+                snapshot.bytecode.begin_again();
                 return Ok(Some(index));
             }
             CopiesOutcome::InPlace(reason) => reason,
@@ -140,7 +145,8 @@ impl Workspace {
         };
         let root = request.scope.root.clone();
         let users = if request.plan.prerequisites.is_empty() { SnapshotUsers::Everybody } else { SnapshotUsers::Checks };
-        let mut snapshot = RunSnapshot { root, base, layers, users, written: Vec::new(), written_count: 0 };
+        let mut snapshot =
+            RunSnapshot { root, base, layers, bytecode: RunBytecode::default(), users, written: Vec::new(), written_count: 0 };
         let project = &request.scope.project;
         if !self.mount_obstacles.contains_key(project) {
             let obstacle = self.try_mount(request, &mut snapshot)?;
@@ -148,14 +154,14 @@ impl Workspace {
         }
         Ok(match self.mount_obstacles.get(project).cloned().flatten() {
             Some(reason) => CheckPlace::InPlace(reason),
-            None => CheckPlace::Snapshot(snapshot),
+            None => CheckPlace::Snapshot(Box::new(snapshot)),
         })
     }
 
     /// Mounts the snapshot for a program that does not exist. Returns why it cannot be mounted.
     fn try_mount(&mut self, request: &RunRequest<'_>, snapshot: &mut RunSnapshot) -> Result<Option<String>, ProjectError> {
         let Some(action) = request.plan.steps.first() else { return Ok(None) };
-        let mount = match snapshot.add_mount() {
+        let mount = match snapshot.add_mount(None) {
             Ok(mount) => mount,
             Err(error) => return Ok(Some(cause_of(&error))),
         };
@@ -248,7 +254,8 @@ fn refuse_in_place_if_required(request: &RunRequest<'_>, place: CheckPlace) -> R
 fn outputs_of_prerequisites(plan: &Plan) -> ShownOutputs {
     let mut outputs = ShownOutputs::default();
     for action in plan.prerequisites.iter().filter(|action| action.service.is_none()) {
-        let created: Vec<TreePath> = action.once.iter().flat_map(|once| &once.creates).filter_map(|path| clean_path(path)).collect();
+        let created: Vec<TreePath> =
+            action.once.iter().flat_map(|once| &once.creates).filter_map(|path| clean_path(path)).collect();
         outputs.products |= created.is_empty();
         outputs.paths.extend(created);
     }
@@ -295,6 +302,14 @@ impl CheckPlace {
         }
     }
 
+    /// Returns the Python modules that are worth compiling after the run, if the checks ran on a snapshot.
+    pub(crate) fn modules_to_compile(&self, project: &ProjectId) -> Option<ModulesToCompile> {
+        match self {
+            Self::Snapshot(snapshot) => snapshot.bytecode.to_compile(project, &snapshot.base, &snapshot.root),
+            Self::Project | Self::InPlace(_) => None,
+        }
+    }
+
     /// Returns whether the checks run on a snapshot.
     pub(crate) fn is_snapshot(&self) -> bool {
         matches!(self, Self::Snapshot(_))
@@ -336,20 +351,22 @@ impl RunSnapshot {
         of_environments.chain([&mount.written]).for_each(|layer| self.layers.remove(layer));
     }
 
-    /// Makes the layers for an action, and returns what is to be mounted for it.
-    pub(crate) fn add_mount(&mut self) -> Result<SnapshotMount, SnapshotError> {
+    /// Returns the compiled modules of the run, and what the copies hold.
+    pub(crate) fn bytecode(&mut self) -> (&mut RunBytecode, &SnapshotBase) {
+        (&mut self.bytecode, &self.base)
+    }
+
+    /// Makes the layers for an action, and returns what is to be mounted for it. `bytecode` is a directory of compiled modules.
+    pub(crate) fn add_mount(&mut self, bytecode: Option<PathBuf>) -> Result<SnapshotMount, SnapshotError> {
         let written = self.layers.add()?;
         let environments = self.base.environments.iter();
         let environments = environments
             .map(|path| Ok(EnvironmentMount { path: path.clone(), written: self.layers.add()? }))
             .collect::<Result<_, SnapshotError>>()?;
-        Ok(SnapshotMount {
-            root: self.root.clone(),
-            directory: self.base.directory.clone(),
-            lower: self.lower(),
-            written,
-            environments,
-        })
+        let mut lower = self.lower();
+        // Compiled modules lie directly over the tree's copy, which is the lowest.
+        lower.splice(lower.len() - 1..lower.len() - 1, bytecode);
+        Ok(SnapshotMount { root: self.root.clone(), directory: self.base.directory.clone(), lower, written, environments })
     }
 
     /// Notes what an action wrote, and lets later actions see it. No process of the action is left.
@@ -367,6 +384,7 @@ impl RunSnapshot {
         if entries.is_empty() {
             return Ok(());
         }
+        self.bytecode.note_written(action, &self.base, &entries);
         self.layers.keep(&mount.written);
         // A directory of the project that is called `.git` is a by-product too, but a check should not make one, so it is listed.
         let is_shown = |path: &TreePath| !is_by_product(path) || path.as_bytes().starts_with(b".git/");
