@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use proctor::daemon::{Effect, Engine, EngineSettings, Event, Moment, Order, RunFinish};
+use proctor::daemon::{Effect, Engine, EngineSettings, Event, Moment, Order, RunFinish, SavedContent};
 use proctor::ignore::{Matcher, MatcherSettings};
 use proctor::model::{OnChange, OnDisk, SyncId, Timestamp, TreePath, WatchHint, WatchProblem};
 use proctor::tree::{TreeHints, TreeIndex, compare};
@@ -147,6 +147,7 @@ impl Stage<'_> {
                     self.wake = None;
                     self.run = Some(Run { order, stopped: false, begun: None, over_at: Moment(0) });
                 }
+                Effect::Compare(_) => self.handle(Event::Compared(SavedContent::Different)),
                 Effect::Stop(_) => self.run.as_mut().expect("there is a run to stop").stopped = true,
                 Effect::WakeAt(moment) => self.wake = Some(moment),
                 Effect::Show(_) | Effect::ClearScreen | Effect::Quit(_) => {}

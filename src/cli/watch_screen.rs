@@ -82,7 +82,7 @@ impl Screen for WatchScreen {
             Ok(RunOutcome::Judged(sealed)) => self.judged(sealed),
             Ok(RunOutcome::Moved(sealed)) => {
                 self.show_end(sealed, false);
-                self.say("this result is for an older tree");
+                self.say(OLDER_TREE);
             }
             Ok(RunOutcome::Interrupted(sealed)) => self.show_end(sealed, false),
             Ok(RunOutcome::Paused(pause)) => {
@@ -122,11 +122,15 @@ fn changes_places(last: Option<OverallResult>, now: Option<OverallResult>) -> bo
     matches!((last, now), (Some(last), Some(now)) if last != now)
 }
 
+/// What is said of a result when the tree has changed since the run began.
+const OLDER_TREE: &str = "this result is for an older tree";
+
 /// Returns the lines of a notice.
 fn notice_lines(notice: &Notice, is_terminal: bool) -> Vec<String> {
     match notice {
         Notice::Restarting { path: Some(path) } => vec![format!("{path} was saved: stopping the checks and starting again")],
         Notice::Restarting { path: None } => vec!["the tree changed: stopping the checks and starting again".to_owned()],
+        Notice::OlderTree => vec![OLDER_TREE.to_owned()],
         Notice::LettingFinish => {
             vec!["the tree changed again: this run is let finish, then the newest tree is tested".to_owned()]
         }

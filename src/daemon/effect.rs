@@ -21,6 +21,9 @@ pub enum Effect {
     WakeAt(Moment),
     Show(Notice),
     ClearScreen,
+    /// Compare these files with the tree that the run under way tests, and report the result at once by
+    /// [`Event::Compared`](crate::daemon::Event::Compared).
+    Compare(BTreeSet<TreePath>),
     /// End the program with this exit code.
     Quit(CommandExit),
 }
@@ -51,6 +54,8 @@ pub enum Notice {
     },
     /// The run under way is allowed to finish although the tree has changed.
     LettingFinish,
+    /// The verdict that was just shown is for the tree before the last save. The newest tree is tested next.
+    OlderTree,
     /// Files changed during the run, so the run gives no verdict and is repeated.
     Repeating {
         /// The paths that changed during the run.

@@ -133,6 +133,7 @@ impl Engine {
                 Vec::new()
             }
             Event::Finished(finished) => self.on_finished(now, finished),
+            Event::Compared(content) => self.on_compared(content),
         }
     }
 
@@ -269,13 +270,16 @@ impl Engine {
                 self.round = Some(Round::new(TriggerKind::Save, burst.paths(), RoundChecks::Triggered));
                 self.next_of_round(LookPurpose::Burst(burst)).into_iter().collect()
             }
-            Stage::Running(StopProgress::Going) => self.on_save_during_run(),
+            Stage::Running(StopProgress::Going) => self.compare_saved_files(),
             Stage::Looking(_) | Stage::Recalling | Stage::Running(StopProgress::Stopping | StopProgress::LetFinish) => Vec::new(),
         }
     }
 
     fn on_finished(&mut self, now: Moment, finished: RunFinish) -> Vec<Effect> {
-        let was_sweep = matches!(std::mem::replace(&mut self.stage, Stage::Idle), Stage::Looking(LookPurpose::Sweep(_)));
+        let stage = std::mem::replace(&mut self.stage, Stage::Idle);
+        let was_sweep = matches!(stage, Stage::Looking(LookPurpose::Sweep(_)));
+        let has_verdict = matches!(finished, RunFinish::Verdict { .. } | RunFinish::Partial { .. });
+        let is_older = has_verdict && matches!(stage, Stage::Running(StopProgress::LetFinish));
         if let Some(exit) = self.leaving {
             return vec![Effect::Quit(exit)];
         }
@@ -291,7 +295,8 @@ impl Engine {
         if was_sweep && finished == RunFinish::Unchanged {
             self.round = None;
         }
-        let mut effects = self.on_outcome(now, finished);
+        let mut effects: Vec<Effect> = is_older.then_some(Effect::Show(Notice::OlderTree)).into_iter().collect();
+        effects.extend(self.on_outcome(now, finished));
         if was_sweep && found_nothing && self.burst.is_none() && matches!(self.stage, Stage::Idle) {
             effects.clear();
         }

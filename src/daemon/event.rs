@@ -31,6 +31,17 @@ pub enum Event {
     Settings(EngineSettings),
     /// The run under way has ended.
     Finished(RunFinish),
+    /// The saved files were compared with the tree that the run under way tests.
+    Compared(SavedContent),
+}
+
+/// Whether saved files have another content than the tree that the run under way tests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum SavedContent {
+    /// The files were touched or written again with the same content.
+    Same,
+    /// At least one file differs, or could not be compared.
+    Different,
 }
 
 /// The keys that a foreground watch reacts to. All other keys are ignored.

@@ -145,6 +145,7 @@ impl Workspace {
             project_name: request.plan.project_name.clone(),
             tree: before,
             issues: index.issues(),
+            index: index.clone(),
         });
         let result = self.run_in_directory((context, place), &lock, &mut ledger, &index, show);
         if self.has_runs_ahead() {

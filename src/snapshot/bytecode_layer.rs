@@ -245,3 +245,187 @@ fn remove_oldest(all: &Path, own: &Path) -> io::Result<()> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "the tests write the projects whose modules are kept, and damage the record")]
+mod tests {
+    use std::time::{SystemTime, UNIX_EPOCH};
+
+    use tempfile::TempDir;
+
+    use super::*;
+    use crate::ignore::{Matcher, MatcherSettings, Selects};
+    use crate::model::Timestamp;
+
+    /// A project, which is its own copy here, and the directory of its layers.
+    struct Scene {
+        root: TempDir,
+        kept: TempDir,
+    }
+
+    impl Scene {
+        fn new(files: &[&str]) -> Self {
+            let scene = Self { root: TempDir::new().expect("a directory"), kept: TempDir::new().expect("a directory") };
+            files.iter().for_each(|name| scene.save(name, name));
+            scene
+        }
+
+        fn save(&self, name: &str, text: &str) {
+            let path = self.root.path().join(name);
+            fs::create_dir_all(path.parent().expect("a parent")).expect("a directory");
+            fs::write(path, text).expect("a file");
+        }
+
+        fn index(&self) -> TreeIndex {
+            let settings = MatcherSettings {
+                ignore: Vec::new(),
+                include: Vec::new(),
+                evidence_link: None,
+                task_list: None,
+                selects: Selects::Tree,
+                outputs: crate::ignore::ShownOutputs::default(),
+            };
+            let matcher = Matcher::new(&settings).expect("no patterns");
+            let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970");
+            TreeIndex::scan(self.root.path(), &matcher, Timestamp::from_millis(now.as_millis() as i64)).expect("a tree")
+        }
+
+        fn open(&self) -> BytecodeLayer {
+            BytecodeLayer::open(self.kept.path(), "key", "boot")
+        }
+
+        fn add(&self, layer: &mut BytecodeLayer, names: &[&str]) {
+            let compiled: Vec<CompiledModule> = names
+                .iter()
+                .map(|name| CompiledModule {
+                    module: module(name),
+                    digest: self.digest(name),
+                    code: Some(name.as_bytes().to_vec()),
+                })
+                .collect();
+            layer.add(self.root.path(), tag(), &compiled).expect("added");
+        }
+
+        fn digest(&self, name: &str) -> Digest {
+            Digest::of(&fs::read(self.root.path().join(name)).expect("a file"))
+        }
+
+        /// Returns everything in the layer that belongs to the tree of now, sorted; directories end in a slash.
+        fn mounted(&self, layer: &mut BytecodeLayer) -> Vec<String> {
+            let Some(files) = layer.bring_up_to(&self.index()).expect("up to date") else { return Vec::new() };
+            let (mut found, mut waiting) = (Vec::new(), vec![files.clone()]);
+            while let Some(directory) = waiting.pop() {
+                for path in fs::read_dir(directory).expect("a directory").map(|entry| entry.expect("an entry").path()) {
+                    let name = path.strip_prefix(&files).expect("below").display().to_string();
+                    found.push(if path.is_dir() { name + "/" } else { name });
+                    waiting.extend(path.is_dir().then_some(path));
+                }
+            }
+            found.sort();
+            found
+        }
+    }
+
+    fn module(name: &str) -> PythonModule {
+        PythonModule { source: TreePath::try_from(name).expect("a clean path"), optimization: 0 }
+    }
+
+    fn tag() -> CacheTag {
+        CacheTag::new("cpython-311").expect("a tag")
+    }
+
+    #[test]
+    fn a_module_is_kept_until_its_source_changes_for_this_and_for_other_processes() {
+        let scene = Scene::new(&["a.py", "p/b.py", "p/q/c.py", "p-q/d.py"]);
+        let mut layer = scene.open();
+        assert!(layer.lacks(&module("a.py"), scene.digest("a.py")));
+        scene.add(&mut layer, &["a.py", "p/b.py", "p/q/c.py", "p-q/d.py"]);
+        let all = [
+            "__pycache__/",
+            "__pycache__/a.cpython-311.pyc",
+            "p-q/",
+            "p-q/__pycache__/",
+            "p-q/__pycache__/d.cpython-311.pyc",
+            "p/",
+            "p/__pycache__/",
+            "p/__pycache__/b.cpython-311.pyc",
+            "p/q/",
+            "p/q/__pycache__/",
+            "p/q/__pycache__/c.cpython-311.pyc",
+        ];
+        assert_eq!(scene.mounted(&mut layer), all);
+        assert!(!layer.lacks(&module("a.py"), scene.digest("a.py")));
+        let mut other = scene.open();
+        assert_eq!(scene.mounted(&mut other), all);
+        scene.save("a.py", "changed");
+        assert_eq!(scene.mounted(&mut layer), all[2..]);
+        // A file in the place of a directory must not be covered by what was kept below it.
+        fs::remove_dir_all(scene.root.path().join("p")).expect("a directory");
+        scene.save("p", "a file");
+        assert_eq!(scene.mounted(&mut other), all[2..5]);
+        assert_eq!(scene.mounted(&mut layer), all[2..5]);
+        fs::remove_dir_all(scene.root.path().join("p-q")).expect("a directory");
+        assert_eq!(scene.mounted(&mut layer), Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_source_that_was_refused_or_whose_file_is_missing_is_known() {
+        let scene = Scene::new(&["a.py", "b.py"]);
+        let mut layer = scene.open();
+        let refused = CompiledModule { module: module("a.py"), digest: scene.digest("a.py"), code: None };
+        layer.add(scene.root.path(), tag(), &[refused]).expect("added");
+        scene.add(&mut layer, &["b.py"]);
+        let mut other = scene.open();
+        assert!(!other.lacks(&module("a.py"), scene.digest("a.py")));
+        assert!(other.lacks(&module("a.py"), Digest::of(b"changed")));
+        fs::remove_file(scene.kept.path().join("bytecode/key/files/__pycache__/b.cpython-311.pyc")).expect("a file");
+        assert!(other.lacks(&module("b.py"), scene.digest("b.py")));
+    }
+
+    #[test]
+    fn nothing_is_used_of_another_boot_or_by_a_record_that_was_cut() {
+        let scene = Scene::new(&["a.py"]);
+        scene.add(&mut scene.open(), &["a.py"]);
+        let mut later = BytecodeLayer::open(scene.kept.path(), "key", "another boot");
+        assert_eq!(scene.mounted(&mut later), Vec::<String>::new());
+        let record = scene.kept.path().join("bytecode/key/record");
+        let whole = fs::read(&record).expect("a record");
+        for length in [whole.len() - 1, 30, 0] {
+            fs::write(&record, &whole[..length]).expect("a file");
+            assert_eq!(scene.mounted(&mut scene.open()), Vec::<String>::new(), "{length}");
+        }
+        // What was left is removed before anything is added.
+        let mut layer = scene.open();
+        scene.save("b.py", "b");
+        scene.add(&mut layer, &["b.py"]);
+        assert_eq!(scene.mounted(&mut layer), ["__pycache__/", "__pycache__/b.cpython-311.pyc"]);
+    }
+
+    #[test]
+    fn a_record_with_many_outdated_entries_is_written_anew() {
+        let scene = Scene::new(&["a.py"]);
+        let mut layer = scene.open();
+        for _ in 0..1030 {
+            scene.add(&mut layer, &["a.py"]);
+        }
+        let bytes = fs::metadata(scene.kept.path().join("bytecode/key/record")).expect("a record").len();
+        assert!(bytes < 10_000, "{bytes}");
+        assert_eq!(scene.mounted(&mut scene.open()).len(), 2);
+    }
+
+    #[test]
+    fn the_interpreters_that_were_not_used_for_the_longest_time_are_forgotten() {
+        let scene = Scene::new(&["a.py"]);
+        for (age, key) in ["1", "2", "3", "4"].into_iter().enumerate() {
+            scene.add(&mut BytecodeLayer::open(scene.kept.path(), key, "boot"), &["a.py"]);
+            let changed = UNIX_EPOCH + std::time::Duration::from_secs(age as u64);
+            let directory = fs::File::open(scene.kept.path().join("bytecode").join(key)).expect("a directory");
+            directory.set_modified(changed).expect("it is ours");
+        }
+        scene.add(&mut BytecodeLayer::open(scene.kept.path(), "5", "boot"), &["a.py"]);
+        let left = fs::read_dir(scene.kept.path().join("bytecode")).expect("a directory");
+        let mut left: Vec<_> = left.map(|entry| entry.expect("an entry").file_name()).collect();
+        left.sort();
+        assert_eq!(left, ["2", "3", "4", "5"]);
+    }
+}

@@ -23,7 +23,7 @@ pub(super) struct ToolRow {
     /// The variable that disables colours in the output. A tool has only one, because node prints a warning if two are
     /// set.
     pub(super) no_colour: Option<(&'static str, &'static str)>,
-    /// Adds the request for the report to a command.
+    /// Adds arguments or variables to a command so that the tool writes a report that proctor can read.
     pub(super) ask: fn(&ReportTask<'_>, &mut Preparation),
     /// The signals that stop the tool, in order. SIGKILL follows after them.
     pub(super) stops: &'static [StopStage],
@@ -34,8 +34,8 @@ pub(super) struct ToolRow {
     pub(super) before_the_stop: fn(&ToolReport) -> Option<String>,
     /// Searches a project for checks of the tool; `None` if the tool cannot be discovered.
     pub(super) find: Option<Finder>,
-    /// Returns the limit on warnings that the arguments of the tool set. The next field reads the limit from the text
-    /// of a script (C30).
+    /// Returns the limit on warnings that the tool's arguments set. `limit_of_script` reads the limit from the text of
+    /// a script (C30).
     pub(super) limit_of_command: fn(&[String]) -> Option<u32>,
     pub(super) limit_of_script: fn(&str) -> Option<u32>,
     /// Reads how strictly the tool checks types; `None` if the tool is not a type checker.
@@ -118,7 +118,8 @@ pub(super) static ROWS: [ToolRow; Tool::ALL.len()] = [
         ..row(Tool::Prettier, &["prettier", "prettier.cjs"], |exited, _| linter::interpret(exited))
     },
     ToolRow { checks: compile::builds, ..row(Tool::Compile, compile::PROGRAMS, |exited, _| compile::interpret(exited)) },
-    // The review itself is read elsewhere, by the grammar. This function runs only if that did not happen.
+    // The answer of a review is read by the grammar in the folder `review/`. This function runs only if the grammar did
+    // not read an answer.
     row(Tool::Review, &[], |_, _| Interpretation::plain(CategoryCode::NoVerdict, "The review was not read")),
     row(Tool::Generic, &[], |exited, _| generic::interpret(exited)),
 ];

@@ -1,4 +1,5 @@
-//! Recognises a file that was read before by its identity and times, and says whether these can be trusted.
+//! Stamps: the device, inode, size and times of an entry. By its stamp an unchanged file is recognised without being
+//! read. This module also says whether an equal stamp proves that the file is unchanged.
 
 use nix::sys::stat::FileStat;
 
@@ -10,8 +11,8 @@ const NANOS_PER_MILLI: i128 = 1_000_000;
 /// How far the kernel's file times may lag behind the clock: two ticks of the slowest configuration (`CONFIG_HZ=100`).
 const TICK: i128 = 20 * NANOS_PER_MILLI;
 
-/// The same lag for file systems that store times in whole seconds (ext4 with small inodes) or in steps of two seconds
-/// (FAT).
+/// How far file times may lag behind the clock on file systems that store them in whole seconds (ext4 with small
+/// inodes) or in steps of two seconds (FAT).
 const COARSE_TICK: i128 = 2 * NANOS_PER_SECOND as i128;
 
 /// The fields of `stat` that identify a file and its content. Times are nanoseconds since the epoch, modulo 2^64. That

@@ -62,7 +62,8 @@ const SEEN: &str = "import os, sys\n\
 
 #[test]
 fn modules_that_a_run_used_are_compiled_for_the_next_one() {
-    let project = python(&[SEEN]).file("pkg/__init__.py", "").file("pkg/plain.py", "").file("pkg/m.py", "X = 11\ndef f(): pass\n");
+    let project =
+        python(&[SEEN]).file("pkg/__init__.py", "").file("pkg/plain.py", "").file("pkg/m.py", "X = 11\ndef f(): pass\n");
     fs::set_permissions(project.path().join("pkg"), std::os::unix::fs::PermissionsExt::from_mode(0o750)).expect("ours");
     let log = || project.proctor(["show", "--log", "STEP.1"]).success().stdout;
     project.proctor(["run"]).success();
@@ -117,7 +118,8 @@ fn a_compiled_module_that_a_check_plants_is_never_run_by_a_later_run() {
             plant.lines().map(|line| format!("    {line}\n")).collect::<String>()
         );
         let project = python(&[&program]).file("m.py", "X = 'real'\n").file("plant.txt", "");
-        let project = project.file("test_m.py", "import m\n\ndef test_m():\n    assert m.X == 'real'\n    assert m.X == 'false'\n");
+        let project =
+            project.file("test_m.py", "import m\n\ndef test_m():\n    assert m.X == 'real'\n    assert m.X == 'false'\n");
         for _ in 0..2 {
             project.proctor(["run"]).success();
         }
