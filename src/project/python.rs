@@ -1,7 +1,8 @@
 //! Python interpreters of a project's checks, and the compiled modules that are kept for them.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
+use std::fs;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
@@ -9,7 +10,7 @@ use crate::evidence::{Store, read_boot_id};
 use crate::model::{Digest, ProjectId};
 use crate::process::resolve_program;
 use crate::project::environment_digest::{VIRTUAL_ENVIRONMENTS, program_file};
-use crate::sandbox::interpreter_of;
+use crate::sandbox::{interpreter_of, search_path};
 use crate::snapshot::{BytecodeLayer, PythonModule};
 use crate::tree::TreeIndex;
 
@@ -52,13 +53,16 @@ impl KeptBytecode {
 
 impl PythonInterpreter {
     /// Returns the interpreter by which a program runs; `None` if the program is not known to run Python. `program` is absolute
-    /// and may be the interpreter, a script, or a runner such as `uv`. `root` is the project's.
-    pub(crate) fn of(program: &Path, root: &Path, directory: &Path, path_variable: &OsStr) -> Option<Self> {
-        if let Some(own) = Self::from_file(program) {
+    /// and may be the interpreter, a script, or a runner such as `uv`. `root` is the project's, and `environment` the program's.
+    pub(crate) fn of(program: &Path, root: &Path, directory: &Path, environment: &BTreeMap<OsString, OsString>) -> Option<Self> {
+        let chosen =
+            |path: &Path| Self::from_file(path).or_else(|| Self::from_file(&chosen_by_pyenv(path, directory, environment)?));
+        if let Some(own) = chosen(program) {
             return Some(own);
         }
-        let named = interpreter_of(program).and_then(|named| resolve_program(&named, directory, path_variable).ok());
-        if let Some(of_script) = named.and_then(|path| Self::from_file(&path)) {
+        let named = interpreter_of(program);
+        let named = named.and_then(|named| resolve_program(&named, directory, &search_path(environment)).ok());
+        if let Some(of_script) = named.and_then(|path| chosen(&path)) {
             return Some(of_script);
         }
         // A script of an environment with a long path names `/bin/sh`, which then starts the interpreter.
@@ -82,6 +86,18 @@ impl PythonInterpreter {
     }
 }
 
+/// Returns the program that pyenv's script at `shim` starts in a directory; `None` if the script is not pyenv's. A version that
+/// is written as a prefix, such as `3.13`, is not resolved.
+fn chosen_by_pyenv(shim: &Path, directory: &Path, environment: &BTreeMap<OsString, OsString>) -> Option<PathBuf> {
+    let pyenv = shim.parent().filter(|shims| shims.ends_with("shims"))?.parent()?;
+    let read = |path: PathBuf| fs::read_to_string(path).ok();
+    let by_variable = environment.get(OsStr::new("PYENV_VERSION")).and_then(|value| value.to_str().map(str::to_owned));
+    let by_directory = || directory.ancestors().find_map(|directory| read(directory.join(".python-version")));
+    let text = by_variable.or_else(by_directory).or_else(|| read(pyenv.join("version")))?;
+    let version = text.split([':', '\n', ' ']).find(|word| !word.is_empty() && !word.contains('/'))?;
+    Some(pyenv.join("versions").join(version).join("bin").join(shim.file_name()?))
+}
+
 /// Returns whether a name is that of an interpreter, such as `python3.13t` or `pypy3.10`.
 fn is_python(name: &OsStr) -> bool {
     let rest = name.as_bytes().strip_prefix(b"python").or_else(|| name.as_bytes().strip_prefix(b"pypy"));
@@ -91,7 +107,6 @@ fn is_python(name: &OsStr) -> bool {
 #[cfg(test)]
 #[expect(clippy::disallowed_methods, reason = "the tests write the programs that are looked at")]
 mod tests {
-    use std::fs;
     use std::os::unix::fs::symlink;
 
     use super::*;
@@ -111,15 +126,29 @@ mod tests {
         fs::write(at("project/.venv/bin/long"), "#!/bin/sh\n").expect("a file");
         fs::write(at("bin/uv"), "\x7fELF").expect("a file");
         fs::write(at("bin/python3"), "#!/bin/sh\n").expect("a file");
+        let environment = BTreeMap::from([("PATH".into(), at("pyenv/shims").into())]);
         let found = |name: &str| {
-            PythonInterpreter::of(&at(name), &at("project"), &at("project"), OsStr::new("/usr/bin")).map(|found| found.program)
+            PythonInterpreter::of(&at(name), &at("project"), &at("project"), &environment).map(|found| found.program)
         };
         let real = Some(at("real/python3.99").canonicalize().expect("a file"));
         for name in ["project/.venv/bin/python", "project/.venv/bin/pytest", "project/.venv/bin/long", "bin/uv"] {
             assert_eq!(found(name), real, "{name}");
         }
-        // A version manager's `python` is a script, which chooses an interpreter when it runs.
+        // A script that is called `python` and is not pyenv's may choose any interpreter.
         assert_eq!(found("bin/python3"), None);
+        // pyenv's script starts the version of the project, or else the version of the user.
+        for directory in ["pyenv/shims", "pyenv/versions/3.98.1/bin", "pyenv/versions/3.99.1/bin"] {
+            fs::create_dir_all(at(directory)).expect("a directory");
+        }
+        fs::write(at("pyenv/shims/python3"), "#!/usr/bin/env bash\n").expect("a file");
+        for version in ["3.98.1", "3.99.1"] {
+            fs::write(at(&format!("pyenv/versions/{version}/bin/python3")), "\x7fELF").expect("a file");
+        }
+        fs::write(at("pyenv/version"), "3.98.1\n").expect("a file");
+        let of_version = |version: &str| at(&format!("pyenv/versions/{version}/bin/python3")).canonicalize().ok();
+        assert_eq!(found("pyenv/shims/python3"), of_version("3.98.1"));
+        fs::write(at("project/.python-version"), "3.99.1\n").expect("a file");
+        assert_eq!(found("pyenv/shims/python3"), of_version("3.99.1"));
         assert_eq!(found("bin/none"), None);
     }
 

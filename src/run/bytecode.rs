@@ -12,7 +12,6 @@ use crate::config::SandboxSettings;
 use crate::model::{ActionId, EntryKind, ProjectId};
 use crate::process::{LaunchedChild, WrittenChange, WrittenEntry};
 use crate::project::{ModulesToCompile, PythonInterpreter, SnapshotBase, Workspace};
-use crate::sandbox::search_path;
 use crate::snapshot::PythonModule;
 
 /// The compiled modules that the checks of one run see, and those that they wrote themselves.
@@ -70,7 +69,7 @@ impl Workspace {
             return None;
         }
         let environment: BTreeMap<OsString, OsString> = child.environment.iter().cloned().collect();
-        let interpreter = PythonInterpreter::of(&child.program, root, &child.directory, &search_path(&environment))?;
+        let interpreter = PythonInterpreter::of(&child.program, root, &child.directory, &environment)?;
         run.interpreters.insert(action.clone(), interpreter.clone());
         let known = run.layers.entry(interpreter);
         let mounted = known.or_insert_with_key(|interpreter| {
