@@ -4,6 +4,7 @@
 //! Nearly all tests use commands of the tool `generic`, made of `fake-tool`. `run::python` runs real pytest.
 
 mod actions;
+mod bytecode;
 mod debt;
 mod environment;
 mod environments;

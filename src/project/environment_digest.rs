@@ -49,6 +49,9 @@ const CONFIGURATION: &[&str] = &[
 const LOCKS: &[&str] =
     &["uv.lock", "poetry.lock", "Pipfile.lock", "requirements*.txt", "package-lock.json", "yarn.lock", "pnpm-lock.yaml"];
 
+/// The usual directories of Python's virtual environments, relative to the project.
+pub(crate) const VIRTUAL_ENVIRONMENTS: &[&str] = &[".venv", "venv"];
+
 /// The file with code that pytest runs in addition to the tests. The code can change their results.
 const CONFTEST: &str = "conftest.py";
 /// This section in a package's entry points marks a plugin that pytest loads automatically.

@@ -25,6 +25,7 @@ mod machine;
 mod progress;
 mod project_copies;
 mod protected;
+mod python;
 mod registration;
 mod repaired_index;
 mod request;
@@ -56,6 +57,7 @@ pub use machine::{FileSystemType, InotifyLimits, KernelLimit, Machine, ProjectFo
 pub use progress::Progress;
 pub(crate) use project_copies::{CACHES_IN_ENVIRONMENTS, CopiesOutcome, ShownOutputs, SnapshotBase, is_by_product};
 pub(crate) use protected::ProtectedFilesStatus;
+pub(crate) use python::{ModulesToCompile, PythonInterpreter};
 pub use registration::{IdentityAnswer, Registration, ResemblingProject, record_serving};
 pub use repaired_index::Announce;
 pub use request::{ProjectScope, ProjectSettings, QueueLimits, RunOutcome, RunRequest, SealedReport, new_matcher};

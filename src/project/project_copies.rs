@@ -47,6 +47,8 @@ pub(crate) struct SnapshotBase {
     pub(crate) directory: PathBuf,
     /// The copies, the topmost first.
     pub(crate) copies: Vec<PathBuf>,
+    /// The content of the lowest copy, which is that of the tree.
+    pub(crate) tree: TreeIndex,
     /// Directories of installed packages in the project itself, as absolute paths.
     pub(crate) environments: Vec<PathBuf>,
     /// The digest of the copied ignored inputs.
@@ -162,8 +164,8 @@ impl CopiesOfProject {
                 Ok(CopyOutcome::Current) => {
                     let copies = vec![self.inputs.base(), self.tree.base()];
                     let generations = self.tree.generation().zip(self.inputs.generation()).map(<[CopyGeneration; 2]>::from);
-                    let (directory, environments) = (directory.to_owned(), Vec::new());
-                    let base = SnapshotBase { directory, copies, environments, inputs, generations };
+                    let (directory, tree, environments) = (directory.to_owned(), tree.clone(), Vec::new());
+                    let base = SnapshotBase { directory, copies, tree, environments, inputs, generations };
                     return Ok(Ok(CopiesOutcome::Current(base)));
                 }
                 Ok(CopyOutcome::Moved(_)) => {}

@@ -23,6 +23,7 @@ use crate::project::known_approvals::KnownApprovals;
 use crate::project::known_trees::KnownTrees;
 use crate::project::progress::Progress;
 use crate::project::project_copies::ProjectCopies;
+use crate::project::python::KeptBytecode;
 use crate::project::repaired_index::{Announce, announce_with, open_index};
 use crate::project::request::{ProjectScope, ProjectSettings, RunRequest};
 use crate::project::run_preparation::RunPreparation;
@@ -63,6 +64,7 @@ pub struct Workspace {
     runs_ahead: RunsAhead,
     pub(crate) run_preparation: RunPreparation,
     pub(crate) copies: ProjectCopies,
+    pub(crate) bytecode: KeptBytecode,
     /// For each project: why its snapshot cannot be mounted, or `None` if it can be mounted. A process tries this once
     /// per project.
     pub(crate) mount_obstacles: BTreeMap<ProjectId, Option<String>>,
@@ -110,6 +112,7 @@ impl Workspace {
             runs_ahead: RunsAhead::Many,
             run_preparation: RunPreparation::default(),
             copies: ProjectCopies::default(),
+            bytecode: KeptBytecode::default(),
             mount_obstacles: BTreeMap::new(),
             approvals: KnownApprovals::default(),
             to_prune: None,

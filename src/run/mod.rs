@@ -8,10 +8,13 @@
 //! steps are skipped, `schedule` decides which checks may run at the same time; `steps` runs them one after another,
 //! `parallel_steps` at the same time. `perform` carries out one action: prepare, supervise, interpret. `reuse` decides when an
 //! earlier result is used for a check, `queue` waits for the actions of other runs, `http_client` sends a request, and
-//! `diagnosis` finds out why no answer came. `environment` looks for changes of the installed packages. `judge_and_seal` judges and seals, `debt` writes the debt file, `refuse` handles a
-//! specification with errors.
+//! `diagnosis` finds out why no answer came. `environment` looks for changes of the installed packages. `bytecode` shows checks
+//! the Python modules that `compile_modules` compiles after a run, `check_caches` the caches of their own tools. `judge_and_seal`
+//! judges and seals, `debt` writes the debt file, `refuse` handles a specification with errors.
 
+mod bytecode;
 mod check_caches;
+mod compile_modules;
 mod criteria_facts;
 mod debt;
 mod diagnosis;

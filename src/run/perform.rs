@@ -22,6 +22,7 @@ use crate::project::{ProjectError, QueueLimits};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use crate::config::CachesMode;
 use crate::evidence::{OutputDirectory, ProjectLock, RunDirectory, ScratchDirectory, is_our_link};
 use crate::model::{
     Action, ActionEnd, ActionJudgement, ActionLimits, ActionPhase, CapturedOutput, DurationMs, EndedAction, EvidenceFile,
@@ -131,7 +132,14 @@ impl<'w, 'c> Performer<'w, 'c> {
     /// Makes an action work on the snapshot, if there is one for it.
     fn put_on_snapshot(&mut self, action: &Action, request: &mut LaunchRequest) -> Result<(), ProjectError> {
         if let Some(snapshot) = self.place.snapshot_to_change(action) {
-            request.child.isolation.snapshot = Some(snapshot.add_mount(Some(action)).map_err(ProjectError::Snapshot)?);
+            let (scope, settings) = (self.context.request.scope, &self.context.request.settings.sandbox);
+            let project = (&scope.project, scope.root.as_path(), settings);
+            let bytecode = match settings.caches {
+                CachesMode::Kept => self.workspace.bytecode_for(project, snapshot.bytecode(), (&action.id, &request.child)),
+                CachesMode::Fresh => None,
+            };
+            let mount = snapshot.add_mount(Some(action), bytecode).map_err(ProjectError::Snapshot)?;
+            request.child.isolation.snapshot = Some(mount);
             // At a weaker level the action would see the project instead.
             request.child.isolation.weakest = IsolationLevel::Namespace;
         }

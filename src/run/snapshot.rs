@@ -7,16 +7,18 @@ use std::time::Duration;
 use crate::config::{CachesMode, ProtectionMode};
 use crate::evidence::{ScratchDirectory, read_boot_id};
 use crate::model::{
-    Action, ActionEnd, ActionLimits, ActionPhase, ByteSize, EndedAction, EnvironmentMount, IsolationLevel, Plan, Sandbox,
-    SnapshotMount, SpawnFailure, StopReason, StopStage, Timestamp, TreePath,
+    Action, ActionEnd, ActionLimits, ActionPhase, ByteSize, EndedAction, EnvironmentMount, IsolationLevel, Plan, ProjectId,
+    Sandbox, SnapshotMount, SpawnFailure, StopReason, StopStage, Timestamp, TreePath,
 };
 use crate::process::{
     ALL_REASONS, Control, LaunchRequest, LaunchedChild, Layers, Sinks, WrittenChange, supervise, written_entries,
 };
 use crate::project::{
-    CopiesOutcome, ProjectError, ProjectSettings, RunRequest, ShownOutputs, SnapshotBase, Workspace, is_by_product,
+    CopiesOutcome, ModulesToCompile, ProjectError, ProjectSettings, RunRequest, ShownOutputs, SnapshotBase, Workspace,
+    is_by_product,
 };
 use crate::report::{CachesV2, SnapshotV2, TestedPlace, WrittenV2};
+use crate::run::bytecode::RunBytecode;
 use crate::run::check_caches::{CacheOfAttempt, CheckCaches, stamp_environments};
 use crate::run::kept_files::{KeptFiles, KeptOutcome};
 use crate::sandbox::{ChildEnvironment, SandboxRequest, isolation};
@@ -59,6 +61,7 @@ pub(crate) struct RunSnapshot {
     base: SnapshotBase,
     layers: RunLayers,
     caches: CheckCaches,
+    bytecode: RunBytecode,
     users: SnapshotUsers,
     written: Vec<WrittenV2>,
     written_count: u64,
@@ -134,6 +137,7 @@ impl Workspace {
             CopiesOutcome::Current(base) => {
                 snapshot.caches.set_conditions(conditions_of(&base));
                 snapshot.base = base;
+                snapshot.bytecode.begin_again();
                 return Ok(Some(index));
             }
             CopiesOutcome::InPlace(reason) => reason,
@@ -154,8 +158,8 @@ impl Workspace {
         let limit = ByteSize(settings.max_snapshot_bytes.0 / CACHES_OF_SNAPSHOT);
         let kept = KeptCaches::new(&base.directory, &read_boot_id(), limit);
         let caches = CheckCaches::new(settings.caches, kept, conditions_of(&base));
-        let (written, kept) = (Vec::new(), KeptFiles::default());
-        let mut snapshot = RunSnapshot { root, base, layers, caches, users, written, written_count: 0, kept };
+        let (bytecode, written, kept) = (RunBytecode::default(), Vec::new(), KeptFiles::default());
+        let mut snapshot = RunSnapshot { root, base, layers, caches, bytecode, users, written, written_count: 0, kept };
         let project = &request.scope.project;
         if !self.mount_obstacles.contains_key(project) {
             let obstacle = self.try_mount(request, &mut snapshot)?;
@@ -170,7 +174,7 @@ impl Workspace {
     /// Mounts the snapshot for a program that does not exist. Returns why it cannot be mounted.
     fn try_mount(&mut self, request: &RunRequest<'_>, snapshot: &mut RunSnapshot) -> Result<Option<String>, ProjectError> {
         let Some(action) = request.plan.steps.first() else { return Ok(None) };
-        let mount = match snapshot.add_mount(None) {
+        let mount = match snapshot.add_mount(None, None) {
             Ok(mount) => mount,
             Err(error) => return Ok(Some(cause_of(&error))),
         };
@@ -316,6 +320,14 @@ impl CheckPlace {
         }
     }
 
+    /// Returns the Python modules that are worth compiling after the run, if the checks ran on a snapshot.
+    pub(crate) fn modules_to_compile(&self, project: &ProjectId) -> Option<ModulesToCompile> {
+        match self {
+            Self::Snapshot(snapshot) => snapshot.bytecode.to_compile(project, &snapshot.base, &snapshot.root),
+            Self::Project | Self::InPlace(_) => None,
+        }
+    }
+
     /// Returns whether the checks run on a snapshot.
     pub(crate) fn is_snapshot(&self) -> bool {
         matches!(self, Self::Snapshot(_))
@@ -374,8 +386,18 @@ impl RunSnapshot {
         of_environments.chain([&mount.written]).for_each(|layer| self.layers.remove(layer));
     }
 
-    /// Makes the layers for an action, and returns what is to be mounted for it. A check gets its own caches.
-    pub(crate) fn add_mount(&mut self, action: Option<&Action>) -> Result<SnapshotMount, SnapshotError> {
+    /// Returns the compiled modules of the run, and what the copies hold.
+    pub(crate) fn bytecode(&mut self) -> (&mut RunBytecode, &SnapshotBase) {
+        (&mut self.bytecode, &self.base)
+    }
+
+    /// Makes the layers for an action, and returns what is to be mounted for it. A check gets its own caches. `bytecode` is a
+    /// directory of compiled modules.
+    pub(crate) fn add_mount(
+        &mut self,
+        action: Option<&Action>,
+        bytecode: Option<PathBuf>,
+    ) -> Result<SnapshotMount, SnapshotError> {
         let (written, mut lower) = (self.layers.add()?, self.lower());
         let kept: Vec<PathBuf> = self.layers.kept().cloned().collect();
         let cache = action.map_or_else(CacheOfAttempt::default, |action| self.caches.prepare(action, &lower, &kept));
@@ -386,6 +408,8 @@ impl RunSnapshot {
                 Ok(EnvironmentMount { path: path.clone(), caches, written: self.layers.add()? })
             })
             .collect::<Result<_, SnapshotError>>()?;
+        // Compiled modules lie directly over the tree's copy, which is the lowest.
+        lower.splice(lower.len() - 1..lower.len() - 1, bytecode);
         lower.splice(0..0, cache.in_project());
         Ok(SnapshotMount { root: self.root.clone(), directory: self.base.directory.clone(), lower, written, environments })
     }
@@ -409,6 +433,7 @@ impl RunSnapshot {
         if entries.is_empty() {
             return Ok(dropped);
         }
+        self.bytecode.note_written(&action.id, &self.base, &entries);
         self.layers.keep(&mount.written);
         // A directory of the project that is called `.git` is a by-product too, but a check should not make one, so it is listed.
         let is_shown = |path: &TreePath| !is_by_product(path) || path.as_bytes().starts_with(b".git/");

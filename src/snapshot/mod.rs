@@ -24,7 +24,19 @@
 //! A path is written to the journal before the copy is changed at that path. So after a crash, the journal contains every path at
 //! which the copy and the saved index may differ, and these paths are copied again. Nothing is synced to the disk, because the
 //! page cache survives the end of a process. After a reboot the whole copy is made again.
+//!
+//! # Python bytecode
+//!
+//! A layer of compiled modules ([`BytecodeLayer`]) lies over the copy of the tree. It holds only what proctor had compiled from
+//! the content of the tree, and never what a check wrote. It is a directory for each interpreter:
+//!
+//! ```text
+//! bytecode/KEY/files    the layer: DIRECTORY/__pycache__/MODULE.TAG.pyc
+//! bytecode/KEY/record   the modules, each with the digest of its source
+//! ```
 
+mod bytecode_layer;
+mod bytecode_record;
 mod cache_merge;
 mod cache_search;
 #[cfg(test)]
@@ -38,11 +50,13 @@ mod journal;
 mod kept_caches;
 mod obstacle;
 mod project_copy;
+mod python_module;
 mod run_layers;
 #[cfg(test)]
 #[expect(clippy::disallowed_methods, reason = "the tests write the projects that are copied, and say what time it is")]
 mod tests;
 
+pub use bytecode_layer::{BytecodeLayer, CompiledModule};
 pub use cache_search::{WrittenCaches, find_caches};
 pub use copy_out::{CopiedOut, NotCopiedOut, ProjectWriter, digest_of};
 pub use error::SnapshotError;
@@ -50,4 +64,5 @@ pub use generation::CopyGeneration;
 pub use kept_caches::{CacheConditions, CacheKey, CacheSource, KeptCaches, LaidCache};
 pub use obstacle::{InPlaceReason, obstacle};
 pub use project_copy::{CopyOutcome, ProjectCopy};
+pub use python_module::{CacheTag, PythonModule};
 pub use run_layers::RunLayers;
