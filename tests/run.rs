@@ -19,6 +19,7 @@ mod registration;
 mod reuse;
 mod services;
 mod side_by_side;
+mod side_by_side_auto;
 mod snapshot;
 mod snapshot_storm;
 mod stopping;

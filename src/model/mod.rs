@@ -99,7 +99,7 @@ pub use outcome::{
 };
 pub use path::{PathError, TreePath};
 pub use plan::{
-    Action, ActionDefaults, ActionPhase, CheckOrder, CommandLine, CoverageTarget, LimitValue, OnChange, OnSurvivors, Plan,
+    Action, ActionDefaults, ActionPhase, CheckOrder, CommandLine, CoverageTarget, LimitValue, OnChange, OnSurvivors, ParallelChecks, Plan,
     PlanNote, PlanOrigin, Reuse, SkipWhileUnchanged, SpecificationSource,
 };
 pub use policy::{BlockOn, PolicySource, ToolPolicy};

@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::config::SandboxSettings;
 use crate::ignore::{Matcher, MatcherSettings};
 use crate::model::{
-    Asker, CheckOrder, CommandExit, IsolationLevel, PauseRecord, Phase, Plan, PlanOrigin, ProjectId, RetentionLimits,
+    Asker, CheckOrder, CommandExit, IsolationLevel, ParallelChecks, PauseRecord, Phase, Plan, PlanOrigin, ProjectId, RetentionLimits,
     RoutingSettings, RunId, TaskId, TreeDigest, TreePath, Trigger, TriggerKind, UnapprovedPlan,
 };
 use crate::process::Control;
@@ -46,6 +46,8 @@ pub struct ProjectSettings {
     pub queue: QueueLimits,
     /// The order of execution of the checks.
     pub order: CheckOrder,
+    /// Which checks of `proctor.toml`, or of discovery, run at the same time.
+    pub parallel: ParallelChecks,
     /// The name of the link to the evidence in the project; `None` means no link.
     pub link: Option<String>,
     /// The task list to update, relative to the project; `None` means no task list.

@@ -14,6 +14,7 @@ use crate::process::{
     ALL_REASONS, Control, LaunchRequest, LaunchedChild, Layers, Sinks, WrittenChange, supervise, written_entries,
 };
 use crate::project::{CopiesOutcome, ProjectError, RunRequest, ShownOutputs, SnapshotBase, Workspace, is_by_product};
+use crate::run::seen_layers::SeenLayers;
 use crate::report::{SnapshotV2, TestedPlace, WrittenV2};
 use crate::sandbox::{ChildEnvironment, SandboxRequest, isolation};
 use crate::snapshot::{RunLayers, SnapshotError};
@@ -51,7 +52,9 @@ pub(crate) struct RunSnapshot {
     root: PathBuf,
     base: SnapshotBase,
     layers: RunLayers,
+    seen: SeenLayers,
     users: SnapshotUsers,
+    /// What each action wrote, in the order in which the actions ended; at most `LISTED` entries of each attempt.
     written: Vec<WrittenV2>,
     written_count: u64,
 }
@@ -140,7 +143,7 @@ impl Workspace {
         };
         let root = request.scope.root.clone();
         let users = if request.plan.prerequisites.is_empty() { SnapshotUsers::Everybody } else { SnapshotUsers::Checks };
-        let mut snapshot = RunSnapshot { root, base, layers, users, written: Vec::new(), written_count: 0 };
+        let mut snapshot = RunSnapshot { root, base, layers, seen: SeenLayers::default(), users, written: Vec::new(), written_count: 0 };
         let project = &request.scope.project;
         if !self.mount_obstacles.contains_key(project) {
             let obstacle = self.try_mount(request, &mut snapshot)?;
@@ -155,7 +158,7 @@ impl Workspace {
     /// Mounts the snapshot for a program that does not exist. Returns why it cannot be mounted.
     fn try_mount(&mut self, request: &RunRequest<'_>, snapshot: &mut RunSnapshot) -> Result<Option<String>, ProjectError> {
         let Some(action) = request.plan.steps.first() else { return Ok(None) };
-        let mount = match snapshot.add_mount() {
+        let mount = match snapshot.add_mount(&action.id) {
             Ok(mount) => mount,
             Err(error) => return Ok(Some(cause_of(&error))),
         };
@@ -295,6 +298,13 @@ impl CheckPlace {
         }
     }
 
+    /// Limits what checks that run at the same time see of each other's writes.
+    pub(crate) fn show_layers(&mut self, seen: SeenLayers) {
+        if let Self::Snapshot(snapshot) = self {
+            snapshot.seen = seen;
+        }
+    }
+
     /// Returns whether the checks run on a snapshot.
     pub(crate) fn is_snapshot(&self) -> bool {
         matches!(self, Self::Snapshot(_))
@@ -315,7 +325,7 @@ impl CheckPlace {
                 tested: TestedPlace::Snapshot,
                 reason: None,
                 inputs: Some(snapshot.base.inputs),
-                written: snapshot.written.clone(),
+                written: snapshot.listed(),
                 written_count: Some(snapshot.written_count),
             }),
         }
@@ -337,7 +347,7 @@ impl RunSnapshot {
     }
 
     /// Makes the layers for an action, and returns what is to be mounted for it.
-    pub(crate) fn add_mount(&mut self) -> Result<SnapshotMount, SnapshotError> {
+    pub(crate) fn add_mount(&mut self, action: &ActionId) -> Result<SnapshotMount, SnapshotError> {
         let written = self.layers.add()?;
         let environments = self.base.environments.iter();
         let environments = environments
@@ -346,7 +356,7 @@ impl RunSnapshot {
         Ok(SnapshotMount {
             root: self.root.clone(),
             directory: self.base.directory.clone(),
-            lower: self.lower(),
+            lower: self.lower(action),
             written,
             environments,
         })
@@ -367,8 +377,9 @@ impl RunSnapshot {
         if entries.is_empty() {
             return Ok(());
         }
-        self.layers.keep(&mount.written);
+        self.layers.keep(&mount.written, action);
         // A directory of the project that is called `.git` is a by-product too, but a check should not make one, so it is listed.
+        let mut listed = 0;
         let is_shown = |path: &TreePath| !is_by_product(path) || path.as_bytes().starts_with(b".git/");
         for entry in entries.into_iter().filter(|entry| is_shown(&entry.path)) {
             let bytes = match entry.change {
@@ -378,28 +389,39 @@ impl RunSnapshot {
                 WrittenChange::MadeOther | WrittenChange::Removed => None,
             };
             self.written_count += 1;
-            if self.written.len() < LISTED {
+            if listed < LISTED {
+                listed += 1;
                 self.written.push(WrittenV2 { action_id: action.clone(), path: entry.path.to_string(), bytes });
             }
         }
         Ok(())
     }
 
-    /// Returns where the file at a path of the project is read from, as the checks so far have left it: from a layer, a copy or
-    /// a live environment. `None` if the checks see no regular file there.
-    pub(crate) fn place_of(&self, relative: &Path) -> std::io::Result<Option<PlaceOfFile>> {
+    /// Returns where the file at a path of the project is read from, as an action sees it: from a layer, a copy or a live
+    /// environment. `None` if the action sees no regular file there.
+    pub(crate) fn place_of(&self, action: &ActionId, relative: &Path) -> std::io::Result<Option<PlaceOfFile>> {
         let full = self.root.join(relative);
         if self.base.environments.iter().any(|environment| full.starts_with(environment)) {
             return Ok(Some((self.root.clone(), relative.to_owned())));
         }
         let Ok(path) = TreePath::below(&self.root, &full) else { return Ok(None) };
-        let directories = self.lower();
+        let directories = self.lower(action);
         let found = Layers::new(directories.clone()).open_file(&path)?;
         Ok(found.map(|(layer, _)| (directories[layer].clone(), relative.to_owned())))
     }
 
-    fn lower(&self) -> Vec<PathBuf> {
-        self.layers.kept().chain(&self.base.copies).cloned().collect()
+    /// Returns the directories that an action sees over each other, the topmost first.
+    fn lower(&self, action: &ActionId) -> Vec<PathBuf> {
+        let layers = self.seen.select(self.layers.kept(), action);
+        layers.into_iter().chain(self.base.copies.iter().cloned()).collect()
+    }
+
+    /// Returns the first written entries in the order of the report, whichever action ended first.
+    fn listed(&self) -> Vec<WrittenV2> {
+        let mut written = self.written.clone();
+        written.sort_by_key(|one| self.seen.rank(&one.action_id));
+        written.truncate(LISTED);
+        written
     }
 }
 
