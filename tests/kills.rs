@@ -18,8 +18,8 @@ use nix::unistd::Pid;
 use proctor::model::IsolationLevel;
 
 use crate::common::{
-    Committed, Invocation, LEVELS, Machine, Owner, Project, ReachedIsolation, Watch, children_of, expect_all_to_be_gone,
-    fake_tool, family_of, inside, levels, name_of, poll, processes_of,
+    Committed, Invocation, LEVELS, Machine, Owner, Project, ReachedIsolation, WRITES_TO_SHARED, Watch, children_of,
+    expect_all_to_be_gone, fake_tool, family_of, inside, levels, name_of, poll, processes_of,
 };
 
 /// The number of kills, unless `PROCTOR_KILLS` says otherwise.
@@ -176,11 +176,11 @@ enum Killed {
 fn expect_all_to_go_along(killed: Killed, level: &str, then: &str) {
     let project = Project::new();
     let daemons = "n=0\nwhile [ $n -lt 24 ]; do (setsid sleep 600 </dev/null >/dev/null 2>&1 &); n=$((n + 1)); done\n";
-    let script = format!("#!/bin/sh\n{daemons}{then}touch ready\nsleep 600\n");
-    let settings = "[[check]]\nname = \"check\"\ncommand = [\"/bin/sh\", \"check.sh\"]\n[watch]\nignore = [\"/ready\"]\n";
-    let project = project.toml(settings).file("check.sh", &script);
+    let script = format!("#!/bin/sh\n{daemons}{then}touch ../shared/ready\nsleep 600\n");
+    let settings = format!("{WRITES_TO_SHARED}[[check]]\nname = \"check\"\ncommand = [\"/bin/sh\", \"check.sh\"]\n");
+    let project = project.toml(&settings).file("check.sh", &script);
     let started = at_level(project.proctor(["run"]), level).watch();
-    poll(BOUND, "the check to begin", || project.path().join("ready").exists().then_some(()));
+    poll(BOUND, "the check to begin", || project.shared("ready").exists().then_some(()));
     let family = family_of(started.id());
     let (killed, is_awaited) = match killed {
         Killed::Launcher => (children_of(started.id()), true),

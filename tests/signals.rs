@@ -223,7 +223,8 @@ fn send_until_it_ends(id: i32, signal: Signal) -> JoinHandle<()> {
 
 #[track_caller]
 fn project() -> Project {
-    let settings = "[[check]]\nname = \"check\"\ncommand = [\"/bin/sh\", \"check.sh\"]\n[watch]\nignore = [\"/flags\"]\n";
+    let settings = "[[check]]\nname = \"check\"\ncommand = [\"/bin/sh\", \"check.sh\"]\n[watch]\nignore = [\"/flags\"]\n\
+                    [sandbox]\nwritable = [\"flags\"]\n";
     Project::new().toml(settings).file("check.sh", CHECK).file("state.txt", "ok\n").file("flags/empty", "")
 }
 

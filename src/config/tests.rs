@@ -262,7 +262,7 @@ fn the_default_file_says_exactly_the_defaults() {
     assert_eq!(defaults.environment.env_file, None);
     assert_eq!((defaults.sandbox.mode, defaults.sandbox.home), (ProtectionMode::Auto, HomeAccess::ReadOnly));
     assert_eq!((defaults.sandbox.memory, defaults.sandbox.processes), (None, None));
-    assert_eq!((defaults.sandbox.snapshot, defaults.sandbox.max_snapshot_bytes), (ProtectionMode::Off, ByteSize(2 << 30)));
+    assert_eq!((defaults.sandbox.snapshot, defaults.sandbox.max_snapshot_bytes), (ProtectionMode::Auto, ByteSize(2 << 30)));
     assert_eq!(defaults.routing, RoutingSettings::default());
     let approval = &defaults.approval;
     assert_eq!((approval.terms.protect.len(), approval.terms.on_protected_change), (0, OnProtectedChange::Show));

@@ -105,7 +105,7 @@ pub enum OnChange {
     Queue,
 }
 
-/// One action of a plan.
+/// One action of a plan, with everything that is needed to start the action and to judge its result.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Action {
@@ -204,13 +204,13 @@ pub struct CoverageTarget {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PlanOrigin {
-    /// From `proctor.toml`.
+    /// The checks are configured in `proctor.toml`.
     Configured,
-    /// Found from the project's own files.
+    /// The checks were discovered from the project's own files.
     Discovered,
-    /// From the command line: `proctor watch DIR -- COMMAND`.
+    /// The only check is a command from the command line: `proctor watch DIR -- COMMAND`.
     CommandLine,
-    /// From a task of a test specification.
+    /// The checks are the steps of a task in a test specification.
     Specification,
 }
 

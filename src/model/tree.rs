@@ -41,7 +41,7 @@ pub struct TreeIssue {
     pub kind: TreeIssueKind,
 }
 
-/// What a second look at the whole tree found, after the last process of a run had ended.
+/// The tree after the last process of a run had ended, compared with the tree at the run's beginning.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TreeComparison {
     /// The digest of the tree after the run.

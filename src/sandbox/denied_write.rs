@@ -19,7 +19,7 @@ const DENIED: &str = "permission denied";
 /// Words by which an error message is recognised as one about a directory that could not be created.
 const MAKING_A_DIRECTORY: &[&str] = &["mkdir", "cannot create directory"];
 
-/// Each opening quote with its closing quote.
+/// The quotation marks around a path in an error message: each opening quote with its closing quote.
 const QUOTES: &[(char, char)] = &[('\'', '\''), ('‘', '’'), ('"', '"'), ('`', '`')];
 
 /// The kernel's directories. No setting can make them writable.
@@ -37,7 +37,7 @@ pub(crate) struct WriteLimits<'a> {
     pub(crate) home: Option<&'a Path>,
     /// The present `[sandbox]` settings; the advice adds to them.
     pub(crate) settings: &'a SandboxSettings,
-    /// Whether a path is a directory.
+    /// Returns whether a path is a directory.
     pub(crate) is_directory: &'a dyn Fn(&Path) -> bool,
 }
 

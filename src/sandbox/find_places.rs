@@ -258,7 +258,7 @@ impl PlaceFinder<'_, '_> {
         let mut paths = visible_paths(self.request, &self.survey.project, &empty, &mut self.path_cache);
         paths.extend(self.request.home.map(Path::to_owned));
         for path in paths {
-            // Most of these paths do not exist.
+            // Most of the paths that would have to stay visible do not exist.
             let Some((real, identity)) = self.path_cache.found(&path) else { continue };
             if real != path
                 && let Some(link) = empty.link_on_the_way(&path)

@@ -9,7 +9,7 @@ use crate::process::{Isolation, restricts_sockets_and_signals};
 use crate::report::{IsolationFacts, TestedPlace};
 use crate::sandbox::{SandboxError, SandboxRequest, prepare_sandbox};
 
-/// A way by which an action can affect or read something outside of its run.
+/// An open channel: a way by which an action can affect or read something outside of its run.
 struct OpenChannel {
     name: &'static str,
     /// The strongest level at which this way is open. It is open at all weaker levels too.

@@ -25,7 +25,7 @@ pub(super) struct PathCache {
     found: HashMap<OsString, Found>,
 }
 
-/// What is known about the names in a directory.
+/// What the cache knows about the names in a directory.
 #[derive(Debug)]
 enum Names {
     /// All names in the directory; empty if it does not exist. If the directory is created later, its own path is

@@ -11,7 +11,7 @@ pub(super) enum PathBase {
 }
 
 impl PathBase {
-    /// All base directories.
+    /// All kinds of base directories.
     pub(super) const ALL: [Self; 3] = [Self::Home, Self::Config, Self::Data];
 }
 
@@ -50,7 +50,7 @@ pub(super) struct Cache {
 /// What proctor does if a cache does not exist.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum MissingCache {
-    /// Nothing: the tool is probably not in use.
+    /// proctor does nothing, because the tool is probably not in use.
     LeftOut,
     Made,
     /// The cache is created if the project has a `package.json`.
@@ -88,7 +88,7 @@ pub(super) const PRIVATE_TMPDIR: &str = "tmpdir";
 pub(super) const OVERLAY_HOME: &str = "home";
 
 /// In-memory file systems for POSIX semaphores and shared memory. Each action gets an empty one, because other
-/// processes keep theirs there.
+/// processes keep their semaphores and shared memory there.
 pub(super) const MEMORY: &[&str] = &["/dev/shm"];
 
 /// Run-time directories with the sockets of message buses, agents, container engines and service managers. A command
@@ -122,7 +122,7 @@ pub(super) const RUN_TIME_DOORS: &[&str] = &[
 /// Files in the directories of `RUN_TIME` that programs need to start, or to look up host names. `/run/nscd/socket` is
 /// left out, because a daemon of root listens there, and the C library reads the same files itself without it.
 pub(super) const RUN_TIME_VISIBLE: &[&str] = &[
-    // The targets of `/etc/resolv.conf`.
+    // The files to which the link `/etc/resolv.conf` may point.
     "/run/systemd/resolve/resolv.conf",
     "/run/systemd/resolve/stub-resolv.conf",
     "/run/resolvconf/resolv.conf",
@@ -163,7 +163,7 @@ pub(super) const CREDENTIALS: &[Credential] = &[
     secret(PathBase::Config, "rbw"),
     secret(PathBase::Data, "keyrings"),
     secret(PathBase::Data, "kwalletd"),
-    // Cloud services and clusters.
+    // Credentials of cloud services and clusters.
     secret(PathBase::Home, ".aws"),
     secret(PathBase::Home, ".azure"),
     secret(PathBase::Config, "gcloud"),
@@ -212,7 +212,7 @@ pub(super) const CREDENTIALS: &[Credential] = &[
     secret(PathBase::Config, "git/credentials"),
     secret(PathBase::Home, ".git-credential-cache"),
     secret(PathBase::Home, ".cache/git/credential"),
-    // Accounts for publishing packages.
+    // Accounts with which packages are published.
     secret(PathBase::Home, ".pypirc"),
     secret(PathBase::Home, ".cargo/credentials"),
     secret(PathBase::Home, ".cargo/credentials.toml"),

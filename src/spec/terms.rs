@@ -41,7 +41,7 @@ pub fn plan_terms(plan: &Plan) -> PlanTerms {
     }
 }
 
-/// Returns the digest of the criteria that have no field of their own in `PlanTerms`.
+/// Returns the digest of those criteria of a task that have no field of their own in `PlanTerms`.
 fn judged(criteria: &TaskCriteria) -> Digest {
     let mut rest = criteria.clone();
     rest.success.clear();
@@ -52,7 +52,7 @@ fn judged(criteria: &TaskCriteria) -> Digest {
     canonical(&rest)
 }
 
-/// By what the actions of two plans are recognised as the same.
+/// How the actions of one plan are matched with those of another plan.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Naming {
     /// Actions are identified by their ids, which come from a test specification.

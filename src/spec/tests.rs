@@ -441,7 +441,7 @@ fn a_check_comes_after_others_by_their_names_and_never_after_itself() {
     ");
 }
 
-/// The files of which a generated project may consist; each may be missing.
+/// The files of a generated project. The generator leaves out any of them.
 const PIECES: &[(&str, &str)] = &[
     ("pytest.ini", ""),
     ("tests/test_a.py", ""),
@@ -483,7 +483,7 @@ fn coverage_and_reuse_are_those_of_the_check() {
     assert_eq!((plan.steps[0].reuse, plan.steps[1].reuse), (Reuse::Always, Reuse::Off));
 }
 
-/// A note tells if the command does not look like the tool that the check names.
+/// If a check names a tool and its command looks like another tool, the plan has a note about it.
 #[test]
 fn a_tool_that_differs_from_what_the_command_looks_like_is_noted() {
     for (command, said, expected) in [("tsc", "tsc", 0), ("tsc", "eslint", 1), ("true", "tsc", 0)] {
@@ -502,7 +502,7 @@ fn a_directory_that_is_not_there_yet_is_noted() {
     }
 }
 
-/// Generates the settings of a check in `proctor.toml`; each line may be missing.
+/// Generates the settings of a check in `proctor.toml`. The generator leaves out any of the lines.
 fn settings() -> impl Strategy<Value = String> {
     let lines = [
         "environment = { A = \"x \\\"y\\\" \\u007f\", B = \"\" }",

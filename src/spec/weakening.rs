@@ -339,7 +339,6 @@ fn other_signers(old: &PlanTerms, new: &PlanTerms) -> Vec<String> {
     added.into_iter().chain(said(&fewer, |signers| format!("these keys may not approve any more: {signers}"))).collect()
 }
 
-/// Returns the elements of `all` that are not in `there`.
 fn missing<'a, T: PartialEq>(all: &'a [T], there: &[T]) -> Vec<&'a T> {
     all.iter().filter(|one| !there.contains(one)).collect()
 }
@@ -349,7 +348,7 @@ fn said<T: Display>(what: &[T], text: impl Fn(&str) -> String) -> Vec<String> {
     (!what.is_empty()).then(|| text(&listed)).into_iter().collect()
 }
 
-/// Returns whether the new limit allows more; `None` means no limit.
+/// Returns whether the limit `new` allows more than the limit `old`; `None` means no limit.
 fn is_wider(old: Option<u64>, new: Option<u64>) -> bool {
     match (old, new) {
         (Some(old), Some(new)) => new > old,

@@ -12,7 +12,8 @@ use crate::model::{ProjectId, Timestamp};
 use crate::store::IndexError;
 use crate::store::tables::{create_private, resolve_parent};
 
-/// How long to wait while another process writes to the file. A transaction takes some milliseconds.
+/// How long SQLite waits while another process writes to the file of checkpoints. A transaction takes some
+/// milliseconds.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
 const TABLE: &str = "CREATE TABLE IF NOT EXISTS checkpoints (

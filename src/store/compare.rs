@@ -30,7 +30,7 @@ pub enum IndexDifference {
     },
 }
 
-/// On which side a row is missing.
+/// Whether a row is only in the index, or only follows from the ledger.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RowDifference {
     /// The row is in the index and does not follow from the ledger.

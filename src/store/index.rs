@@ -17,7 +17,7 @@ use crate::model::{
 use crate::store::tables::{Tables, set_aside};
 use crate::store::{ApprovalJudge, IndexError, IndexedProject, IndexedRun, ProjectMatch};
 
-/// The lines of every ledger. Each line comes with the offset in its ledger at which it ends.
+/// The lines of every ledger. Each line comes with the offset in its ledger at which the line ends.
 pub type AllLedgerLines = Vec<(ProjectId, Vec<(u64, LedgerLine)>)>;
 
 /// The functions that a damaged index needs: one reads the ledgers to rebuild it, the other tells the user.
@@ -83,7 +83,8 @@ questions! {
     judged_runs(project: &ProjectId, task: &TaskId, verdict: Option<OverallResult>, limit: u32) -> Vec<IndexedRun>;
     /// Returns the newest run of a task that executed a check on inputs with this digest and got a conclusive result.
     run_on_inputs(project: &ProjectId, task: &TaskId, check: &str, inputs: Digest) -> Option<IndexedRun>;
-    /// Returns the TDD state of a task. A task without one in the ledger has the state of a task that never started.
+    /// Returns the TDD state of a task. A task without a state in the ledger has the state of a task that never
+    /// started.
     tdd(project: &ProjectId, task: &TaskId) -> TddState;
     /// Returns the approval of a task that is valid now; `None` if the task was never approved.
     approval(project: &ProjectId, task: &TaskId) -> Option<CurrentApproval>;
@@ -105,7 +106,8 @@ questions! {
     sealed_runs(project: &ProjectId) -> u64;
     /// Returns whether the background service watches a project.
     serving(project: &ProjectId) -> Serving;
-    /// Returns the cached digests of tools' files: path, stamp and digest.
+    /// Returns the cached digests of tools' files: path, digest, and the stamp (size, inode and times) that the file
+    /// had when it was hashed.
     file_digests() -> Vec<(String, String, Digest)>;
 }
 
@@ -153,7 +155,8 @@ impl StoreIndex {
         self.update(|tables| tables.forget(project))
     }
 
-    /// Caches digests of files. Only the newest stamp and digest of each file are kept.
+    /// Caches digests of files: path, stamp (size, inode and times) and digest. Only the newest row of each file is
+    /// kept.
     ///
     /// # Errors
     /// When the index cannot be written.

@@ -26,7 +26,7 @@ pub struct IndexedRun {
     /// When the last process of the run had ended; `None` for a superseded run.
     pub ended: Option<Timestamp>,
     pub status: OverallStatus,
-    /// The verdict; `None` if the run has none.
+    /// The verdict; `None` if the run has no verdict.
     pub result: Option<OverallResult>,
     /// How many results make the verdict FAILED.
     pub blocking: u32,
@@ -106,7 +106,8 @@ impl Tables {
         self.read_runs(&statement, values).map(|runs| runs.into_iter().next())
     }
 
-    /// Returns the TDD state of a task. A task without one in the ledger has the state of a task that never started.
+    /// Returns the TDD state of a task. A task without a state in the ledger has the state of a task that never
+    /// started.
     pub(super) fn tdd(&self, project: &ProjectId, task: &TaskId) -> Result<TddState, IndexError> {
         let text: Option<String> = self.read(|index| {
             let mut statement = index.connection.prepare("SELECT state FROM tdd WHERE project = ?1 AND task = ?2")?;

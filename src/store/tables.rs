@@ -13,7 +13,7 @@ use crate::store::schema::{CACHE_TABLE, MIGRATIONS, TABLES, migrate, read_versio
 use crate::store::words::ColumnReader;
 use crate::store::{ApprovalJudge, IndexError};
 
-/// How long to wait while another process writes. A transaction takes a millisecond.
+/// How long SQLite waits while another process writes to the index. A transaction takes a millisecond.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 /// The size of the file's pages in bytes. A run changes a few rows on a few pages. Every changed page is written to the
 /// write-ahead log, and the next process that opens the file reads it again. Small pages keep the log short.
@@ -21,7 +21,7 @@ const PAGE_SIZE: u32 = 1024;
 /// When the index is closed, a write-ahead log of more than this many bytes is moved into the file. A run writes about
 /// 8 kB.
 const LONG_LOG: u64 = 128 * 1024;
-/// How often opening is tried while another process blocks the file.
+/// How often opening the index is tried while another process blocks the file.
 const BUSY_ATTEMPTS: u32 = 500;
 const BUSY_PAUSE: Duration = Duration::from_millis(10);
 /// The suffixes of the files that SQLite keeps beside the index.

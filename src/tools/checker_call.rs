@@ -45,7 +45,7 @@ const MOVING: &[&str] = &[
     "-ws",
 ];
 
-/// Words that may come before another command, which then runs in the same directory.
+/// Words that start the command after them in the same directory, such as `env` and `time`.
 const PREFIXES: &[&str] = &["builtin", "command", "cross-env", "env", "exec", "nice", "nohup", "time"];
 
 /// Shell commands that may change the working directory.
@@ -118,14 +118,14 @@ impl Followed {
     }
 }
 
-/// Whether a command calls the program that is searched for.
+/// Whether a command calls the type checker whose call is searched for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Role {
-    /// The command calls the program with these arguments.
+    /// The command calls the type checker with these arguments.
     Calls(Vec<String>),
-    /// The command does not call the program.
+    /// The command does not call the type checker.
     Other,
-    /// The command may or may not call the program.
+    /// It cannot be decided whether the command calls the type checker.
     Unclear,
 }
 

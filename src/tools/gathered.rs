@@ -18,7 +18,7 @@ const LONGEST_LINE: usize = 64 * 1024;
 /// The most findings that the reason of a result names one by one.
 const NAMED: usize = 3;
 
-/// The diagnostics that have been read.
+/// The diagnostics of one tool that have been read so far.
 #[derive(Debug, Default)]
 pub(super) struct Gathered {
     /// The diagnostics that are kept, in order.

@@ -5,14 +5,14 @@ use crate::model::{CategoryCode, InstalledPackage, Interpretation, Tool};
 use crate::tools::interpret::{Exited, signal_through_wrapper};
 use crate::tools::signals;
 
-/// The exit codes for which a row of `ROWS` is considered.
+/// The exit codes to which a row of `ROWS` applies.
 #[derive(Clone, Copy)]
 enum Codes {
     AnyFailure,
     Only(i32),
 }
 
-/// The tools for which a row of `ROWS` is considered.
+/// The tools to which a row of `ROWS` applies.
 #[derive(Clone, Copy)]
 enum For {
     Python,

@@ -38,7 +38,7 @@ pub enum ReportRequest {
 /// The command, variables and reports of a prepared action.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Preparation {
-    /// Program and arguments.
+    /// The program and its arguments, including those that request the report.
     pub argv: Vec<String>,
     /// Environment variables that are set in addition to those of the action.
     pub environment: Vec<(String, String)>,

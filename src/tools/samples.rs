@@ -21,7 +21,7 @@ pub(super) fn stream(bytes: impl AsRef<[u8]>) -> StreamExcerpt {
     StreamExcerpt { total: bytes.len() as u64, head: bytes.to_vec(), tail: Vec::new() }
 }
 
-/// The result of an action. Everything that a test does not set is empty.
+/// The sample result of an action: exit code, output and report. Everything that a test does not set is empty.
 #[derive(Debug, Clone)]
 pub(super) struct Returned {
     pub(super) action: Action,
@@ -62,12 +62,12 @@ impl Returned {
         self
     }
 
-    /// Judges the result.
+    /// Judges the sample result as a real action's result is judged.
     pub(super) fn interpret(&self) -> Interpretation {
         self.with_input(interpret)
     }
 
-    /// Passes the result as an [`Input`] to a function.
+    /// Calls a function with the sample result as its [`Input`].
     pub(super) fn with_input(&self, interpret: impl FnOnce(&Input<'_>) -> Interpretation) -> Interpretation {
         interpret(&Input {
             action: &self.action,

@@ -16,7 +16,7 @@ pub(crate) struct Strictness {
 /// The strictness of one call of a type checker, or why it is unknown.
 pub(crate) type StrictnessRead = Result<Strictness, String>;
 
-/// What is needed to read the strictness of one type checker.
+/// How the strictness of one type checker is read from a project's files.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct StrictnessReader {
     /// Returns the strictness of a call in a directory.

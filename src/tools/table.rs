@@ -34,8 +34,8 @@ pub(super) struct ToolRow {
     pub(super) before_the_stop: fn(&ToolReport) -> Option<String>,
     /// Searches a project for checks of the tool; `None` if the tool cannot be discovered.
     pub(super) find: Option<Finder>,
-    /// Returns the limit on warnings that the arguments of the tool set. The next field reads the limit from the text
-    /// of a script (C30).
+    /// Returns the limit on warnings that the tool's arguments set. `limit_of_script` reads the limit from the text of
+    /// a script (C30).
     pub(super) limit_of_command: fn(&[String]) -> Option<u32>,
     pub(super) limit_of_script: fn(&str) -> Option<u32>,
     /// Reads how strictly the tool checks types; `None` if the tool is not a type checker.

@@ -24,8 +24,8 @@ pub(super) const BUFFER_BYTES: usize = 64 * 1024;
 
 /// Reads a regular file; `listed` is its `stat` from before.
 ///
-/// The leaf keeps the stamp from before the reading. If the file changes during the reading, that stamp is racy, so the
-/// file is read again next time.
+/// The leaf keeps the stamp (size, inode and times) from before the reading. If the file changes during the reading,
+/// this stamp differs from the file's or is racy (proves nothing), so the file is read again next time.
 pub(super) fn read_file(
     directory: BorrowedFd<'_>,
     name: &CStr,

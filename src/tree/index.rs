@@ -57,8 +57,8 @@ impl TreeIndex {
         &self.root
     }
 
-    /// Returns whether both indexes share their top directory: one was made from the other, and no entry and no stamp
-    /// differed.
+    /// Returns whether both indexes share their top directory: one was made from the other, and no entry differed in
+    /// content, inode or times.
     pub fn is_same(&self, other: &Self) -> bool {
         self.root == other.root && Arc::ptr_eq(&self.top, &other.top)
     }

@@ -18,7 +18,8 @@ pub(super) struct Directory {
     pub(super) rules: Option<Arc<KnownRules>>,
     /// The entries that are reported as issues and have no node, sorted by name.
     pub(super) aside: Box<[IssueEntry]>,
-    /// `None` if nothing in the directory belongs to the tree, so that it is left out of the digest.
+    /// The directory's digest; `None` if nothing in the directory belongs to the tree, so that the directory is left
+    /// out of the tree's digest.
     pub(super) digest: Option<Digest>,
     /// The number of files and links in this directory and below it, including unreadable ones.
     pub(super) files: u64,
@@ -40,7 +41,7 @@ pub(super) enum Content {
     Leaf(Leaf),
     /// A directory, even one in which nothing belongs to the tree: its rules are needed, and files may appear in it.
     Directory(Arc<Directory>),
-    /// An entry that could not be read, with its kind; for a file also with its stamp.
+    /// An entry that could not be read, with its kind; for a file also with its stamp (size, inode and times).
     Unreadable(EntryKind, Option<EntryStamp>),
 }
 
@@ -61,7 +62,8 @@ pub(super) enum LeafKind {
     Link,
 }
 
-/// The compiled rules files of a directory, and the stamps by which unchanged ones are recognised.
+/// The compiled rules files of a directory, and the stamps (size, inode and times) by which unchanged rules files are
+/// recognised.
 #[derive(Debug)]
 pub(super) struct KnownRules {
     pub(super) compiled: Arc<DirectoryRules>,

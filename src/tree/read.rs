@@ -169,7 +169,7 @@ impl TreeReader<'_> {
         });
         match content {
             Some(Content::Leaf(leaf)) if matches!(leaf.kind, LeafKind::File { .. }) => applied == Some(leaf.digest),
-            // What cannot be read has an issue, and has no rules.
+            // A rules file that cannot be read is reported as an issue and gives no rules.
             Some(Content::Unreadable(..)) => true,
             Some(Content::Leaf(_) | Content::Directory(_)) | None => applied.is_none(),
         }

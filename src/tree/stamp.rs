@@ -1,4 +1,5 @@
-//! Recognises a file that was read before by its identity and times, and says whether these can be trusted.
+//! Stamps: the device, inode, size and times of an entry. By its stamp an unchanged file is recognised without being
+//! read. Says also whether an equal stamp can be trusted.
 
 use nix::sys::stat::FileStat;
 

@@ -4,7 +4,7 @@
 use std::fs;
 
 use super::{LATE, ask, edit, list, project, serve, violations};
-use crate::common::{Project, poll};
+use crate::common::{IN_PLACE, Project, poll};
 
 /// The line of the red project's debt item in the task list.
 const DEBT: &str = "- [ ] **DEBT-default-001**";
@@ -88,7 +88,7 @@ fn a_check_that_ticks_its_own_box_is_named_in_its_own_report() {
     project.proctor(["run"]).failure();
     let cheat = "sed -i 's/- \\[ \\] \\*\\*default/- [x] **default/' tasks.md; grep -q good a.txt";
     let toml = fs::read_to_string(project.path().join("proctor.toml")).expect("it is there");
-    project.save("proctor.toml", &toml.replace("grep -q good a.txt", cheat));
+    project.save("proctor.toml", &(IN_PLACE.to_owned() + &toml.replace("grep -q good a.txt", cheat)));
     project.approve();
     let run = project.proctor(["run"]).failure();
     assert_eq!(run.report()["violations"][0]["violation"], "UNAUTHORIZED_COMPLETION", "{}", run.snapshot());

@@ -24,6 +24,10 @@ use crate::common::watch::Watch;
 const PREFIX: &str = "proctor-test-";
 /// Settings that let a project's actions write to [`Project::shared`]. They must be the first in `proctor.toml`.
 pub(crate) const WRITES_TO_SHARED: &str = "[sandbox]\nwritable = [\"../shared\"]\n";
+/// Settings that let a project's actions write to [`Project::shared`] and run in the project itself, not on a snapshot.
+pub(crate) const SHARED_AND_IN_PLACE: &str = "[sandbox]\nwritable = [\"../shared\"]\nsnapshot = \"off\"\n";
+/// Settings that let a project's actions run in the project itself, not on a snapshot.
+pub(crate) const IN_PLACE: &str = "[sandbox]\nsnapshot = \"off\"\n";
 /// The system's directories for temporary files.
 const TEMPORARY: [&str; 2] = ["/tmp", "/var/tmp"];
 /// The variables that commands inherit from the test's own environment.

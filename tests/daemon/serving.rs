@@ -5,7 +5,7 @@ use nix::sys::signal::Signal;
 use serde_json::Value;
 
 use super::{LATE, ask, project, project_id, settings, start, start_serving};
-use crate::common::{Project, poll, redact};
+use crate::common::{Project, WRITES_TO_SHARED, poll, redact};
 
 #[track_caller]
 fn state(project: &Project) -> String {
@@ -68,16 +68,16 @@ fn a_run_is_handed_over_and_looks_as_one_that_was_made_here() {
 fn a_run_that_is_handed_over_shows_at_the_terminal_what_goes_on() {
     let project = project("true");
     // The check runs until the file `gate` exists, so the terminal can show the running check first.
-    let gate = project.path().join("gate");
-    let command = "until test -e gate; do sleep 0.02; done";
-    project.save("proctor.toml", &format!("{}\n[watch]\nignore = [\"gate\"]\n", settings(command)));
-    project.save("gate", "");
+    let gate = project.shared("gate");
+    let command = "until test -e ../shared/gate; do sleep 0.02; done";
+    project.save("proctor.toml", &(WRITES_TO_SHARED.to_owned() + &settings(command)));
+    std::fs::write(&gate, "").expect("the directory is ours");
     let daemon = start_serving(&project);
     project.proctor(["wait", "--fresh"]).success();
     std::fs::remove_file(&gate).expect("it is there");
     let mut terminal = project.proctor(["run"]).at_terminal();
     terminal.wait_for("… STEP.1    check (0 done)", LATE);
-    project.save("gate", "");
+    std::fs::write(&gate, "").expect("the directory is ours");
     terminal.wait_for("PASSED", LATE);
     assert_eq!(terminal.ended().status, 0);
     daemon.interrupt();

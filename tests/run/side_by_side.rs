@@ -8,7 +8,7 @@ use proctor::model::{ActionId, FileCheck, Plan, StopReason};
 use proctor::project::Progress;
 use serde_json::{Value, json};
 
-use crate::common::{Project, WRITES_TO_SHARED, processes_of};
+use crate::common::{Project, SHARED_AND_IN_PLACE, WRITES_TO_SHARED, processes_of};
 use crate::run::planned::{carry_out_and_tell, file, run_plan};
 use crate::run::{beside, check, cleanup, exists, project, result};
 
@@ -201,7 +201,8 @@ fn checks_whose_reports_are_the_same_file_of_the_project_wait_for_each_other() {
         let path = if name == "b" { "sub/../report.xml" } else { "report.xml" };
         format!("[[check]]\nname = \"{name}\"\ntool = \"pytest\"\ncommand = [\"bin/pytest\", \"--junitxml={path}\"]\n")
     };
-    let toml = WRITES_TO_SHARED.to_owned() + &["a", "b", "c"].map(of).concat();
+    // On a snapshot each check would have a file of its own.
+    let toml = SHARED_AND_IN_PLACE.to_owned() + &["a", "b", "c"].map(of).concat();
     let project = project(&toml)
         .executable("bin/pytest", &script)
         .file("report.xml", REPORT)

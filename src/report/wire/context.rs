@@ -67,9 +67,9 @@ pub struct SnapshotV2 {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TestedPlace {
-    /// A copy of exactly the files that the digest names.
+    /// A copy of the files that belong to the tree, together with the ignored files that were copied for the checks.
     Snapshot,
-    /// The project's own directory.
+    /// The project's own directory, where other programs may change files meanwhile.
     InPlace,
 }
 
@@ -178,13 +178,13 @@ pub struct RouteV2 {
     pub requires_human: bool,
     /// Whether the task may be retried without a person.
     pub retry_allowed: bool,
-    /// The rule that decided the route (addition).
+    /// The rule that decided the route (added to the original format).
     pub kind: RouteKind,
-    /// The phase in which the route was decided (addition).
+    /// The phase in which the route was decided (added to the original format).
     pub phase: Phase,
-    /// The exit code that led to the route; null if there was none (addition).
+    /// The exit code that led to the route; null if the process had no exit code (added to the original format).
     pub exit_code: Option<i32>,
-    /// From where the exit code was taken (addition).
+    /// From where the exit code was taken (added to the original format).
     pub exit_code_source: ExitCodeSource,
     /// The node that the routing table gives, if another rule sent the task elsewhere (R7).
     #[serde(skip_serializing_if = "Option::is_none")]

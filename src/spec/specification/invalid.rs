@@ -10,15 +10,16 @@ use crate::model::{ActionId, ActionOutline, ActionPhase, ActionType, Problem};
 const LISTS: [(&str, ActionPhase); 3] =
     [("prerequisites", ActionPhase::Prerequisite), ("steps", ActionPhase::Step), ("cleanup", ActionPhase::Cleanup)];
 
-/// The parameters by which a report says what an action does. The first one that the action has is used.
+/// The parameters that name an action's command, address, file or script. A report shows the first one that the action
+/// has.
 const SAYS_WHAT: [&str; 4] = ["command", "url", "filePath", "scriptPath"];
 
-/// An action in which the specification has errors that prevent the run.
+/// An action with errors in its specification that prevent the run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InvalidAction {
     pub task: String,
     pub pointer: String,
-    /// What a report shows of the action.
+    /// The action's id, type and texts, from which a report builds the action's entry.
     pub outline: ActionOutline,
 }
 

@@ -32,7 +32,7 @@ fn said(reading: &SpecificationReading) -> Vec<String> {
     faults.map(line).collect()
 }
 
-/// If a step names its tool, that counts, whatever its command looks like.
+/// The tool that a step names is used, whatever the step's command looks like.
 #[test]
 fn c24_a_step_is_of_the_tool_that_it_names() {
     let files = FakeFiles::of(&[("web/tsconfig.json", r#"{"compilerOptions": {"strict": true}}"#)]);

@@ -86,7 +86,7 @@ fn the_notes_of_a_plan_are_of_its_task_or_of_all() {
     assert!(notes.iter().any(|note| note.ends_with(": the directory `elsewhere` is not there yet")), "{notes:#?}");
 }
 
-/// A note tells if the command does not look like the tool that the step names.
+/// If a step names a tool and its command looks like another tool, the plan has a note about it.
 #[test]
 fn a_tool_that_differs_from_what_the_command_looks_like_is_noted() {
     for (command, said, expected) in [
@@ -161,7 +161,7 @@ fn without_a_rate_every_step_must_pass() {
     assert_eq!((rate(false), rate(true)), (Some(10_000), None));
 }
 
-/// A service may be silent, whatever the time limit for silence is for other actions.
+/// A service has no limit on the time without output, whatever the limit for other actions is.
 #[test]
 fn a_server_may_be_silent() {
     let defaults = "[defaults]\nidle_timeout = 3\non_survivors = \"fail\"\n";

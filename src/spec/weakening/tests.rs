@@ -231,7 +231,8 @@ fn a_step_more_weakens_nothing_where_each_is_judged_by_itself() {
     third.id = id("STEP.3");
     now.steps.push(third);
     assert_eq!(weakenings(&plan_terms(&before), &plan_terms(&now)), Vec::<String>::new());
-    // The new step could produce the expected output or the expected exit code.
+    // If an output or exit code is expected of all steps together, the new step could produce it in place of an old
+    // one.
     for (texts, code) in [(vec!["done".to_owned()], None), (Vec::new(), Some(0))] {
         for plan in [&mut before, &mut now] {
             criteria(plan).expected_output =

@@ -46,8 +46,8 @@ pub(crate) struct FoundChecks {
     pub(crate) notes: Vec<PlanNote>,
 }
 
-/// Directories that are not searched, because they hold installed packages, build output or other files that are not
-/// the project's code.
+/// Names of directories that are not searched for checks, because they hold installed packages, build output or other
+/// files that are not the project's code.
 const NO_PACKAGES: &[&str] =
     &["node_modules", "venv", "env", "dist", "build", "target", "evidence", "coverage", "vendor", "site-packages"];
 
@@ -138,8 +138,8 @@ pub(super) fn nearest_with(files: &dyn ProjectFiles, package: &str, path: &str) 
     [package, ""].into_iter().find(|directory| files.exists(&within(directory, path))).map(str::to_owned)
 }
 
-/// Returns how the directory `from` calls the program at `path` in the directory `holder`. The result begins with `./`
-/// or `../`.
+/// Returns the path by which a command in the directory `from` calls the program at `path` in the directory `holder`.
+/// The result begins with `./` or `../`.
 pub(super) fn program(holder: &str, path: &str, from: &str) -> String {
     match (holder == from, holder.is_empty()) {
         (true, _) => format!("./{path}"),

@@ -32,7 +32,7 @@ const TOO_MANY_WARNINGS: &str = "ESLint found too many warnings";
 /// configuration, because a broken configuration file prints a stack trace too.
 const CRASH_WORDS: &[&str] = &["Occurred while linting", "JavaScript heap out of memory"];
 
-/// The findings and counts that were read from the output.
+/// The findings and counts that were read from ESLint's output.
 #[derive(Debug, Default)]
 struct Output {
     diagnostics: Gathered,

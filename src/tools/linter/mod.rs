@@ -25,7 +25,7 @@ pub(super) use prettier::prettier_checks;
 use rows::{Linter, ZeroMeans, linter_of};
 pub(super) use ruff::{ask_ruff, ruff_checks};
 
-/// The findings and the count that were read from the output.
+/// The findings that were read from a linter's output, and the count that the output states.
 #[derive(Debug, Default)]
 struct Output {
     diagnostics: Gathered,

@@ -23,7 +23,7 @@ const FOCUSED: &str = "focused";
 /// The tests and counts of a report.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(super) struct Tally {
-    /// The tests, in order of appearance.
+    /// The tests of the report, in its order.
     pub(super) tests: Vec<Test>,
     /// The files that failed although none of their tests failed: the file could not be loaded, or a hook threw an
     /// error.
@@ -50,7 +50,7 @@ pub(super) struct Test {
     /// The test's own title.
     pub(super) title: String,
     pub(super) outcome: TestOutcome,
-    /// The duration in milliseconds.
+    /// The test's duration in milliseconds; `None` if the report has none.
     pub(super) duration: Option<u64>,
     /// The messages of a failed test, without terminal control sequences.
     pub(super) messages: Vec<String>,

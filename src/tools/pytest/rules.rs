@@ -18,7 +18,7 @@ const NAMED_FINDINGS: usize = 3;
 
 /// A rule: its name, its condition, the category that follows, and the reason as a sentence.
 pub(super) struct Rule {
-    /// The name by which tests tell which rule decided.
+    /// The rule's name, by which tests check which rule decided.
     #[cfg_attr(not(test), expect(dead_code, reason = "it says what a row is for; the tests name rows by it"))]
     pub(super) name: &'static str,
     fits: fn(&Seen) -> bool,

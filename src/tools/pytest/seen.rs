@@ -29,12 +29,12 @@ pub(super) enum ReportState {
     Read(Tally),
 }
 
-/// The content of a report, counted by distinct tests.
+/// The content of a report. Elements that belong to one test are counted as one.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Tally {
     /// The distinct tests, in order of appearance.
     pub(super) tests: Vec<Test>,
-    /// The counts of these tests by outcome.
+    /// The counts of the distinct tests by outcome.
     pub(super) counts: TestCounts,
     /// How many tests the report's suites claim to have.
     pub(super) claimed: u64,
@@ -61,7 +61,7 @@ pub(super) struct Seen {
     /// Whether another program started pytest. It may have changed the exit code; make, for example, turns every
     /// failure into 2.
     pub(super) behind_wrapper: bool,
-    /// The report, or why there is none.
+    /// The report, or why no report could be read.
     pub(super) report: ReportState,
     /// The state of the coverage report that the check requires.
     pub(super) coverage: MeasuredCoverage,
@@ -114,8 +114,9 @@ impl Seen {
         }
     }
 
-    /// Returns the number of collected tests that the report neither lists nor claims. Reruns and duplicates only
-    /// increase the claimed number, so they cannot make this number too high.
+    /// Returns how many of the selected tests, which pytest announced before it ran them, are missing from the report:
+    /// neither listed nor included in the suites' claimed number. Reruns and duplicates only increase the claimed
+    /// number, so they cannot make the result too high.
     pub(super) fn unreported(&self) -> u64 {
         let reported = self.tally().map_or(0, |tally| tally.total().max(tally.claimed));
         self.selected.map_or(0, |selected| selected.saturating_sub(reported))

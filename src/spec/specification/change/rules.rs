@@ -17,7 +17,7 @@ use ChangeRule::{
 pub(super) enum ChangeRule {
     /// A text for people; a change has no effect on runs.
     Words,
-    /// A value that says what is run or requested; every change weakens.
+    /// A value that decides which command is run or which request is sent; every change weakens.
     Another,
     /// A value that a result is compared with. Adding one strengthens; changing or removing it weakens.
     ExpectsAnother,

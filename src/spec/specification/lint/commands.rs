@@ -41,8 +41,7 @@ const ENDING_WORDS: &[&str] = &["build", "--help", "--version"];
 /// Programs that always succeed. A step that only runs one of them proves nothing.
 const IDLE_PROGRAMS: &[&str] = &["true", ":", "echo", "printf"];
 
-/// The text of a command, wherever in a specification it stands: in an action, a workflow check or the development
-/// server.
+/// The text of a command in a specification: of an action, of a workflow check, or of the development server.
 struct CommandText<'s> {
     pointer: String,
     text: &'s str,

@@ -8,25 +8,25 @@ use crate::model::ActionType;
 use crate::spec::specification::raw::extension::RawActionExtension;
 use crate::spec::specification::raw::parameters::RawParameters;
 
-/// An action.
+/// An action of a task, after its type has decided how its parameters were parsed.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(try_from = "RawActionFields")]
 pub struct RawAction {
-    /// The action's id, once in its task: `STEP.3`.
+    /// The action's id, for example `STEP.3`. No other action of the task has the same id.
     pub action_id: String,
-    /// What it does, for people.
+    /// What the action does, for people.
     pub description: String,
-    /// What it does; the variant is the action's type.
+    /// The command, file, request or script of the action. The variant is the action's type.
     pub parameters: RawParameters,
-    /// What is kept of it.
+    /// Which excerpts the report shows for the action; `None` means the defaults.
     pub evidence_capture: Option<RawEvidenceCapture>,
-    /// Its longest time in milliseconds.
+    /// The action's time limit in milliseconds; `None` means the default of its type.
     pub timeout: Option<u64>,
-    /// How often it is tried again; 0 unless said.
+    /// How often the action is repeated after a failure; `None` means 0.
     pub retry_attempts: Option<u32>,
-    /// Whether the actions behind it run after its failure; false unless said.
+    /// Whether later actions run although this action failed; `None` means that they do not.
     pub continue_on_failure: Option<bool>,
-    /// What proctor adds to an action.
+    /// The settings that only proctor has, under the key `proctor`.
     pub proctor: Option<RawActionExtension>,
 }
 

@@ -66,17 +66,17 @@ pub struct RawCompletionCriteria {
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(inline))]
 #[serde(rename_all = "kebab-case")]
 pub enum RawEvidenceKind {
-    /// Results of tests.
+    /// The output and the report of a test run.
     TestExecutionLog,
-    /// What commands printed.
+    /// The output of a command.
     TerminalOutput,
-    /// Pictures.
+    /// Pictures of a page in a browser. proctor runs no browser, so the lint reports this kind.
     Screenshots,
-    /// Answers to requests.
+    /// The record of a request that a server answered, and the body of the answer.
     ApiResponses,
-    /// Errors.
+    /// The record of a request that got no answer.
     ErrorLogs,
-    /// Measurements.
+    /// Measured values, such as durations.
     PerformanceMetrics,
 }
 

@@ -90,11 +90,11 @@ pub struct RawBrowserConfig {
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(inline))]
 #[serde(rename_all = "lowercase")]
 pub enum RawBrowserType {
-    /// Chromium.
+    /// Chromium, the browser on which Chrome is based.
     Chromium,
-    /// Firefox.
+    /// Firefox by Mozilla.
     Firefox,
-    /// WebKit.
+    /// WebKit, the engine of Safari.
     Webkit,
 }
 

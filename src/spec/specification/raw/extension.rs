@@ -95,8 +95,8 @@ pub struct RawTaskExtension {
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(inline))]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum RawExpectedOutcome {
-    /// Pass.
+    /// All tests must pass.
     Pass,
-    /// Fail: the red phase of a test-driven cycle.
+    /// The tests must fail, as in the red phase of a test-driven cycle, where the code is not written yet.
     Fail,
 }

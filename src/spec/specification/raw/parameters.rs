@@ -8,22 +8,22 @@ use serde_json::{Map, Value};
 
 use crate::model::{ActionType, HttpMethod, ResponseChecks};
 
-/// The parameters of an action, by its type.
+/// The parameters of an action: one variant for each type of action.
 #[derive(Debug, Clone, PartialEq)]
 pub enum RawParameters {
-    /// `TERMINAL_COMMAND`.
+    /// Runs a command, for example `pytest -q`.
     TerminalCommand(RawTerminalCommandParameters),
-    /// `FILE_VALIDATION`.
+    /// Checks one file: that it exists, or its content, hash or size.
     FileValidation(RawFileValidationParameters),
-    /// `HTTP_REQUEST`.
+    /// Sends a request and checks the status and the body of the answer.
     HttpRequest(RawHttpRequestParameters),
-    /// `CUSTOM_SCRIPT`.
+    /// Runs a script of the project with a named interpreter.
     CustomScript(RawCustomScriptParameters),
-    /// `DOCKER_COMMAND`.
+    /// Runs a command of Docker. proctor refuses such an action.
     DockerCommand(RawDockerCommandParameters),
-    /// `DATABASE_QUERY`.
+    /// Sends a query to a database. proctor refuses such an action.
     DatabaseQuery(RawDatabaseQueryParameters),
-    /// `MCP_BROWSER_COMMAND`.
+    /// Makes a browser do one thing, such as open a page. proctor refuses such an action.
     McpBrowserCommand(RawBrowserParameters),
 }
 
@@ -51,13 +51,13 @@ pub struct RawTerminalCommandParameters {
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(inline))]
 #[serde(rename_all = "lowercase")]
 pub enum RawShell {
-    /// PowerShell.
+    /// PowerShell. The lint refuses it, because proctor runs on Linux only.
     Powershell,
-    /// bash.
+    /// bash with `pipefail`: a pipe fails if any of its commands fails.
     Bash,
-    /// The command interpreter of Windows.
+    /// The command interpreter of Windows. The lint refuses it, because proctor runs on Linux only.
     Cmd,
-    /// The system's shell.
+    /// bash in POSIX mode with `pipefail`, because not every `sh` has this option.
     Sh,
 }
 
@@ -90,15 +90,15 @@ pub struct RawFileValidationParameters {
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(inline))]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum RawValidationType {
-    /// That it is there.
+    /// The file exists.
     Exists,
-    /// Its content.
+    /// The file contains `expectedContent` and matches `contentRegex`, as far as these are given.
     ContentMatch,
-    /// Its content as JSON.
+    /// The file is a JSON document that satisfies `schema`.
     SchemaValid,
-    /// Its digest.
+    /// The file has the SHA-256 in `expectedHash`.
     HashMatch,
-    /// Its size.
+    /// The file has at least `minSize` and at most `maxSize` bytes.
     SizeCheck,
 }
 
@@ -148,21 +148,21 @@ pub struct RawCustomScriptParameters {
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(inline))]
 #[serde(rename_all = "lowercase")]
 pub enum RawInterpreter {
-    /// Node.js.
+    /// The program `node`, which runs JavaScript.
     Node,
-    /// Python, as `python`.
+    /// The program `python`, in whatever version the search path has.
     Python,
-    /// Python, as `python3`.
+    /// The program `python3`, a Python of version 3.
     Python3,
-    /// bash.
+    /// The program `bash`.
     Bash,
-    /// The system's shell.
+    /// The program `sh`, the system's POSIX shell.
     Sh,
-    /// PowerShell.
+    /// The program `powershell`.
     Powershell,
-    /// Ruby.
+    /// The program `ruby`.
     Ruby,
-    /// Perl.
+    /// The program `perl`.
     Perl,
 }
 
@@ -192,19 +192,19 @@ pub struct RawDockerCommandParameters {
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(inline))]
 #[serde(rename_all = "lowercase")]
 pub enum RawDockerVerb {
-    /// Starts a container.
+    /// `docker run`: creates and starts a container from an image.
     Run,
-    /// Runs a command in one.
+    /// `docker exec`: runs a command in a running container.
     Exec,
-    /// Builds an image.
+    /// `docker build`: builds an image.
     Build,
-    /// Starts several containers.
+    /// `docker compose`: manages several containers that one file describes.
     Compose,
-    /// Lists containers.
+    /// `docker ps`: lists containers.
     Ps,
-    /// Shows what one printed.
+    /// `docker logs`: shows what a container has printed.
     Logs,
-    /// Describes one.
+    /// `docker inspect`: describes a container or an image in JSON.
     Inspect,
 }
 
@@ -231,17 +231,17 @@ pub struct RawDatabaseQueryParameters {
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(inline))]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum RawQueryType {
-    /// SELECT.
+    /// SELECT: reads rows.
     Select,
-    /// INSERT.
+    /// INSERT: adds rows.
     Insert,
-    /// UPDATE.
+    /// UPDATE: changes rows.
     Update,
-    /// DELETE.
+    /// DELETE: removes rows.
     Delete,
-    /// A change of the schema.
+    /// A statement such as CREATE TABLE, which changes the database's schema.
     Ddl,
-    /// A stored procedure.
+    /// A call of a stored procedure.
     Procedure,
 }
 
@@ -282,19 +282,19 @@ pub struct RawBrowserParameters {
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(inline))]
 #[serde(rename_all = "snake_case")]
 pub enum RawBrowserAction {
-    /// Goes to an address.
+    /// Opens the page at `url`.
     BrowserNavigate,
-    /// Clicks.
+    /// Clicks the element that `selector` finds.
     BrowserClick,
-    /// Fills a form.
+    /// Enters the values of `formData` into a form.
     BrowserFillForm,
-    /// Evaluates a script.
+    /// Evaluates `script` in the page.
     BrowserEvaluate,
-    /// Takes a picture.
+    /// Takes a picture of the page.
     BrowserScreenshot,
-    /// Waits for an element.
+    /// Waits until the page has an element that `selector` finds.
     BrowserWaitForSelector,
-    /// Returns the content.
+    /// Returns the content of the page.
     BrowserGetContent,
 }
 

@@ -44,7 +44,8 @@ pub struct RawLintTools {
 }
 
 impl RawLintTools {
-    /// Returns the policy of a tool, by its name in reports; none where the format has no key for it, or nothing is said.
+    /// Returns the policy of the tool that has this name in reports; `None` if the format has no key for the tool, or
+    /// the specification does not use the key.
     pub(in crate::spec) fn of(&self, report_name: &str) -> Option<&RawLintToolPolicy> {
         let tools = [("eslint", &self.eslint), ("prettier", &self.prettier), ("pylint", &self.pylint), ("flake8", &self.flake8)];
         tools.into_iter().find(|(name, _)| *name == report_name)?.1.as_ref()
@@ -75,12 +76,12 @@ pub struct RawTypeCheckTools {
 }
 
 impl RawTypeCheckTools {
-    /// Returns the policies with the tools' names in reports.
+    /// Returns each type checker's name in reports, with its policy.
     pub(in crate::spec) fn named(&self) -> [(&'static str, Option<&RawTypeCheckToolPolicy>); 2] {
         [("typescript", self.typescript.as_ref()), ("mypy", self.mypy.as_ref())]
     }
 
-    /// Returns the policy of a tool, by its name in reports.
+    /// Returns the policy of the type checker that has this name in reports; `None` if the specification sets none.
     pub(in crate::spec) fn of(&self, report_name: &str) -> Option<&RawTypeCheckToolPolicy> {
         self.named().into_iter().find(|(name, _)| *name == report_name)?.1
     }
@@ -100,15 +101,15 @@ pub struct RawCompilationPolicy {
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(inline))]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum RawLintingStrategy {
-    /// Any error, as CRITICAL.
+    /// Any error blocks, with the severity CRITICAL; warnings do not block.
     BlockOnErrorsAlways,
-    /// Errors; warnings do not.
+    /// Errors block; warnings do not.
     BlockOnErrorsOnly,
-    /// Errors and warnings.
+    /// Errors block, and warnings too.
     BlockOnErrorsAndWarnings,
-    /// Never; everything is reported.
+    /// No finding blocks, but all findings are reported.
     WarnOnly,
-    /// Never; nothing is reported.
+    /// Findings change nothing: an action with findings counts as a success.
     Never,
 }
 
@@ -117,13 +118,13 @@ pub enum RawLintingStrategy {
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(inline))]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum RawTypeCheckingStrategy {
-    /// Any error, as CRITICAL.
+    /// Any error blocks, with the severity CRITICAL; warnings do not block.
     BlockOnErrorsAlways,
-    /// Errors; warnings do not.
+    /// Errors block; warnings do not.
     BlockOnErrorsOnly,
-    /// Never; everything is reported.
+    /// No finding blocks, but all findings are reported.
     WarnOnly,
-    /// Never; nothing is reported.
+    /// Findings change nothing: an action with findings counts as a success.
     Never,
 }
 
@@ -132,9 +133,9 @@ pub enum RawTypeCheckingStrategy {
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(inline))]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum RawCompilationStrategy {
-    /// Any error, as CRITICAL.
+    /// Any error blocks, with the severity CRITICAL; warnings do not block.
     BlockOnErrorsAlways,
-    /// Never; nothing is reported.
+    /// Findings change nothing: an action with findings counts as a success.
     Never,
 }
 
@@ -143,13 +144,13 @@ pub enum RawCompilationStrategy {
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(inline))]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum RawTypeCheckBlockOn {
-    /// Any error, as CRITICAL.
+    /// Any error blocks, with the severity CRITICAL; warnings do not block.
     ErrorsAlways,
-    /// Errors; warnings do not.
+    /// Errors block; warnings do not.
     ErrorsOnly,
-    /// Never; everything is reported.
+    /// No finding blocks, but all findings are reported.
     WarnOnly,
-    /// Never; nothing is reported.
+    /// Findings change nothing: an action with findings counts as a success.
     Never,
 }
 

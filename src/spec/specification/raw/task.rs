@@ -107,10 +107,10 @@ pub struct RawWorkflowPrerequisite {
 pub enum RawWorkflowPrerequisiteType {
     /// The development server runs.
     DevServerRunning,
-    /// A database is there.
+    /// The database that the task needs accepts connections.
     DatabaseAvailable,
-    /// A service is well.
+    /// A service that the task needs answers as it should.
     ServiceHealthy,
-    /// A file exists.
+    /// A file that the task needs exists.
     FileExists,
 }
