@@ -10,8 +10,8 @@ use crate::config::{
     ActionSettings, Configuration, HomeAccess, ProtectionMode, SandboxSettings, WrittenValue, default_text, read,
 };
 use crate::model::{
-    BlockOn, ByteSize, CheckOrder, CollectionErrorPolicy, OnChange, OnProtectedChange, OnSurvivors, ParallelChecks, PolicyCategory, Reuse,
-    RoutingSettings, Tool,
+    BlockOn, ByteSize, CheckOrder, CollectionErrorPolicy, OnChange, OnProtectedChange, OnSurvivors, ParallelChecks,
+    PolicyCategory, Reuse, RoutingSettings, Tool,
 };
 
 fn problems(text: &str) -> String {
@@ -422,7 +422,10 @@ fn everything_that_can_be_said_is_understood() {
 fn when_verdicts_are_reused_and_in_which_order_checks_run_can_be_said_strictly() {
     let check = |name: &str, line: &str| format!("[[check]]\nname = \"{name}\"\ncommand = \"make\"\n{line}");
     let defaults = Configuration::default();
-    assert_eq!((defaults.run.order, defaults.run.reuse, defaults.run.parallel), (CheckOrder::Plan, Reuse::Off, ParallelChecks::Auto));
+    assert_eq!(
+        (defaults.run.order, defaults.run.reuse, defaults.run.parallel),
+        (CheckOrder::Plan, Reuse::Off, ParallelChecks::Auto)
+    );
     let run = "[run]\norder = \"failed-first\"\nreuse = \"watch\"\nparallel = true\n";
     let read = configuration(&(check("a", "") + &check("b", "reuse = \"always\"\n") + &check("c", "reuse = \"off\"\n") + run));
     assert_eq!((read.run.order, read.run.reuse, read.run.parallel), (CheckOrder::FailedFirst, Reuse::Watch, ParallelChecks::On));

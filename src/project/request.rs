@@ -6,8 +6,8 @@ use std::time::Duration;
 use crate::config::SandboxSettings;
 use crate::ignore::{Matcher, MatcherSettings};
 use crate::model::{
-    Asker, CheckOrder, CommandExit, IsolationLevel, ParallelChecks, PauseRecord, Phase, Plan, PlanOrigin, ProjectId, RetentionLimits,
-    RoutingSettings, RunId, TaskId, TreeDigest, TreePath, Trigger, TriggerKind, UnapprovedPlan,
+    Asker, CheckOrder, CommandExit, IsolationLevel, ParallelChecks, PauseRecord, Phase, Plan, PlanOrigin, ProjectId,
+    RetentionLimits, RoutingSettings, RunId, TaskId, TreeDigest, TreePath, Trigger, TriggerKind, UnapprovedPlan,
 };
 use crate::process::Control;
 use crate::project::dependency::UnmetDependency;

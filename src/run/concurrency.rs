@@ -164,8 +164,7 @@ mod tests {
     #[test]
     fn proctor_decides_by_itself_only_for_checks_of_the_project_on_a_snapshot() {
         let plan = Plan { steps: vec![testing::action(ActionPhase::Step)], ..testing::plan() };
-        let limits =
-            ConcurrencyLimits { setting: ParallelChecks::Auto, home: HomeAccess::ReadOnly, on_snapshot: true, turns: 2 };
+        let limits = ConcurrencyLimits { setting: ParallelChecks::Auto, home: HomeAccess::ReadOnly, on_snapshot: true, turns: 2 };
         assert_eq!(concurrency(&plan, limits), Concurrency::Validations);
         for other in [
             ConcurrencyLimits { setting: ParallelChecks::Off, ..limits },

@@ -87,10 +87,7 @@ impl<'s, 'w, 'c> ParallelSteps<'s, 'w, 'c> {
     pub(crate) fn new(steps: Steps<'s, 'w, 'c>, together: Concurrency) -> Result<Self, ProjectError> {
         let context = steps.context;
         let settings = context.request.settings;
-        let facts = |action: &&Action| CheckFacts {
-            role: role_of(action),
-            after: dependency_positions(&context.order, action),
-        };
+        let facts = |action: &&Action| CheckFacts { role: role_of(action), after: dependency_positions(&context.order, action) };
         let relations = relations(together, &context.order.iter().map(facts).collect::<Vec<_>>());
         let seen = SeenLayers::of_checks(&context.order, &relations);
         steps.performer.place.show_layers(seen);
@@ -192,10 +189,7 @@ impl<'s, 'w, 'c> ParallelSteps<'s, 'w, 'c> {
     fn stays_alone(&self, place: usize) -> bool {
         let is_skipped = |other: &usize| !self.steps.context.selected.holds(&self.action(*other).name);
         let skipped = (0..self.needs.len()).filter(is_skipped);
-        let state = ScheduleState {
-            over: self.results.keys().copied().chain(skipped).collect(),
-            open: BTreeSet::from([place]),
-        };
+        let state = ScheduleState { over: self.results.keys().copied().chain(skipped).collect(), open: BTreeSet::from([place]) };
         self.open.is_empty() && self.again.is_empty() && next(&self.needs, &state, self.limit).is_none()
     }
 

@@ -30,13 +30,11 @@ impl SeenLayers {
     ///
     /// Layers lie above each other in the order of the report, so a file that several checks wrote is the same in every run,
     /// whichever check ended first. An action that is no check of this run, such as clean-up, sees everything.
-    pub(crate) fn select<'k>(
-        &self,
-        kept: impl Iterator<Item = (&'k ActionId, &'k PathBuf)>,
-        action: &ActionId,
-    ) -> Vec<PathBuf> {
+    pub(crate) fn select<'k>(&self, kept: impl Iterator<Item = (&'k ActionId, &'k PathBuf)>, action: &ActionId) -> Vec<PathBuf> {
         let is_seen = |writer: &ActionId| {
-            self.seen.get(action).is_none_or(|seen| writer == action || seen.contains(writer) || !self.places.contains_key(writer))
+            self.seen
+                .get(action)
+                .is_none_or(|seen| writer == action || seen.contains(writer) || !self.places.contains_key(writer))
         };
         let mut selected: Vec<_> = kept.filter(|(writer, _)| is_seen(writer)).collect();
         selected.sort_by_key(|(writer, _)| self.rank(writer));

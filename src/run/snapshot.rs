@@ -14,8 +14,8 @@ use crate::process::{
     ALL_REASONS, Control, LaunchRequest, LaunchedChild, Layers, Sinks, WrittenChange, supervise, written_entries,
 };
 use crate::project::{CopiesOutcome, ProjectError, RunRequest, ShownOutputs, SnapshotBase, Workspace, is_by_product};
-use crate::run::seen_layers::SeenLayers;
 use crate::report::{SnapshotV2, TestedPlace, WrittenV2};
+use crate::run::seen_layers::SeenLayers;
 use crate::sandbox::{ChildEnvironment, SandboxRequest, isolation};
 use crate::snapshot::{RunLayers, SnapshotError};
 use crate::tree::{TreeHints, TreeIndex};
@@ -143,7 +143,8 @@ impl Workspace {
         };
         let root = request.scope.root.clone();
         let users = if request.plan.prerequisites.is_empty() { SnapshotUsers::Everybody } else { SnapshotUsers::Checks };
-        let mut snapshot = RunSnapshot { root, base, layers, seen: SeenLayers::default(), users, written: Vec::new(), written_count: 0 };
+        let mut snapshot =
+            RunSnapshot { root, base, layers, seen: SeenLayers::default(), users, written: Vec::new(), written_count: 0 };
         let project = &request.scope.project;
         if !self.mount_obstacles.contains_key(project) {
             let obstacle = self.try_mount(request, &mut snapshot)?;

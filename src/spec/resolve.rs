@@ -6,8 +6,8 @@ use std::path::PathBuf;
 
 use crate::config::{Check, Configuration, Prerequisite, WrittenValue};
 use crate::model::{
-    Action, ActionId, ActionPhase, ApprovalTerms, CommandLine, JudgedBy, OnSurvivors, ParallelChecks, Plan, PlanNote, PlanOrigin, PolicyOptions,
-    Problem, Reuse, TaskId, Tool, ToolClass,
+    Action, ActionId, ActionPhase, ApprovalTerms, CommandLine, JudgedBy, OnSurvivors, ParallelChecks, Plan, PlanNote, PlanOrigin,
+    PolicyOptions, Problem, Reuse, TaskId, Tool, ToolClass,
 };
 use crate::spec::action::{configured_action, found_command, plain_action};
 use crate::spec::approval::approval_terms;

@@ -73,7 +73,8 @@ fn two_checks_that_are_no_validations_never_run_at_the_same_time() {
 
 #[test]
 fn a_check_sees_what_builders_before_it_and_checks_of_its_after_wrote_and_nothing_else() {
-    let script = "for name in $1; do [ -e $name ] || exit 3; done\nfor name in $2; do [ ! -e $name ] || exit 4; done\necho > $3\n";
+    let script =
+        "for name in $1; do [ -e $name ] || exit 3; done\nfor name in $2; do [ ! -e $name ] || exit 4; done\necho > $3\n";
     let see = |sees: &str, not: &str, makes: &str| [sees, not, makes].map(str::to_owned);
     let of = |name: &str, tool: &str, [sees, not, makes]: [String; 3], more: &str| {
         let arguments: Vec<&str> = [sees.as_str(), &not, &makes].to_vec();
@@ -105,7 +106,8 @@ fn a_check_sees_what_builders_before_it_and_checks_of_its_after_wrote_and_nothin
 #[test]
 fn one_by_one_and_in_the_project_a_check_sees_everything_before_it() {
     let script = "[ -z \"$1\" ] || [ -e ../shared/$1 ] || exit 3\nsleep 0.1\ntouch ../shared/$2\n";
-    let checks = of_tool("a", "mypy", &["", "a"], "") + &of_tool("b", "pytest", &["a", "b"], "") + &of_tool("c", "mypy", &["b", "c"], "");
+    let checks =
+        of_tool("a", "mypy", &["", "a"], "") + &of_tool("b", "pytest", &["a", "b"], "") + &of_tool("c", "mypy", &["b", "c"], "");
     for (from, to) in [("snapshot = \"require\"", "snapshot = \"off\""), ("max_parallel = 4", "max_parallel = 1")] {
         let project = with_tools(script, &checks);
         let toml = fs::read_to_string(project.path().join("proctor.toml")).expect("it was written");

@@ -7,8 +7,8 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
 use crate::model::{
-    Action, ActionEnd, ActionId, ActionKind, CategoryCode, Digest, EndedAction, EvidenceFile, Interpretation, Observation, OnSurvivors,
-    Prompt, Review, ReviewAttempt, ReviewObservation, ReviewVerdict, SpawnFailure, ToolReport,
+    Action, ActionEnd, ActionId, ActionKind, CategoryCode, Digest, EndedAction, EvidenceFile, Interpretation, Observation,
+    OnSurvivors, Prompt, Review, ReviewAttempt, ReviewObservation, ReviewVerdict, SpawnFailure, ToolReport,
 };
 use crate::project::ProjectError;
 use crate::report::{ActionFiles, excerpt, to_bytes};
