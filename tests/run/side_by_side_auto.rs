@@ -17,8 +17,12 @@ use crate::run::{check, cleanup, exists, project, result};
 
 const LATE: Duration = Duration::from_secs(60);
 
-/// What mypy and pytest print if they find nothing wrong.
-const SAYS: &str = "case $0 in *mypy) echo 'Success: no issues found in 1 source file';; *) echo '1 passed in 0.01s';; esac\n";
+/// What mypy prints and what pytest writes if they find nothing wrong.
+const SAYS: &str = "case $0 in *mypy) echo 'Success: no issues found in 1 source file'; exit 0;; esac
+eval \"set -- $PYTEST_ADDOPTS\"
+for word; do case $word in --junitxml=*) echo \"<testsuites><testsuite name='s' tests='1'>\
+<testcase classname='c' name='n'/></testsuite></testsuites>\" > \"${word#--junitxml=}\";; esac; done
+";
 
 /// Meets another check: if the two ran one after the other, the first would wait until its time-out.
 const MEETS: &str = "touch ../shared/$1; until [ -e ../shared/$2 ]; do sleep 0.01; done\n";
@@ -91,7 +95,7 @@ fn a_check_sees_what_builders_before_it_and_checks_of_its_after_wrote_and_nothin
         + &of("after lint", "mypy", see("lint.out", "code.out types.out test.out", "y.out"), "after = [\"lint\"]\n")
         + &cleanup("tidy", &[]);
     let everything = "lint.out code.out types.out test.out cover.out x.out y.out";
-    let tidy = format!("[[cleanup]]\nname = \"tidy all\"\ncommand = [\"sh\", \"-c\", \"ls {everything} && ! ls none\"]\n");
+    let tidy = format!("[[cleanup]]\nname = \"tidy all\"\ncommand = [\"sh\", \"-c\", \"ls {everything} \"]\n");
     let project = with_tools(script, &(checks + &tidy));
     for _ in 0..3 {
         let report = project.proctor(["run"]).success().report();
