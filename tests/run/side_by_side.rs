@@ -68,6 +68,7 @@ const OF_A_RUN: &[&str] = &[
     "startTime",
     "endTime",
     "duration",
+    "actualDuration",
     "totalDuration",
     "lastModified",
 ];

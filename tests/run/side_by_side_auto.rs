@@ -13,13 +13,12 @@ use serde_json::{Value, json};
 use crate::common::{Project, WRITES_TO_SHARED, children_of, poll, processes_of};
 use crate::run::planned::{carry_out_and_tell, run_with_parallel};
 use crate::run::side_by_side::{timeless, words};
-use crate::run::{check, cleanup, exists, project, result};
+use crate::run::{cleanup, exists, project, result};
 
 const LATE: Duration = Duration::from_secs(60);
 
 /// What mypy prints and what pytest writes if they find nothing wrong.
 const SAYS: &str = "case $0 in *mypy) echo 'Success: no issues found in 1 source file'; exit 0;; esac
-eval \"set -- $PYTEST_ADDOPTS\"
 for word; do case $word in --junitxml=*) echo \"<testsuites><testsuite name='s' tests='1'>\
 <testcase classname='c' name='n'/></testsuite></testsuites>\" > \"${word#--junitxml=}\";; esac; done
 ";
@@ -46,7 +45,7 @@ fn of_tool(name: &str, tool: &str, arguments: &[&str], more: &str) -> String {
 }
 
 #[test]
-fn validations_run_beside_one_test_and_the_plan_is_the_one_that_was_approved() {
+fn validations_run_beside_one_test_and_the_screen_has_a_line_for_each() {
     let checks =
         of_tool("a", "mypy", &["a", "b"], "") + &of_tool("b", "pytest", &["b", "c"], "") + &of_tool("c", "mypy", &["c", "a"], "");
     let project = with_tools(MEETS, &checks);
@@ -55,13 +54,6 @@ fn validations_run_beside_one_test_and_the_plan_is_the_one_that_was_approved() {
         assert_eq!(output.stdout.matches(line).count(), 1, "{}", output.stdout);
     }
     assert_eq!(words(&output.report()), vec![json!("SUCCESS"); 3]);
-    let digest = |said: &str| {
-        project.save("other/proctor.toml", &(said.to_owned() + &check("a", &[])));
-        project.proctor(["plan", "other", "--json"]).success().json()["planDigest"].clone()
-    };
-    assert!(digest("").is_string());
-    assert_eq!(digest("[run]\nparallel = \"auto\"\n"), digest("[run]\nparallel = false\n"));
-    assert_ne!(digest("[run]\nparallel = true\n"), digest("[run]\nparallel = false\n"));
     assert_eq!(processes_of(project.root()), []);
 }
 
@@ -145,7 +137,7 @@ fn a_report_does_not_show_whether_proctor_let_checks_run_at_the_same_time() {
     let carried = |parallel| {
         let project = mixed();
         let report = run_with_parallel(&project, parallel);
-        let (plan, words) = (report["planDigest"].clone(), words(&report));
+        let (plan, words) = (report["testSpecification"]["planDigest"].clone(), words(&report));
         (timeless(report, &project.root().display().to_string()), words, plan)
     };
     let (one_by_one, words, plan) = carried(ParallelChecks::Off);
@@ -153,7 +145,7 @@ fn a_report_does_not_show_whether_proctor_let_checks_run_at_the_same_time() {
     let shown = ["SUCCESS", "VALIDATION_FAILURE", "SUCCESS", "dependency-failed", "dependency-failed", "TIMEOUT", "SUCCESS"];
     assert_eq!(words[..7], shown.map(Value::from));
     assert_eq!(one_by_one, together);
-    assert_eq!(plan, same_plan);
+    assert!(plan.is_string() && plan == same_plan, "an approved plan stays approved");
 }
 
 #[test]
