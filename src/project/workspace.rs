@@ -197,6 +197,11 @@ impl Workspace {
         self.launcher.take().filter(|launcher| !launcher.is_lost())
     }
 
+    /// Returns whether the launcher is up and not lent.
+    pub(crate) fn has_working_launcher(&self) -> bool {
+        self.launcher.as_ref().is_some_and(|launcher| !launcher.is_lost())
+    }
+
     /// Takes a launcher that is not needed any more, and ends it if the workspace has one.
     pub(crate) fn give_back_launcher(&mut self, launcher: LauncherHandle) {
         if self.launcher.as_ref().is_none_or(LauncherHandle::is_lost) {

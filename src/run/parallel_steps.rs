@@ -20,6 +20,7 @@ use std::time::Duration;
 use crate::config::HomeAccess;
 use crate::evidence::Slot;
 use crate::model::{Action, ActionPhase, DurationMs, EndedAction, StopReason};
+use crate::process::clock::{self, Monotonic};
 use crate::process::{LauncherHandle, SuperviseError};
 use crate::report::ActionResult;
 use crate::run::concurrency::{CheckFacts, Concurrency, relations, role_of};
@@ -36,6 +37,10 @@ use crate::run::steps::{Steps, note};
 
 /// How long a step waits before it asks again for a turn in the queue. Other processes free turns without telling.
 const TURN_SLICE: Duration = Duration::from_millis(20);
+
+/// How long a step waits for the launcher of another step that has just started. So a further launcher takes no time from the
+/// start of the first step, and none is started if the first step ends at once.
+const HEAD_START: Duration = Duration::from_millis(2);
 
 /// How long the end of a running step or a stop request is waited for if no step waits for a turn. Both end the wait.
 const LONG_SLICE: Duration = Duration::from_secs(1);
@@ -55,6 +60,8 @@ pub(crate) struct ParallelSteps<'s, 'w, 'c> {
     results: BTreeMap<usize, ActionResult>,
     /// Launchers whose action has ended; the next action can use them.
     idle: Vec<LauncherHandle>,
+    /// When the last running step was started.
+    last_start: Option<Monotonic>,
     receiver: EndReceiver,
     ends: Receiver<BackgroundActionEnd>,
     bell: PipeReader,
@@ -78,8 +85,8 @@ struct RunningAttempt {
 enum StartOutcome {
     /// The step was started, or it ended without being started.
     Done,
-    /// No turn in the machine-wide queue is free, so the step has to wait.
-    NoTurn,
+    /// The step has to wait, and is tried again after this time at the latest.
+    Later(Duration),
 }
 
 impl<'s, 'w, 'c> ParallelSteps<'s, 'w, 'c> {
@@ -111,7 +118,7 @@ impl<'s, 'w, 'c> ParallelSteps<'s, 'w, 'c> {
         let receiver = EndReceiver { ends: sender, bell: Arc::new(ringer) };
         let (open, again, attempts) = (BTreeMap::new(), BTreeSet::new(), BTreeMap::new());
         let (results, idle, flow) = (BTreeMap::new(), Vec::new(), StepFlow::default());
-        Ok(Self { steps, limit, needs, flow, open, again, attempts, results, idle, receiver, ends, bell })
+        Ok(Self { steps, limit, needs, flow, open, again, attempts, results, idle, last_start: None, receiver, ends, bell })
     }
 
     /// Carries out all steps, and returns their results in the order of execution.
@@ -119,7 +126,7 @@ impl<'s, 'w, 'c> ParallelSteps<'s, 'w, 'c> {
         while self.results.len() < self.needs.len() {
             let longest = match self.start_ready_steps()? {
                 StartOutcome::Done => LONG_SLICE,
-                StartOutcome::NoTurn => TURN_SLICE,
+                StartOutcome::Later(after) => after,
             };
             // This is the last look at requests before the wait, because a start may have read one, and only a request
             // that nobody has read ends the wait.
@@ -164,7 +171,7 @@ impl<'s, 'w, 'c> ParallelSteps<'s, 'w, 'c> {
         }
     }
 
-    /// Starts all steps that may start now. Returns whether one of them waits for a turn.
+    /// Starts all steps that may start now. Returns whether one of them has to wait.
     fn start_ready_steps(&mut self) -> Result<StartOutcome, ProjectError> {
         loop {
             let state = ScheduleState {
@@ -179,8 +186,8 @@ impl<'s, 'w, 'c> ParallelSteps<'s, 'w, 'c> {
                 && let Some(one) = self.steps.skip_or_reuse(self.action(place), &self.flow)
             {
                 self.finish(place, one);
-            } else if self.try_to_start(place)? == StartOutcome::NoTurn {
-                return Ok(StartOutcome::NoTurn);
+            } else if let later @ StartOutcome::Later(_) = self.try_to_start(place)? {
+                return Ok(later);
             }
         }
     }
@@ -215,7 +222,10 @@ impl<'s, 'w, 'c> ParallelSteps<'s, 'w, 'c> {
         } else if self.open.is_empty() {
             self.steps.performer.next_turn(action)?
         } else {
-            let Some(turn) = self.steps.performer.try_take_turn()? else { return Ok(StartOutcome::NoTurn) };
+            if let Some(left) = self.left_of_head_start() {
+                return Ok(StartOutcome::Later(left));
+            }
+            let Some(turn) = self.steps.performer.try_take_turn()? else { return Ok(StartOutcome::Later(TURN_SLICE)) };
             AwaitedTurn { turn, waited: None }
         };
         self.again.remove(&place);
@@ -225,6 +235,13 @@ impl<'s, 'w, 'c> ParallelSteps<'s, 'w, 'c> {
             QueueTurn::Stopped => self.note_attempt(place, ActionResult { waited, ..skipped(action, skip_reason(control)) }),
         }
         Ok(StartOutcome::Done)
+    }
+
+    /// Returns how long the step that started last keeps its head start; `None` if a launcher is idle or the time is over.
+    fn left_of_head_start(&self) -> Option<Duration> {
+        let is_idle = self.steps.performer.has_own_launcher() || !self.idle.is_empty();
+        let since = clock::monotonic().since(self.last_start?);
+        HEAD_START.checked_sub(since).filter(|left| !left.is_zero() && !is_idle)
     }
 
     fn start(&mut self, place: usize, slot: Option<Slot>, waited: Option<DurationMs>) -> Result<(), ProjectError> {
@@ -239,6 +256,7 @@ impl<'s, 'w, 'c> ParallelSteps<'s, 'w, 'c> {
         let open =
             RunningAttempt { background_action, prepared, _slot: slot, waited, is_asked: false, is_second_launcher: false };
         self.open.insert(place, open);
+        self.last_start = Some(clock::monotonic());
         Ok(())
     }
 

@@ -189,6 +189,11 @@ impl<'w, 'c> Performer<'w, 'c> {
         self.workspace.take_working_launcher()
     }
 
+    /// Returns whether the run's own launcher can be taken.
+    pub(crate) fn has_own_launcher(&self) -> bool {
+        self.workspace.has_working_launcher()
+    }
+
     /// Gives a launcher back whose action has ended.
     pub(crate) fn give_back_launcher(&mut self, launcher: LauncherHandle) {
         self.workspace.give_back_launcher(launcher);

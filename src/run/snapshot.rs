@@ -43,7 +43,7 @@ pub(crate) enum CheckPlace {
     Project,
     /// In the project although the settings ask for a snapshot, for this reason.
     InPlace(String),
-    Snapshot(RunSnapshot),
+    Snapshot(Box<RunSnapshot>),
 }
 
 /// The snapshot of one run.
@@ -152,7 +152,7 @@ impl Workspace {
         }
         Ok(match self.mount_obstacles.get(project).cloned().flatten() {
             Some(reason) => CheckPlace::InPlace(reason),
-            None => CheckPlace::Snapshot(snapshot),
+            None => CheckPlace::Snapshot(Box::new(snapshot)),
         })
     }
 
@@ -280,7 +280,7 @@ impl CheckPlace {
     /// Returns the snapshot that an action works in; `None` if it works in the project.
     pub(crate) fn snapshot_for(&self, action: &Action) -> Option<&RunSnapshot> {
         match self {
-            Self::Snapshot(snapshot) if snapshot.is_used_by(action) => Some(snapshot),
+            Self::Snapshot(snapshot) if snapshot.is_used_by(action) => Some(&**snapshot),
             Self::Snapshot(_) | Self::Project | Self::InPlace(_) => None,
         }
     }
@@ -288,7 +288,7 @@ impl CheckPlace {
     /// Returns the snapshot that an action works in, to add a layer to it; `None` if the action works in the project.
     pub(crate) fn snapshot_to_change(&mut self, action: &Action) -> Option<&mut RunSnapshot> {
         match self {
-            Self::Snapshot(snapshot) if snapshot.is_used_by(action) => Some(snapshot),
+            Self::Snapshot(snapshot) if snapshot.is_used_by(action) => Some(&mut **snapshot),
             Self::Snapshot(_) | Self::Project | Self::InPlace(_) => None,
         }
     }
