@@ -22,6 +22,7 @@ mod registration;
 mod reuse;
 mod services;
 mod side_by_side;
+mod side_by_side_auto;
 mod snapshot;
 mod snapshot_caches;
 mod snapshot_prepared;

@@ -90,7 +90,7 @@ impl ProgressScreen {
     /// Draws the live line if an action is running and the output is a terminal.
     fn draw_live(&self) {
         if self.audience == Audience::Terminal && !self.under_way.is_empty() {
-            render::live(&self.style.paint(Tone::Quiet, &live_line(&self.under_way)));
+            render::live(&self.style.paint(Tone::Quiet, &under_way_line(&self.under_way)));
         }
     }
 
@@ -123,8 +123,8 @@ impl ProgressScreen {
     }
 }
 
-/// Returns the live line: the name of the first running action and the number of the others.
-fn live_line(under_way: &[(ActionId, String)]) -> String {
+/// Returns the text of the live line: the name of the first running action and the number of the others.
+pub(crate) fn under_way_line(under_way: &[(ActionId, String)]) -> String {
     let Some(((id, name), others)) = under_way.split_first() else { return String::new() };
     let first = format!("  … {:<9} {name}", id.as_str());
     if others.is_empty() { first } else { format!("{first} and {} more", others.len()) }
@@ -149,7 +149,7 @@ mod tests {
     #[test]
     fn the_live_line_names_the_first_and_counts_the_others() {
         let one = |number: usize| (ActionId::numbered("STEP", number), format!("check {number}"));
-        assert_eq!(live_line(&[one(1)]), "  … STEP.1    check 1");
-        assert_eq!(live_line(&[one(2), one(1), one(7)]), "  … STEP.2    check 2 and 2 more");
+        assert_eq!(under_way_line(&[one(1)]), "  … STEP.1    check 1");
+        assert_eq!(under_way_line(&[one(2), one(1), one(7)]), "  … STEP.2    check 2 and 2 more");
     }
 }

@@ -14,7 +14,7 @@ use crate::config::values::{
 };
 use crate::config::written_value::WrittenValue;
 use crate::model::{
-    ActionDefaults, ByteSize, CheckOrder, CoverageTarget, JudgedBy, OnSurvivors, Reuse, SkipWhileUnchanged, Tool,
+    ActionDefaults, ByteSize, CheckOrder, CoverageTarget, JudgedBy, OnSurvivors, ParallelChecks, Reuse, SkipWhileUnchanged, Tool,
 };
 
 const TOOLS: &[(&str, Tool)] = &{
@@ -66,7 +66,7 @@ pub(super) fn read_run(top: &Section<'_>, document: &mut Document<'_>) -> RunSet
     RunSettings {
         order: section.setting(document, "order", choice(ORDERS)).value,
         reuse: section.setting(document, "reuse", choice(REUSE)).value,
-        parallel: section.setting(document, "parallel", boolean).value,
+        parallel: section.setting(document, "parallel", parallel_checks).value,
     }
 }
 
@@ -206,6 +206,15 @@ fn read_name(section: &Section<'_>, document: &mut Document<'_>) -> Option<Writt
         document.report_absent(section, "name", wrong);
     }
     name
+}
+
+fn parallel_checks(value: &toml::Spanned<toml::de::DeValue<'_>>) -> Result<ParallelChecks, WrongValue> {
+    match (value.get_ref().as_bool(), value.get_ref().as_str()) {
+        (Some(true), _) => Ok(ParallelChecks::On),
+        (Some(false), _) => Ok(ParallelChecks::Off),
+        (None, Some("auto")) => Ok(ParallelChecks::Auto),
+        (None, _) => Err(WrongValue::new("expected \"auto\", true or false").example("\"auto\"")),
+    }
 }
 
 fn idle_timeout() -> impl Fn(&toml::Spanned<toml::de::DeValue<'_>>) -> Result<Option<Duration>, WrongValue> {

@@ -10,8 +10,8 @@ use crate::config::{
     ActionSettings, CachesMode, Configuration, HomeAccess, ProtectionMode, SandboxSettings, WrittenValue, default_text, read,
 };
 use crate::model::{
-    BlockOn, ByteSize, CheckOrder, CollectionErrorPolicy, OnChange, OnProtectedChange, OnSurvivors, PolicyCategory, Reuse,
-    RoutingSettings, Tool,
+    BlockOn, ByteSize, CheckOrder, CollectionErrorPolicy, OnChange, OnProtectedChange, OnSurvivors, ParallelChecks,
+    PolicyCategory, Reuse, RoutingSettings, Tool,
 };
 
 fn problems(text: &str) -> String {
@@ -443,10 +443,20 @@ fn everything_that_can_be_said_is_understood() {
 fn when_verdicts_are_reused_and_in_which_order_checks_run_can_be_said_strictly() {
     let check = |name: &str, line: &str| format!("[[check]]\nname = \"{name}\"\ncommand = \"make\"\n{line}");
     let defaults = Configuration::default();
-    assert_eq!((defaults.run.order, defaults.run.reuse, defaults.run.parallel), (CheckOrder::Plan, Reuse::Off, false));
+    assert_eq!(
+        (defaults.run.order, defaults.run.reuse, defaults.run.parallel),
+        (CheckOrder::Plan, Reuse::Off, ParallelChecks::Auto)
+    );
     let run = "[run]\norder = \"failed-first\"\nreuse = \"watch\"\nparallel = true\n";
     let read = configuration(&(check("a", "") + &check("b", "reuse = \"always\"\n") + &check("c", "reuse = \"off\"\n") + run));
-    assert_eq!((read.run.order, read.run.reuse, read.run.parallel), (CheckOrder::FailedFirst, Reuse::Watch, true));
+    assert_eq!((read.run.order, read.run.reuse, read.run.parallel), (CheckOrder::FailedFirst, Reuse::Watch, ParallelChecks::On));
+    for (written, meant) in [("\"auto\"", ParallelChecks::Auto), ("true", ParallelChecks::On), ("false", ParallelChecks::Off)] {
+        assert_eq!(configuration(&format!("[run]\nparallel = {written}\n")).run.parallel, meant);
+    }
+    assert_snapshot!(problems("[run]\nparallel = \"yes\"\n"), @r#"
+    proctor.toml:2:12: run.parallel: expected "auto", true or false
+      for example `parallel = "auto"`
+    "#);
     assert_eq!(read.checks.iter().map(|check| check.reuse).collect::<Vec<_>>(), [Reuse::Watch, Reuse::Always, Reuse::Off]);
     assert_snapshot!(problems("[run]\norder = \"failed first\"\nreuse = true\nreuze = \"off\"\n[[prerequisite]]\nname = \"p\"\ncommand = \"p\"\nreuse = \"always\"\n"), @r#"
     proctor.toml:2:9: run.order: expected one of "plan", "failed-first"

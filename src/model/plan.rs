@@ -80,6 +80,19 @@ pub enum CheckOrder {
     FailedFirst,
 }
 
+/// Which checks of a run may be carried out at the same time. The checks of a test specification are not concerned: their
+/// task says it (`parallelExecution`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ParallelChecks {
+    /// On a snapshot, validations run beside at most one other check. In the project itself, checks run one by one.
+    #[default]
+    Auto,
+    /// All checks that do not come after each other run at the same time.
+    On,
+    /// The checks run one by one.
+    Off,
+}
+
 /// What happens when a file is saved during a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -275,7 +288,9 @@ pub struct Plan {
     /// the order of `steps` (`executionOrder`).
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub order: Vec<ActionId>,
-    /// Whether independent steps run at the same time, as far as the machine's queue allows.
+    /// Whether independent steps run at the same time, as far as the machine's queue allows. It is part of the plan's
+    /// digest, so it is true only where somebody said so. What proctor decides by itself (`ParallelChecks::Auto`) is a
+    /// setting of the run, and changes no approved plan.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub parallel: bool,
     /// The time limit for all prerequisites and steps together; `None` if only their own limits apply. Clean-up runs

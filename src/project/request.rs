@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::config::SandboxSettings;
 use crate::ignore::{Matcher, MatcherSettings};
 use crate::model::{
-    Asker, CheckOrder, CommandExit, CopiedFiles, IsolationLevel, PauseRecord, Phase, Plan, PlanOrigin, ProjectId,
+    Asker, CheckOrder, CommandExit, CopiedFiles, IsolationLevel, ParallelChecks, PauseRecord, Phase, Plan, PlanOrigin, ProjectId,
     RetentionLimits, RoutingSettings, RunId, TaskId, TreeDigest, TreePath, Trigger, TriggerKind, UnapprovedPlan,
 };
 use crate::process::Control;
@@ -47,6 +47,8 @@ pub struct ProjectSettings {
     pub queue: QueueLimits,
     /// The order in which the checks run.
     pub order: CheckOrder,
+    /// Which checks of `proctor.toml`, or of discovery, run at the same time.
+    pub parallel: ParallelChecks,
     /// The name of the link in the project's root that leads to the evidence; `None` means no link.
     pub link: Option<String>,
     /// The path of the task list to update, relative to the project; `None` means no task list.

@@ -51,7 +51,8 @@ pub struct Workspace {
     pub(crate) store: Store,
     pub(crate) index: store::StoreIndex,
     executable: PathBuf,
-    launcher: LauncherHandle,
+    /// `None` while an action has the launcher to itself.
+    launcher: Option<LauncherHandle>,
     ambient: BTreeMap<OsString, OsString>,
     observer: StepObserver,
     pub(crate) trees: KnownTrees,
@@ -99,7 +100,7 @@ impl Workspace {
             store,
             index: opened.index,
             executable: executable.to_owned(),
-            launcher,
+            launcher: Some(launcher),
             ambient,
             observer,
             trees: KnownTrees::default(),
@@ -161,7 +162,7 @@ impl Workspace {
 
     pub(crate) fn dismiss_launcher_after_last_run(&mut self) {
         match self.runs_ahead {
-            RunsAhead::One => self.launcher.dismiss(),
+            RunsAhead::One => self.launcher.iter_mut().for_each(LauncherHandle::dismiss),
             RunsAhead::Many => {}
         }
     }
@@ -193,10 +194,27 @@ impl Workspace {
 
     /// Returns the launcher. If it has died, a new one is started first.
     pub(crate) fn launcher(&mut self) -> Result<&mut LauncherHandle, ProjectError> {
-        if self.launcher.is_lost() {
-            self.launcher = LauncherHandle::execute(&self.executable).map_err(ProjectError::Launcher)?;
+        let launcher = self.take_working_launcher();
+        let launcher = launcher.map_or_else(|| LauncherHandle::execute(&self.executable).map_err(ProjectError::Launcher), Ok)?;
+        Ok(self.launcher.insert(launcher))
+    }
+
+    /// Lends the launcher, which may have a keeper ready, to an action that runs at the same time as others. Returns `None` if
+    /// the launcher is lent already or has died.
+    pub(crate) fn take_working_launcher(&mut self) -> Option<LauncherHandle> {
+        self.launcher.take().filter(|launcher| !launcher.is_lost())
+    }
+
+    /// Returns whether the launcher is up and not lent.
+    pub(crate) fn has_working_launcher(&self) -> bool {
+        self.launcher.as_ref().is_some_and(|launcher| !launcher.is_lost())
+    }
+
+    /// Takes a launcher that is not needed any more, and ends it if the workspace has one.
+    pub(crate) fn give_back_launcher(&mut self, launcher: LauncherHandle) {
+        if self.launcher.as_ref().is_none_or(LauncherHandle::is_lost) {
+            self.launcher = Some(launcher);
         }
-        Ok(&mut self.launcher)
     }
 
     /// Locks a project's evidence. If another process holds the lock, waits until `wait` is over or `stopped` returns a

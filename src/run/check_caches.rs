@@ -129,7 +129,7 @@ impl CheckCaches {
         if let (Some(key), Some(conditions)) = (key, &self.conditions) {
             self.in_use.remove(&key);
             if is_complete(ended) {
-                let of_run = mount.lower.iter().filter(|path| layers.kept().any(|kept| kept == *path));
+                let of_run = mount.lower.iter().filter(|path| layers.kept().any(|(_, kept)| kept == *path));
                 let of_run: Vec<PathBuf> = of_run.cloned().collect();
                 // Where the project's own caches could not be hidden, the check saw them below its own.
                 let environments = mount.environments.iter();

@@ -74,7 +74,7 @@ pub(crate) fn try_take_turn(
 }
 
 /// Returns whether this process runs inside of an action of the same store. That action already has a slot.
-fn is_inside_action(store: &Store, ambient: &BTreeMap<OsString, OsString>) -> bool {
+pub(crate) fn is_inside_action(store: &Store, ambient: &BTreeMap<OsString, OsString>) -> bool {
     ambient.get(OsStr::new("PROCTOR_OUT")).is_some_and(|output| store.is_output_directory(Path::new(output)))
 }
 

@@ -7,8 +7,8 @@ use std::time::Duration;
 use crate::config::{CachesMode, ProtectionMode};
 use crate::evidence::{ScratchDirectory, read_boot_id};
 use crate::model::{
-    Action, ActionEnd, ActionLimits, ActionPhase, ByteSize, EndedAction, EnvironmentMount, IsolationLevel, Plan, ProjectId,
-    Sandbox, SnapshotMount, SpawnFailure, StopReason, StopStage, Timestamp, TreePath,
+    Action, ActionEnd, ActionId, ActionLimits, ActionPhase, ByteSize, EndedAction, EnvironmentMount, IsolationLevel, Plan,
+    ProjectId, Sandbox, SnapshotMount, SpawnFailure, StopReason, StopStage, Timestamp, TreePath,
 };
 use crate::process::{
     ALL_REASONS, Control, LaunchRequest, LaunchedChild, Layers, Sinks, WrittenChange, supervise, written_entries,
@@ -21,6 +21,7 @@ use crate::report::{CachesV2, SnapshotV2, TestedPlace, WrittenV2};
 use crate::run::bytecode::RunBytecode;
 use crate::run::check_caches::{CacheOfAttempt, CheckCaches, stamp_environments};
 use crate::run::kept_files::{KeptFiles, KeptOutcome};
+use crate::run::seen_layers::SeenLayers;
 use crate::sandbox::{ChildEnvironment, SandboxRequest, isolation};
 use crate::snapshot::{CacheConditions, KeptCaches, RunLayers, SnapshotError};
 use crate::tree::{TreeHints, TreeIndex};
@@ -62,7 +63,9 @@ pub(crate) struct RunSnapshot {
     layers: RunLayers,
     caches: CheckCaches,
     bytecode: RunBytecode,
+    seen: SeenLayers,
     users: SnapshotUsers,
+    /// What each action wrote, in the order in which the actions ended; at most `LISTED` entries of each attempt.
     written: Vec<WrittenV2>,
     written_count: u64,
     kept: KeptFiles,
@@ -158,8 +161,9 @@ impl Workspace {
         let limit = ByteSize(settings.max_snapshot_bytes.0 / CACHES_OF_SNAPSHOT);
         let kept = KeptCaches::new(&base.directory, &read_boot_id(), limit);
         let caches = CheckCaches::new(settings.caches, kept, conditions_of(&base));
-        let (bytecode, written, kept) = (RunBytecode::default(), Vec::new(), KeptFiles::default());
-        let mut snapshot = RunSnapshot { root, base, layers, caches, bytecode, users, written, written_count: 0, kept };
+        let (bytecode, seen) = (RunBytecode::default(), SeenLayers::default());
+        let (written, kept) = (Vec::new(), KeptFiles::default());
+        let mut snapshot = RunSnapshot { root, base, layers, caches, bytecode, seen, users, written, written_count: 0, kept };
         let project = &request.scope.project;
         if !self.mount_obstacles.contains_key(project) {
             let obstacle = self.try_mount(request, &mut snapshot)?;
@@ -300,7 +304,7 @@ impl CheckPlace {
     /// Returns the snapshot that an action works in; `None` if it works in the project.
     pub(crate) fn snapshot_for(&self, action: &Action) -> Option<&RunSnapshot> {
         match self {
-            Self::Snapshot(snapshot) if snapshot.is_used_by(action) => Some(snapshot),
+            Self::Snapshot(snapshot) if snapshot.is_used_by(action) => Some(&**snapshot),
             Self::Snapshot(_) | Self::Project | Self::InPlace(_) => None,
         }
     }
@@ -308,7 +312,7 @@ impl CheckPlace {
     /// Returns the snapshot that an action works in, to add a layer to it; `None` if the action works in the project.
     pub(crate) fn snapshot_to_change(&mut self, action: &Action) -> Option<&mut RunSnapshot> {
         match self {
-            Self::Snapshot(snapshot) if snapshot.is_used_by(action) => Some(snapshot),
+            Self::Snapshot(snapshot) if snapshot.is_used_by(action) => Some(&mut **snapshot),
             Self::Snapshot(_) | Self::Project | Self::InPlace(_) => None,
         }
     }
@@ -325,6 +329,13 @@ impl CheckPlace {
         match self {
             Self::Snapshot(snapshot) => snapshot.bytecode.to_compile(project, &snapshot.base, &snapshot.root),
             Self::Project | Self::InPlace(_) => None,
+        }
+    }
+
+    /// Limits what checks that run at the same time see of each other's writes.
+    pub(crate) fn show_layers(&mut self, seen: SeenLayers) {
+        if let Self::Snapshot(snapshot) = self {
+            snapshot.seen = seen;
         }
     }
 
@@ -363,7 +374,7 @@ impl CheckPlace {
                     CachesMode::Kept => CachesV2::Kept,
                     CachesMode::Fresh => CachesV2::Fresh,
                 }),
-                written: snapshot.written.clone(),
+                written: snapshot.listed(),
                 written_count: Some(snapshot.written_count),
                 kept_count: snapshot.kept.count(),
                 writes_to_keep: snapshot.kept.proposed(),
@@ -398,8 +409,9 @@ impl RunSnapshot {
         action: Option<&Action>,
         bytecode: Option<PathBuf>,
     ) -> Result<SnapshotMount, SnapshotError> {
-        let (written, mut lower) = (self.layers.add()?, self.lower());
-        let kept: Vec<PathBuf> = self.layers.kept().cloned().collect();
+        let written = self.layers.add()?;
+        let kept = action.map_or_else(Vec::new, |action| self.seen.select(self.layers.kept(), &action.id));
+        let mut lower: Vec<PathBuf> = kept.iter().chain(&self.base.copies).cloned().collect();
         let cache = action.map_or_else(CacheOfAttempt::default, |action| self.caches.prepare(action, &lower, &kept));
         let environments = self.base.environments.iter();
         let environments = environments
@@ -434,8 +446,9 @@ impl RunSnapshot {
             return Ok(dropped);
         }
         self.bytecode.note_written(&action.id, &self.base, &entries);
-        self.layers.keep(&mount.written);
+        self.layers.keep(&mount.written, &action.id);
         // A directory of the project that is called `.git` is a by-product too, but a check should not make one, so it is listed.
+        let mut listed = 0;
         let is_shown = |path: &TreePath| !is_by_product(path) || path.as_bytes().starts_with(b".git/");
         let is_shown = |path: &TreePath| is_shown(path) || self.kept.is_candidate(path);
         for entry in entries.into_iter().filter(|entry| is_shown(&entry.path)) {
@@ -446,7 +459,8 @@ impl RunSnapshot {
                 WrittenChange::MadeOther | WrittenChange::Removed => None,
             };
             self.written_count += 1;
-            if self.written.len() < LISTED {
+            if listed < LISTED {
+                listed += 1;
                 let (action_id, path) = (action.id.clone(), entry.path.to_string());
                 self.written.push(WrittenV2 { action_id, path, bytes, kept: false, not_kept: None });
             }
@@ -465,21 +479,31 @@ impl RunSnapshot {
         outcome
     }
 
-    /// Returns where the file at a path of the project is read from, as the checks so far have left it: from a layer, a copy or
-    /// a live environment. `None` if the checks see no regular file there.
-    pub(crate) fn place_of(&self, relative: &Path) -> std::io::Result<Option<PlaceOfFile>> {
+    /// Returns where the file at a path of the project is read from, as an action sees it: from a layer, a copy or a live
+    /// environment. `None` if the action sees no regular file there.
+    pub(crate) fn place_of(&self, action: &ActionId, relative: &Path) -> std::io::Result<Option<PlaceOfFile>> {
         let full = self.root.join(relative);
         if self.base.environments.iter().any(|environment| full.starts_with(environment)) {
             return Ok(Some((self.root.clone(), relative.to_owned())));
         }
         let Ok(path) = TreePath::below(&self.root, &full) else { return Ok(None) };
-        let directories = self.lower();
+        let directories = self.lower(action);
         let found = Layers::new(directories.clone()).open_file(&path)?;
         Ok(found.map(|(layer, _)| (directories[layer].clone(), relative.to_owned())))
     }
 
-    fn lower(&self) -> Vec<PathBuf> {
-        self.layers.kept().chain(&self.base.copies).cloned().collect()
+    /// Returns the directories that an action sees over each other, the topmost first.
+    fn lower(&self, action: &ActionId) -> Vec<PathBuf> {
+        let layers = self.seen.select(self.layers.kept(), action);
+        layers.into_iter().chain(self.base.copies.iter().cloned()).collect()
+    }
+
+    /// Returns the first written entries in the order of the report, whichever action ended first.
+    fn listed(&self) -> Vec<WrittenV2> {
+        let mut written = self.written.clone();
+        written.sort_by_key(|one| self.seen.rank(&one.action_id));
+        written.truncate(LISTED);
+        written
     }
 }
 

@@ -3,6 +3,7 @@
 use crate::model::Action;
 use crate::project::ProjectError;
 use crate::report::{ActionResult, SkipReason};
+use crate::run::concurrency::{Concurrency, ConcurrencyLimits, concurrency};
 use crate::run::flow::StepFlow;
 use crate::run::parallel_steps::ParallelSteps;
 use crate::run::perform::Performer;
@@ -19,8 +20,18 @@ pub(crate) struct Steps<'s, 'w, 'c> {
 
 /// Carries out the steps, and returns their results in the order of execution.
 pub(crate) fn perform_steps(mut steps: Steps<'_, '_, '_>) -> Result<Vec<ActionResult>, ProjectError> {
-    if steps.context.request.plan.parallel {
-        return ParallelSteps::new(steps).run_all();
+    let request = steps.context.request;
+    let limits = ConcurrencyLimits {
+        setting: request.settings.parallel,
+        home: request.settings.sandbox.home,
+        on_snapshot: steps.performer.place.is_snapshot(),
+        turns: steps.performer.turns(),
+    };
+    match concurrency(request.plan, limits) {
+        Concurrency::OneByOne => {}
+        together @ (Concurrency::AllIndependent | Concurrency::Validations) => {
+            return ParallelSteps::new(steps, together)?.run_all();
+        }
     }
     let mut flow = StepFlow::default();
     let mut performed = Vec::with_capacity(steps.context.order.len());

@@ -11,7 +11,7 @@ use nix::fcntl::renameat;
 use nix::libc;
 use nix::sys::stat::{FchmodatFlags, Mode, SFlag, fchmod, fchmodat, fstat, mknod};
 
-use crate::model::{TreePath, WrittenLayer};
+use crate::model::{ActionId, TreePath, WrittenLayer};
 use crate::snapshot::SnapshotError;
 use crate::snapshot::entries::{OWNER, empty_directory, format, mode_of, stat_of, there};
 use crate::tree::{open_below, open_root};
@@ -23,8 +23,8 @@ const LAYERS: &str = "layers";
 pub struct RunLayers {
     directory: PathBuf,
     made: u32,
-    /// The layers that later actions of the run see, the oldest first.
-    kept: Vec<PathBuf>,
+    /// The layers that later actions of the run may see, the oldest first, each with the action that wrote it.
+    kept: Vec<(ActionId, PathBuf)>,
 }
 
 impl RunLayers {
@@ -53,9 +53,9 @@ impl RunLayers {
         Ok(written)
     }
 
-    /// Lets later actions of the run see what an action wrote to its layer. The action must have ended.
-    pub fn keep(&mut self, layer: &WrittenLayer) {
-        self.kept.push(layer.upper.clone());
+    /// Lets later actions of the run see what `writer` wrote to its layer. The action must have ended.
+    pub fn keep(&mut self, layer: &WrittenLayer, writer: &ActionId) {
+        self.kept.push((writer.clone(), layer.upper.clone()));
     }
 
     /// Takes entries out of a layer, so that no later action of the run sees them. The action must have ended.
@@ -96,9 +96,9 @@ impl RunLayers {
         let _left = layer.upper.parent().map(fs::remove_dir);
     }
 
-    /// Returns the directories of the kept layers, the newest first.
-    pub fn kept(&self) -> impl Iterator<Item = &PathBuf> {
-        self.kept.iter().rev()
+    /// Returns the directories of the kept layers, the oldest first, each with the action that wrote it.
+    pub fn kept(&self) -> impl Iterator<Item = (&ActionId, &PathBuf)> {
+        self.kept.iter().map(|(writer, directory)| (writer, directory))
     }
 }
 

@@ -6,8 +6,8 @@ use std::path::PathBuf;
 
 use crate::config::{Check, Configuration, Prerequisite, WrittenValue};
 use crate::model::{
-    Action, ActionId, ActionPhase, ApprovalTerms, CommandLine, JudgedBy, OnSurvivors, Plan, PlanNote, PlanOrigin, PolicyOptions,
-    Problem, Reuse, TaskId, Tool, ToolClass,
+    Action, ActionId, ActionPhase, ApprovalTerms, CommandLine, JudgedBy, OnSurvivors, ParallelChecks, Plan, PlanNote, PlanOrigin,
+    PolicyOptions, Problem, Reuse, TaskId, Tool, ToolClass,
 };
 use crate::spec::action::{configured_action, found_command, plain_action};
 use crate::spec::approval::approval_terms;
@@ -316,7 +316,7 @@ impl<'c> Resolver<'c> {
             debt: None,
             notes: self.notes,
             order: Vec::new(),
-            parallel: self.configuration.run.parallel,
+            parallel: self.configuration.run.parallel == ParallelChecks::On,
             timeout: None,
             approval,
         })

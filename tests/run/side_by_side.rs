@@ -27,7 +27,7 @@ fn meeting(pairs: &[(&str, &str)]) -> Project {
     project(&toml).executable("bin/meet", MEETS)
 }
 
-fn words(report: &Value) -> Vec<Value> {
+pub(super) fn words(report: &Value) -> Vec<Value> {
     let results = report["stepExecution"]["results"].as_array().expect("a list");
     results.iter().map(|one| if one["status"].is_null() { one["skipReason"].clone() } else { one["status"].clone() }).collect()
 }
@@ -68,13 +68,14 @@ const OF_A_RUN: &[&str] = &[
     "startTime",
     "endTime",
     "duration",
+    "actualDuration",
     "totalDuration",
     "lastModified",
 ];
 
 /// Returns a report as text without the values that differ in every run. Records and frames contain times, so their
 /// digests are removed too.
-fn timeless(mut report: Value, root: &str) -> String {
+pub(super) fn timeless(mut report: Value, root: &str) -> String {
     fn strip(value: &mut Value) {
         match value {
             Value::Object(fields) => {

@@ -3,6 +3,8 @@
 //! Each lane needs its own launcher, because a launcher searches for and kills remaining processes as if its action
 //! were the only one. The thread only supervises; all work before and after happens in the run's own thread.
 
+use std::io::{PipeWriter, Write as _};
+use std::sync::Arc;
 use std::sync::mpsc::Sender;
 use std::thread;
 
@@ -28,6 +30,14 @@ pub(crate) struct BackgroundActionEnd {
     pub(crate) outcome: Result<EndedAction, SuperviseError>,
 }
 
+/// Where a lane sends the message that its action is over.
+#[derive(Debug, Clone)]
+pub(crate) struct EndReceiver {
+    pub(crate) ends: Sender<BackgroundActionEnd>,
+    /// A pipe that the receiver waits for together with stop requests. It gets one byte after each message.
+    pub(crate) bell: Arc<PipeWriter>,
+}
+
 /// A running action that a thread with its own launcher supervises. Dropping it kills the action and waits for its end.
 pub(crate) struct BackgroundAction {
     control: ControlHandle,
@@ -35,12 +45,12 @@ pub(crate) struct BackgroundAction {
 }
 
 impl BackgroundAction {
-    /// Starts an action on a thread of its own. When the action has ended, the thread sends a message to `tell`.
+    /// Starts an action on a thread of its own. When the action has ended, the thread sends a message to `receiver`.
     pub(crate) fn start(
         action: &Action,
         order: BackgroundActionOrder,
         launcher: LauncherHandle,
-        tell: Sender<BackgroundActionEnd>,
+        receiver: EndReceiver,
     ) -> Result<Self, ProjectError> {
         let failed = |source| ProjectError::LaneThread { action: action.name.clone(), source };
         let (own, control) = Control::new().map_err(|source| failed(std::io::Error::other(source)))?;
@@ -48,7 +58,8 @@ impl BackgroundAction {
         let mut launcher = launcher;
         let supervising = move || {
             let outcome = supervise(&mut launcher, &request, &limits, sinks, &own, stop_reasons_for(ActionPhase::Step));
-            let _nobody_waits = tell.send(BackgroundActionEnd { place, launcher, outcome });
+            let _nobody_waits = receiver.ends.send(BackgroundActionEnd { place, launcher, outcome });
+            let _nobody_waits = receiver.bell.as_ref().write_all(b".");
         };
         let thread = thread::Builder::new().name("lane".to_owned()).spawn(supervising).map_err(failed)?;
         Ok(Self { control, thread: Some(thread) })

@@ -64,7 +64,7 @@ impl Performer<'_, '_> {
     ) -> (Observation, Interpretation) {
         let begun = clock::monotonic();
         let path = Path::new(&validation.path);
-        let in_snapshot = self.place.snapshot_for(action).map(|snapshot| snapshot.place_of(path));
+        let in_snapshot = self.place.snapshot_for(action).map(|snapshot| snapshot.place_of(&action.id, path));
         let interrupted = || match self.requested_stop(action) {
             Some(reason) => Some(FileState::Stopped(reason)),
             None => (clock::monotonic().since(begun) >= timeout).then_some(FileState::OutOfTime),

@@ -258,7 +258,7 @@ impl Performer<'_, '_> {
         let root = &self.context.request.scope.root;
         let path = normalise_path(&self.working_directory(action).join(named));
         let relative = path.strip_prefix(root).ok()?;
-        snapshot.place_of(relative).ok().flatten().map(|_| path)
+        snapshot.place_of(&action.id, relative).ok().flatten().map(|_| path)
     }
 
     /// Returns the request to the launcher, or why the action cannot be started. A missing program is no error of

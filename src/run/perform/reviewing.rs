@@ -7,8 +7,8 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
 use crate::model::{
-    Action, ActionEnd, ActionKind, CategoryCode, Digest, EndedAction, EvidenceFile, Interpretation, Observation, OnSurvivors,
-    Prompt, Review, ReviewAttempt, ReviewObservation, ReviewVerdict, SpawnFailure, ToolReport,
+    Action, ActionEnd, ActionId, ActionKind, CategoryCode, Digest, EndedAction, EvidenceFile, Interpretation, Observation,
+    OnSurvivors, Prompt, Review, ReviewAttempt, ReviewObservation, ReviewVerdict, SpawnFailure, ToolReport,
 };
 use crate::project::ProjectError;
 use crate::report::{ActionFiles, excerpt, to_bytes};
@@ -41,7 +41,7 @@ impl ActiveReview {
         let prompt = match &settings.prompt {
             Prompt::Nothing => Ok(Vec::new()),
             Prompt::Given { bytes, sha256: _ } => Ok(bytes.clone()),
-            Prompt::File(path) => read_prompt(root, path, snapshot),
+            Prompt::File(path) => read_prompt(root, path, snapshot.map(|snapshot| (snapshot, &action.id))),
         };
         Some(Self { settings: settings.clone(), prompt, gate: Some(ReviewGate::First), attempts: Vec::new() })
     }
@@ -185,8 +185,8 @@ fn digest_of_words(words: &[String]) -> Digest {
 }
 
 /// Reads a prompt file of the project. It must be a regular file, and its path must contain no links.
-fn read_prompt(root: &Path, path: &str, snapshot: Option<&RunSnapshot>) -> Result<Vec<u8>, SpawnFailure> {
-    let read = match snapshot.map(|snapshot| snapshot.place_of(Path::new(path))) {
+fn read_prompt(root: &Path, path: &str, snapshot: Option<(&RunSnapshot, &ActionId)>) -> Result<Vec<u8>, SpawnFailure> {
+    let read = match snapshot.map(|(snapshot, action)| snapshot.place_of(action, Path::new(path))) {
         None => take_project_report(root, Path::new(path), None),
         Some(Ok(Some((directory, path)))) => take_project_report(&directory, &path, None),
         Some(Ok(None)) => ToolReport::Missing,
