@@ -10,10 +10,11 @@ use sha2::{Digest as _, Sha256};
 
 use crate::model::{Action, Digest};
 
-/// The largest input that is hashed. Lock files are small, and a run must not wait for a large file.
+/// The largest input that is hashed, in bytes. Lock files are small, and a run must not wait for a large file.
 const INPUT_CAP: u64 = 64 * 1024 * 1024;
 
-/// The inputs of a prerequisite: its command and the content of `when_changed`, read right before it started.
+/// The inputs of a prerequisite: its command, and the content of the files that its setting `when_changed` names, read
+/// right before it started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct PrerequisiteInputs(Digest);
 

@@ -48,7 +48,7 @@ pub(crate) struct RunContext<'a> {
 }
 
 impl RunContext<'_> {
-    /// Returns the action that is carried out last.
+    /// Returns the action that is carried out last; `None` for a plan without actions.
     pub(crate) fn last_action(&self) -> Option<&Action> {
         let plan = self.request.plan;
         plan.cleanup.last().or_else(|| self.order.last().copied()).or_else(|| plan.prerequisites.last())
@@ -72,7 +72,8 @@ impl RunContext<'_> {
         declared.filter(|_| !self.tdd.started || (self.tdd.phase == Phase::Red && self.phase() == Phase::Red))
     }
 
-    /// Returns whether the run is a step of a started cycle. A run for another phase than the cycle's gets advice only.
+    /// Returns whether the run is a step of a started cycle. A run for another phase than the cycle's is judged as if
+    /// there were no cycle.
     pub(crate) fn is_step_of_cycle(&self) -> bool {
         self.tdd.started && self.phase() == self.tdd.phase && !self.request.is_typed()
     }
@@ -83,8 +84,8 @@ impl Workspace {
     ///
     /// # Errors
     ///
-    /// Only failures of proctor itself: the store, the launcher, a tree that cannot be read. Failures of tools are
-    /// values.
+    /// Only failures of proctor itself: the store, the launcher, a tree that cannot be read. A tool that fails is part
+    /// of the result and no error.
     pub fn run_plan(&mut self, request: &RunRequest<'_>, show: &mut dyn FnMut(Progress)) -> Result<RunOutcome, ProjectError> {
         let stopped =
             || request.control.requested().filter(|reason| stop_reasons_for(ActionPhase::Prerequisite).contains(reason));
@@ -100,8 +101,8 @@ impl Workspace {
         let (index, copies) = self.look_and_copy(request, &request.hints)?;
         let before = index.digest();
         if request.control.requested() == Some(StopReason::Superseded) {
-            // A newer save replaces this run, which has left no trace so far, so nothing is sealed. A run that a person
-            // stops is recorded.
+            // A newer save replaces this run. The run has left no trace so far, so nothing is sealed. A run that a
+            // person stops is recorded.
             return Ok(RunOutcome::Withdrawn);
         }
         if request.unless_tree == Some(before) {
@@ -151,7 +152,7 @@ impl Workspace {
         if self.has_runs_ahead() {
             self.park_for_the_next_run(&lock)?;
         }
-        // If the run was begun and not sealed, the next process that gets the lock closes it.
+        // If the run was begun but not sealed, the next process that gets the project's lock seals it as interrupted.
         result
     }
 
@@ -234,7 +235,7 @@ impl Workspace {
     }
 }
 
-/// The outcome of carrying out all actions.
+/// The results of all actions, and what proctor learnt while they ran.
 struct PerformedActions {
     performed: Vec<ActionResult>,
     stopped: Option<StopReason>,
@@ -252,9 +253,9 @@ enum PreparedTree {
     InUse,
 }
 
-/// What is known about the run's environment during its checks.
+/// What is known, while the checks run, about the run's environment: tools, lock files, installed packages.
 enum SurveyProgress {
-    /// No check needs the environment, so it is still being surveyed in the background.
+    /// No check needs to know the environment, so its survey still goes on in the background.
     UnderWay(EnvironmentSurvey),
     /// The checks' inputs were computed before the first check.
     Known(Box<ReusableInputs>),
@@ -301,8 +302,8 @@ fn perform_all(
     let mut services = RunningServices::default();
     let mut prepared = PreparedTree::AsDigested;
     let carried = perform_prerequisites(context, performer, &mut performed, (&mut services, &mut prepared)).and_then(|met| {
-        // The survey starts after the prerequisites, because they install what it reads. It continues during the
-        // checks.
+        // The survey of tools and packages starts after the prerequisites, because they may install some. It continues
+        // during the checks.
         let survey = performer.survey();
         let known = if context.needs_check_inputs() && met == PrerequisiteStatus::Met {
             SurveyProgress::Known(Box::new(performer.reusable_inputs(survey, index)?))
@@ -312,7 +313,7 @@ fn perform_all(
         performed.extend(perform_steps(Steps { context, performer, prerequisites: met, known: known.inputs() })?);
         Ok(known)
     });
-    // Stop requests so far end the checks but not the cleanup. Another request ends the cleanup too.
+    // Stop requests that came so far end the checks but not the cleanup. A further request ends the cleanup too.
     let control = context.request.control;
     let stopped = control.take().filter(stops_whole_run);
     let served = services.end(performer, &mut performed);
@@ -399,8 +400,8 @@ fn perform_prerequisites(
 }
 
 impl Performer<'_, '_> {
-    /// Makes the snapshot hold what the prerequisites left in the project, and lets services use it. `services` are those that
-    /// run already.
+    /// Makes the snapshot hold what the prerequisites left in the project, and lets services use it. `services` are the
+    /// services that already run.
     fn prepare_place(&mut self, has_run: bool, services: &RunningServices) -> Result<PreparedTree, ProjectError> {
         let after = if has_run { self.refresh_place()? } else { None };
         self.place.open_for_services();
@@ -456,8 +457,8 @@ pub(crate) fn is_stopped(context: &RunContext<'_>, action: &Action) -> bool {
     context.request.control.requested().is_some_and(|reason| stop_reasons_for(action.phase).contains(&reason))
 }
 
-/// Returns why an action is skipped: after a service ended, because a prerequisite failed; otherwise because the run
-/// was stopped.
+/// Returns why an action is skipped. If a service ended too early, the reason is a failed prerequisite; otherwise it is
+/// that the run was stopped.
 pub(crate) fn skip_reason(control: &Control) -> SkipReason {
     match control.requested() {
         Some(StopReason::ServiceEnded) => SkipReason::PrerequisiteFailed,

@@ -19,20 +19,20 @@ use crate::sandbox::{ChildEnvironment, SandboxRequest, isolation};
 use crate::snapshot::{RunLayers, SnapshotError};
 use crate::tree::{TreeHints, TreeIndex};
 
-/// Why checks run in place after the last try to copy the project.
+/// Why checks run in the project itself after the last try to copy it.
 const MOVED: &str = "the project changed again and again while it was copied";
 
-/// How often the tree is read again because it changed while it was copied.
+/// The most times that the tree is read again because it changed while it was copied.
 const TRIES: usize = 10;
 
 /// The most attempts of actions that a run with a snapshot may have. Each can add a layer, and the options of a mount have room
 /// for about 200.
 const MAX_ATTEMPTS: usize = 150;
 
-/// How many of the written entries a report lists.
+/// The most entries written by checks that a report lists; further entries are only counted.
 const LISTED: usize = 20;
 
-/// How long the trial of a mount may take.
+/// The time limit for trying whether a snapshot can be mounted.
 const TRIAL_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Where the checks of a run work.
@@ -45,7 +45,7 @@ pub(crate) enum CheckPlace {
     Snapshot(RunSnapshot),
 }
 
-/// The snapshot of one run.
+/// The snapshot of one run: the copy of the project, and the layers to which actions write.
 #[derive(Debug)]
 pub(crate) struct RunSnapshot {
     root: PathBuf,
@@ -112,8 +112,8 @@ impl Workspace {
         refuse_in_place_if_required(request, place)
     }
 
-    /// Updates the place of the checks to what prerequisites left in the project. Returns the tree that they left, if the
-    /// checks run on a snapshot of it.
+    /// Copies what prerequisites changed in the project into the snapshot. If the project cannot be copied, its checks
+    /// run in the project itself. Returns the tree that the snapshot then holds; `None` if there is no snapshot.
     pub(crate) fn refresh_place(
         &mut self,
         request: &RunRequest<'_>,
@@ -152,7 +152,8 @@ impl Workspace {
         })
     }
 
-    /// Mounts the snapshot for a program that does not exist. Returns why it cannot be mounted.
+    /// Mounts the snapshot for a program that does not exist. Returns why the snapshot cannot be mounted; `None` if it
+    /// can.
     fn try_mount(&mut self, request: &RunRequest<'_>, snapshot: &mut RunSnapshot) -> Result<Option<String>, ProjectError> {
         let Some(action) = request.plan.steps.first() else { return Ok(None) };
         let mount = match snapshot.add_mount() {
@@ -353,7 +354,8 @@ impl RunSnapshot {
         })
     }
 
-    /// Notes what an action wrote, and lets later actions see it. No process of the action is left.
+    /// Notes what an action wrote, and lets later actions see it. The caller ensures that no process of the action is
+    /// left.
     pub(crate) fn note_written(
         &mut self,
         action: &ActionId,
@@ -369,11 +371,12 @@ impl RunSnapshot {
             return Ok(());
         }
         self.layers.keep(&mount.written);
-        // A directory of the project that is called `.git` is a by-product too, but a check should not make one, so it is listed.
+        // The report leaves out the by-products of tools, such as caches. `.git` counts as a by-product, but a check
+        // should not make one, so it is listed.
         let is_shown = |path: &TreePath| !is_by_product(path) || path.as_bytes().starts_with(b".git/");
         for entry in entries.into_iter().filter(|entry| is_shown(&entry.path)) {
             let bytes = match entry.change {
-                // A directory counts by the files in it.
+                // The directory itself is not listed, because the files in it are.
                 WrittenChange::ReplacedDirectory => continue,
                 WrittenChange::WroteFile { bytes } => Some(bytes),
                 WrittenChange::MadeOther | WrittenChange::Removed => None,
