@@ -15,7 +15,7 @@ pub(super) struct ScriptPart {
 /// The operator before a part of a script.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Lead {
-    /// There is no operator, because it is the first part.
+    /// There is no operator, because the part is the first one of the script.
     Nothing,
     Or,
     And,
@@ -83,8 +83,8 @@ pub(super) struct CaseClause {
     pub(super) goes_on: bool,
 }
 
-/// A command that contains no other command as a part. `[[ … ]]` counts as one, and so does `(( … ))`, whose text is
-/// the second word.
+/// A command that contains no other command as a part. `[[ … ]]` counts as such a command, and so does `(( … ))`, whose
+/// inner text is the second word.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Simple {
     /// The command's number, unique in the script.

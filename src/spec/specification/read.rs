@@ -147,8 +147,8 @@ fn remove(document: &mut Value, pointer: &str) {
     }
 }
 
-/// Returns a broken rule with this code; all other fields have placeholders, which callers replace where they know
-/// more.
+/// Returns a broken rule with this code; all other fields have general values, which callers replace by more exact
+/// ones.
 fn plain_rule(code: &str) -> BrokenRule {
     let (code, schema_path, keyword) = (code.to_owned(), "#".to_owned(), "lint".to_owned());
     BrokenRule { code, schema_path, keyword, params: json!({}) }
