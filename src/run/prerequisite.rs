@@ -54,7 +54,7 @@ pub(crate) fn state_digest(root: &Path, action: &Action, inputs: PrerequisiteInp
     Some(Digest::from_hasher(hasher))
 }
 
-/// Returns whether the prerequisite last succeeded in exactly this state.
+/// Returns whether the command, the inputs and the outputs of a prerequisite are as they were when it last succeeded.
 pub(crate) fn is_unchanged(root: &Path, action: &Action, succeeded: &BTreeMap<String, Digest>) -> bool {
     let now = inputs(root, action).and_then(|inputs| state_digest(root, action, inputs));
     now.is_some() && now.as_ref() == succeeded.get(&action.name)

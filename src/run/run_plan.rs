@@ -247,7 +247,7 @@ struct PerformedActions {
 enum PreparedTree {
     /// No prerequisite ran, so the tree is the one that was digested at the beginning.
     AsDigested,
-    /// The tree after the last prerequisite.
+    /// Prerequisites ran, so the tree was read again after the last one.
     ReadAgain(Box<tree::TreeIndex>),
     /// A service worked in the project itself while the checks ran, because a prerequisite came after it.
     InUse,

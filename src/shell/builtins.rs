@@ -16,7 +16,7 @@ const DECLARING: &[&str] = &["export", "declare", "typeset", "local", "readonly"
 /// Commands after which the variables named in their arguments have unknown values.
 const READING: &[&str] = &["read", "mapfile", "readarray", "getopts", "unset", "let", "printf"];
 
-/// Commands that always succeed.
+/// Commands that succeed whatever their arguments are.
 const SUCCEEDING: &[&str] = &["true", ":", "echo", "printf", "unset", "shopt", "umask", "alias"];
 
 const FAILING: &[&str] = &["false"];

@@ -21,8 +21,8 @@ pub(super) enum Token {
     Operator { text: &'static str, start: usize },
 }
 
-/// The operators of a shell with their names for people. A longer operator comes before the shorter ones that it begins
-/// with.
+/// The operators of a shell with their names for people. A longer operator comes before a shorter operator with the
+/// same beginning.
 const OPERATORS: &[(&str, &str)] = &[
     ("&>>", "a redirection"),
     ("<<<", "a redirection"),

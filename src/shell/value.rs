@@ -19,7 +19,7 @@ pub(super) const BOTH: &[Status] = &[Status::Zero, Status::NonZero];
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum ShellValue {
     Text(String),
-    /// A number greater than zero.
+    /// A number that is greater than zero; its exact value is unknown.
     Positive,
     /// The process id of a background command that ends with this status.
     Job(Status),

@@ -326,7 +326,8 @@ fn texts(names: &[String]) -> Vec<&str> {
     names.iter().map(String::as_str).collect()
 }
 
-/// Adds the conditions for skipping a prerequisite, or the settings of a service, which goes on while the checks run.
+/// Adds to a prerequisite's action the conditions for skipping it. If the prerequisite is a service, which goes on
+/// while the checks run, adds the service's settings instead.
 fn as_said(plain: Action, prerequisite: &Prerequisite) -> Action {
     match &prerequisite.service {
         None => Action { once: Some(prerequisite.once.clone()), ..plain },

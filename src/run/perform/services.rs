@@ -34,7 +34,7 @@ const FIRST_LOOK: Duration = Duration::from_millis(500);
 /// The largest output of a readiness command in bytes.
 const LOOK_OUTPUT: u64 = 1024 * 1024;
 
-/// The result of starting a service.
+/// The result of starting a service: either it runs and is ready, or the start has failed.
 pub(crate) enum ServiceStart {
     /// The service is ready and running.
     Ready(Box<RunningService>),

@@ -1,4 +1,4 @@
-//! Tests what is found in earlier runs, and how far back they are read.
+//! Tests what proctor finds in the records of earlier runs, and how many of these runs it reads.
 
 use std::cell::Cell;
 

@@ -30,8 +30,8 @@ impl InvalidAction {
     }
 }
 
-/// Returns the actions with hard faults, by task id and then in the order of the task's lists. An action without a
-/// readable type is left out; its faults appear only at the top of the report.
+/// Returns the actions with hard faults (those that prevent the run), by task id and then in the order of the task's
+/// lists. An action without a readable type is left out; its faults appear only at the top of the report.
 pub(super) fn invalid_actions(document: &Value, faults: &[Problem]) -> Vec<InvalidAction> {
     let hard = || faults.iter().filter(|fault| fault.is_hard());
     let Some(tasks) = document.get("tasks").and_then(Value::as_object) else { return Vec::new() };

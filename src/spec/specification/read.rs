@@ -33,7 +33,7 @@ pub struct SpecificationContext<'s> {
     pub project_root: &'s Path,
 }
 
-/// A specification without hard faults, which can be run.
+/// A specification without faults that prevent a run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Specification {
     /// The file's name as the caller of `read_specification` gave it.
@@ -50,7 +50,7 @@ pub struct SpecificationReading {
     pub tasks: Vec<String>,
     /// All faults, in the order of the file.
     pub faults: Vec<Problem>,
-    /// The actions with hard faults, as far as they can be read.
+    /// The actions with faults that prevent the run, as far as these actions can be read.
     pub invalid: Vec<InvalidAction>,
 }
 
