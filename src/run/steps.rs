@@ -10,7 +10,7 @@ use crate::run::perform::Performer;
 use crate::run::reuse::ReusableInputs;
 use crate::run::run_plan::{PrerequisiteStatus, RunContext, is_stopped, skip_reason};
 
-/// What decides whether and how the steps are carried out.
+/// What is needed to carry out, skip or reuse the steps of a run.
 pub(crate) struct Steps<'s, 'w, 'c> {
     pub(crate) context: &'s RunContext<'s>,
     pub(crate) performer: &'s mut Performer<'w, 'c>,
@@ -47,7 +47,7 @@ pub(crate) fn perform_steps(mut steps: Steps<'_, '_, '_>) -> Result<Vec<ActionRe
 }
 
 impl Steps<'_, '_, '_> {
-    /// Returns the result of a step that is skipped or reused; `None` if it has to be carried out.
+    /// Returns the result of a step that is skipped or reused; `None` if the step has to be carried out.
     pub(crate) fn skip_or_reuse(&mut self, action: &Action, flow: &StepFlow) -> Option<ActionResult> {
         let reason = if self.performer.is_out_of_time() {
             SkipReason::RunTimedOut

@@ -1,6 +1,6 @@
 //! The rules as tables with one row each: which paths are private, hidden, writable or visible.
 
-/// The directory in which the path of a row lies.
+/// The base directory of a path in the tables of rules.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum PathBase {
     Home,
@@ -11,7 +11,7 @@ pub(super) enum PathBase {
 }
 
 impl PathBase {
-    /// All kinds of base directories.
+    /// All base directories, in the order in which paths below them are searched.
     pub(super) const ALL: [Self; 3] = [Self::Home, Self::Config, Self::Data];
 }
 
@@ -95,8 +95,8 @@ pub(super) const MEMORY: &[&str] = &["/dev/shm"];
 /// that can use these sockets can get out of its isolation.
 pub(super) const RUN_TIME: &[&str] = &["/run", "/var/run"];
 
-/// The parts of `$XDG_RUNTIME_DIR` that stay hidden when `sandbox.writable` opens a directory that contains it. A
-/// person has opened the rest knowingly.
+/// The parts of `$XDG_RUNTIME_DIR` that stay hidden when `sandbox.writable` opens a directory that contains it. The
+/// person who set `sandbox.writable` has opened the rest knowingly.
 pub(super) const RUN_TIME_DOORS: &[&str] = &[
     "at-spi",
     "buildkit",
@@ -140,8 +140,8 @@ pub(super) const RUN_TIME_VISIBLE: &[&str] = &[
     "/run/.containerenv",
 ];
 
-/// The kernel's own directories. Each action gets its own `/proc` and a read-only `/sys`; with the machine's own ones
-/// it could get out of its isolation.
+/// The kernel's own directories. Each action gets its own `/proc` and a read-only `/sys`; with the machine's own
+/// `/proc` and `/sys` an action could get out of its isolation.
 pub(super) const KERNEL: &[&str] = &["/proc", "/sys"];
 
 /// Files and directories with secrets, hidden if they exist. Files that tools cannot handle when empty (Maven's
@@ -220,7 +220,7 @@ pub(super) const CREDENTIALS: &[Credential] = &[
     secret(PathBase::Data, "gem/credentials"),
     secret(PathBase::Home, ".m2/settings-security.xml"),
     secret(PathBase::Config, "hex"),
-    // Package registries. Prerequisites need them.
+    // Accounts for package registries. Prerequisites see these files, because they fetch packages with them.
     registry(PathBase::Home, ".npmrc"),
     registry(PathBase::Home, ".yarnrc"),
     registry(PathBase::Home, ".yarnrc.yml"),

@@ -32,7 +32,7 @@ const KEPT_MODE: libc::mode_t = 0o777;
 /// The mode bits that the owner always has on a directory of the copy. Otherwise the copy could not be updated later.
 pub(super) const OWNER: Mode = Mode::S_IRWXU;
 
-/// Which modification times copied files get.
+/// Which modification times the files of the copy get.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum CopiedTimes {
     /// The time of the project's file, but no later than this time. This suffices for a new copy, because no tool has a

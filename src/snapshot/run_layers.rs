@@ -18,7 +18,7 @@ use crate::tree::{open_below, open_root};
 
 const LAYERS: &str = "layers";
 
-/// The layers of one run of a project. Its user must hold the project's lock. When it is dropped, all layers are removed.
+/// The layers of one run of a project. The caller must hold the project's lock. Dropping this value removes all layers.
 #[derive(Debug)]
 pub struct RunLayers {
     directory: PathBuf,

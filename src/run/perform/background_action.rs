@@ -1,7 +1,9 @@
-//! A lane: a launcher and a thread of its own, for an action that runs in parallel with others.
+//! Runs an action in parallel with others, with a launcher and a thread of its own. A launcher is the process that
+//! starts and isolates the processes of an action.
 //!
-//! Each lane needs its own launcher, because a launcher searches for and kills remaining processes as if its action
-//! were the only one. The thread only supervises; all work before and after happens in the run's own thread.
+//! Each such action needs its own launcher, because a launcher searches for and kills remaining processes as if its
+//! action were the only one. The action's thread only supervises the processes. The run's own thread prepares the
+//! action and judges the result.
 
 use std::io::{PipeWriter, Write as _};
 use std::sync::Arc;
@@ -13,7 +15,7 @@ use crate::process::{Control, ControlHandle, LaunchRequest, LauncherHandle, Sink
 use crate::project::ProjectError;
 use crate::run::run_plan::stop_reasons_for;
 
-/// What is needed to start an action on a lane.
+/// What is needed to start an action in parallel with others.
 pub(crate) struct BackgroundActionOrder {
     /// The step's position in the order of execution.
     pub(crate) place: usize,
@@ -22,10 +24,11 @@ pub(crate) struct BackgroundActionOrder {
     pub(crate) sinks: Sinks,
 }
 
-/// The message that an action on a lane is over: none of its processes is left, or its launcher was lost.
+/// The message that an action that ran in parallel with others is over: none of its processes is left, or its launcher
+/// was lost.
 pub(crate) struct BackgroundActionEnd {
     pub(crate) place: usize,
-    /// The launcher, which the next action can use.
+    /// The process that started the action. It can start the next action too.
     pub(crate) launcher: LauncherHandle,
     pub(crate) outcome: Result<EndedAction, SuperviseError>,
 }

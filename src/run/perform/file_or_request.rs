@@ -22,7 +22,7 @@ use crate::run::perform::{Attempts, Performer, ended_without_process, skipped};
 use crate::run::run_plan::skip_reason;
 use crate::tools::{interpret_exchange, interpret_file};
 
-/// The largest file whose content is checked. A digest is computed for a file of any size.
+/// The largest file whose content is checked, in bytes. A digest is computed for a file of any size.
 const CONTENT_CAP: u64 = 64 * 1024 * 1024;
 
 impl Performer<'_, '_> {

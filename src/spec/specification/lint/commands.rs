@@ -1,4 +1,5 @@
-//! Lint rules for commands: a command runs without a shell unless it names one, hides no failure, and proves something.
+//! Lint rules for commands. A command that needs a shell must name one, no command may hide a failure, and every step
+//! must prove something.
 
 use std::collections::BTreeMap;
 
@@ -48,7 +49,7 @@ struct CommandText<'s> {
     shell: Option<RawShell>,
 }
 
-/// Reports commands that need a shell and name none.
+/// Reports commands that need a shell but do not name one.
 pub(super) fn needs_shell(subject: &Subject<'_>) -> Vec<Problem> {
     let plain = command_texts(subject).into_iter().filter(|command| command.shell.is_none());
     let findings = plain.filter_map(|command| {
