@@ -19,6 +19,9 @@ pub(crate) enum KeepDecision {
     Drop,
     /// It is not copied, for this reason.
     Refuse(&'static str),
+    /// As `Refuse`, but only the report says so: tools put such files into their own directories, as coverage.py does with
+    /// `htmlcov/.gitignore`.
+    RefuseQuietly(&'static str),
 }
 
 /// The patterns of one check's `writes`. A pattern also stands for everything below the directories that it matches.
@@ -57,7 +60,7 @@ pub(crate) fn decide_keep(path: &TreePath, link: Option<&str>, task_list: Option
     } else if path.name() == CONFIGURATION_FILE.as_bytes() {
         KeepDecision::Refuse("it is proctor's configuration, which no check may change")
     } else if RulesFile::named(path.name()).is_some() {
-        KeepDecision::Refuse("it says what is ignored, which no check may change")
+        KeepDecision::RefuseQuietly("it says what is ignored, which no check may change")
     } else if path.name().ends_with(SPECIFICATION_SUFFIX.as_bytes()) {
         KeepDecision::Refuse("it is a test specification, which no check may change")
     } else if link.is_some_and(|link| top == link.as_bytes()) {
@@ -106,8 +109,6 @@ mod tests {
             ".venv/bin/python",
             "proctor.toml",
             "sub/proctor.toml",
-            ".gitignore",
-            "sub/.ignore",
             "docs/shop-test-specification.json",
             "evidence/default/report.json",
             "evidence",
@@ -115,6 +116,7 @@ mod tests {
         ] {
             assert!(matches!(decide(refused), KeepDecision::Refuse(_)), "{refused}");
         }
+        assert!([".gitignore", "sub/.ignore"].map(decide).iter().all(|one| matches!(one, KeepDecision::RefuseQuietly(_))));
         assert_eq!(["a/__pycache__/b.cpython-311.pyc", "a.pyc"].map(decide), [KeepDecision::Drop; 2]);
         let copied = ["coverage.xml", ".coverage", "target/app", "sub/evidence/a", "tasks.md", ".github/a.yml"];
         assert_eq!(copied.map(decide), [KeepDecision::Copy; 6]);

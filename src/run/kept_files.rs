@@ -96,7 +96,7 @@ impl KeptFiles {
             let path = &entry.path;
             match (entry.change, kept.contains(path), decide(path, settings)) {
                 (WrittenChange::ReplacedDirectory, _, _) | (_, true, KeepDecision::Drop) => {}
-                (change, true, KeepDecision::Copy | KeepDecision::Refuse(_)) => {
+                (change, true, KeepDecision::Copy | KeepDecision::Refuse(_) | KeepDecision::RefuseQuietly(_)) => {
                     let (action, check, layer) = (action.id.clone(), action.name.clone(), layer.to_owned());
                     self.candidates.insert(path.clone(), Candidate { action, check, layer, change, obstacle });
                 }
@@ -145,7 +145,7 @@ impl KeptFiles {
             let refused = match (stopped, candidate.obstacle, decide(path, request.settings), candidate.change) {
                 (Some(_), _, _, _) => Some("the run was stopped".to_owned()),
                 (None, Some(obstacle), _, _) => Some(obstacle.to_owned()),
-                (None, None, KeepDecision::Refuse(reason), _) => Some(reason.to_owned()),
+                (None, None, KeepDecision::Refuse(reason) | KeepDecision::RefuseQuietly(reason), _) => Some(reason.to_owned()),
                 (None, None, KeepDecision::Copy | KeepDecision::Drop, WrittenChange::WroteFile { bytes: size }) => {
                     files += 1;
                     bytes = bytes.saturating_add(size);
@@ -179,7 +179,7 @@ impl KeptFiles {
             self.decided.insert(path.clone(), KeptState { action: candidate.action.clone(), not_kept });
         }
         if stopped.is_none() {
-            outcome.notes.extend(self.notes_of_refused());
+            outcome.notes.extend(self.notes_of_refused(request.settings));
         }
         outcome
     }
@@ -207,12 +207,14 @@ impl KeptFiles {
         self.dropped.values().take(PROPOSED).map(pattern).collect()
     }
 
-    fn notes_of_refused(&self) -> Vec<PlanNote> {
+    fn notes_of_refused(&self, settings: &ProjectSettings) -> Vec<PlanNote> {
         let mut by_check: BTreeMap<&str, Vec<String>> = BTreeMap::new();
         for (path, state) in &self.decided {
             // A link or a removal is listed in the report, but a check that makes one has not lost anything.
             let is_file = |candidate: &&Candidate| matches!(candidate.change, WrittenChange::WroteFile { .. });
-            if let (Some(reason), Some(candidate)) = (&state.not_kept, self.candidates.get(path).filter(is_file)) {
+            let is_quiet = matches!(decide(path, settings), KeepDecision::RefuseQuietly(_));
+            let candidate = self.candidates.get(path).filter(is_file).filter(|_| !is_quiet);
+            if let (Some(reason), Some(candidate)) = (&state.not_kept, candidate) {
                 by_check.entry(&candidate.check).or_default().push(format!("`{path}`: {reason}"));
             }
         }

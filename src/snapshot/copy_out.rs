@@ -66,13 +66,10 @@ struct LiveFile {
     stamp: Stamp,
 }
 
-/// What differs after every write to a file, even if a rename has changed its ctime.
+/// The device, inode, size and modification time of a file. One of them differs after every write, even if a rename has changed the
+/// ctime.
 #[derive(PartialEq, Eq)]
-struct Stamp {
-    inode: (libc::dev_t, libc::ino_t),
-    size: libc::off_t,
-    modified: TimeSpec,
-}
+struct Stamp((libc::dev_t, libc::ino_t), libc::off_t, TimeSpec);
 
 impl ProjectWriter {
     /// Opens a project. `begun` is the time of the file system's clock before the tree of the run was read.
@@ -281,7 +278,7 @@ pub fn digest_of(file: &mut File) -> io::Result<Digest> {
 
 impl Stamp {
     fn of(stat: &FileStat) -> Self {
-        Self { inode: (stat.st_dev, stat.st_ino), size: stat.st_size, modified: TimeSpec::new(stat.st_mtime, stat.st_mtime_nsec) }
+        Self((stat.st_dev, stat.st_ino), stat.st_size, TimeSpec::new(stat.st_mtime, stat.st_mtime_nsec))
     }
 }
 
