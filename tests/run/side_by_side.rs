@@ -137,7 +137,8 @@ fn after_a_failure_what_goes_on_ends_and_what_has_not_started_is_skipped() {
     let waits = |name: &str| (name.to_owned(), "go".to_owned());
     let pairs = [waits("a"), waits("b"), waits("c"), waits("d"), waits("e")];
     let pairs: Vec<_> = pairs.iter().map(|(one, other)| (one.as_str(), other.as_str())).collect();
-    let project = meeting(&pairs).executable("bin/fails", "#!/bin/sh\nexit 1\n");
+    let fails = "#!/bin/sh\nfor name in b c d; do until [ -e ../shared/$name ]; do sleep 0.01; done; done\nexit 1\n";
+    let project = meeting(&pairs).executable("bin/fails", fails);
     let go = beside(&project, "go");
     let mut tell = |progress: &Progress, _: &_| {
         if let Progress::ActionEnded(ended) = progress

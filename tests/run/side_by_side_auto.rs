@@ -128,7 +128,7 @@ fn mixed() -> Project {
         + "[[check]]\nname = \"nowhere\"\ncommand = [\"bin/nowhere\"]\n"
         + &of_tool("last types", "mypy", &["0", "a.out", "0"], "")
         + &cleanup("end", &["--stdout", "end\n"]);
-    with_tools(&script.replace("sleep 0.$1", "case $1 in *sleep*) sleep 60;; *) sleep 0.$1;; esac"), &checks)
+    with_tools(&script.replace("sleep 0.$1", "case $1 in *sleep*) exec sleep 60;; *) sleep 0.$1;; esac"), &checks)
         .executable("bin/flaky", flaky)
 }
 
