@@ -46,7 +46,7 @@ pub(crate) enum CheckPlace {
     Project,
     /// In the project although the settings ask for a snapshot, for this reason.
     InPlace(String),
-    Snapshot(RunSnapshot),
+    Snapshot(Box<RunSnapshot>),
 }
 
 /// The snapshot of one run.
@@ -158,7 +158,7 @@ impl Workspace {
         }
         Ok(match self.mount_obstacles.get(project).cloned().flatten() {
             Some(reason) => CheckPlace::InPlace(reason),
-            None => CheckPlace::Snapshot(snapshot),
+            None => CheckPlace::Snapshot(Box::new(snapshot)),
         })
     }
 
@@ -417,9 +417,12 @@ impl RunSnapshot {
             return Ok(Some((self.root.clone(), relative.to_owned())));
         }
         let Ok(path) = TreePath::below(&self.root, &full) else { return Ok(None) };
-        let directories = self.lower();
-        let found = Layers::new(directories.clone()).open_file(&path)?;
-        Ok(found.map(|(layer, _)| (directories[layer].clone(), relative.to_owned())))
+        for directories in [self.lower(), self.caches.taken()] {
+            if let Some((layer, _)) = Layers::new(directories.clone()).open_file(&path)? {
+                return Ok(Some((directories[layer].clone(), relative.to_owned())));
+            }
+        }
+        Ok(None)
     }
 
     fn lower(&self) -> Vec<PathBuf> {

@@ -16,11 +16,14 @@
 //! index       what the copy held when this was saved (the format of a saved tree index)
 //! journal     paths that were changed in the copy since, each ended by NUL
 //! boot        the kernel's id of the boot in which all this was written
+//! generation  which changes of the copy a tool cannot see that compares times (see `generation.rs`)
 //! ```
 //!
 //! A path is written to the journal before the copy is changed at that path. So after a crash, the journal contains every path at
 //! which the copy and the saved index may differ, and these paths are copied again. Nothing is synced to the disk, because the
 //! page cache survives the end of a process. After a reboot the whole copy is made again.
+//!
+//! The layers of a run (`run_layers.rs`) and the tools' caches of each check (`kept_caches.rs`) lie beside the copies.
 
 mod cache_merge;
 mod cache_search;
