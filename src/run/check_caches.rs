@@ -36,6 +36,8 @@ pub(crate) struct CheckCaches {
     conditions: Option<CacheConditions>,
     /// The checks whose attempts are under way, by the keys of their caches.
     in_use: BTreeMap<CacheKey, ActionId>,
+    /// The layers with the caches of the attempts that have ended, the newest last. No action sees them.
+    taken: Vec<PathBuf>,
 }
 
 /// The cache with which one attempt starts.
@@ -72,11 +74,17 @@ impl CheckCaches {
             // What cannot be removed now is removed before another run.
             let _left = kept.remove_surplus(clock::now());
         }
-        Self { mode, kept, conditions, in_use: BTreeMap::new() }
+        Self { mode, kept, conditions, in_use: BTreeMap::new(), taken: Vec::new() }
     }
 
     pub(crate) fn mode(&self) -> CachesMode {
         self.mode
+    }
+
+    /// Returns the layers with the caches of the attempts that have ended, the topmost first. proctor itself reads files there, such as
+    /// a report in `target`.
+    pub(crate) fn taken(&self) -> Vec<PathBuf> {
+        self.taken.iter().rev().filter(|path| path.is_dir()).cloned().collect()
     }
 
     /// Replaces the conditions, after prerequisites have changed the project.
@@ -125,7 +133,7 @@ impl CheckCaches {
         let seen = Layers::new(below.to_vec());
         let written = find_caches(&mount.written.upper, skipped, &|path| Ok(seen.entry(path)? != SeenEntry::Nothing))?;
         let key = key_of(action).filter(|key| self.in_use.get(key) == Some(&action.id));
-        let mut dropped = None;
+        let (mut dropped, mut is_merged) = (None, false);
         if let (Some(key), Some(conditions)) = (key, &self.conditions) {
             self.in_use.remove(&key);
             if is_complete(ended) {
@@ -142,9 +150,14 @@ impl CheckCaches {
                     earlier: &|| digest_of_layers(&of_run, None),
                 };
                 dropped = self.kept.merge(key, &source, clock::now())?;
+                is_merged = dropped.is_none();
             }
         }
-        layers.discard(&mount.written, written.roots())?;
+        let discarded = layers.discard(&mount.written, written.roots())?;
+        let kept = key.map(|key| self.kept.directory_in_project(key));
+        self.taken.extend(kept);
+        // What was merged has left the layer.
+        self.taken.extend(discarded.filter(|_| !is_merged));
         Ok(dropped)
     }
 }

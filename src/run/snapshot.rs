@@ -487,9 +487,18 @@ impl RunSnapshot {
             return Ok(Some((self.root.clone(), relative.to_owned())));
         }
         let Ok(path) = TreePath::below(&self.root, &full) else { return Ok(None) };
-        let directories = self.lower(action);
-        let found = Layers::new(directories.clone()).open_file(&path)?;
-        Ok(found.map(|(layer, _)| (directories[layer].clone(), relative.to_owned())))
+        for directories in [self.lower(action), self.caches.taken()] {
+            if let Some((layer, _)) = Layers::new(directories.clone()).open_file(&path)? {
+                return Ok(Some((directories[layer].clone(), relative.to_owned())));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Returns the directories that an action sees over each other, the topmost first.
+    fn lower(&self, action: &ActionId) -> Vec<PathBuf> {
+        let layers = self.seen.select(self.layers.kept(), action);
+        layers.into_iter().chain(self.base.copies.iter().cloned()).collect()
     }
 
     /// Returns the directories that an action sees over each other, the topmost first.

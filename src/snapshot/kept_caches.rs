@@ -272,6 +272,11 @@ impl KeptCaches {
         Ok(())
     }
 
+    /// Returns the directory with the caches of a check in the project, which need not exist.
+    pub fn directory_in_project(&self, key: CacheKey) -> PathBuf {
+        self.of(key).join(PROJECT)
+    }
+
     fn of(&self, key: CacheKey) -> PathBuf {
         self.directory.join(&key.0.hex()[..32])
     }

@@ -19,6 +19,7 @@
 //! index       what the copy held when this was saved (the format of a saved tree index)
 //! journal     paths that were changed in the copy since, each ended by NUL
 //! boot        the kernel's id of the boot in which all this was written
+//! generation  which changes of the copy a tool cannot see that compares times (see `generation.rs`)
 //! ```
 //!
 //! A path is written to the journal before the copy is changed at that path. So after a crash, the journal contains every path at
@@ -34,6 +35,8 @@
 //! bytecode/KEY/files    the layer: DIRECTORY/__pycache__/MODULE.TAG.pyc
 //! bytecode/KEY/record   the modules, each with the digest of its source
 //! ```
+//!
+//! The layers of a run (`run_layers.rs`) and the tools' caches of each check (`kept_caches.rs`) lie beside the copies.
 
 mod bytecode_layer;
 mod bytecode_record;

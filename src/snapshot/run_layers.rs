@@ -58,20 +58,30 @@ impl RunLayers {
         self.kept.push((writer.clone(), layer.upper.clone()));
     }
 
-    /// Takes entries out of a layer, so that no later action of the run sees them. The action must have ended.
+    /// Takes entries out of a layer, so that no later action of the run sees them. The action must have ended. Returns the layer
+    /// that holds these entries only; `None` if there are none.
     ///
     /// # Errors
     /// When an entry cannot be moved away.
-    pub fn discard<'p>(&mut self, layer: &WrittenLayer, paths: impl Iterator<Item = &'p TreePath>) -> io::Result<()> {
+    pub fn discard<'p>(
+        &mut self,
+        layer: &WrittenLayer,
+        paths: impl Iterator<Item = &'p TreePath>,
+    ) -> io::Result<Option<PathBuf>> {
         let mut paths = paths.peekable();
         if paths.peek().is_none() {
-            return Ok(());
+            return Ok(None);
         }
         self.made += 1;
         let discarded = self.directory.join(self.made.to_string());
         fs::create_dir(&discarded)?;
-        let (upper, discarded) = (open_root(&layer.upper)?, open_root(&discarded)?);
-        paths.enumerate().try_for_each(|(number, path)| move_away(&upper, path, (&discarded, number)))
+        let upper = open_root(&layer.upper)?;
+        for path in paths {
+            let around = discarded.join(path.parent().unwrap_or_default().as_path());
+            fs::create_dir_all(&around)?;
+            move_away(&upper, path, &open_root(&around)?)?;
+        }
+        Ok(Some(discarded))
     }
 
     /// Makes a layer that hides entries of a directory below it.
@@ -103,20 +113,19 @@ impl RunLayers {
 }
 
 /// Moves an entry of a layer to another directory. Renaming is faster than removing; the end of the run removes all layers.
-fn move_away(upper: &OwnedFd, path: &TreePath, (to, number): (&OwnedFd, usize)) -> io::Result<()> {
+fn move_away(upper: &OwnedFd, path: &TreePath, to: &OwnedFd) -> io::Result<()> {
     let parent = open_below(upper.as_fd(), path.parent().unwrap_or_default().as_bytes())?;
     let name = CString::new(path.name())?;
     let Some(stat) = there(stat_of(&parent, &name))? else { return Ok(()) };
     if format(&stat) == libc::S_IFDIR {
         fchmodat(&parent, name.as_c_str(), OWNER, FchmodatFlags::FollowSymlink)?;
     }
-    let target = CString::new(number.to_string())?;
-    match renameat(&parent, name.as_c_str(), to, target.as_c_str()) {
+    match renameat(&parent, name.as_c_str(), to, name.as_c_str()) {
         // The check made the directory around the cache read-only.
         Err(Errno::EACCES) => {
             let mode = mode_of(&fstat(&parent)?);
             fchmod(&parent, OWNER)?;
-            let moved = renameat(&parent, name.as_c_str(), to, target.as_c_str());
+            let moved = renameat(&parent, name.as_c_str(), to, name.as_c_str());
             fchmod(&parent, mode)?;
             Ok(moved?)
         }

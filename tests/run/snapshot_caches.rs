@@ -4,7 +4,11 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
+use proctor::model::FileCheck;
+
 use crate::common::{Output, Project, node_modules, poll, python_checkers, python_plain};
+use crate::run::planned::{file, run_plan};
+use crate::run::result;
 use crate::run::snapshot::{snapshot, text};
 
 const LATE: Duration = Duration::from_secs(60);
@@ -82,6 +86,22 @@ fn a_check_starts_without_caches_where_fresh_ones_are_asked_for() {
     }
 }
 
+/// Maven, cargo and Next.js write reports and products to directories that are also their caches.
+#[test]
+fn a_file_that_a_check_wrote_to_its_cache_is_validated_by_a_later_step() {
+    let project = files(&[
+        "set -e; test ! -e target/hold; mkdir -p target/site; test -e target/site/report.xml || echo x > target/site/report.xml",
+        "",
+    ]);
+    let toml = text(&project.path().join("proctor.toml")).expect("settings");
+    for caches in ["kept", "kept", "fresh"] {
+        project.save("proctor.toml", &toml.replace("[sandbox]", &format!("[sandbox]\ncaches = \"{caches}\"")));
+        let report = run_plan(&project, |plan| plan.steps[1] = file(&plan.steps[1], "target/site/report.xml", FileCheck::Exists));
+        assert_eq!(result(&report, "STEP.2")["status"], "SUCCESS", "{caches}: {report}");
+        assert_eq!(report["tree"]["snapshot"]["caches"], caches);
+    }
+}
+
 #[test]
 fn what_a_check_removes_is_gone_and_a_failed_check_keeps_its_cache() {
     let project = files(&["set -e; ls -A .mypy_cache 2>/dev/null || true; if [ -e .mypy_cache/a ]; then rm -r .mypy_cache; \
@@ -107,13 +127,13 @@ fn an_attempt_that_ran_out_of_time_leaves_the_cache_as_it_was() {
     assert_eq!(count(&project, &["run"]).1, "2");
 }
 
-/// A tool that takes every file for unchanged that is older than its build information (V24).
+/// A tool that takes every file for unchanged that is older than its build information.
 const BY_TIME: &str = "set -e; touch ../shared/begun; \
      if [ -e app.tsbuildinfo ] && [ -z \"$(find src -type f -newer app.tsbuildinfo)\" ]; then echo up-to-date; exit 0; fi; \
      echo checked; if cat src/* | grep -q bad; then exit 1; fi; while [ -e ../shared/hold ]; do sleep 0.01; done; touch app.tsbuildinfo";
 
 #[test]
-fn v24_a_save_that_is_older_than_the_kept_build_information_is_tested() {
+fn a_save_that_is_older_than_the_kept_build_information_is_tested() {
     let project = files(&[BY_TIME]).file("src/a.ts", "good").file("src/b.ts", "good");
     fs::write(project.shared("hold"), "").expect("the directory is ours");
     let run = project.proctor(["run"]).watch();
@@ -140,7 +160,7 @@ fn v24_a_save_that_is_older_than_the_kept_build_information_is_tested() {
 
 /// `tsc -b` compares the times of files with that of its build information, and says nothing if all are older.
 #[test]
-fn v24_real_tsc_tests_a_save_that_is_older_than_its_kept_build_information() {
+fn real_tsc_tests_a_save_that_is_older_than_its_kept_build_information() {
     let tsc = node_modules().join("typescript/bin/tsc");
     let script = format!(
         "set -e; touch ../shared/begun; while [ -e ../shared/hold ]; do sleep 0.01; done; test ! -e app.tsbuildinfo || echo had-it; \
