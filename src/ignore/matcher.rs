@@ -60,9 +60,11 @@ impl ShownOutputs {
             IgnoredClass::Environment => false,
             IgnoredClass::Output if self.products && is_product(name) => true,
             // Bytecode and version control data stay out, also below a path that is shown.
-            IgnoredClass::Output | IgnoredClass::Cache => self.paths.iter().map(TreePath::as_bytes).any(|shown| {
-                shown == path || (is_at_or_below(path, shown) && find_always_out(name).is_none())
-            }),
+            IgnoredClass::Output | IgnoredClass::Cache => self
+                .paths
+                .iter()
+                .map(TreePath::as_bytes)
+                .any(|shown| shown == path || (is_at_or_below(path, shown) && find_always_out(name).is_none())),
         }
     }
 }

@@ -5,8 +5,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::evidence::{Store, read_boot_id};
-pub(crate) use crate::ignore::{ShownOutputs, is_by_product};
 use crate::ignore::{IgnoredClass, Matcher, MatcherSettings, Selects, class_of};
+pub(crate) use crate::ignore::{ShownOutputs, is_by_product};
 use crate::model::{ByteSize, Digest, EntryKind, ProjectId, TreeDigest, TreePath};
 use crate::process::clock;
 use crate::project::error::ProjectError;

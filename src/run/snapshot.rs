@@ -248,7 +248,8 @@ fn refuse_in_place_if_required(request: &RunRequest<'_>, place: CheckPlace) -> R
 fn outputs_of_prerequisites(plan: &Plan) -> ShownOutputs {
     let mut outputs = ShownOutputs::default();
     for action in plan.prerequisites.iter().filter(|action| action.service.is_none()) {
-        let created: Vec<TreePath> = action.once.iter().flat_map(|once| &once.creates).filter_map(|path| clean_path(path)).collect();
+        let created: Vec<TreePath> =
+            action.once.iter().flat_map(|once| &once.creates).filter_map(|path| clean_path(path)).collect();
         outputs.products |= created.is_empty();
         outputs.paths.extend(created);
     }

@@ -91,7 +91,7 @@ impl Performer<'_, '_> {
         let link = self.evidence_link();
         let preparation = tools::prepare(&with_command_environment(action, &environment), output.path(), link.as_deref());
         environment.add_for_the_tool(&preparation.environment);
-        let tools::Preparation { argv, report, coverage, .. } = preparation;
+        let tools::Preparation { argv, report, coverage, needs_snapshot, .. } = preparation;
         // The control runs before old reports are moved, so that a report of the control is not mistaken for a report
         // of the attempt.
         let control = self.perform_control(action, self.time_budget(action), attempts)?;
@@ -103,7 +103,10 @@ impl Performer<'_, '_> {
         let old_coverage = OldReportGuard::move_aside(coverage.as_ref().map(|path| root.join(path)).filter(|_| in_project))?;
         let time_budget = self.time_budget(action);
         let limits = limits_of(action, time_budget.timeout);
-        let launch = self.prepare_launch(action, limits, (argv, attempts), &environment, (&names, &output))?;
+        let mut launch = self.prepare_launch(action, limits, (argv, attempts), &environment, (&names, &output))?;
+        if let Some(why) = needs_snapshot.filter(|_| in_project) {
+            launch.request = Err(SpawnFailure::NotIsolated { why: why.to_owned() });
+        }
         Ok(PreparedAttempt {
             launch,
             control,

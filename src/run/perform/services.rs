@@ -191,9 +191,7 @@ impl Performer<'_, '_> {
         let control = self.context.request.control;
         let stop_reasons_for = stop_reasons_for(scene.action.phase);
         let outcome = supervise(self.workspace.launcher()?, &request, &limits, sinks, control, stop_reasons_for);
-        if let (Some(mount), Some(snapshot)) =
-            (&request.child.isolation.snapshot, self.place.snapshot_to_change(&scene.action))
-        {
+        if let (Some(mount), Some(snapshot)) = (&request.child.isolation.snapshot, self.place.snapshot_to_change(&scene.action)) {
             snapshot.drop_mount(mount);
         }
         match outcome {

@@ -15,8 +15,7 @@ fn write(root: &Path, name: &str, text: &str) {
 }
 
 fn index(root: &Path) -> TreeIndex {
-    let settings =
-        MatcherSettings::default();
+    let settings = MatcherSettings::default();
     TreeIndex::scan(root, &new_matcher(&settings).expect("no patterns"), Timestamp::from_millis(i64::MAX / 2)).expect("a tree")
 }
 
