@@ -13,7 +13,7 @@ mod triggers;
 use std::fs;
 use std::time::Duration;
 
-use proctor::ignore::{Matcher, MatcherSettings, Selects};
+use proctor::ignore::{Matcher, MatcherSettings, Selects, ShownOutputs};
 use proctor::model::Timestamp;
 use proctor::tree::TreeIndex;
 use serde_json::Value;
@@ -71,6 +71,7 @@ fn tree_digest(project: &Project) -> String {
         evidence_link: Some("evidence".to_owned()),
         task_list: None,
         selects: Selects::Tree,
+        outputs: ShownOutputs::default(),
     };
     let matcher = Matcher::new(&settings).expect("no pattern is wrong");
     let index = TreeIndex::scan(&project.path(), &matcher, Timestamp::from_millis(0)).expect("the tree can be read");

@@ -1,17 +1,19 @@
-//! Files that never belong to a tree: metadata of version control, caches of tools, temporary files of editors (S5).
+//! The names of files that never belong to a tree: data of version control, caches of tools, temporary files of editors
+//! (S5).
 
 use crate::ignore::class::IgnoredClass;
 use crate::model::NameRule::{self, Begins, Between, Ends, Is};
 use crate::model::Tool;
 
-/// A built-in rule: entries with these names never belong to the tree. Rules files cannot change that.
+/// A built-in rule: files and directories with these names never belong to the tree. Rules files such as `.gitignore`
+/// cannot change that.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AlwaysOut {
-    /// The names that are excluded at every level.
+    /// The names that are excluded, in every directory.
     pub name: NameRule,
     /// The reason, which `proctor why` prints.
     pub reason: &'static str,
-    /// How a check sees such an entry in a snapshot.
+    /// How a check that runs in a snapshot sees such a file or directory.
     pub class: IgnoredClass,
 }
 
@@ -27,13 +29,14 @@ const fn environment(name: NameRule, reason: &'static str) -> AlwaysOut {
     AlwaysOut { name, reason, class: IgnoredClass::Environment }
 }
 
-/// Names that are excluded at every level, for files and directories. Neither rules files nor `watch.include` can put them back.
+/// The names of files and directories that are excluded everywhere in a project. Neither rules files nor
+/// `watch.include` can put them back.
 ///
-/// The table lists files that tools and editors write by themselves during work or tests. If the digest contained such files, the
-/// tree would change during every run (S6). If they triggered runs, each run would start the next one.
+/// The table lists files that tools and editors write by themselves during work or tests. If the digest contained such
+/// files, the tree would change during every run (S6). If they triggered runs, each run would start the next one.
 pub const ALWAYS_OUT: &[AlwaysOut] = &with_leftovers_of_tools();
 
-/// The rows for version control, editors, and tools whose reports proctor cannot read.
+/// The rows for version control, for editors, for proctor's own files, and for tools that are not in [`Tool::ALL`].
 const OF_NO_TOOL: [AlwaysOut; 38] = [
     row(Is(".git"), "git's own data; in worktrees and submodules a file"),
     row(Is(".hg"), "Mercurial's own data"),
@@ -75,7 +78,7 @@ const OF_NO_TOOL: [AlwaysOut; 38] = [
     row(Begins(".nfs0"), "a deleted file that is still open on NFS"),
 ];
 
-/// The number of names that the tools' own rows exclude.
+/// The number of rows that the tools of [`Tool::ALL`] add for the files that they leave behind.
 const LEFTOVERS: usize = {
     let (mut count, mut tool) = (0, 0);
     while tool < Tool::ALL.len() {
@@ -107,9 +110,9 @@ const fn with_leftovers_of_tools() -> [AlwaysOut; OF_NO_TOOL.len() + LEFTOVERS] 
     rows
 }
 
-/// For each first or last byte of a name, the rows of [`ALWAYS_OUT`] that can match: one bit per row. Every entry of a tree is
-/// tested and almost none matches. Without this table, comparing each name with all rows took a third of a rescan's computing
-/// time (measured).
+/// For each first or last byte of a name: the rows of [`ALWAYS_OUT`] that can match the name, one bit per row. Every
+/// name in a tree is tested, and almost none matches. Without this table, comparing each name with all rows took a
+/// third of a rescan's computing time (measured).
 struct RowsByByte {
     first: [u64; 256],
     last: [u64; 256],
@@ -132,7 +135,7 @@ const fn index_rows() -> RowsByByte {
     rows
 }
 
-/// Returns the row that excludes a name, if there is one.
+/// Returns the row of [`ALWAYS_OUT`] that excludes a name; `None` if no row matches.
 pub(super) fn find_always_out(name: &[u8]) -> Option<&'static AlwaysOut> {
     let (first, last) = (name.first()?, name.last()?);
     let mut candidates = ROWS_BY_BYTE.first[usize::from(*first)] | ROWS_BY_BYTE.last[usize::from(*last)];

@@ -1,4 +1,5 @@
-//! Decides how a check sees an ignored entry in a snapshot: a table of names, and a rule for all other names. Pure.
+//! Decides how a check that runs in a snapshot sees a file or directory that does not belong to the tree. The name
+//! decides. Pure functions.
 
 use std::fmt;
 
@@ -8,22 +9,24 @@ use crate::ignore::always::find_always_out;
 use crate::model::NameRule::{self, Ends, Is};
 use crate::model::TreePath;
 
-/// How a check sees an ignored entry, which does not belong to the tree.
+/// How a check in a snapshot sees an ignored file or directory, that is, one that does not belong to the tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum IgnoredClass {
-    /// Installed programs and packages. A check sees the present files; its own changes go to a separate layer and are dropped.
+    /// Installed programs and packages. A check sees the project's real files. What the check writes there is dropped
+    /// after it ends.
     Environment,
     /// A tool's cache, which is kept between runs. Each check has its own cache, which no other check sees.
     Cache,
-    /// Outputs of builds and runs, such as bytecode and reports. A check does not see them, so a used project is judged like a
-    /// fresh clone.
+    /// Outputs of builds and runs, such as bytecode and reports. A check does not see them, so a project with old
+    /// outputs is judged like a fresh clone.
     Output,
-    /// Any other ignored file, such as `.env`. It is copied, and its digest is separate from the digest of the tree.
+    /// Any other ignored file, such as `.env`. A check sees a copy. The copied files have a digest of their own, apart
+    /// from the tree's.
     Input,
 }
 
-/// Names of entries that a project's own rules usually ignore. The names that never belong to a tree have their class in
-/// [`crate::ignore::ALWAYS_OUT`].
+/// Names of files and directories that a project's own rules usually ignore. Names that never belong to a tree have
+/// their class in [`crate::ignore::ALWAYS_OUT`].
 const ROWS: &[(NameRule, IgnoredClass)] = &[
     (Is("venv"), Environment),
     (Is(".pnp.cjs"), Environment),
@@ -58,14 +61,14 @@ pub(super) fn is_product(name: &[u8]) -> bool {
     PRODUCTS.contains(&name)
 }
 
-/// Returns the class of an ignored entry with this name.
+/// Returns the class of an ignored file or directory with this name.
 pub fn class_of(name: &[u8]) -> IgnoredClass {
     let row = ROWS.iter().find(|(rule, _)| rule.matches(name)).map(|(_, class)| *class);
     row.or_else(|| find_always_out(name).map(|always| always.class)).unwrap_or(Input)
 }
 
-/// Returns whether a path names a tool's by-product, such as a cache or bytecode: such an entry is never part of a tree and of no
-/// interest to people.
+/// Returns whether a path leads to a tool's by-product, such as a cache or bytecode, which is of no interest to people:
+/// a name in the path never belongs to a tree, or is the name of a cache.
 pub fn is_by_product(path: &TreePath) -> bool {
     path.as_bytes().split(|byte| *byte == b'/').any(|name| find_always_out(name).is_some() || class_of(name) == Cache)
 }

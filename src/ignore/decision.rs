@@ -1,4 +1,4 @@
-//! The matcher's decision about a path, with the rule that decided.
+//! The matcher's decision whether a path belongs to the tree, and the rule that decided.
 
 use crate::ignore::rules::RulesFile;
 use crate::model::TreePath;
@@ -10,7 +10,7 @@ pub enum IgnoreVerdict {
     Out,
 }
 
-/// Whether a path belongs to the tree, and which rule decided it: what `proctor why` prints.
+/// Whether a path belongs to the tree, and which rule decided that. `proctor why` prints it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IgnoreDecision {
     pub verdict: IgnoreVerdict,
@@ -18,7 +18,7 @@ pub struct IgnoreDecision {
     pub rule: Option<IgnoreRule>,
 }
 
-/// A rule as it was written, and its place.
+/// A rule as it was written, and where it is written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IgnoreRule {
     /// Where the rule is written.
@@ -31,11 +31,11 @@ pub struct IgnoreRule {
 /// Where a rule is written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RuleSource {
-    /// The table [`crate::ignore::ALWAYS_OUT`], with the row's reason.
+    /// The built-in table [`crate::ignore::ALWAYS_OUT`]. The text is the row's reason.
     AlwaysOut(&'static str),
-    /// The evidence link of the project (S1).
+    /// The built-in rule for the link in the project's root that leads to the evidence (S1).
     EvidenceLink,
-    /// The task list that proctor writes.
+    /// The built-in rule for the task list that proctor writes.
     TaskList,
     /// The setting `watch.ignore`.
     Ignore,

@@ -1,4 +1,4 @@
-//! The patterns of `watch.include`, and the excluded directories that may contain matches.
+//! The patterns of `watch.include`, and which excluded directories may contain matches.
 
 use globset::{GlobBuilder, GlobMatcher};
 
@@ -9,17 +9,18 @@ use std::path::Path;
 use crate::ignore::pattern::{IgnorePatternProblem, PatternList, PatternSource, problem, to_plain_braces};
 use crate::ignore::scope::SurroundingTree;
 
-/// `watch.include`, compiled.
+/// The compiled patterns of `watch.include`.
 #[derive(Debug, Clone)]
 pub(super) struct IncludeList {
-    /// All patterns. A path that matches one of them is put back.
+    /// All patterns. Where the surrounding directory belongs to the tree, a path that matches one of them is put back.
     pub(super) patterns: PatternList,
-    /// The patterns with a path: only these count inside excluded directories.
+    /// The patterns that name directories (`secrets/*.env`). Only these count inside excluded directories.
     with_path: PatternList,
+    /// The patterns of `with_path`, split into components.
     ways: Vec<PathPattern>,
 }
 
-/// The components of a pattern with a path.
+/// The components of a pattern that names directories.
 #[derive(Debug, Clone)]
 struct PathPattern(Vec<Component>);
 
@@ -30,7 +31,7 @@ enum Component {
 }
 
 impl IncludeList {
-    /// Compiles the setting.
+    /// Compiles the patterns of the setting. Patterns that cannot be used are returned as problems.
     pub(super) fn compile(written: &[String]) -> (Self, Vec<IgnorePatternProblem>) {
         let (patterns, mut problems) = compile_setting(&PatternSource::Include, written);
         let mut ways = Vec::new();
@@ -48,12 +49,13 @@ impl IncludeList {
                 Err(_) => {}
             }
         }
-        // Problems of these patterns were reported above.
+        // The problems of these patterns are among `problems` already.
         let with_path = PatternList::compile(&PatternSource::Include, named.into_iter()).0;
         (Self { patterns, with_path, ways }, problems)
     }
 
-    /// Returns whether a pattern puts back an excluded path. `ground` says whether its directory belongs to the tree.
+    /// Returns whether a pattern puts back an excluded path. `ground` says whether the directory of the path belongs to
+    /// the tree.
     pub(super) fn puts_back(&self, ground: SurroundingTree, path: &[u8], is_directory: bool) -> bool {
         let list = match ground {
             SurroundingTree::Inside => &self.patterns,
@@ -62,7 +64,8 @@ impl IncludeList {
         !list.is_empty() && list.find_deciding(path, is_directory).is_some()
     }
 
-    /// Returns whether a pattern may match something below an excluded directory, so that a walk must enter it.
+    /// Returns whether a pattern may match something below an excluded directory. A walk of the project must then enter
+    /// the directory.
     pub(super) fn leads_below(&self, directory: &[u8]) -> bool {
         self.ways.iter().any(|way| way.leads_below(directory))
     }
@@ -83,7 +86,8 @@ impl PathPattern {
     }
 }
 
-/// Compiles a setting. Its patterns may neither begin with `!` nor be comments, which would have no effect.
+/// Compiles the patterns of `watch.ignore` or `watch.include`. A pattern that is empty, begins with `!`, is a comment
+/// or means the whole project is a problem: it would have no effect, or not the wanted one.
 pub(super) fn compile_setting(origin: &PatternSource, written: &[String]) -> (PatternList, Vec<IgnorePatternProblem>) {
     let opposite = match origin {
         PatternSource::Ignore => "`watch.include`",
@@ -109,7 +113,8 @@ pub(super) fn compile_setting(origin: &PatternSource, written: &[String]) -> (Pa
     (list, problems)
 }
 
-/// Splits a pattern with a path into components; `None` for a pattern that matches at any depth.
+/// Splits a pattern that names directories into components. Returns `None` for a pattern that matches at any depth,
+/// such as `.env`.
 fn to_path_pattern(pattern: &str) -> Result<Option<PathPattern>, String> {
     let trimmed = pattern.trim();
     let inner = trimmed.trim_matches('/');

@@ -1,4 +1,4 @@
-//! The matcher: decides by the rules whether a path belongs to the tree.
+//! The matcher: decides by settings and rules files whether a path belongs to the tree.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ pub struct MatcherSettings {
     pub ignore: Vec<String>,
     /// `watch.include`: patterns relative to the project's root.
     pub include: Vec<String>,
-    /// The name of the evidence link at the root, if there is one (S1).
+    /// The name of the link in the root that leads to the evidence, if there is one (S1).
     pub evidence_link: Option<String>,
     /// The path of the task list that proctor writes, relative to the root, if there is one.
     pub task_list: Option<String>,
@@ -46,7 +46,7 @@ pub enum Selects {
     /// The entries that belong to the tree.
     #[default]
     Tree,
-    /// The ignored entries that checks may read: those that are neither installed packages nor caches nor outputs.
+    /// The ignored entries that checks may read. Installed packages, caches and outputs are not among them.
     IgnoredInputs,
 }
 
@@ -70,8 +70,8 @@ impl ShownOutputs {
 }
 
 impl MatcherSettings {
-    /// Returns the settings for watching. The task list does not belong to the tree, but it is watched, so that a change by hand
-    /// is noticed at once. The tree digest is unchanged then, so no run starts.
+    /// Returns the settings for watching files. The task list does not belong to the tree, but it is watched, so that
+    /// an edit by hand is noticed at once. Such an edit starts no run, because it does not change the tree digest.
     pub fn for_watching(&self) -> Self {
         Self { task_list: None, ..self.clone() }
     }
@@ -86,6 +86,7 @@ pub struct Matcher {
     task_list: Option<String>,
     selects: Selects,
     outputs: ShownOutputs,
+    /// The rules files, by the path of their directory.
     rules: HashMap<Vec<u8>, Arc<DirectoryRules>>,
 }
 
@@ -99,20 +100,22 @@ enum DecisionReason<'rules> {
     Include,
 }
 
-/// The way from the root down to a path, as far as a walk would go.
+/// The result of going from the root down to a path, as far as a walk of the project would go.
 struct Descent {
-    /// The rules at the point where the decision was made.
+    /// The rules in the directory in which the decision was made.
     scope: RulesScope,
-    /// The membership of the path.
+    /// The membership of the path, or of the excluded ancestor at which the descent stopped.
     membership: TreeMembership,
-    /// The length in bytes of the part of the path that was decided about: an excluded ancestor, or the whole path.
+    /// The length in bytes of the part of the path to which the decision applies: an excluded ancestor, or the whole
+    /// path.
     decided: usize,
-    /// The excluded ancestor that a walk enters because of `watch.include`, and the rules around it.
+    /// The excluded ancestor that a walk enters only because of `watch.include`: the rules in the directory above it,
+    /// and the length of its path in bytes.
     excluded: Option<(RulesScope, usize)>,
 }
 
 impl Matcher {
-    /// Makes a matcher without rules files. The error names every pattern that cannot be used.
+    /// Makes a matcher that has no rules files yet. The error names every pattern of the settings that cannot be used.
     pub fn new(settings: &MatcherSettings) -> Result<Self, Vec<IgnorePatternProblem>> {
         let (ignore_patterns, mut problems) = compile_setting(&PatternSource::Ignore, &settings.ignore);
         let (include_patterns, more) = IncludeList::compile(&settings.include);
@@ -126,7 +129,8 @@ impl Matcher {
         Ok(Self { ignore_patterns, include_patterns, evidence_link, task_list, selects, outputs, rules: HashMap::new() })
     }
 
-    /// Sets the text of a rules file; setting the same text again costs nothing. Returns the lines that cannot be used.
+    /// Sets the text of a rules file. Returns the lines that cannot be used; if the text is the same as before, nothing
+    /// changes and nothing is returned.
     pub fn add_rules(&mut self, directory: &TreePath, file: RulesFile, text: &[u8]) -> Vec<IgnorePatternProblem> {
         let digest = Digest::of(text);
         if self.rules_digest(directory, file) == Some(digest) {
@@ -155,7 +159,8 @@ impl Matcher {
         self.rules.get(directory.as_bytes()).and_then(|rules| rules.text(file)).map(|text| text.digest)
     }
 
-    /// Decides about a path, starting at the root. The answer is the same as that of a walk that skips excluded directories.
+    /// Decides whether a path belongs to the tree. The answer is the same as that of a walk that begins at the root and
+    /// does not enter excluded directories.
     pub fn decide(&self, path: &TreePath, is_directory: bool) -> IgnoreDecision {
         if path.is_root() {
             return IgnoreDecision { verdict: IgnoreVerdict::In, rule: None };
@@ -183,17 +188,19 @@ impl Matcher {
         RulesScope { ground: SurroundingTree::Inside, rules: self.rules.get(&b""[..]).cloned().into_iter().collect() }
     }
 
-    /// Narrows the rules of a directory to those of a subdirectory, whose rules files must have been set before.
+    /// Changes the rules that apply in a directory into the rules that apply in one of its subdirectories. The
+    /// subdirectory's rules files must have been set before.
     pub fn enter(&self, scope: &mut RulesScope, directory: &TreePath, membership: TreeMembership) {
         self.enter_bytes(scope, directory.as_bytes(), membership);
     }
 
-    /// Returns the membership of an entry of the directory to which the rules belong.
+    /// Returns the membership of an entry. `scope` has the rules that apply in the entry's directory.
     pub fn membership(&self, scope: &RulesScope, path: &TreePath, is_directory: bool) -> TreeMembership {
         self.judge(scope, path.as_bytes(), is_directory).0
     }
 
-    /// Returns the membership of the root: it belongs to the tree, and may hold ignored inputs.
+    /// Returns the membership of the root. It belongs to the tree; it is no ignored input, but may contain ignored
+    /// inputs.
     pub fn root_membership(&self) -> TreeMembership {
         match self.selects {
             Selects::Tree => TreeMembership::In,
@@ -201,20 +208,21 @@ impl Matcher {
         }
     }
 
-    /// Returns the rules that apply at the root, without the rules files that were set here. For a walk that reads rules files
-    /// itself.
+    /// Returns the rules that apply at the root, without the rules files that were set in this matcher. For a walk that
+    /// reads the rules files itself.
     pub fn bare_scope(&self) -> RulesScope {
         RulesScope { ground: SurroundingTree::Inside, rules: Vec::new() }
     }
 
-    /// Returns the rules for a subdirectory with this membership, in which a walk found these rules files.
+    /// Returns the rules that apply in a subdirectory. `membership` is that of the subdirectory, and `rules` are the
+    /// rules files in it.
     pub fn narrow(&self, scope: &RulesScope, membership: TreeMembership, rules: Option<&Arc<DirectoryRules>>) -> RulesScope {
         let mut scope = scope.clone();
         self.narrow_in_place(&mut scope, membership, rules);
         scope
     }
 
-    /// Returns the membership of an entry, given by the bytes of its path.
+    /// Returns the membership of an entry, like [`Matcher::membership`], for a path that is given as bytes.
     pub fn membership_of(&self, scope: &RulesScope, path: &[u8], is_directory: bool) -> TreeMembership {
         self.judge(scope, path, is_directory).0
     }
@@ -256,8 +264,8 @@ impl Matcher {
         }
     }
 
-    /// Returns whether an entry is an ignored input. Files of the tree are not, but directories of the tree may contain ignored
-    /// inputs.
+    /// Returns whether an entry is an ignored input. Files of the tree are no ignored inputs. Directories of the tree
+    /// may contain ignored inputs, so a walk passes through them.
     fn judge_for_inputs(&self, scope: &RulesScope, path: &[u8], is_directory: bool) -> TreeMembership {
         let is_input = self.outputs.is_input(path);
         let leads_to_output = is_directory && self.outputs.paths.iter().any(|shown| is_at_or_below(shown.as_bytes(), path));
@@ -288,8 +296,8 @@ impl Matcher {
         if let Some(link) = self.evidence_link.as_deref().filter(|link| link.as_bytes() == path) {
             return (TreeMembership::Out, Some(DecisionReason::Path(RuleSource::EvidenceLink, link)));
         }
-        // The task list shows verdicts. If it belonged to the tree, writing a verdict into it would change the tree digest and
-        // make that verdict stale.
+        // The task list shows verdicts. If it belonged to the tree, writing a verdict into it would change the tree
+        // digest and make that verdict stale.
         if let Some(list) = self.task_list.as_deref().filter(|list| list.as_bytes() == path && !is_directory) {
             return (TreeMembership::Out, Some(DecisionReason::Path(RuleSource::TaskList, list)));
         }
@@ -308,7 +316,7 @@ impl Matcher {
         }
     }
 
-    /// Returns whether the settings or the rules files exclude a path, and the rule that excludes or keeps it.
+    /// Returns whether `watch.ignore` or the rules files exclude a path, and the rule that excludes or keeps it.
     fn find_rule<'rules>(
         &'rules self,
         scope: &'rules RulesScope,
@@ -345,8 +353,8 @@ impl Matcher {
             (Selects::Tree | Selects::IgnoredInputs, false) => SurroundingTree::Leading,
         };
         if membership == TreeMembership::PutBack {
-            // The pattern that excluded the directory may match its contents too (`build/**`). But a setting that puts a
-            // directory back also means its contents.
+            // The rule that excluded the directory may match its contents too (`build/**`). But a setting that puts a
+            // directory back also means its contents, so the rules files above the directory no longer apply.
             scope.rules.clear();
         }
         if scope.ground == SurroundingTree::Inside {

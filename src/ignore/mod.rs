@@ -1,27 +1,30 @@
 //! Decides which files belong to a project's tree. The tree digest and the trigger of runs both use this matcher (S5).
 //!
-//! Everything belongs to the tree except what is excluded by the project's own `.gitignore` and `.ignore` files (on every level; a
-//! deeper file overrides a higher one, `.ignore` overrides `.gitignore` of the same directory) or by `watch.ignore`. Global rules,
-//! those of parent directories and `.git/info/exclude` are not used, so that the same tree gives the same answer on every machine.
-//! An ignored file is excluded even when git tracks it. `watch.include` puts paths back; nothing puts back the names of
-//! [`ALWAYS_OUT`] and the evidence link.
+//! Every file belongs to the tree unless its name is in [`ALWAYS_OUT`], or a rules file of the project or the setting
+//! `watch.ignore` excludes it. Rules files are `.gitignore` and `.ignore`, in every directory. A deeper rules file
+//! overrides a higher one, and `.ignore` overrides `.gitignore` of the same directory. Git's global rules, rules files
+//! above the project and `.git/info/exclude` are not used, so that the same tree gives the same answer on every
+//! machine. An ignored file is excluded even when git tracks it. `watch.include` puts excluded paths back, except the
+//! names of [`ALWAYS_OUT`], the link to the evidence and the task list.
 //!
-//! This module may not touch files: the caller passes the text of the rules files. It may not know what a path is used for.
+//! This module does not read files: the caller passes the text of the rules files.
 //!
 //! # How far `watch.include` reaches
 //!
-//! * A path that matches a pattern itself belongs to the tree although a rule excludes it. A directory that is put back this way
-//!   brings its contents with it: rules files above it do not apply below it, rules files in it and `watch.ignore` do.
-//! * A pattern with a path (`secrets/*.env`, `build/**/schema.json`) makes a walk enter excluded directories that can lead to a
-//!   match. What does not match there stays excluded, and rules files there are not read.
-//! * A pattern without a directory (`.env`), or one that begins with `**/`, only puts back what lies in directories that belong to
-//!   the tree. It opens no excluded directory; otherwise `.env` would make every walk read all of `build/`.
-//! * No pattern reaches into what is always excluded.
+//! * A path that matches a pattern belongs to the tree although a rule excludes it. A directory that is put back this
+//!   way brings its contents with it: rules files above the directory do not apply to its contents, but `watch.ignore`
+//!   and the rules files in it do.
+//! * A pattern that names directories (`secrets/*.env`, `build/**/schema.json`) makes a walk enter excluded directories
+//!   that can lead to a match. Files there that do not match stay excluded, and rules files there are not read.
+//! * A pattern without a directory (`.env`), or one that begins with `**/`, only puts back files in directories that
+//!   belong to the tree. It opens no excluded directory. Otherwise `.env` would make every walk read all of `build/`.
+//! * No pattern reaches into a directory that is always excluded.
 //!
 //! # Where this differs from git
 //!
-//! Patterns are those of `gitignore(5)`, where braces are plain characters. Named classes (`[[:alpha:]]`) are not known. A
-//! malformed pattern matches nothing, as in git, and is named by [`Matcher::add_rules`]; in the settings it is an error.
+//! Patterns are written as in `gitignore(5)`, in which braces are plain characters. But named classes (`[[:alpha:]]`)
+//! do not work. A malformed pattern in a rules file matches nothing, as in git, and [`Matcher::add_rules`] returns it
+//! as a problem. In the settings it is an error.
 
 mod always;
 mod class;

@@ -1,4 +1,4 @@
-//! Lists of `gitignore(5)` patterns, compiled once.
+//! Compiled lists of `gitignore(5)` patterns.
 
 use std::ffi::OsStr;
 use std::fmt;
@@ -42,11 +42,11 @@ impl fmt::Display for PatternSource {
     }
 }
 
-/// The pattern of a list that decides about a path.
+/// The pattern of a list that decides about a path: the last one that matches.
 pub(super) enum DecidingPattern<'list> {
-    /// The last pattern that matches excludes the path.
+    /// The pattern excludes the path.
     Excluded(&'list Glob),
-    /// The last pattern that matches begins with `!`.
+    /// The pattern begins with `!`, so the path is kept.
     Kept(&'list Glob),
 }
 
@@ -59,7 +59,9 @@ pub(super) struct PatternList {
 
 #[derive(Debug, Clone)]
 struct WrittenPattern {
+    /// The pattern as the glob library got it.
     handed_over: String,
+    /// The pattern as a person wrote it.
     text: String,
     line: u32,
 }
@@ -71,7 +73,7 @@ impl PatternList {
         patterns: impl Iterator<Item = (u32, &'text str)>,
     ) -> (Self, Vec<IgnorePatternProblem>) {
         let mut builder = GitignoreBuilder::new("");
-        // For git, `[` without `]` is a pattern that matches nothing; here it is reported as a mistake.
+        // In git, a pattern with `[` but without `]` matches nothing. Here it is reported as a mistake.
         builder.allow_unclosed_class(false);
         let mut written = Vec::new();
         let mut problems = Vec::new();
@@ -89,7 +91,7 @@ impl PatternList {
         (Self { compiled, written }, problems)
     }
 
-    /// Compiles the text of a rules file.
+    /// Compiles the text of a rules file. Lines that cannot be used are returned as problems.
     pub(super) fn parse(origin: &PatternSource, text: &[u8]) -> (Self, Vec<IgnorePatternProblem>) {
         let text = text.strip_prefix("\u{feff}".as_bytes()).unwrap_or(text);
         let lines: Vec<String> = text.split(|byte| *byte == b'\n').map(to_pattern_text).collect();
@@ -97,7 +99,8 @@ impl PatternList {
         Self::compile(origin, patterns.filter(|(_, line)| !line.is_empty() && !line.starts_with('#')))
     }
 
-    /// Returns the pattern that decides about a path, which is relative to the directory of the list.
+    /// Returns the pattern that decides about a path. The path is relative to the directory in which the patterns are
+    /// written.
     pub(super) fn find_deciding(&self, relative: &[u8], is_directory: bool) -> Option<DecidingPattern<'_>> {
         match self.compiled.matched(Path::new(OsStr::from_bytes(relative)), is_directory) {
             Match::None => None,
@@ -106,9 +109,9 @@ impl PatternList {
         }
     }
 
-    /// Returns the line and the text of a pattern that [`PatternList::find_deciding`] returned.
+    /// Returns the line number and the text, as written, of a pattern that [`PatternList::find_deciding`] returned.
     pub(super) fn written<'list>(&'list self, glob: &'list Glob) -> (u32, &'list str) {
-        // Of equal patterns the last one decides.
+        // If a pattern is written several times, the last one decides.
         let found = self.written.iter().rev().find(|pattern| pattern.handed_over == glob.original());
         found.map_or((0, glob.original()), |pattern| (pattern.line, &pattern.text))
     }
@@ -122,8 +125,8 @@ pub(super) fn problem(origin: &PatternSource, line: u32, pattern: &str, problem:
     IgnorePatternProblem { origin: origin.clone(), line, pattern: pattern.to_owned(), problem }
 }
 
-/// Cuts a line as git does. Bytes that are not UTF-8 become `?`, which matches any one byte: the intended file, and rarely
-/// another.
+/// Removes the blanks at the end of a line as git does. Bytes that are not UTF-8 become `?`. It matches the intended
+/// byte, and other bytes too, which rarely matters.
 fn to_pattern_text(line: &[u8]) -> String {
     let mut text = String::with_capacity(line.len());
     for chunk in line.utf8_chunks() {
@@ -136,7 +139,8 @@ fn to_pattern_text(line: &[u8]) -> String {
     if is_escaped { text[..=trimmed.len()].to_owned() } else { trimmed.to_owned() }
 }
 
-/// Escapes braces outside of classes: the glob library reads `{a,b}` as alternatives, git reads six plain characters.
+/// Escapes braces outside of classes (`[…]`). The glob library reads `{a,b}` as two alternatives, but git reads five
+/// plain characters.
 pub(super) fn to_plain_braces(pattern: &str) -> String {
     let mut plain = String::with_capacity(pattern.len());
     let mut characters = pattern.chars().peekable();

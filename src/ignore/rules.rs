@@ -1,4 +1,4 @@
-//! The compiled rules files of a matcher.
+//! Rules files (`.gitignore` and `.ignore`), compiled.
 
 use crate::ignore::pattern::{PatternList, PatternSource};
 use crate::model::{Digest, TreePath};
@@ -27,9 +27,10 @@ pub(super) struct RulesText {
 }
 
 impl RulesFile {
-    /// Both kinds, the stronger one first.
+    /// Both kinds of rules files. The kind that overrides the other comes first.
     pub const ALL: [Self; 2] = [Self::DotIgnore, Self::GitIgnore];
 
+    /// Returns the file's name.
     pub fn name(self) -> &'static str {
         match self {
             Self::GitIgnore => ".gitignore",
@@ -37,7 +38,7 @@ impl RulesFile {
         }
     }
 
-    /// Returns the kind of rules file that has this name, if there is one.
+    /// Returns the kind of rules file with this name; `None` if the name is not that of a rules file.
     pub fn named(name: &[u8]) -> Option<Self> {
         Self::ALL.into_iter().find(|file| file.name().as_bytes() == name)
     }
@@ -59,7 +60,7 @@ impl DirectoryRules {
         rules
     }
 
-    /// Returns the digest of the rules file's text; `None` if the directory has no such file.
+    /// Returns the digest of the text of one of the rules files; `None` if the directory has no such file.
     pub fn digest_of(&self, file: RulesFile) -> Option<Digest> {
         self.text(file).map(|text| text.digest)
     }

@@ -1,10 +1,12 @@
-//! The facts that a walk passes from a directory to its entries: their membership and the rules that apply.
+//! What a walk of the project passes on from a directory to its entries: whether the directory belongs to the tree, and
+//! the rules that apply in it.
 
 use std::sync::Arc;
 
 use crate::ignore::rules::DirectoryRules;
 
-/// Whether an entry belongs to the tree, and whether a walk enters it.
+/// Whether an entry belongs to the tree, and whether a walk enters it. In a matcher that selects ignored inputs,
+/// "belongs to the tree" means here that the entry is an ignored input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TreeMembership {
     /// The entry belongs to the tree.
@@ -19,25 +21,29 @@ pub enum TreeMembership {
     Out,
 }
 
-/// The rules that apply in a directory: from [`crate::ignore::Matcher::root_scope`], narrowed by
-/// [`crate::ignore::Matcher::enter`].
+/// The rules that apply in a directory. They begin at the root with [`crate::ignore::Matcher::root_scope`], and
+/// [`crate::ignore::Matcher::enter`] changes them for a subdirectory.
 #[derive(Debug, Clone)]
 pub struct RulesScope {
+    /// Whether the directory belongs to the tree.
     pub(super) ground: SurroundingTree,
-    /// The rules files of the directories from the root down.
+    /// The rules files that apply, those of the root first, those of the directory itself last.
     pub(super) rules: Vec<Arc<DirectoryRules>>,
 }
 
+/// Whether the directory that a walk is in belongs to the tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum SurroundingTree {
+    /// The directory belongs to the tree.
     Inside,
+    /// The directory is excluded. The walk is in it because a pattern of `watch.include` may match something in it.
     Leading,
     /// The walk selects ignored inputs and is inside an ignored directory, so every entry is ignored.
     Ignored,
 }
 
 impl TreeMembership {
-    /// Returns whether the entry belongs to the tree.
+    /// Returns whether the entry belongs to the tree, or, for ignored inputs, whether the entry is one.
     pub fn belongs(self) -> bool {
         match self {
             Self::In | Self::PutBack => true,
@@ -45,7 +51,7 @@ impl TreeMembership {
         }
     }
 
-    /// Returns whether a walk enters the directory.
+    /// Returns whether a walk enters the entry if it is a directory.
     pub fn is_walked(self) -> bool {
         match self {
             Self::In | Self::PutBack | Self::Leads | Self::Passed => true,
@@ -53,7 +59,7 @@ impl TreeMembership {
         }
     }
 
-    /// Returns whether the rules files in the directory count.
+    /// Returns whether the rules files in the entry count if it is a directory.
     pub fn reads_rules(self) -> bool {
         self.belongs() || self == Self::Passed
     }

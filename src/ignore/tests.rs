@@ -3,7 +3,8 @@
 use proptest::prelude::{Strategy, prop_assert_eq, proptest};
 
 use crate::ignore::{
-    ALWAYS_OUT, IgnoreDecision, IgnoreVerdict, Matcher, MatcherSettings, NameRule, RuleSource, RulesFile, Selects, TreeMembership,
+    ALWAYS_OUT, IgnoreDecision, IgnoreVerdict, Matcher, MatcherSettings, NameRule, RuleSource, RulesFile, Selects, ShownOutputs,
+    TreeMembership,
 };
 use crate::model::TreePath;
 
@@ -19,6 +20,7 @@ fn matcher(ignore: &[&str], include: &[&str], rules: &[(&str, RulesFile, &str)])
         evidence_link: Some("evidence".to_owned()),
         task_list: None,
         selects: Selects::Tree,
+        outputs: ShownOutputs::default(),
     };
     let mut matcher = Matcher::new(&settings).expect("good patterns");
     for (directory, file, text) in rules {
@@ -203,6 +205,7 @@ fn a_setting_that_would_do_nothing_is_refused_with_what_to_write() {
         evidence_link: None,
         task_list: None,
         selects: Selects::Tree,
+        outputs: ShownOutputs::default(),
     };
     let problems = Matcher::new(&settings).expect_err("nothing of this can be used");
     let texts: Vec<String> = problems.iter().map(ToString::to_string).collect();

@@ -1,5 +1,5 @@
-//! Explains why a path belongs to the tree or not, in words for people and as data for programs. Pure: the caller has read the
-//! rules files.
+//! Explains why a path belongs to the tree or not, in words for people and as data for programs. Pure functions: the
+//! caller has read the rules files.
 
 use crate::ignore::decision::{IgnoreRule, IgnoreVerdict, RuleSource};
 use crate::ignore::matcher::Matcher;
@@ -10,15 +10,15 @@ use crate::model::TreePath;
 pub struct Explanation {
     pub path: TreePath,
     pub verdict: IgnoreVerdict,
-    /// The path that was decided about: the topmost directory above it that does not belong to the tree, otherwise the path
-    /// itself.
+    /// The path to which the decision applies. If directories above `path` do not belong to the tree, this is the
+    /// topmost of them; otherwise it is `path` itself.
     pub decided_at: TreePath,
     /// The rule that decided; `None` if no rule matches the path.
     pub rule: Option<IgnoreRule>,
 }
 
 impl Matcher {
-    /// Returns which rule decides about a path.
+    /// Explains whether a path belongs to the tree, and which rule decides that.
     pub fn explain(&self, path: &TreePath, is_directory: bool) -> Explanation {
         let decision = self.decide(path, is_directory);
         let decided_at = if decision.verdict == IgnoreVerdict::Out { self.topmost_out(path) } else { path.clone() };
@@ -33,7 +33,8 @@ impl Matcher {
 }
 
 impl Explanation {
-    /// Returns lines for people: the verdict, the rule, and what can be done about it.
+    /// Returns lines for people: whether the path belongs to the tree, which rule decided, and how an excluded path can
+    /// be put back.
     pub fn lines(&self) -> Vec<String> {
         let path = &self.path;
         let reason = self.rule.as_ref().map(|rule| self.reason(rule));

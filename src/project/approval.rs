@@ -1,6 +1,7 @@
-//! Whether a task's plan is approved (S7). The plan is compared with the last approved one. The first plan of a task, and a plan
-//! that weakens nothing, are approved automatically by a line in the ledger; a weakening waits for a person. Registering a
-//! project approves the first plan of its own checks. A command from the command line needs no approval.
+//! Whether a task's plan is approved (S7). The plan is compared with the last approved one. The first plan of a task,
+//! and a plan that weakens nothing, are approved automatically by a line of the ledger. A plan that weakens something
+//! waits for a person. Registering a project approves the first plan of its own checks. A plan for a command that was
+//! typed on the command line needs no approval.
 
 use crate::evidence::{Ledger, approving_signer};
 use crate::model::{
@@ -22,20 +23,20 @@ use crate::tree::{self, TreeHints};
 /// The file of the project's own checks.
 const CONFIGURATION_FILE: &str = "proctor.toml";
 
-/// The comparison of a plan with the last approved one.
+/// How a plan compares with the last approved plan of its task.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Decision {
-    /// It is the approved plan.
+    /// The plan is the approved one.
     Approved,
     /// No plan of the task was ever approved.
     New,
-    /// It demands at least as much.
+    /// The plan differs, and asks for at least as much as the approved one.
     WeakensNothing,
-    /// It weakens something; the difference says what.
+    /// The plan asks for less than the approved one somewhere; the difference says where.
     Weakens(Difference),
 }
 
-/// The differences between two plans, by effect, in words.
+/// The differences between two plans, in words for people, sorted by their effect.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Difference {
     weakened: Vec<String>,
@@ -66,8 +67,8 @@ pub enum ApprovedBy {
 }
 
 impl Workspace {
-    /// Approves a plan automatically before its run if the rules allow it. Otherwise returns what the plan weakens, and nothing
-    /// is run.
+    /// Approves a plan automatically before its run if the rules allow that. Otherwise returns what the plan weakens;
+    /// the caller must not run it then.
     pub(crate) fn approve_by_rule(
         &mut self,
         request: &RunRequest<'_>,
@@ -107,8 +108,8 @@ impl Workspace {
     ///
     /// # Errors
     ///
-    /// When the person did not approve in the required way, when plan, protected files or approved plan changed since they were
-    /// shown, or when the ledger cannot be written.
+    /// When the person did not approve in the required way, when the plan, the protected files or the approved plan
+    /// changed since the question was shown, or when the ledger cannot be written.
     pub fn approve(
         &mut self,
         scope: &ProjectScope,
@@ -133,7 +134,8 @@ impl Workspace {
         let lock = self.lock(scope, settings.lock_wait, &|| None, &mut |_| {})?;
         let mut ledger = self.recovered_ledger(&lock, scope, &mut |_| {})?;
         let Some((question, record)) = self.weighed(scope, settings, plan)? else {
-            // Someone else approved it in the meantime, or the plan was corrected. A run approves the rest automatically.
+            // No person is needed any more: somebody else approved the plan, or it was corrected. If the corrected plan
+            // has no approval yet, its next run approves it automatically.
             return Ok(());
         };
         if question.request != shown.request {
@@ -180,7 +182,7 @@ impl Workspace {
         if !globs.is_empty() {
             let now = protected_files(&self.trees.scan(&self.store, settings, scope, &TreeHints::Everything)?, globs);
             if held.protected.is_some() {
-                // A file that became protected just now has not changed since an approval, so its current content is accepted.
+                // A file that became protected just now was in no earlier approval, so its current content is accepted.
                 let approved = approved_by_rule(Some(&held), now.clone(), globs);
                 unapproved.protected = change_texts(&approved.changes_to(&now));
             }
@@ -203,7 +205,8 @@ impl Workspace {
     }
 }
 
-/// Returns the messages about an automatic approval; `looked_at` holds protected files that are recorded for the first time.
+/// Returns the message about an automatic approval. `looked_at` holds the protected files if they are recorded for the
+/// first time.
 fn said_by_rule(plan: &Plan, file: &str, digest: Digest, reason: ApprovalReason, looked_at: Option<&ProtectedFiles>) -> String {
     let subject = plan_subject(&plan.task, file);
     let files = looked_at.map(|protected| protected.files.len());
@@ -222,7 +225,7 @@ fn said_by_rule(plan: &Plan, file: &str, digest: Digest, reason: ApprovalReason,
     format!("{subject} {why} ({}…)", digest.short())
 }
 
-/// Returns why a plan is not approved according to the index; `None` if it is approved.
+/// Returns what a person has to approve before the plan may run, according to the index; `None` if no person is needed.
 pub(crate) fn unapproved_in(
     index: &store::StoreIndex,
     project: &ProjectId,
@@ -237,8 +240,9 @@ pub(crate) fn unapproved_in(
     })
 }
 
-/// Returns the terms that registering a project with a plan approves. Returns `None` if the plan is not that of the project's own checks,
-/// or if it weakens their approved plan: a second registration at another place cannot approve a weakening.
+/// Returns the terms that registering a project with this plan approves. Returns `None` if the plan is not for the
+/// project's own checks, or if it weakens their approved plan: registering the project again cannot approve a
+/// weakening.
 pub(crate) fn terms_of_registration(
     index: &store::StoreIndex,
     project: &ProjectId,
@@ -255,7 +259,7 @@ pub(crate) fn terms_of_registration(
     Ok(Some(Box::new(plan_terms(plan))))
 }
 
-/// Returns the file that an approval names for a plan; `None` for a typed command, which needs no approval.
+/// Returns the file that an approval of this plan names; `None` for a typed command, which needs no approval.
 fn file_of(plan: &Plan) -> Option<&str> {
     match plan.origin {
         PlanOrigin::Configured => Some(CONFIGURATION_FILE),

@@ -1,4 +1,5 @@
-//! The bytes that a person signs to approve a plan, and the check whether an approval in the ledger counts (S7). Pure.
+//! The bytes that a person signs to approve a plan, and the rule that decides whether an approval in the ledger counts
+//! (S7). Pure functions.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -15,8 +16,8 @@ use crate::spec::weakenings;
 /// The name and version of the signed format.
 const SCHEMA: &str = "proctor-approval-v1";
 
-/// The signed content. It names the ledger line of the approval that it replaces, so the signature can be used only once:
-/// returning to an earlier plan needs a new signature.
+/// The content that is signed. It names the ledger line of the approval that it replaces, so a signature can be used
+/// only once: returning to an earlier plan needs a new signature.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct ApprovalRequestV1<'a> {
@@ -24,10 +25,10 @@ struct ApprovalRequestV1<'a> {
     project: &'a ProjectId,
     task: &'a TaskId,
     file: &'a str,
-    /// The sequence number of the line with the current approval.
+    /// The sequence number of the ledger line with the current approval, which this one replaces.
     replaces: u64,
     plan_digest: Digest,
-    /// The digest of the terms as canonical JSON.
+    /// The digest of the plan's terms, written as canonical JSON.
     terms_digest: Digest,
     #[serde(skip_serializing_if = "Option::is_none")]
     protected_digest: Option<Digest>,
@@ -52,12 +53,12 @@ pub(crate) fn approval_request(project: &ProjectId, held: &CurrentApproval, reco
     bytes
 }
 
-/// Returns whether an approving line counts, given the task's current approval.
+/// Returns whether an approving ledger line counts, given the task's current approval.
 pub fn approval_counts(project: &ProjectId, held: &CurrentApproval, body: &LedgerBody) -> bool {
     objection(project, held, body).is_none()
 }
 
-/// Returns the approvals in a ledger that do not count, as faults.
+/// Returns a fault for every approval in a ledger that does not count.
 pub fn approval_faults(project: &ProjectId, file: &Path, lines: &[(u64, LedgerLine)]) -> Vec<EvidenceFault> {
     let mut held: BTreeMap<TaskId, CurrentApproval> = BTreeMap::new();
     let mut faults = Vec::new();
@@ -73,7 +74,7 @@ pub fn approval_faults(project: &ProjectId, file: &Path, lines: &[(u64, LedgerLi
     faults
 }
 
-/// Returns the task and the approval in a line; `None` if the line approves nothing.
+/// Returns the task and the approval in a ledger line; `None` if the line approves nothing.
 fn approved(line: &LedgerLine) -> Option<(TaskId, CurrentApproval)> {
     let (task, plan_digest, terms, protected) = match line.body.approving()? {
         ApprovingLine::Registered(record) => {
@@ -86,9 +87,10 @@ fn approved(line: &LedgerLine) -> Option<(TaskId, CurrentApproval)> {
     Some((task, CurrentApproval { sequence: line.sequence, plan_digest, terms, protected }))
 }
 
-/// Returns why an approving line does not count; `None` if it counts, or it approves nothing.
+/// Returns why a ledger line does not count as an approval; `None` if it counts, or if it approves nothing.
 ///
-/// If no signature is required, an approval only records what somebody said, and needs no further proof (S7).
+/// If no signature is required, an unsigned approval counts as it is: it only records what somebody said (S7). A
+/// signature that is present must be valid in any case.
 fn objection(project: &ProjectId, held: &CurrentApproval, body: &LedgerBody) -> Option<String> {
     let rules = &held.terms.approval;
     match body.approving()? {
@@ -109,7 +111,7 @@ fn objection(project: &ProjectId, held: &CurrentApproval, body: &LedgerBody) -> 
     }
 }
 
-/// Returns why an automatic approval does not count: only a person may approve what it weakens.
+/// Returns why an automatic approval does not count: it weakens something, and only a person may approve that.
 fn by_rule(held: &CurrentApproval, terms: &PlanTerms) -> Option<String> {
     let weakened = weakenings(&held.terms, terms);
     (!weakened.is_empty()).then(|| format!("no person approved it, and it weakens: {}", weakened.join("; ")))
@@ -131,7 +133,7 @@ mod tests {
         ProjectId::mint("shop", 1)
     }
 
-    /// Returns a plan whose approvals need a signature, with a time limit for the suite.
+    /// Returns a plan whose approvals need a signature. It has a time limit for all checks together.
     fn with_limit(seconds: u64) -> Plan {
         let mut plan = plan();
         plan.timeout = Some(std::time::Duration::from_secs(seconds));
@@ -170,7 +172,8 @@ mod tests {
         })
     }
 
-    /// Returns the fault of a line that follows a project's registration and the first record of its protected files.
+    /// Returns the fault of `body` as the third line of a ledger, after the registration and the first record of
+    /// protected files.
     fn fault(plan: &Plan, body: LedgerBody) -> Option<String> {
         let first = record(plan, ApprovalReason::WeakensNothing, &[("tests/a", "1")]);
         let bodies = [registration(plan), LedgerBody::Approval(Box::new(first)), body];

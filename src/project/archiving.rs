@@ -1,4 +1,4 @@
-//! Archives a project's runs: on request, and when idle, as far as the settings ask for it.
+//! Archives a project's runs: on request, and in idle time if the settings ask for it.
 
 use std::path::Path;
 
@@ -13,28 +13,28 @@ use crate::project::request::{ProjectScope, ProjectSettings};
 use crate::project::retention::with_lock;
 use crate::store::StoreIndex;
 
-/// The result of archiving, or of planning it.
+/// The result of archiving runs, or of planning to archive them.
 #[derive(Debug, Default)]
 pub struct ArchivingOutcome {
-    /// The runs; those of a plan have no archive yet.
+    /// The archived runs; after planning, the runs that would be archived.
     pub runs: Vec<ArchivedRunSize>,
     /// The runs that are not archived, each with the reason.
     pub stays: Vec<(RunId, String)>,
-    /// The number of runs whose directories a dead process had not finished removing. They are removed now.
+    /// The number of runs whose directories an earlier process had begun to remove when it died. They are removed now.
     pub finished: usize,
 }
 
-/// A run that was archived, or would be.
+/// A run that was archived, or would be archived.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ArchivedRunSize {
     pub run_id: RunId,
-    /// The size of its files in bytes.
+    /// The size of the run's files in bytes.
     pub before: u64,
-    /// The size of its archive; `None` if it was only planned.
+    /// The size of the run's archive in bytes; `None` after planning.
     pub after: Option<u64>,
 }
 
-/// Returns which runs of a project would be archived, and changes nothing.
+/// Returns which runs of a project would be archived. Changes nothing.
 ///
 /// # Errors
 ///
@@ -48,11 +48,12 @@ pub fn plan_archiving(state_root: &Path, project: &ProjectId, wish: &ArchiveRequ
     Ok(ArchivingOutcome { runs, stays: said(&plan.exempted), finished: 0 })
 }
 
-/// Archives runs of a project, and completes what a process that died during archiving has left unfinished.
+/// Archives runs of a project, and finishes the archiving of a process that died in the middle of it.
 ///
 /// # Errors
 ///
-/// When another process holds the project for longer than `settings.lock_wait`, or ledger, evidence or index cannot be used.
+/// When another process locks the project's evidence for longer than `settings.lock_wait`, or the ledger, the evidence
+/// or the index cannot be used.
 pub fn archive(
     state_root: &Path,
     scope: &ProjectScope,
@@ -64,7 +65,7 @@ pub fn archive(
     })
 }
 
-/// Archives runs that are old enough, for a caller that holds the lock and applies the limits.
+/// Archives the runs that `wish` selects. The caller holds the project's lock.
 pub(super) fn archive_locked(
     (store, index): (&Store, &mut StoreIndex),
     (lock, ledger): (&ProjectLock, &mut Ledger),

@@ -1,4 +1,5 @@
-//! Changes of a task's TDD cycle by a command. `routing/` decides, and this file writes the ledger (R6, R9).
+//! Changes of a task's TDD cycle by a command. `routing/` decides on the change, and this file writes it to the ledger
+//! (R6, R9).
 
 use crate::evidence::Ledger;
 use crate::model::{CycleRequest, LedgerBody, OverrideRecord, PhaseRecord, TddState};
@@ -22,8 +23,8 @@ impl Workspace {
     ///
     /// # Errors
     ///
-    /// When the change is not possible in the current state, when only a person may make it, or when the ledger cannot be
-    /// written.
+    /// When the change is not possible in the current state, when only a person may make it, or when the ledger cannot
+    /// be written.
     pub fn change_cycle(
         &mut self,
         scope: &ProjectScope,
@@ -50,7 +51,8 @@ impl Workspace {
     }
 }
 
-/// Returns whether the change needs a person. Only a person may end a pause, whichever command is used (R9).
+/// Returns whether only a person may make the change. Only a person may end a pause of a task, whichever command is
+/// used (R9).
 fn needs_a_person(request: &CycleRequest, before: &TddState) -> bool {
     match request {
         CycleRequest::Resolve { .. } => true,

@@ -20,9 +20,9 @@ pub struct UnmetDependency {
 pub enum UnmetReason {
     /// The task has no verdict yet.
     NeverRun,
-    /// Its last verdict says that it is incomplete.
+    /// The last verdict, of this run, says that the task is incomplete.
     Incomplete(RunId),
-    /// Its last verdict says that it is complete, but on another tree.
+    /// The last verdict, of this run, says that the task is complete, but on another tree.
     OtherTree(RunId),
 }
 
@@ -38,11 +38,11 @@ impl fmt::Display for UnmetDependency {
 }
 
 impl Workspace {
-    /// Returns the tasks that are not complete on this tree, in their order.
+    /// Returns which of the tasks are not complete on this tree, in the given order.
     ///
     /// # Errors
     ///
-    /// When the ledger or the index cannot be read, or when a report differs from the sealed one, because an edited report must
+    /// When a report or the index cannot be read, or when a report differs from the sealed one: an edited report must
     /// not make a task complete.
     pub(crate) fn unmet_dependencies(
         &self,

@@ -1,5 +1,5 @@
-//! The parts of a verdict's environment in addition to the tree: the real paths and bytes of tools, the installed packages, and changed
-//! configuration files (E15). It reads files and runs nothing.
+//! What a verdict depends on in addition to the tree: the real paths and bytes of tools, the installed packages, and
+//! changed configuration files (E15). This module reads files and runs no program.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
@@ -17,7 +17,8 @@ use crate::report::{ConfigurationChangeV2, EnvironmentComponentV2};
 use crate::sandbox::interpreter_of;
 use crate::tree::TreeIndex;
 
-/// The names of files that can change the meaning of a run without a change to the source (S7), in addition to those of single tools.
+/// The names of files that can change a run's result without a change to the source (S7). Each tool adds its own
+/// configuration files.
 const CONFIGURATION: &[&str] = &[
     "proctor.toml",
     "pyproject.toml",
@@ -25,7 +26,7 @@ const CONFIGURATION: &[&str] = &[
     "tox.ini",
     "package.json",
     ".coveragerc",
-    // Python runs these before anything else, from any directory in which it finds them.
+    // Python runs these two files before anything else, from any directory of its search path.
     "sitecustomize.py",
     "usercustomize.py",
 ];
@@ -34,19 +35,20 @@ const CONFIGURATION: &[&str] = &[
 const LOCKS: &[&str] =
     &["uv.lock", "poetry.lock", "Pipfile.lock", "requirements*.txt", "package-lock.json", "yarn.lock", "pnpm-lock.yaml"];
 
-/// The directories of virtual environments, relative to the project.
+/// The usual directories of Python's virtual environments, relative to the project.
 const VIRTUAL_ENVIRONMENTS: &[&str] = &[".venv", "venv"];
 const NODE_RECORD: &str = "node_modules/.package-lock.json";
 
-/// Code that pytest runs in addition to the tests and that can change their results.
+/// The file with code that pytest runs in addition to the tests. The code can change their results.
 const CONFTEST: &str = "conftest.py";
 /// This section in a package's entry points marks a plugin that pytest loads automatically.
 const PYTEST_PLUGIN: &[u8] = b"[pytest11]";
 
-/// The largest record of an installed package that is read.
+/// How many bytes of an installed package's record are read at most.
 const RECORD_CAP: u64 = 16 * 1024 * 1024;
 
-/// The state of a program file when it was read. Equal stamps mean equal bytes.
+/// The device, inode, size and times of a program file when it was read. A file with an unchanged stamp counts as
+/// unchanged.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct FileStamp(pub(crate) String);
 
@@ -55,7 +57,7 @@ pub(crate) struct FileStamp(pub(crate) String);
 pub(crate) struct ProgramFile {
     /// The path with all links resolved.
     pub(crate) real_path: PathBuf,
-    /// The state when it was read.
+    /// The file's stamp when it was read.
     pub(crate) stamp: FileStamp,
 }
 
@@ -67,7 +69,7 @@ pub(crate) type KnownDigests = BTreeMap<ProgramFile, Digest>;
 pub(crate) struct SurveyedEnvironment {
     /// The digest of the whole environment.
     pub(crate) digest: Digest,
-    /// The parts of the digest, for the report.
+    /// The parts of the digest that are known, for the report.
     pub(crate) components: Vec<EnvironmentComponentV2>,
     /// The configuration files of the tree, by path.
     pub(crate) configuration: BTreeMap<String, Digest>,
@@ -90,7 +92,7 @@ pub(crate) struct EnvironmentSurvey {
     found: BackgroundJob<Found>,
 }
 
-/// Code that runs inside of pytest in addition to the tests.
+/// Code that runs inside pytest in addition to the tests.
 struct Inside {
     conftests: BTreeMap<String, Digest>,
     plugins: BTreeMap<String, Option<Digest>>,
@@ -131,8 +133,8 @@ impl EnvironmentSurvey {
         Self { found }
     }
 
-    /// Waits for the survey and adds the tree's configuration files. If the survey failed, the programs count as unknown and
-    /// never as equal.
+    /// Waits for the survey and adds the tree's configuration files. If the survey failed, the digest is marked as
+    /// partly unknown, so that it is not mistaken for the digest of the same environment.
     pub(crate) fn finish(self, files: impl Iterator<Item = (String, Digest)>) -> SurveyedEnvironment {
         let found = self.found.wait().unwrap_or_else(|| Found {
             programs: BTreeMap::new(),
@@ -157,8 +159,8 @@ impl EnvironmentSurvey {
     }
 }
 
-/// Returns every program that the plan starts, and the interpreters of scripts. Missing programs are left out, because the
-/// actions that need them report it.
+/// Returns every program that the plan starts, and the interpreters of scripts. A missing program is left out: the
+/// action that needs it reports that.
 fn programs(plan: &Plan, root: &Path, path_variable: &OsStr) -> BTreeSet<ProgramFile> {
     let mut found = BTreeSet::new();
     for action in plan.actions() {
@@ -194,18 +196,18 @@ fn configuration_patterns() -> impl Iterator<Item = &'static str> {
     CONFIGURATION.iter().copied().chain(of_tools)
 }
 
-/// Returns whether a file of this name pins or configures tools.
+/// Returns whether a file of this name pins package versions or configures tools.
 pub(crate) fn is_pinned(name: &[u8]) -> bool {
     let name = String::from_utf8_lossy(name);
     configuration_patterns().chain(LOCKS.iter().copied()).any(|pattern| matches_name(pattern, &name))
 }
 
-/// Returns the files of a tree that pin or configure tools, with their digests.
+/// Returns the files of a tree that pin package versions or configure tools, with their digests.
 pub(crate) fn pinned(index: &TreeIndex) -> impl Iterator<Item = (String, Digest)> {
     index.named(&is_pinned).into_iter().map(|(path, digest)| (path.to_string(), digest))
 }
 
-/// Returns the files that configure tools, and the files that pin versions, each with digests by path.
+/// Returns two maps from path to digest: the files that configure tools, and the files that pin package versions.
 fn pinned_files(files: impl Iterator<Item = (String, Digest)>) -> (BTreeMap<String, Digest>, BTreeMap<String, Digest>) {
     let mut configuration = BTreeMap::new();
     let mut locks = BTreeMap::new();
@@ -246,8 +248,8 @@ fn pytest_plugins(plan: &Plan, root: &Path, path_variable: &OsStr) -> BTreeMap<S
     for action in plan.actions().filter(|action| action.tool.loads_plugins()) {
         let Some(program) = action.command.argv.first() else { continue };
         let Ok(path) = resolve_program(program, &root.join(&action.directory), path_variable) else { continue };
-        // In a virtual environment the program is a link to the outside, so the packages are found by the path before resolving
-        // it.
+        // In a virtual environment the program is a link to a file outside. Only its unresolved path leads to the
+        // environment's packages.
         let Some(environment) = path.parent().and_then(Path::parent).filter(|path| path.join("pyvenv.cfg").is_file()) else {
             continue;
         };
@@ -268,7 +270,8 @@ fn pytest_plugins(plan: &Plan, root: &Path, path_variable: &OsStr) -> BTreeMap<S
     found
 }
 
-/// Returns the digest of the whole environment. If it is equal, the environment cannot be the cause of a different verdict.
+/// Returns the digest of the whole environment. If the digests of two runs are equal and fully known, the environment
+/// is not the reason why their verdicts differ.
 fn environment_digest(
     programs: &BTreeMap<PathBuf, Option<Digest>>,
     locks: &BTreeMap<String, Digest>,

@@ -1,4 +1,5 @@
-//! The failures of proctor itself during a run. Failures of tools are never among them (house style S6).
+//! The failures of proctor itself. A tool that fails is a result of a run and never one of these errors (house style
+//! S6).
 
 use std::io;
 use std::path::PathBuf;
@@ -19,16 +20,16 @@ pub enum ProjectError {
     /// The project's evidence could not be locked.
     #[error("failed to lock the project's evidence")]
     Lock(#[source] LockError),
-    /// A person stopped the wait for another run of the project.
+    /// The wait for another run of the project was stopped.
     #[error("stopped while waiting for another run of this project; nothing was run")]
     StoppedWaiting(StopReason),
     /// No slot of the machine-wide queue became free in time.
     #[error("gave up after {} s of waiting for other runs' actions (still under way: {under_way})", wait.as_secs())]
     Queue { under_way: usize, wait: Duration },
-    /// Evidence could not be written or read.
+    /// Evidence of a run could not be written or read.
     #[error("failed to keep the evidence")]
     Evidence(#[source] EvidenceError),
-    /// The index could not be used.
+    /// The index over the ledgers could not be used.
     #[error("failed to use the index")]
     Index(#[source] IndexError),
     /// The tree could not be read.
@@ -37,10 +38,10 @@ pub enum ProjectError {
     /// The patterns of `watch.ignore` or `watch.include` are wrong.
     #[error("the configuration is wrong: {0}")]
     Patterns(String),
-    /// The launcher could not be started.
+    /// The launcher, the helper process that starts actions, could not be started.
     #[error("failed to start the launcher")]
     Launcher(#[source] LauncherError),
-    /// The view of an action on the file system could not be determined.
+    /// It could not be determined which files an action sees.
     #[error("failed to settle what an action sees of the file system")]
     Sandbox(#[source] SandboxError),
     /// The project could not be read while it was copied for a snapshot.
@@ -63,10 +64,10 @@ pub enum ProjectError {
         #[source]
         source: SuperviseError,
     },
-    /// A service did not end when it was stopped, for an unknown reason.
+    /// A service process did not end after it was told to stop, for an unknown reason.
     #[error("gave up waiting for the end of the service `{action}`")]
     ServiceStuck { action: String },
-    /// The thread that supervises a service could not be started.
+    /// The thread that supervises a service process could not be started.
     #[error("failed to supervise the service `{action}`")]
     ServiceThread {
         action: String,
@@ -101,13 +102,13 @@ pub enum ProjectError {
         #[source]
         source: io::Error,
     },
-    /// A report in the store cannot be read.
+    /// A stored report cannot be read, or differs from the sealed one.
     #[error("the report of run {run_id} cannot be read: {problem}")]
     Report { run_id: RunId, problem: String },
     /// The specification of a task cannot be found, or a proposed one cannot be read.
     #[error("{problem}")]
     Specification { problem: String },
-    /// A retest is refused.
+    /// An agent's request for a retest is refused.
     #[error(transparent)]
     Retest(RetestRefusal),
     /// Only a person may decide where a task continues.
@@ -124,7 +125,7 @@ pub enum ProjectError {
         /// The largest allowed number.
         most: usize,
     },
-    /// The plan can be approved by a signature only.
+    /// The plan can be approved only by a signature.
     #[error("task `{task}` asks for less than was approved: only a signature of a listed key can approve that")]
     ApprovalNeedsSignature { task: TaskId },
     /// The given signature does not approve the plan.

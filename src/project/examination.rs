@@ -1,4 +1,5 @@
-//! Finds out which isolation levels are available, by starting an action at each level as a run does. It seals nothing.
+//! Finds out which isolation levels are available, by starting an action at each level as a run would. No evidence is
+//! sealed.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -17,17 +18,17 @@ use crate::sandbox::isolation;
 use crate::sandbox::{ChildEnvironment, EnvironmentAdditions};
 use crate::sandbox::{SandboxRequest, prepare_sandbox};
 
-/// The levels that may be unavailable. A process group is always available.
+/// The isolation levels that may be unavailable. A process group is always available.
 const TRIED: [IsolationLevel; 3] = [IsolationLevel::Namespace, IsolationLevel::Cgroup, IsolationLevel::Landlock];
 
 /// The input of an examination.
 pub struct ExaminationRequest<'a> {
-    /// The path of the store, which need not exist yet.
+    /// The path of the evidence store, which need not exist yet.
     pub state_root: &'a Path,
     pub project_root: &'a Path,
     /// The action that is tried. It should end at once and print nothing important.
     pub action: &'a Action,
-    /// The absolute path of its program.
+    /// The absolute path of the action's program.
     pub program: &'a Path,
     /// The `[sandbox]` settings; the mode is ignored.
     pub settings: &'a SandboxSettings,
@@ -40,17 +41,18 @@ pub struct ExaminationRequest<'a> {
 /// The result of an examination.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Examination {
-    /// The level at which an action is started; `None` if no action can be started. The first of `levels` then says why.
+    /// The level at which a run would start an action; `None` if no action can be started. The first of `levels` then
+    /// says why.
     pub level: Option<IsolationLevel>,
-    /// Every level that may be unavailable, strongest first.
+    /// The result for every level that may be unavailable, strongest first.
     pub levels: Vec<LevelFound>,
-    /// The places with other access than read-only.
+    /// The paths to which an action has other access than reading.
     pub places: Vec<Place>,
-    /// The store, which is always hidden.
+    /// The evidence store, which is always hidden from actions.
     pub store: PathBuf,
 }
 
-/// The result for one level.
+/// The result for one isolation level.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LevelFound {
     pub level: IsolationLevel,
@@ -58,11 +60,11 @@ pub struct LevelFound {
     pub obstacle: Option<String>,
 }
 
-/// Tries every level.
+/// Tries every isolation level.
 ///
 /// # Errors
 ///
-/// When the store cannot be opened, the settings name something that cannot be opened, or supervising fails.
+/// When the store or a path in the settings cannot be opened, or when the action cannot be supervised.
 pub fn examine(launcher: &mut LauncherHandle, request: &ExaminationRequest<'_>) -> Result<Examination, ProjectError> {
     let store = Store::open(request.state_root).map_err(ProjectError::Evidence)?;
     let scratch = Scratch(store.root().join(format!("examination-{}", std::process::id())));
@@ -134,9 +136,9 @@ fn start(
     })
 }
 
-/// Returns the level of an action, and the obstacle for each level.
+/// Returns the level at which a run would start an action, and for each tried level why it is not available.
 fn conclude(tried: &[(IsolationLevel, Result<ReachedIsolation, SpawnFailure>)]) -> (Option<IsolationLevel>, Vec<LevelFound>) {
-    // The launcher reports the obstacles of all stronger levels in order.
+    // The launcher reports the obstacles of all levels that are stronger than the reached one, strongest first.
     let mut obstacles: Vec<&String> = Vec::new();
     for obstacle in tried.iter().filter_map(|(_, kept)| kept.as_ref().ok()).flat_map(|kept| &kept.reached.obstacles) {
         if !obstacles.contains(&obstacle) {
@@ -163,7 +165,7 @@ struct Scratch(PathBuf);
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // It has only the trial's private directories. A directory that cannot be removed does no harm.
+        // It contains only private directories of the tried action. If it cannot be removed, it does no harm.
         let _left = fs::remove_dir_all(&self.0);
     }
 }

@@ -1,7 +1,8 @@
-//! Collects the facts from which [`compute_freshness`] decides how a project's verdicts relate to the current tree.
+//! Collects the facts from which [`compute_freshness`] decides whether a project's verdicts still apply to the current
+//! tree.
 //!
-//! The tree is read first and the ledger afterwards. So a verdict is called fresh only for a tree that was on disk after the
-//! question was asked. Nothing is locked and nothing is run.
+//! The tree is read after the question was asked, and the ledger after the tree. So a verdict is called fresh only for
+//! a tree that was on disk after the question was asked. Nothing is locked and nothing is run.
 
 use std::path::Path;
 
@@ -24,7 +25,8 @@ use crate::report::{EXECUTION_REPORT_FILE, parse};
 use crate::store::{self, IndexedRun};
 use crate::tree::{self, TreeHints};
 
-/// How many of the newest runs are searched for runs during which the tree changed. Two of them in a row show that the tree keeps changing.
+/// How many of the newest runs are searched for runs during which the tree changed. Two such runs in a row show that
+/// the tree keeps changing.
 const MOVED_RUNS: u32 = 2;
 
 /// A project as its files describe it now.
@@ -34,32 +36,32 @@ pub struct DescribedProject<'a> {
     pub plan: &'a Plan,
     /// The settings for running it.
     pub settings: &'a ProjectSettings,
-    /// The configuration for the plans of other tasks.
+    /// The configuration, from which the plans of other tasks are made.
     pub configuration: &'a Configuration,
 }
 
 /// A project whose own checks have no plan.
 #[derive(Debug, Clone, Copy)]
 pub struct PlanlessProject<'a> {
-    /// The reasons, one line for each problem.
+    /// Why there is no plan: one line for each problem.
     pub problems: &'a [String],
-    /// Settings and configuration, if they can be read nevertheless: tasks of specifications may still have plans.
+    /// Settings and configuration, if these can be read: tasks of test specifications may still have plans.
     pub readable: Option<(&'a ProjectSettings, &'a Configuration)>,
 }
 
-/// The tasks in question, and what is known about the project already.
+/// A question about tasks of a project, and what is already known about the project.
 struct StatusQuestion<'a> {
     project: Option<&'a ProjectId>,
     approval: Approval,
     root: &'a Path,
     asked: FilesRead<'a>,
-    /// The requested tasks, in addition to those that are watched or have a history.
+    /// The requested tasks. Tasks that are watched or have a history are always included.
     wanted: &'a [TaskId],
 }
 
-/// The content of the project's files.
+/// What the project's configuration files say.
 enum FilesRead<'a> {
-    /// The plan, or the problems.
+    /// The files were read: there is a plan for the project's own checks, or there are problems.
     Described(Result<DescribedProject<'a>, PlanlessProject<'a>>),
     /// The files were not read.
     Unlooked,
@@ -69,9 +71,9 @@ enum FilesRead<'a> {
 struct ScannedState<'a> {
     tree: Option<TreeDigest>,
     activity: Activity,
-    /// The requested tasks, in addition to the configured one and those with a history.
+    /// The requested tasks and the watched ones. The configured task and tasks with a history are always included.
     wanted: Vec<TaskId>,
-    /// The specifications in the tree and the configuration for their plans; `None` if they were not read.
+    /// The test specifications in the tree, and the configuration for their plans; `None` if they were not read.
     specifications: Option<(&'a Specifications, &'a Configuration)>,
 }
 
@@ -83,7 +85,8 @@ struct PlanFacts {
 }
 
 impl StoreReader {
-    /// Returns how the verdicts of a directory relate to its current tree. The directory need not be registered.
+    /// Returns whether the verdicts of a directory still apply to its current tree. The directory need not be
+    /// registered.
     ///
     /// # Errors
     ///
@@ -101,7 +104,8 @@ impl StoreReader {
         stand(&self.store, &mut self.index, &mut Specifications::default(), &question, look)
     }
 
-    /// Returns the states of a project's verdicts without reading its tree. Therefore no verdict is called fresh.
+    /// Returns the states of a project's verdicts without reading its tree. Because the tree is unknown, no verdict is
+    /// called fresh.
     ///
     /// # Errors
     ///
@@ -142,7 +146,7 @@ impl StoreReader {
 
     fn find_approved(&mut self, root: &Path) -> Result<(Option<ProjectId>, Approval), ProjectError> {
         if !root.is_dir() {
-            // The directory does not exist, so it is identified by its registered path instead of device and inode.
+            // The directory does not exist, so it has no device and inode. Its project is found by the registered path.
             let path = root.to_string_lossy();
             let projects = self.projects()?;
             let found = projects.into_iter().find(|project| project.path == path).map(|project| project.id);
@@ -159,9 +163,10 @@ impl StoreReader {
 }
 
 impl Workspace {
-    /// Returns how the verdicts of a registered project relate to its current tree. Only what the hints name is read again.
+    /// Returns whether the verdicts of a registered project still apply to its current tree. Only the paths in `hints`
+    /// are read again.
     ///
-    /// Callers that pass hints promise that nothing else changed; a missing hint makes the answer wrong.
+    /// Callers that pass hints promise that nothing else changed. If a hint is missing, the answer is wrong.
     ///
     /// # Errors
     ///
@@ -207,7 +212,8 @@ fn stand(
     let named = watched.map(|watched| watched.named.clone()).unwrap_or_default();
     let wanted = [question.wanted, &named].concat();
     let mut seen = ScannedState { tree: None, activity, wanted, specifications: None };
-    // While a run is under way, its own final comparison is more reliable than reading the tree here.
+    // While a run is under way, the tree is not read here: the run itself compares the tree at its end, which is more
+    // reliable.
     if let (Some((settings, configuration)), Activity::Idle) = (readable, activity)
         && question.root.is_dir()
     {
@@ -225,7 +231,8 @@ fn stand(
     judge(store, index, question, &seen)
 }
 
-/// Returns whether a requested task can only come from a specification. Otherwise the specifications are not read.
+/// Returns whether a task in question can only come from a test specification. Otherwise the specifications need not be
+/// read.
 fn needs_specifications(
     index: &store::StoreIndex,
     question: &StatusQuestion<'_>,
@@ -272,14 +279,15 @@ fn judge(
         FilesRead::Described(Ok(_)) | FilesRead::Unlooked => Vec::new(),
     };
     if let Some(project) = question.project {
-        // These include the violations in the last report, because a caller after a run wants to see them too.
+        // Violations that the last report already names are included too: the caller may have seen the run but not its
+        // report.
         let violations = index.violations_since(project, 1).map_err(ProjectError::Index)?;
         problems.extend(violations.iter().map(ViolationRecord::sentence));
     }
     Ok(ProjectStatus { project: question.project.cloned(), root: question.root.to_owned(), tasks, problems })
 }
 
-/// Returns the task whose plan was read already.
+/// Returns the task of the project's own checks, whose plan is part of the question.
 fn own_task(question: &StatusQuestion<'_>) -> TaskId {
     match &question.asked {
         FilesRead::Described(Ok(described)) => described.plan.task.clone(),
@@ -287,7 +295,8 @@ fn own_task(question: &StatusQuestion<'_>) -> TaskId {
     }
 }
 
-/// Returns the configured task, then the requested ones, then those with a history.
+/// Returns the task of the project's own checks, then the requested tasks, then all other tasks with a history. No task
+/// is repeated.
 fn tasks_of(index: &store::StoreIndex, question: &StatusQuestion<'_>, wanted: &[TaskId]) -> Result<Vec<TaskId>, ProjectError> {
     let known = match question.project {
         Some(project) => index.tasks(project).map_err(ProjectError::Index)?,
@@ -322,10 +331,11 @@ fn plan_facts(
                 read = plan;
                 &read
             }
-            // The task had verdicts, so it existed and was removed.
+            // The task has a verdict but is in no specification, so it was removed.
             Some(Err(TaskError::Unknown { .. })) if verdict.is_some() => return Ok(facts(CurrentPlan::WithoutTask, Vec::new())),
             Some(Err(error)) => return Ok(facts(CurrentPlan::SpecificationWrong, error.lines())),
-            // The specifications were not read because a run is under way. The tree is unknown too, so nothing is called fresh.
+            // The specifications were not read, because a run is under way or the directory is missing. The tree was
+            // not read either, so nothing is called fresh.
             None => return Ok(facts(plan_of_verdict(verdict), Vec::new())),
         },
         FilesRead::Unlooked => return Ok(facts(plan_of_verdict(verdict), Vec::new())),
@@ -343,7 +353,7 @@ fn plan_of_verdict(verdict: Option<&LastVerdict>) -> CurrentPlan {
     verdict.and_then(|verdict| verdict.plan).map_or(CurrentPlan::WithoutTask, CurrentPlan::Known)
 }
 
-/// The ledger's data about a task.
+/// What the ledger says about a task's past.
 #[derive(Default)]
 struct History {
     verdict: Option<LastVerdict>,
@@ -377,7 +387,8 @@ fn last_verdict(store: &Store, project: &ProjectId, run: IndexedRun, tdd: &TddSt
     }
 }
 
-/// Returns the exit code of a run. It changes when the task's cycle changes: a valid RED is not valid in another phase.
+/// Returns the exit code that a run has now. After a change of the task's TDD cycle only the result counts: a failure
+/// that was right in phase RED is wrong in another phase.
 fn exit(run: &IndexedRun, tdd: &TddState) -> CommandExit {
     let by_result = match (run.status, run.result) {
         (OverallStatus::SpecificationError, _) => CommandExit::SpecificationWrong,

@@ -1,17 +1,18 @@
-//! The approved plans that this process remembers, so that the next run of such a plan need not ask the index.
+//! The approved plans that this process remembers. The next run of such a plan need not ask the index.
 
 use crate::model::{Digest, LedgerLine, ProjectId, Sequence, TaskId};
 
 /// A plan that is known to be approved.
 ///
-/// It is valid only while all new lines of the ledger come from this process, because another process may have approved another
-/// plan.
+/// This knowledge is valid only while all new lines of the ledger come from this process: another process may have
+/// approved another plan.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct KnownApproval {
     pub(crate) project: ProjectId,
     pub(crate) task: TaskId,
     pub(crate) plan: Digest,
-    /// The next line number of the ledger at the time when this was last known to be valid.
+    /// The sequence number of the ledger's next line when the approval was last known to be valid. A greater number in
+    /// the ledger means that another process wrote a line.
     pub(crate) next: Sequence,
 }
 
@@ -30,7 +31,8 @@ impl KnownApprovals {
         self.0.push(known);
     }
 
-    /// Updates the known approvals after this process wrote a line. A new approval replaces them; any other line keeps them valid.
+    /// Updates the known approvals after this process wrote a ledger line. A line that approves something removes the
+    /// project's known approvals; any other line keeps them valid.
     pub(crate) fn wrote(&mut self, project: &ProjectId, line: &LedgerLine) {
         if line.body.approving().is_some() {
             self.0.retain(|known| known.project != *project);

@@ -1,7 +1,7 @@
-//! The last known trees of projects, and their saved form for the next start.
+//! The last known tree of each project, in memory and saved on disk for the next start.
 //!
-//! A known tree only makes reading faster. A complete reading compares the stamp of every file, so an old, damaged or missing saved index
-//! costs time and never leads to a wrong digest.
+//! A known tree only makes reading faster. A complete reading compares the stamp of every file. So a saved tree index
+//! that is old, damaged or missing costs time, but never leads to a wrong digest.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -15,10 +15,10 @@ use crate::project::request::{ProjectScope, ProjectSettings};
 use crate::store;
 use crate::tree::{TreeHints, TreeIndex};
 
-/// An index is saved again when a start with the saved one would have to read at least this many files, plus one for every
-/// [`WORTH_SAVING_OF`] files of the tree.
+/// A tree index is saved again when this many files changed since the last time, plus one for every [`WORTH_SAVING_OF`]
+/// files of the tree. A start with the saved index would have to read all of them.
 const WORTH_SAVING: u64 = 16;
-/// Of this many files in the tree, one more must be outdated. See [`WORTH_SAVING`].
+/// For every this many files of the tree, one more must have changed. See [`WORTH_SAVING`].
 const WORTH_SAVING_OF: u64 = 64;
 
 /// The trees that were read, by root.
@@ -29,17 +29,18 @@ pub(crate) struct KnownTrees {
 
 struct KnownTree {
     project: ProjectId,
-    /// The settings that decide which files belong to the tree. If they change, only the files' stamps stay valid.
+    /// The settings that decide which files belong to the tree. If they change, the tree is read again, and only the
+    /// stamps of files are reused.
     settings: MatcherSettings,
     matcher: Matcher,
     index: TreeIndex,
-    /// The saved index. It shares unchanged parts with the current index.
+    /// The index as it was last saved on disk. In memory it shares unchanged parts with `index`.
     saved: Option<TreeIndex>,
 }
 
 impl KnownTrees {
-    /// Reads a tree: only what the hints name if the tree is known, otherwise all of it, starting from a saved index if there is
-    /// one.
+    /// Reads a tree. If the tree is known, only the paths in `hints` are read. Otherwise the whole tree is read,
+    /// starting from a saved index if there is one.
     ///
     /// # Errors
     ///
@@ -73,8 +74,8 @@ impl KnownTrees {
         Ok(known.index.clone())
     }
 
-    /// Saves the indexes with enough unsaved changes. Saving takes some milliseconds, so it is not done between a save and its
-    /// verdict.
+    /// Saves every tree index with enough unsaved changes. Writing takes some milliseconds, so the caller does it in
+    /// idle time and not between the save of a source file and its verdict.
     pub(crate) fn save(&mut self, store: &Store) {
         for known in self.trees.values_mut() {
             let is_worth_it = match &known.saved {
@@ -84,7 +85,8 @@ impl KnownTrees {
             if !is_worth_it {
                 continue;
             }
-            // If saving fails, the next start reads the files instead. It is not tried again for every run.
+            // The index counts as saved even if writing fails, so a failure is not repeated after every run. The next
+            // start then reads the files instead.
             known.saved = Some(known.index.clone());
             let path = store.tree_index_path(&known.project);
             if let Err(error) = store::write_tree_index(&path, &known.index.to_bytes()) {

@@ -1,5 +1,5 @@
-//! Limits of this machine for watching and storing projects: kernel limits, file systems, space, clocks. It reads, and judges
-//! nothing.
+//! Facts about this machine that limit the watching and storing of projects: kernel limits, file systems, space,
+//! clocks. This module reads them and does not judge them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
@@ -35,9 +35,9 @@ pub struct InotifyLimits {
 /// A limit that the kernel sets for this user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct KernelLimit {
-    /// The limit; `None` if the kernel does not tell.
+    /// The limit; `None` if the kernel does not tell it.
     pub limit: Option<u64>,
-    /// How much of it the user's processes use. Processes that may not be examined, such as the service, are not counted.
+    /// How much of the limit this user's processes use. Processes that this process may not examine are not counted.
     pub used: u64,
 }
 
@@ -72,9 +72,9 @@ pub struct ToolFound {
     /// The check or prerequisite that uses the tool.
     pub action: String,
     pub tool: Tool,
-    /// The path of its program with all links resolved, or why there is none.
+    /// The path of the tool's program with all links resolved, or why the program was not found.
     pub program: Result<PathBuf, SpawnFailure>,
-    /// Its version, if a record of the installed package was found.
+    /// The tool's version, if a record of the installed package was found.
     pub version: Option<String>,
 }
 
@@ -84,15 +84,17 @@ pub struct ProjectFound {
     /// The project's id; `None` if it is not registered.
     pub id: Option<ProjectId>,
     pub root: PathBuf,
-    /// The file system; `None` if the root does not exist.
+    /// The file system of the root; `None` if the root does not exist.
     pub file_system: Option<FileSystemType>,
-    /// The number of directories in the tree, each of which needs a watch; `None` if the tree could not be read.
+    /// The number of directories in the tree, including the root. Each needs an inotify watch. `None` if the tree could
+    /// not be read.
     pub directories: Option<u64>,
-    /// How far the newest file's time is ahead of the clock, in milliseconds.
+    /// How far the modification time of the newest file is ahead of the clock, in milliseconds.
     pub ahead_ms: u64,
-    /// How far the start of the newest run lies in the future, in milliseconds. The clock was set back by at least that.
+    /// How far the start of the newest run lies in the future, in milliseconds. The clock was set back by at least that
+    /// much.
     pub run_ahead_ms: u64,
-    /// The tools of its plan without repetition; empty if the configuration is wrong.
+    /// The tools of the project's plan without repetition; empty if the configuration is wrong.
     pub tools: Vec<ToolFound>,
 }
 
@@ -115,7 +117,8 @@ impl Machine {
 impl InotifyLimits {
     fn read_below(root: &Path) -> Self {
         let number = |path: &str| fs::read_to_string(root.join(path)).ok()?.trim().parse::<u64>().ok();
-        // The smaller limit counts: the system's, or that of a user namespace (`user_namespaces(7)`).
+        // Two limits apply: one of the system, one of the user namespace (`user_namespaces(7)`). The smaller one
+        // counts.
         let least = |one: Option<u64>, other: Option<u64>| one.into_iter().chain(other).min();
         let (watches_used, instances_used) = read_inotify_use(&root.join("proc"));
         Self {
@@ -155,7 +158,7 @@ fn read_inotify_use(proc: &Path) -> (u64, u64) {
 
 /// Reads the file system of a path; `None` if it cannot be read.
 fn read_file_system(path: &Path) -> Option<FileSystemType> {
-    // The kernel's number has 32 bits. Masking removes the sign bits that come from the wider type.
+    // The kernel's number has 32 bits. The mask removes the sign bits that the conversion to a wider type adds.
     Some(FileSystemType(statfs(path).ok()?.filesystem_type().0 & 0xFFFF_FFFF))
 }
 
@@ -166,7 +169,8 @@ fn read_space(path: &Path) -> Option<Space> {
 }
 
 impl StoreReader {
-    /// Examines the current state of a project; `loaded` is its plan and settings, if its configuration is correct.
+    /// Examines the current state of a project. `loaded` is the project's plan and settings, or `None` if its
+    /// configuration is wrong.
     ///
     /// # Errors
     ///
@@ -183,7 +187,7 @@ impl StoreReader {
         let ahead = |time: i64| u64::try_from(time.saturating_sub(now.as_millis())).unwrap_or(0);
         let (mut directories, mut ahead_ms, mut tools) = (None, 0, Vec::new());
         if let Some((plan, settings)) = loaded.filter(|_| file_system.is_some()) {
-            // A run reports it when the tree cannot be read.
+            // If the tree cannot be read, the next run reports why.
             if let Ok(index) = scan_once(&self.store, settings, id, &root) {
                 let is_directory = |kind: EntryKind| kind == EntryKind::Directory;
                 let count = index.entries().filter(|entry| is_directory(entry.kind)).count();
@@ -204,7 +208,8 @@ fn modified_ms(metadata: &fs::Metadata) -> i64 {
     metadata.mtime().saturating_mul(1000).saturating_add(metadata.mtime_nsec() / 1_000_000)
 }
 
-/// Finds the program of every action as a run would. Each found program is listed once, and every missing one.
+/// Finds the program of every action as a run would. A program that several actions use is listed once. An action whose
+/// program is missing is always listed.
 fn find_tools(plan: &Plan, settings: &ProjectSettings, root: &Path, ambient: &BTreeMap<OsString, OsString>) -> Vec<ToolFound> {
     let mut seen = BTreeSet::new();
     let mut found = Vec::new();

@@ -1,12 +1,13 @@
 //! One project in the store: its registration, its approvals, the freshness of its verdict, and the stored runs.
 //!
-//! [`Workspace`] is what a process keeps of a project between runs, and [`StoreReader`] reads sealed runs. Nothing is run here:
-//! `run/` carries plans out on a `Workspace`, and asks this folder for data that outlives a run.
+//! A [`Workspace`] holds everything that a process keeps between runs, and a [`StoreReader`] reads sealed runs. Nothing
+//! is run here: `run/` runs plans with a `Workspace`, and asks this folder for data that outlives a run.
 //!
-//! Where to look: `request` has the input and the result of a run; `registration`, `approval` and `cycle` write the ledger;
-//! `freshness` decides whether the last verdict is still valid; `environment_digest` identifies a run's tools; `archive` reads
-//! sealed runs, `archiving` and `retention` archive and remove old ones; `task_list` updates `tasks.md`; `examination` and
-//! `machine` serve `proctor doctor`; `known_trees` holds the last known tree index of each project.
+//! Where to look: `request` has the input and the result of a run; `registration`, `approval` and `cycle` write the
+//! ledger; `freshness` finds out whether the last verdict still applies; `environment_digest` identifies a run's tools;
+//! `store_reader` reads sealed runs; `archiving` and `retention` archive and remove old runs; `task_list` updates
+//! `tasks.md`; `examination` and `machine` serve `proctor doctor`; `known_trees` holds the last known tree index of
+//! each project.
 
 mod approval;
 mod approval_request;

@@ -1,11 +1,11 @@
-//! Progress messages of a run. They are for screens and never for judgements.
+//! Progress messages of a run. They are shown on screens, and no verdict depends on them.
 
 use std::time::Duration;
 
 use crate::model::{Action, DurationMs, RunId, TreeDigest, TreeIssue};
 use crate::report::ActionResultV2;
 
-/// A message to show.
+/// A progress message.
 #[derive(Debug, Clone)]
 pub enum Progress {
     /// Another process is writing this project's evidence, and the run waits for it.
@@ -13,7 +13,7 @@ pub enum Progress {
         /// The longest waiting time.
         wait: Duration,
     },
-    /// The largest allowed number of actions is running on this machine, and the next action waits for its turn.
+    /// As many actions run on this machine as are allowed, and the next action waits for its turn.
     WaitingForSlot {
         /// The number of running actions.
         under_way: usize,
@@ -22,9 +22,9 @@ pub enum Progress {
         /// The longest waiting time.
         wait: Duration,
     },
-    /// Runs that a dead process left open were closed as INTERRUPTED.
+    /// Runs whose process had died were sealed as INTERRUPTED.
     Recovered { runs: Vec<RunId> },
-    /// A one-time remark: a link was made, or an index was rebuilt.
+    /// A remark that is shown once, such as that a plan was approved automatically.
     Note(String),
     /// The run has begun.
     Begun {
@@ -32,17 +32,17 @@ pub enum Progress {
         project_name: String,
         /// The tree that is tested.
         tree: TreeDigest,
-        /// Entries that could not be digested.
+        /// Files and directories of the tree whose digests could not be computed.
         issues: Vec<TreeIssue>,
     },
     /// An action has been started.
     ActionStarted(Box<Action>),
-    /// A service is ready and keeps running.
+    /// A service (a prerequisite that runs beside the checks) is ready.
     ServiceReady {
         action: Box<Action>,
-        /// The time until it was ready.
+        /// How long the service took to become ready.
         after: DurationMs,
     },
-    /// An action is over, or was skipped.
+    /// An action ended, or was skipped.
     ActionEnded(Box<ActionResultV2>),
 }

@@ -1,4 +1,5 @@
-//! The copies of projects from which checks get their snapshots: one copy of the tree, one of the ignored files that checks read.
+//! The copies of projects from which checks get their snapshots: one copy of the tree, and one copy of the *ignored
+//! inputs*, the files that are ignored by git but read by checks.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -14,16 +15,18 @@ use crate::project::request::{ProjectScope, ProjectSettings, new_matcher};
 use crate::snapshot::{CopyOutcome, ProjectCopy, SnapshotError, obstacle};
 use crate::tree::{TreeEntry, TreeIndex};
 
-/// How often the ignored inputs are read again because they changed while they were copied.
+/// How often the ignored inputs are read and copied before proctor gives up because they change during every copy.
 const TRIES: usize = 5;
 
-/// Files beside which tools install packages. Environments are looked for in these files' directories and in the root.
+/// Files beside which tools install packages. Directories of installed packages are searched beside these files and in
+/// the root.
 const MANIFESTS: &[&str] = &["package.json", "pyproject.toml", "setup.py", "setup.cfg", "requirements.txt", "Pipfile", "Gemfile"];
 
-/// The most environments that are mounted one by one. Each mount costs time at the start of every check.
+/// The most directories of installed packages. Each is mounted into the snapshot, which costs time at the start of
+/// every check.
 const MAX_ENVIRONMENTS: usize = 50;
 
-/// The copies of the projects that this process runs.
+/// The copies of the projects whose checks this process runs.
 #[derive(Default)]
 pub(crate) struct ProjectCopies {
     copies: BTreeMap<ProjectId, CopiesOfProject>,
@@ -32,21 +35,22 @@ pub(crate) struct ProjectCopies {
 struct CopiesOfProject {
     root: PathBuf,
     settings: MatcherSettings,
-    /// Selects the ignored inputs.
+    /// Selects the ignored inputs, with the settings above.
     matcher: Matcher,
     tree: ProjectCopy,
     inputs: ProjectCopy,
     inputs_index: Option<TreeIndex>,
 }
 
-/// What checks see in place of a project: directories that are laid over each other, and live environments.
+/// What checks see in place of a project: copies that are mounted on top of each other, and the real directories of
+/// installed packages.
 #[derive(Debug, Clone)]
 pub(crate) struct SnapshotBase {
-    /// The directory inside the store that contains all copies and layers of the project.
+    /// The directory in the evidence store that contains all copies and mount layers of the project.
     pub(crate) directory: PathBuf,
     /// The copies, the topmost first.
     pub(crate) copies: Vec<PathBuf>,
-    /// Directories of installed packages in the live project, as absolute paths.
+    /// Directories of installed packages in the project itself, as absolute paths.
     pub(crate) environments: Vec<PathBuf>,
     /// The digest of the copied ignored inputs.
     pub(crate) inputs: TreeDigest,
@@ -55,10 +59,11 @@ pub(crate) struct SnapshotBase {
 /// The result of updating a project's copies to a tree.
 #[derive(Debug)]
 pub(crate) enum CopiesOutcome {
+    /// The copies have the content of the tree and of the ignored inputs.
     Current(SnapshotBase),
-    /// The tree has changed at these paths since it was read. It has to be read again.
+    /// The tree changed at these paths after it was read, so it has to be read again.
     Moved(BTreeSet<TreePath>),
-    /// No snapshot can be made, for this reason.
+    /// No snapshot can be made, for this reason. The checks have to run in the project itself.
     InPlace(String),
 }
 
@@ -68,7 +73,8 @@ impl ProjectCopies {
     ///
     /// # Errors
     ///
-    /// When the project cannot be read or a pattern is wrong. A copy that cannot be written is a reason to run in place.
+    /// When the project cannot be read, or a pattern of the settings is wrong. A copy that cannot be written is no
+    /// error: the checks then run in the project itself.
     pub(crate) fn update(
         &mut self,
         store: &Store,
@@ -90,7 +96,7 @@ impl ProjectCopies {
             Ok(other) => Ok(other),
             Err(error @ SnapshotError::Project { .. }) => Err(ProjectError::Snapshot(error)),
             Err(error) => {
-                // Half a copy is of no use, and it may be what fills the disk.
+                // An unfinished copy is useless, and may be what fills the disk.
                 self.copies.remove(&scope.project);
                 let _left = fs::remove_dir_all(&directory);
                 Ok(CopiesOutcome::InPlace(with_causes(&error)))
@@ -166,11 +172,16 @@ impl CopiesOfProject {
     }
 }
 
-/// Returns the paths at which the project has changed between the reading of the tree and that of the ignored inputs, as far as an
-/// input could now cover an entry of the tree: other rules were applied, or an entry is of both.
+/// Returns the paths that show that the project changed between the reading of the tree and the reading of the ignored
+/// inputs.
+///
+/// The copy of the inputs lies on top of the copy of the tree, so an input must not hide an entry of the tree. That can
+/// happen if a rules file (such as `.gitignore`) changed, or if an input has the path of a tree entry but another
+/// content.
 fn disagreements(tree: &TreeIndex, inputs: &TreeIndex) -> BTreeSet<TreePath> {
     let (of_tree, of_inputs) = (tree.rules_files(), inputs.rules_files());
-    // A rules file that is gone since makes fewer entries ignored, and those are not copied.
+    // A rules file that was removed does not matter: fewer entries are ignored without it, and only ignored ones are
+    // copied.
     let is_new = |(path, digest): &(TreePath, Digest)| of_tree.get(path) != Some(digest);
     let mut moved: BTreeSet<TreePath> = of_inputs.into_iter().filter(is_new).map(|(path, _)| path).collect();
     let differs = |input: &TreeEntry| {
@@ -181,8 +192,8 @@ fn disagreements(tree: &TreeIndex, inputs: &TreeIndex) -> BTreeSet<TreePath> {
     moved
 }
 
-/// Finds the directories of installed packages beside the tree's manifests. The error says why they cannot be shown in a
-/// snapshot.
+/// Finds the directories of installed packages in the root and beside the tree's manifests. The error says why a
+/// snapshot cannot show them.
 fn find_environments(index: &TreeIndex) -> Result<Vec<PathBuf>, String> {
     let mut directories = vec![TreePath::root()];
     let manifests = index.named(&|name| MANIFESTS.iter().any(|manifest| manifest.as_bytes() == name));

@@ -1,5 +1,5 @@
-//! The protected files of a tree, and their comparison with the approved ones (S7). The digests come from the tree's index, so no
-//! file is read.
+//! The protected files of a tree, and their comparison with the approved ones (S7). The digests come from the tree's
+//! index, so no file is read here.
 
 use std::path::Path;
 
@@ -13,27 +13,28 @@ use crate::project::workspace::Workspace;
 use crate::report::TestsModifiedV2;
 use crate::tree::TreeIndex;
 
-/// The most protected files of an approval, because one ledger line must hold all of them.
+/// The most protected files that an approval can list. One ledger line must hold all of them.
 const MOST: usize = 50_000;
 
-/// How many changed files are named in a question to a person. The others are counted.
+/// How many changed files are named in a question to a person. Further files are only counted.
 const NAMED: usize = 20;
 
-/// How many changed files the report lists. The count beside the list includes all of them.
+/// How many changed files the report lists. The count beside the list includes all changed files.
 const LISTED: usize = 200;
 
 /// The protected files of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ProtectedFilesStatus {
+    /// The files as they were approved.
     pub(crate) approved: ProtectedFiles,
     /// The files in the tested tree.
     pub(crate) now: ProtectedFiles,
-    /// The differences.
+    /// The differences between the approved files and the tested ones.
     pub(crate) changes: Vec<ProtectedChange>,
 }
 
-/// A search for the protected files of a tree, in the background during the checks, because a large tree must not delay a
-/// verdict.
+/// A search for the protected files of a tree. It runs in the background during the checks, because a large tree must
+/// not delay a verdict.
 pub(crate) struct ProtectedFilesScan {
     globs: Vec<String>,
     now: BackgroundJob<ProtectedFiles>,
@@ -48,8 +49,8 @@ impl Workspace {
             .then(|| ProtectedFilesScan { now: self.store.background().begin(move || protected_files(&tree, &job)), globs })
     }
 
-    /// Compares the protected files of a tree with the approved ones. Returns `None` if nothing was approved: a command was typed in a
-    /// project whose own checks never ran.
+    /// Compares the protected files of a tree with the approved ones. Returns `None` if no protected files were ever
+    /// approved, for example if a command was typed in a project whose own checks never ran.
     pub(crate) fn protected_files_status(
         &self,
         scope: &ProjectScope,
@@ -63,7 +64,7 @@ impl Workspace {
 }
 
 impl ProtectedFilesStatus {
-    /// Returns why a person has to approve the files before the task continues; `None` if it is not necessary.
+    /// Returns why a person has to approve the files before the task continues; `None` if nobody has to.
     pub(crate) fn needs_a_person(&self, plan: &Plan) -> Option<String> {
         let is_asked = plan.approval.on_protected_change == OnProtectedChange::HumanReview;
         let count = self.changes.len();
@@ -71,7 +72,7 @@ impl ProtectedFilesStatus {
         (is_asked && count > 0).then(text)
     }
 
-    /// Returns the report's section about the files, without the counts of tests.
+    /// Returns the report's section about the protected files. The section's counts of tests are left empty.
     pub(crate) fn to_report(&self, plan: &Plan) -> TestsModifiedV2 {
         TestsModifiedV2 {
             modified: !self.changes.is_empty(),
@@ -104,14 +105,14 @@ pub(crate) fn approvable(files: ProtectedFiles) -> Result<ProtectedFiles, Projec
     if count > MOST { Err(ProjectError::ProtectedTooMany { count, most: MOST }) } else { Ok(files) }
 }
 
-/// Compares the current files with the approved ones, as far as these are still protected.
+/// Compares the current files with the approved ones. Approved files that are no longer protected are left out.
 pub(crate) fn seen(approved: &ProtectedFiles, now: ProtectedFiles, globs: &[String]) -> ProtectedFilesStatus {
     let approved = covered(approved, globs);
     ProtectedFilesStatus { changes: approved.changes_to(&now), approved, now }
 }
 
-/// Returns the files that an automatic approval records. Approved files stay as they were, and only newly protected files are
-/// recorded with their current content.
+/// Returns the files that an automatic approval records. Files that were protected before keep their approved content.
+/// Only newly protected files are recorded with their current content.
 pub(crate) fn approved_by_rule(held: Option<&CurrentApproval>, now: ProtectedFiles, globs: &[String]) -> ProtectedFiles {
     let known = held.and_then(|held| Some((held.protected.as_ref()?, &held.terms.approval.protect)));
     let Some((approved, before)) = known else { return now };
@@ -135,7 +136,8 @@ fn covered(files: &ProtectedFiles, globs: &[String]) -> ProtectedFiles {
     ProtectedFiles { files: files.map(|(path, digest)| (path.clone(), *digest)).collect() }
 }
 
-/// Builds the glob matcher. The configuration's reader refuses invalid globs; an invalid one in a ledger line matches nothing.
+/// Builds a matcher from globs. The configuration's reader refuses invalid globs; an invalid glob in a ledger line
+/// matches nothing.
 fn covering(globs: &[String]) -> GlobSet {
     let mut set = GlobSetBuilder::new();
     for glob in globs.iter().filter_map(|glob| GlobBuilder::new(glob).literal_separator(true).build().ok()) {

@@ -1,5 +1,5 @@
-//! Decides which project of the store a directory is. A new one is registered, which approves its plan (S7). In doubt a person is
-//! asked (architecture, Files on disk).
+//! Decides which project of the evidence store a directory belongs to. A directory that belongs to none is registered
+//! as a new project, which approves its plan (S7). In doubt a person is asked (architecture, Files on disk).
 
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
@@ -33,7 +33,7 @@ pub enum Registration {
 /// A directory that resembles a registered project.
 #[derive(Debug, Clone)]
 pub struct ResemblingProject {
-    /// The registered project.
+    /// The registered project that the directory resembles.
     pub project: ProjectId,
     pub registered_path: String,
     /// The path of this directory.
@@ -43,14 +43,14 @@ pub struct ResemblingProject {
 /// A person's decision about a doubtful directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum IdentityAnswer {
-    /// It is the registered project.
+    /// The directory is the registered project.
     Same,
-    /// It is another project.
+    /// The directory is another project.
     New,
 }
 
 impl Workspace {
-    /// Finds the project of a directory, and registers it if it is new.
+    /// Finds the project of a directory, and registers the directory if it is new.
     ///
     /// # Errors
     ///
@@ -85,7 +85,8 @@ impl Workspace {
         }
     }
 
-    /// Finds the project of a directory without registering it; `None` if it is not registered, or that is doubtful.
+    /// Finds the project of a directory, and never registers it; `None` if the directory is not registered, or if that
+    /// is unclear.
     ///
     /// # Errors
     ///
@@ -103,7 +104,8 @@ impl Workspace {
         })
     }
 
-    /// Updates the index from all ledgers. The index may be new, deleted, or behind.
+    /// Updates the index from the ledgers of all projects. The index may be new, or may lack lines that other processes
+    /// wrote.
     pub(crate) fn catch_up_all(&mut self) -> Result<(), ProjectError> {
         for project in evidence::list_projects(&self.store).map_err(ProjectError::Evidence)? {
             catch_up(&self.store, &mut self.index, &project)?;
@@ -148,13 +150,14 @@ impl Workspace {
 
     fn scope(&self, project: ProjectId, place: &RootDirectory, asker: &Asker, settings: &ProjectSettings) -> ProjectScope {
         let scope = scope_of(project, place, asker);
-        // This restores a link that was removed, or renamed in the configuration. Anything else at its path is left alone.
+        // This restores a link that was removed, or that has another name in the configuration now. If anything else
+        // exists at the link's path, it is left alone.
         let _said_at_registration = self.link(&scope, settings);
         scope
     }
 
-    /// Creates the link to the evidence in the project, and hides it from git (S1). The link is a convenience: if it cannot be
-    /// made, a message says so, and nothing fails.
+    /// Creates a symbolic link to the evidence in the project's root, and hides it from git (S1). Returns messages for
+    /// people. The link is a convenience: if it cannot be made, a message says so, and nothing fails.
     fn link(&self, scope: &ProjectScope, settings: &ProjectSettings) -> Vec<String> {
         let Some(name) = &settings.link else { return Vec::new() };
         let target = self.store.project_directory(&scope.project);
@@ -183,14 +186,14 @@ impl Workspace {
     }
 }
 
-/// The identity of a directory, as the ledger records it.
+/// A directory with the identity that the ledger records for it.
 #[derive(Debug, Clone)]
 pub(crate) struct RootDirectory {
     root: PathBuf,
     identity: RootIdentity,
 }
 
-/// The project that a directory belongs to.
+/// Which project a directory belongs to, if any.
 #[derive(Debug)]
 pub(crate) enum DirectoryOwner {
     Known(ProjectId),
@@ -234,7 +237,8 @@ impl RootDirectory {
         })
     }
 
-    /// Returns whether only a `.git` was created or removed. Such a directory at the same path is still the same project.
+    /// Returns whether the only difference is that a `.git` was created or removed. The directory is then still the
+    /// same project.
     fn only_gained_or_lost_a_repository(&self, mismatch: &ProjectMismatch) -> bool {
         let one_has_none = self.identity.git_common_directory.is_none() || mismatch.project.root.git_common_directory.is_none();
         one_has_none && mismatch.differences == [ProjectDifference::GitCommonDirectory]
@@ -245,11 +249,13 @@ fn scope_of(project: ProjectId, place: &RootDirectory, asker: &Asker) -> Project
     ProjectScope { project, root: place.root.clone(), asker: asker.clone() }
 }
 
-/// Records that the service watches a registered project, or stops watching it. Nothing is written if that is the case already.
+/// Records in the ledger that the service watches a registered project, or no longer watches it. Nothing is written if
+/// the ledger already says so.
 ///
 /// # Errors
 ///
-/// When another process holds the project for longer than `wait`, or ledger or index cannot be written.
+/// When another process locks the project's evidence for longer than `wait`, or the ledger or the index cannot be
+/// written.
 pub fn record_serving(state_root: &Path, scope: &ProjectScope, serving: Serving, wait: Duration) -> Result<(), ProjectError> {
     let store = Store::open(state_root).map_err(ProjectError::Evidence)?;
     let mut index = open_index(&store)?.index;

@@ -1,4 +1,4 @@
-//! Opens the index for runs and readers. A damaged index is rebuilt from the ledgers, with a message.
+//! Opens the store's index. A damaged index is rebuilt from the ledgers, and a message says so.
 
 use std::path::Path;
 
@@ -13,11 +13,12 @@ pub type Announce = fn(&str);
 /// The index of a store, ready for use.
 pub(crate) struct OpenedIndex {
     pub(crate) index: StoreIndex,
-    /// The messages about opening it.
+    /// The messages about opening the index.
     pub(crate) notes: Vec<String>,
 }
 
-/// Opens the index of a store. Later messages go to the operators' log, unless [`announce_with`] sets another destination.
+/// Opens the index of a store. If the index is repaired later, messages go to the operators' log; [`announce_with`]
+/// adds another destination.
 pub(crate) fn open_index(store: &Store) -> Result<OpenedIndex, ProjectError> {
     let opened = StoreIndex::open(&store.index_path(), approval_counts).map_err(ProjectError::Index)?;
     let mut index = opened.index;
@@ -27,7 +28,7 @@ pub(crate) fn open_index(store: &Store) -> Result<OpenedIndex, ProjectError> {
     Ok(OpenedIndex { index, notes })
 }
 
-/// From now on, sends messages about a repaired index to the given function.
+/// From now on, also sends messages about a repaired index to the given function.
 pub(crate) fn announce_with(index: &mut StoreIndex, store: &Store, announce: Announce) {
     mend(index, store, announce);
 }
@@ -46,7 +47,8 @@ fn note(aside: &Path) -> String {
     format!("the index was damaged; it was set aside as {} and rebuilt from the ledgers", aside.display())
 }
 
-/// Reads every ledger as far as possible. Later uses of the unreadable rest get the error.
+/// Reads every ledger up to its first unreadable line. The error is not returned here: whoever reads that ledger next
+/// gets it.
 fn every_line(store: &Store) -> AllLedgerLines {
     let mut ledgers = AllLedgerLines::new();
     for project in evidence::list_projects(store).unwrap_or_default() {

@@ -23,7 +23,7 @@ pub struct ProjectScope {
     pub project: ProjectId,
     /// The absolute path of the root with all links resolved.
     pub root: PathBuf,
-    /// The asking process, for the ledger.
+    /// The process that asks; the ledger records it.
     pub asker: Asker,
 }
 
@@ -32,23 +32,24 @@ pub struct ProjectScope {
 pub struct ProjectSettings {
     /// The settings that decide which files belong to the tree.
     pub matcher: MatcherSettings,
-    /// The limits of the router.
+    /// The settings of the router, which decides where a run sends its task: limits, and what follows from collection
+    /// errors.
     pub routing: RoutingSettings,
-    /// The additions to the environment's allow-list.
+    /// Environment variables that actions get in addition to the default ones.
     pub environment: EnvironmentAdditions,
     /// The settings for the isolation of actions.
     pub sandbox: SandboxSettings,
     /// The strongest isolation level to try. Only tests set a weaker one than the strongest.
     pub strongest_isolation: IsolationLevel,
-    /// How long to wait for another writer of the project's evidence.
+    /// How long to wait while another process writes the project's evidence.
     pub lock_wait: Duration,
-    /// How actions wait for those of other runs.
+    /// How actions wait for the actions of other runs.
     pub queue: QueueLimits,
-    /// The order of execution of the checks.
+    /// The order in which the checks run.
     pub order: CheckOrder,
-    /// The name of the link to the evidence in the project; `None` means no link.
+    /// The name of the link in the project's root that leads to the evidence; `None` means no link.
     pub link: Option<String>,
-    /// The task list to update, relative to the project; `None` means no task list.
+    /// The path of the task list to update, relative to the project; `None` means no task list.
     pub task_list: Option<String>,
     /// The limits for stored evidence.
     pub limits: RetentionLimits,
@@ -65,22 +66,22 @@ pub struct QueueLimits {
 
 /// A requested run.
 pub struct RunRequest<'a> {
-    /// The plan to carry out.
+    /// The plan to run.
     pub plan: &'a Plan,
     pub settings: &'a ProjectSettings,
-    /// The project.
+    /// The project, and who asks for the run.
     pub scope: &'a ProjectScope,
     pub checks: Selection,
     /// The phase to judge in; `None` means the task's own phase.
     pub phase: Option<Phase>,
     /// What started the run.
     pub trigger: Trigger,
-    /// Do nothing if the tree still has this digest.
+    /// If the tree still has this digest, nothing is run.
     pub unless_tree: Option<TreeDigest>,
-    /// What may have changed since this workspace last read the tree, for a run, for the comparison after it, or for a digest.
-    /// The comparison after the run always reads everything.
+    /// The paths that may have changed since this workspace last read the tree for any purpose. They are used for the
+    /// reading before the run; the reading after the run always covers the whole tree.
     pub hints: TreeHints,
-    /// Whether events may have been lost since the last run.
+    /// Whether file events may have been lost since the last run.
     pub lost_events: bool,
     /// The control by which the run can be stopped.
     pub control: &'a Control,
@@ -109,8 +110,9 @@ impl<'a> RunRequest<'a> {
         }
     }
 
-    /// Returns whether the run is for a command that a person typed. Such a plan has the same task as the project's own checks, but it is
-    /// not one of them. A review that a person asks for has a task of its own.
+    /// Returns whether the run is for a command that was typed on the command line. Its plan has the same task as the
+    /// project's own checks, although it is not the plan of these checks. A review that a person asks for has a task of
+    /// its own.
     pub(crate) fn is_typed(&self) -> bool {
         self.plan.origin == PlanOrigin::CommandLine && self.plan.task == TaskId::default_task()
     }
@@ -119,23 +121,23 @@ impl<'a> RunRequest<'a> {
 /// The result of a requested run.
 #[derive(Debug)]
 pub enum RunOutcome {
-    /// A run with a verdict on the tree that is still on disk.
+    /// The run has a verdict, and the tree on disk is still the tested one.
     Judged(Box<SealedReport>),
-    /// The tree changed during the run (S6): sealed without a verdict.
+    /// The tree changed during the run (S6). The run is sealed without a verdict.
     Moved(Box<SealedReport>),
-    /// A person stopped the run: sealed without a verdict.
+    /// The run was stopped before its end. It is sealed without a verdict.
     Interrupted(Box<SealedReport>),
-    /// A newer save stopped the run: recorded by one ledger line, without a directory.
+    /// A newer save stopped the run. Only a ledger line records it; there is no directory of evidence.
     Superseded,
     /// Nothing was run, because a newer save came before the start.
     Withdrawn,
-    /// Nothing was run, because the tree has the digest in the request.
+    /// Nothing was run, because the tree still has the digest in [`RunRequest::unless_tree`].
     Unchanged,
     /// Nothing was run, because the changes since the last verdict trigger no check.
     Untriggered,
     /// Nothing was run, because the task waits for a person (R9).
     Paused(PauseRecord),
-    /// Nothing was run, because tasks that it depends on are not complete on this tree.
+    /// Nothing was run, because the task depends on these tasks, which are not complete on this tree.
     Waits(Vec<UnmetDependency>),
     /// Nothing was run, because the plan weakens the approved one (S7).
     NotApproved(UnapprovedPlan),
@@ -150,15 +152,15 @@ pub struct SealedReport {
     pub report_path: PathBuf,
     /// The tree that the verdict is for.
     pub tree: TreeDigest,
-    /// The tree after the last process had ended.
+    /// The tree after the last process of the run had ended.
     pub tree_after: TreeDigest,
     /// The names of the checks that did not succeed.
     pub failed: Vec<String>,
     /// The paths that changed during the run.
     pub moved: Vec<TreePath>,
-    /// Whether the task waits for a person now.
+    /// Whether the task waits for a person after this run.
     pub paused: bool,
-    /// The exit code of a command that asked for the run.
+    /// The exit code for a command that asked for the run.
     pub exit: CommandExit,
 }
 

@@ -1,4 +1,4 @@
-//! Removes a project's old evidence, when idle or on request.
+//! Removes a project's old evidence, in idle time or on request.
 
 use std::path::Path;
 
@@ -15,22 +15,23 @@ use crate::project::request::{ProjectScope, ProjectSettings};
 use crate::project::workspace::{Workspace, catch_up, lock_within};
 use crate::store::StoreIndex;
 
-/// The limits are applied after this number of runs, because it requires reading the whole ledger.
+/// The limits are applied once in this number of runs, because applying them means reading the whole ledger.
 const RUNS_BETWEEN: u64 = 16;
 
-/// The result of removing runs, or of planning it.
+/// The result of removing runs, or of planning to remove them.
 #[derive(Debug, Default)]
 pub struct PruningOutcome {
+    /// The removed runs; after planning, the runs that would be removed.
     pub runs: Vec<PrunedRun>,
     /// The size of the removed runs in bytes.
     pub bytes: u64,
     /// The number of remaining runs.
     pub left: usize,
-    /// The number of directories that a dead process had not finished removing. They are removed now.
+    /// The number of directories that an earlier process had begun to remove when it died. They are removed now.
     pub finished: usize,
 }
 
-/// Returns which runs of a project exceed its limits, and removes nothing.
+/// Returns which runs of a project exceed its limits. Removes nothing.
 ///
 /// # Errors
 ///
@@ -42,19 +43,20 @@ pub fn plan_pruning(state_root: &Path, project: &ProjectId, limits: &RetentionLi
     Ok(pruning_outcome(&survey, runs, 0))
 }
 
-/// Removes the runs of a project that exceed its limits, and completes what a process that died during removal has left
-/// unfinished.
+/// Removes the runs of a project that exceed its limits, and finishes the removal of a process that died in the middle
+/// of it.
 ///
 /// # Errors
 ///
-/// When another process holds the project for longer than `settings.lock_wait`, or ledger, evidence or index cannot be used.
+/// When another process locks the project's evidence for longer than `settings.lock_wait`, or the ledger, the evidence
+/// or the index cannot be used.
 pub fn prune(state_root: &Path, scope: &ProjectScope, settings: &ProjectSettings) -> Result<PruningOutcome, ProjectError> {
     with_lock(state_root, scope, settings, |store, index, lock, mut ledger| {
         prune_locked((store, index), (lock, &mut ledger), scope, &settings.limits, Sizes::Measured)
     })
 }
 
-/// Calls a function with a project's ledger while no other process can write to it.
+/// Locks a project's evidence, opens its ledger, and calls a function with both.
 pub(super) fn with_lock<T>(
     state_root: &Path,
     scope: &ProjectScope,
@@ -70,8 +72,9 @@ pub(super) fn with_lock<T>(
 }
 
 impl Workspace {
-    /// Applies the limits to the project of the last sealed run, once in several runs. It is meant for idle time: if another
-    /// process holds the project, the limits are applied later.
+    /// Archives and removes old runs of the project that ran last, as its limits ask for it. This is done once in
+    /// several runs, and is meant for idle time: if another process has locked the project's evidence, nothing is done
+    /// until a later run.
     pub fn keep_to_limits(&mut self) {
         let Some((scope, limits)) = self.to_prune.take().filter(|(_, limits)| !limits.is_idle()) else { return };
         if let Err(error) = self.prune_if_due(&scope, &limits) {

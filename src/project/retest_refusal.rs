@@ -1,4 +1,4 @@
-//! The reasons why an agent gets no retest, each with advice.
+//! The reasons why an agent's request for a retest is refused, each with advice.
 
 use crate::model::{CommandExit, PauseRecord, RunId};
 
@@ -12,13 +12,13 @@ pub enum RetestRefusal {
     #[error("nothing has changed since run {} ({run_id}): the tree and the plan are those it judged", run_id.number())]
     Unchanged {
         run_id: RunId,
-        /// Whether it passed. In that case there is nothing to fix.
+        /// Whether that run passed. If it did, there is nothing to fix.
         passed: bool,
     },
-    /// A retest of this tree was granted already, and its run is still to come.
+    /// A retest of this tree was granted before, and its run has not happened yet.
     #[error("a retest of this tree was granted, and no run has followed it yet")]
     Waiting,
-    /// The task has used all of its retests.
+    /// The task has used all the retests that it may have before it passes again.
     #[error("the task has had {budget} retests since it last passed, and may have no more")]
     BudgetSpent {
         /// The number of allowed retests.

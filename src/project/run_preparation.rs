@@ -1,4 +1,5 @@
-//! Prepares things in advance: the shared directory of the next run, and the isolation of the next action.
+//! Prepares in idle time what the next run needs: the directory that its actions share, and the isolation of its first
+//! action.
 
 use crate::evidence::{ProjectLock, ScratchDirectory};
 use crate::model::Access;
@@ -6,10 +7,11 @@ use crate::process::Isolation;
 use crate::project::error::ProjectError;
 use crate::project::workspace::Workspace;
 
-/// The things that are prepared before a run and kept until it ends.
+/// What is prepared before a run and kept until the run ends.
 #[derive(Debug, Default)]
 pub(crate) struct RunPreparation {
     scratch: Option<ScratchDirectory>,
+    /// How many directories were made so far; gives each a new name.
     made: u64,
     /// The isolation of the last run's first check. The next run's first check will probably have the same.
     first_step: Option<Isolation>,
@@ -21,7 +23,7 @@ impl RunPreparation {
         self.scratch.as_ref()
     }
 
-    /// Creates the directory for a run that begins, unless it was prepared after the last run.
+    /// Creates the shared directory for a run, unless it was prepared after the last run.
     pub(crate) fn open(&mut self, lock: &ProjectLock) -> Result<(), ProjectError> {
         self.first_step = None;
         if let Some(scratch) = self.scratch.as_mut().filter(|scratch| scratch.is_usable_for(lock)) {
@@ -33,18 +35,18 @@ impl RunPreparation {
         Ok(())
     }
 
-    /// Prepares what the next run needs first.
+    /// Creates the files that the next run needs first.
     fn make_ready(&mut self) {
-        // If this fails now, it is tried again when it is needed, and reported then.
+        // If this fails, the files are created when they are needed, and a failure is reported then.
         let _not_ready = self.scratch.as_mut().map(ScratchDirectory::prepare_files);
     }
 
-    /// Records how a check was isolated.
+    /// Records how a check is isolated, if it is the first one of the run.
     pub(crate) fn note_step(&mut self, isolation: &Isolation) {
         self.first_step.get_or_insert_with(|| Isolation { snapshot: None, ..isolation.clone() });
     }
 
-    /// Removes the directory of a finished run.
+    /// Removes the shared directory of a finished run.
     pub(crate) fn close(&mut self) {
         if let Some(scratch) = self.scratch.take() {
             scratch.remove();
@@ -52,7 +54,7 @@ impl RunPreparation {
     }
 }
 
-/// Removes what was prepared for a run that never came.
+/// Removes a directory that was prepared for a run that never came.
 impl Drop for RunPreparation {
     fn drop(&mut self) {
         self.close();
@@ -81,7 +83,7 @@ impl Workspace {
         Ok(())
     }
 
-    /// Prepares a keeper for the action that probably starts next.
+    /// Asks the launcher to set up this isolation in advance, for the action that probably starts next.
     pub(crate) fn park(&mut self, isolation: &Isolation) -> Result<(), ProjectError> {
         self.launcher()?.park(isolation);
         Ok(())

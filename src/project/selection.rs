@@ -1,27 +1,28 @@
-//! Selects the checks of a run: all, some by name, or those that a change of the tree triggers (`paths` of a check). Pure.
+//! Selects the checks of a run: all checks, some by name, or the checks that a change of the tree triggers (the setting
+//! `paths` of a check). Pure functions.
 //!
-//! Changes are found by comparing trees and not by file events, so a missed or late event cannot leave out a check.
+//! Changes are found by comparing trees and not by file events, so a lost or late event cannot leave out a check.
 
 use globset::{GlobBuilder, GlobMatcher};
 
 use crate::model::{Action, ActionKind, TreePath};
 
-/// The checks that a run should carry out.
+/// The checks that a request asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Selection {
     /// All checks of the plan.
     All,
     /// The checks with these names.
     Named(Vec<String>),
-    /// The checks that are triggered by the changes since this process's last verdict on the same plan, and the failed ones.
-    /// Without such a verdict, all checks.
+    /// The checks that are triggered by the changes since this process's last verdict on the same plan, and the checks
+    /// that did not succeed then. Without such a verdict, all checks.
     Triggered {
         /// The checks that did not succeed in the last verdict.
         failed: Vec<String>,
     },
 }
 
-/// The checks that a run carries out.
+/// The checks that a run really has to run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum SelectedChecks {
     /// All checks of the plan.
@@ -43,7 +44,8 @@ impl SelectedChecks {
     }
 }
 
-/// Selects checks. `changed` holds the differences from the tree of the last verdict on this plan, or `None` if there is no such verdict.
+/// Selects checks. `changed` holds the paths that differ from the tree of the last verdict on this plan, or `None` if
+/// there is no such verdict.
 pub(crate) fn select_checks(checks: &Selection, steps: &[Action], changed: Option<&[TreePath]>) -> SelectedChecks {
     let failed = match checks {
         Selection::All => return SelectedChecks::All,
@@ -60,7 +62,7 @@ pub(crate) fn select_checks(checks: &Selection, steps: &[Action], changed: Optio
     }
 }
 
-/// Adds the reviews that must precede the selected checks. Selecting a check does not replace its review.
+/// Adds the reviews that must precede the selected checks. Selecting a check by name must not skip its review.
 fn with_reviews(names: &[String], steps: &[Action]) -> Vec<String> {
     let is_asked_for = |review: &Action| {
         let waits = |step: &Action| names.contains(&step.name) && step.after.contains(&review.id);

@@ -1,6 +1,6 @@
 //! The test specifications in a project's tree, and the plans of their tasks.
 //!
-//! The tree's index tells which specification files exist and gives their digests. A file is read again only if its digest
+//! The tree's index says which specification files exist, and their digests. A file is read again only if its digest
 //! changed.
 
 use std::collections::BTreeMap;
@@ -19,7 +19,8 @@ use crate::spec::specification::{
 use crate::spec::{DiskFiles, TaskContext, approval_terms, compare_with_project, resolve_task};
 use crate::tree::TreeIndex;
 
-/// How many bytes of a file are read. It is more than any reader accepts, so a longer file is still refused.
+/// How many bytes of a file are read at most. This is more than any parser accepts, so a longer file is refused by its
+/// parser.
 const MOST_BYTES: u64 = (16 << 20) + 1;
 
 /// Why a task of a specification has no plan.
@@ -29,16 +30,16 @@ pub enum TaskError {
     #[error("no test specification has a task `{task}`")]
     Unknown {
         task: TaskId,
-        /// The existing tasks.
+        /// The tasks of all specifications.
         known: Vec<String>,
-        /// The files that cannot be read, which may contain the task.
+        /// The specification files without a readable task. The wanted task may be in one of them.
         torn: Vec<String>,
     },
     /// Several specifications have the task.
     #[error("{} both have a task `{task}`", quoted(files).join(" and "))]
     Twice {
         task: TaskId,
-        /// The files of these specifications.
+        /// The specification files that have the task.
         files: Vec<String>,
     },
     /// The specification has errors that make a run impossible.
@@ -47,10 +48,10 @@ pub enum TaskError {
         file: String,
         /// The errors with their positions; empty if the file cannot be read.
         faults: Vec<Problem>,
-        /// The actions of the task that contain errors, as far as they can be read.
+        /// The actions of the task that contain errors, as far as these actions can be read.
         invalid: Vec<InvalidAction>,
     },
-    /// The settings do not say who may approve a weakening.
+    /// The section `[approval]` of the settings is wrong, so it is unknown who may approve a weakening.
     #[error("the configuration is wrong: nothing was run")]
     Approval {
         /// The error in `[approval]`, with its position and a hint.
@@ -58,7 +59,7 @@ pub enum TaskError {
     },
 }
 
-/// The specifications of a project, as last read.
+/// The test specifications of a project, as last read.
 #[derive(Debug, Default)]
 pub struct Specifications {
     root: PathBuf,
@@ -68,15 +69,15 @@ pub struct Specifications {
 /// A specification file that was read.
 #[derive(Debug)]
 struct Known {
-    /// The digest of the content that was read. `None` means that the file must be read again every time, because the tree has no digest
-    /// for it (a link, or a file that was saved in the meantime).
+    /// The digest of the content that was read. `None` means that the file must be read again the next time, because
+    /// what was read does not have the tree's digest: it could not be read, is a link, or was saved in the meantime.
     content: Option<Digest>,
     /// The parsed content; `None` if the file could not be read.
     reading: Option<SpecificationReading>,
 }
 
 impl Specifications {
-    /// Updates the specifications to a project's current tree: reads changed files and drops removed ones.
+    /// Updates the specifications to a project's current tree: reads new and changed files, and forgets removed ones.
     pub fn update(&mut self, root: &Path, index: &TreeIndex) {
         if self.root != root {
             *self = Self { root: root.to_owned(), files: BTreeMap::new() };
@@ -118,7 +119,8 @@ impl Specifications {
                 return Err(TaskError::Twice { task: task.clone(), files });
             }
         };
-        // The plan is checked against other files too, whose changes are not noticed here, so it is made anew every time.
+        // The specification is also checked against other files. Their changes are not noticed here, so the plan is
+        // made anew every time.
         let files = DiskFiles::new(&self.root);
         let reading = compare_with_project(reading.clone(), &files);
         let Some(specification) = &reading.specification else {
@@ -153,11 +155,12 @@ fn read(root: &Path, name: &str, content: Digest) -> Known {
     Known { content: is_named.then_some(content), reading: Some(reading) }
 }
 
-/// Reads a text. It does not wait for a writer if the file is a FIFO. Whether the text is too long is checked by its parser.
+/// Reads a text file. Opening a FIFO returns at once instead of waiting for a writer. The text's parser has to refuse a
+/// text that is too long.
 ///
 /// # Errors
 ///
-/// When it is not a regular file, or cannot be read.
+/// When the path is not a regular file, when it cannot be read, or when the text is not UTF-8.
 pub fn read_text(path: &Path) -> io::Result<String> {
     let file = OpenOptions::new().read(true).custom_flags(OFlag::O_NONBLOCK.bits()).open(path)?;
     if !file.metadata()?.is_file() {
@@ -177,7 +180,7 @@ impl TaskError {
         }
     }
 
-    /// Returns the detail lines of the message.
+    /// Returns the lines that follow the message with details, such as the single errors of a specification.
     pub fn details(&self) -> Vec<String> {
         match self {
             Self::Unknown { .. } | Self::Twice { .. } => Vec::new(),
@@ -200,7 +203,7 @@ impl TaskError {
                     [..] => format!("the tasks are: {}", known.join(", ")),
                 });
                 if !torn.is_empty() {
-                    // An unreadable file may be the one with the task.
+                    // The wanted task may be in a file whose tasks could not be read.
                     let torn = quoted(torn).join(", ");
                     hints.push(format!("the tasks of {torn} are not known: `proctor check` says why"));
                 }

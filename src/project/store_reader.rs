@@ -1,4 +1,5 @@
-//! Reads stored runs, reports, logs and TDD state. It takes no lock and never uses the link in the project (S1).
+//! Reads stored runs, reports, logs and TDD states. It takes no lock, and never follows the link in the project's root
+//! that leads to the evidence (S1).
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -15,7 +16,7 @@ use crate::project::workspace::catch_up;
 use crate::report::{ExecutionReportV2, parse, report_hash};
 use crate::store::{self, IndexedProject, IndexedRun};
 
-/// A store that is opened for reading.
+/// The evidence store, opened for reading.
 pub struct StoreReader {
     pub(crate) store: Store,
     pub(crate) index: store::StoreIndex,
@@ -28,7 +29,7 @@ pub struct RegisteredProject {
     pub id: ProjectId,
     /// The absolute path of the root, with invalid UTF-8 replaced.
     pub path: String,
-    /// Whether the service watches it.
+    /// Whether the service watches the project.
     pub serving: Serving,
 }
 
@@ -45,16 +46,16 @@ pub struct RecordedRun {
     pub started: Timestamp,
     pub tree: Option<TreeDigest>,
     pub route: Option<RouteEntry>,
-    /// The hash of its SHA256SUMS, by which a copy of the run can be recognised.
+    /// The hash of the run's `SHA256SUMS` file. A copy of the run can be recognised by this hash.
     pub manifest_hash: Option<Digest>,
-    /// The limit that it exceeded, if its directory was removed.
+    /// The limit that the run exceeded, if its evidence was removed.
     pub pruned: Option<PruneReason>,
-    /// Whether it is stored as a directory or as an archive, if it was not removed.
+    /// Whether the run is stored as a directory or as an archive. Meaningless if its evidence was removed.
     pub form: RunForm,
 }
 
 impl StoreReader {
-    /// Opens the store.
+    /// Opens the evidence store.
     ///
     /// # Errors
     ///
@@ -75,12 +76,14 @@ impl StoreReader {
         std::mem::take(&mut self.opening_notes)
     }
 
-    /// Sends messages about a repaired index to the given function. Without this they are only in the operators' log.
+    /// Also sends messages about a repaired index to the given function. Without this call they are only in the
+    /// operators' log.
     pub fn announce_with(&mut self, announce: Announce) {
         announce_with(&mut self.index, &self.store, announce);
     }
 
-    /// Finds the project of a directory and updates the index from its ledger; `None` if the directory is not registered.
+    /// Updates the index from all ledgers and finds the project of a directory. If it is unclear whether the directory
+    /// is a registered project, that project is returned. `None` if the directory is not registered.
     ///
     /// # Errors
     ///
@@ -109,7 +112,8 @@ impl StoreReader {
         projects.into_iter().map(registered).collect()
     }
 
-    /// Updates the index from all ledgers. The index may be new, deleted, or behind.
+    /// Updates the index from the ledgers of all projects. The index may be new, or may lack lines that other processes
+    /// wrote.
     pub(crate) fn catch_up_all(&mut self) -> Result<(), ProjectError> {
         for project in evidence::list_projects(&self.store).map_err(ProjectError::Evidence)? {
             catch_up(&self.store, &mut self.index, &project)?;
@@ -117,7 +121,7 @@ impl StoreReader {
         Ok(())
     }
 
-    /// Returns the newest runs of a project.
+    /// Returns the newest runs of a project, at most `limit`, newest first.
     ///
     /// # Errors
     /// When the index cannot be read.
@@ -127,7 +131,8 @@ impl StoreReader {
         Ok(runs.into_iter().map(|run| self.to_recorded_run(project, run, &pruned)).collect())
     }
 
-    /// Finds a sealed run by id or number. Without `wanted`, returns the newest run that has a directory.
+    /// Finds a sealed run by its id or number. Without `wanted`, returns the newest sealed run. Runs that a newer save
+    /// stopped are not sealed.
     ///
     /// # Errors
     ///
@@ -141,7 +146,7 @@ impl StoreReader {
         let matches = |run: &IndexedRun| run.run_id.as_str() == wanted || by_number == Some(run.run_id.number());
         let runs = self.index.runs(project, None, u32::MAX).map_err(ProjectError::Index)?;
         let pruned = self.index.pruned(project).map_err(ProjectError::Index)?;
-        // How a run is stored is looked up for matching runs only, because that reads the disk.
+        // Only matching runs are converted, because the conversion looks on the disk how the run is stored.
         Ok(runs.into_iter().filter(matches).map(|run| self.to_recorded_run(project, run, &pruned)).find(sealed))
     }
 
@@ -149,7 +154,7 @@ impl StoreReader {
     ///
     /// # Errors
     ///
-    /// When the report is missing or cannot be read.
+    /// When the report is missing or cannot be read. The report is not compared with the ledger.
     pub fn report(&self, project: &ProjectId, run: &RecordedRun) -> Result<(Vec<u8>, ExecutionReportV2), ProjectError> {
         let bytes = evidence::read_report(&self.store, project, &run.task, &run.run_id).map_err(ProjectError::Evidence)?;
         let report =
@@ -157,7 +162,7 @@ impl StoreReader {
         Ok((bytes, report))
     }
 
-    /// Passes the bytes of a run's file to a function, piece by piece.
+    /// Passes the bytes of one of a run's files to a function, piece by piece.
     ///
     /// # Errors
     ///
@@ -180,7 +185,8 @@ impl StoreReader {
         }
     }
 
-    /// Returns the current TDD state of a task. The ledger is read again, because another process may have written to it.
+    /// Returns the current TDD state of a task. New lines of the ledger are read first, because another process may
+    /// have written some.
     ///
     /// # Errors
     ///
@@ -190,7 +196,7 @@ impl StoreReader {
         self.tdd(project, task)
     }
 
-    /// Returns the TDD state of a task.
+    /// Returns the TDD state of a task according to the index, without reading the ledger.
     ///
     /// # Errors
     /// When the index cannot be read.
@@ -220,7 +226,7 @@ impl StoreReader {
 ///
 /// # Errors
 ///
-/// When it cannot be read, or differs from the sealed one.
+/// When the report cannot be read, or its hash is not the one in the ledger.
 pub(crate) fn sealed_report(
     store: &Store,
     index: &store::StoreIndex,
@@ -230,7 +236,7 @@ pub(crate) fn sealed_report(
 ) -> Result<ExecutionReportV2, ProjectError> {
     let wrong = |problem: String| ProjectError::Report { run_id: run_id.clone(), problem };
     let bytes = evidence::read_report(store, project, task, run_id).map_err(ProjectError::Evidence)?;
-    // The hash is checked first, because in a wrong file other errors do not matter.
+    // The hash is checked before the report is parsed: if the file was changed, errors in it do not matter.
     let value = serde_json::from_slice(&bytes).map_err(|error| wrong(error.to_string()))?;
     let known = index.run(project, run_id).map_err(ProjectError::Index)?.and_then(|run| run.report_hash);
     if known != Some(report_hash(value)) {

@@ -1,9 +1,9 @@
 //! Keeps the task list of a project (`tasks.md`) up to date with its last sealed verdicts.
 //!
-//! The file is checked before a run, before a run's report is built, and after a run is published; a watcher reports changes too.
-//! A change that somebody made in proctor's blocks is first recorded in the ledger and then reverted, so a process that dies in
-//! between records it twice rather than never. The list is a service to readers: if it cannot be written, a message says so, and
-//! nothing fails.
+//! The file is checked before a run, before a run's report is built, after a run is published, and when a watcher sees
+//! a change. A change that somebody made in proctor's blocks is first recorded in the ledger and then reverted. So if
+//! the process dies in between, the change is recorded twice rather than never. The list is a convenience for readers:
+//! if it cannot be written, a message says so, and nothing fails.
 
 use std::path::Path;
 use std::time::Duration;
@@ -23,13 +23,14 @@ use crate::report::{
 };
 use crate::store;
 
-/// How long an edited file must stay unchanged before it is read.
+/// How long an edited task list must stay unchanged before an edit in proctor's blocks is recorded.
 const SETTLING: Duration = Duration::from_millis(50);
 
-/// How often a file is read again while another program keeps saving it. After that it is left for the next check.
+/// How often the task list is read while another program keeps saving it. After that the list is left for the next
+/// check.
 const MOST_TRIES: usize = 5;
 
-/// The task list with everything that is needed to update it.
+/// The path of a task list, with everything that is needed to update the list.
 struct Keeper<'a> {
     store: &'a Store,
     index: &'a mut store::StoreIndex,
@@ -44,7 +45,8 @@ impl Workspace {
     ///
     /// # Errors
     ///
-    /// When ledger or index cannot be used. If only the file cannot be written, that is a message and no error.
+    /// When the ledger or the index cannot be used. If only the task list cannot be written, that is a message and no
+    /// error.
     pub(crate) fn keep_task_list(
         &mut self,
         ledger: &mut Ledger,
@@ -66,7 +68,8 @@ impl Workspace {
 ///
 /// # Errors
 ///
-/// When another process holds the project for longer than `settings.lock_wait`, or ledger or index cannot be used.
+/// When another process locks the project's evidence for longer than `settings.lock_wait`, or the ledger or the index
+/// cannot be used.
 pub fn keep_task_list(state_root: &Path, scope: &ProjectScope, settings: &ProjectSettings) -> Result<Vec<String>, ProjectError> {
     let Some(path) = settings.task_list.as_deref() else { return Ok(Vec::new()) };
     let store = Store::open(state_root).map_err(ProjectError::Evidence)?;
@@ -79,7 +82,7 @@ pub fn keep_task_list(state_root: &Path, scope: &ProjectScope, settings: &Projec
 }
 
 impl Keeper<'_> {
-    /// Updates the list and returns the messages about reverted changes and about failures.
+    /// Updates the task list. Returns messages about reverted changes and about failures.
     fn keep(mut self) -> Result<Vec<String>, ProjectError> {
         let lists = build_task_lists(&read_states(self.store, self.index, &self.scope.project)?, self.link);
         let last = self.index.task_list(&self.scope.project, self.path).map_err(ProjectError::Index)?;
@@ -111,7 +114,8 @@ impl Keeper<'_> {
         Ok(lines)
     }
 
-    /// Returns whether the file stays the same for a moment, because an editor that writes in place empties the file first.
+    /// Waits [`SETTLING`] and returns whether the task list is still the same. An editor that writes in place empties
+    /// the file first, and that moment must not count as an edit.
     fn is_settled(&self, found: Option<&str>) -> bool {
         std::thread::sleep(SETTLING);
         evidence::read_project_file(&self.scope.root, self.path).is_ok_and(|now| now.as_deref() == found)
@@ -175,7 +179,7 @@ fn with_its_debt(store: &Store, project: &ProjectId, task: &TaskId, report: Exec
 ///
 /// # Errors
 ///
-/// The reason why the file is not the one that the report names.
+/// When the file cannot be read, or is not the one that the report names.
 pub(crate) fn read_debt(
     store: &Store,
     project: &ProjectId,

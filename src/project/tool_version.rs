@@ -1,5 +1,5 @@
-//! Reads the versions of known tools from the records of installed packages. A tool is never started for this, because outside of
-//! an action's isolation it could run the project's own code.
+//! Reads the versions of known tools from the records of installed packages. No tool is started to ask for its version:
+//! outside an action's isolation the tool could run the project's own code.
 
 use std::fs::{self, File};
 use std::io::Read as _;
@@ -13,20 +13,21 @@ const MANIFEST_CAP: u64 = 1024 * 1024;
 /// The directories of a project's own Python environments.
 const VIRTUAL_ENVIRONMENTS: &[&str] = &[".venv", "venv"];
 
-/// The place of a tool's program, and where else to search.
+/// Where a tool's program is, and where else its package may be installed.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ToolPlace<'a> {
-    /// The program's path without following links, because a virtual environment consists of links.
+    /// The program's path with links not resolved: programs in a virtual environment are links, and their path names
+    /// the environment.
     pub(crate) program: &'a Path,
     /// The directory in which the program is started.
     pub(crate) directory: &'a Path,
     /// The project's root. Directories above it do not belong to the project.
     pub(crate) root: &'a Path,
-    /// The home directory, with packages that a user has installed for all projects.
+    /// The user's home directory, which may contain packages that the user installed for all projects.
     pub(crate) home: Option<&'a Path>,
 }
 
-/// Reads the version of a tool; `None` if the tool is not known, or has no record.
+/// Reads the version of a tool; `None` if the tool has no known package, or no record of the package is found.
 pub(crate) fn read_tool_version(tool: Tool, place: &ToolPlace<'_>) -> Option<String> {
     match tool.package()? {
         InstalledPackage::Python(name) => python_package(name, place),
@@ -34,7 +35,8 @@ pub(crate) fn read_tool_version(tool: Tool, place: &ToolPlace<'_>) -> Option<Str
     }
 }
 
-/// Returns the version of the package that contains the program, otherwise of the nearest one that `npx` and scripts would use.
+/// Returns the version of the package that contains the program. If the program is in no such package (it is `npx`, for
+/// example), returns the version of the nearest installed package, as `npx` searches it.
 fn node_package(name: &str, place: &ToolPlace<'_>) -> Option<String> {
     let real = place.program.canonicalize().ok()?;
     let own = real.ancestors().skip(1).take(4).find_map(|directory| node_version(&directory.join("package.json"), name));
@@ -51,8 +53,8 @@ fn node_version(manifest: &Path, name: &str) -> Option<String> {
     (manifest["name"] == name).then(|| manifest["version"].as_str().map(str::to_owned))?
 }
 
-/// Returns the version from the interpreter's own packages, or from the project's environment if a manager starts the
-/// interpreter.
+/// Returns the version from the packages of the interpreter that `place.program` belongs to. If the program is no part
+/// of an interpreter (it is a manager such as `uv`), returns the version from the project's virtual environment.
 fn python_package(name: &str, place: &ToolPlace<'_>) -> Option<String> {
     let file_name = place.program.file_name()?.to_str()?;
     let beside = Tool::ALL.into_iter().flat_map(|tool| tool.beside_python().iter().copied());
@@ -67,13 +69,14 @@ fn python_package(name: &str, place: &ToolPlace<'_>) -> Option<String> {
     let prefix = place.program.parent()?.parent()?;
     let mut places = libraries(prefix, "site-packages");
     if !prefix.join("pyvenv.cfg").exists() {
-        // The user's packages have precedence over the system's (`site`). Debian stores its packages in `dist-packages`.
+        // Outside a virtual environment, packages of the user have precedence over those of the system (Python's module
+        // `site`). Debian stores its packages in `dist-packages`.
         let own = place.home.map(|home| libraries(&home.join(".local"), "site-packages")).unwrap_or_default();
         places = [own, libraries(Path::new("/usr/local"), "dist-packages"), libraries(prefix, "dist-packages"), places].concat();
     }
     let real = place.program.canonicalize().ok()?;
-    // For `python3.11` only `lib/python3.11` and Debian's `lib/python3` count. The program name `pytest` does not tell the
-    // version.
+    // For the program `python3.11` only `lib/python3.11` and Debian's `lib/python3` count. If the program's name does
+    // not tell Python's version (`pytest`), all of them count.
     let wanted = real.file_name()?.to_str().filter(|name| name.starts_with("python3.")).map(str::to_owned);
     let is_of_it = |library: &&PathBuf| {
         let version = library.parent().and_then(Path::file_name).and_then(|name| name.to_str());
@@ -100,7 +103,7 @@ fn python_version(library: &Path, name: &str) -> Option<String> {
 fn parse_record_name(record: &str, package: &str) -> Option<String> {
     let rest = record.strip_prefix(package)?.strip_prefix('-')?;
     let version = rest.strip_suffix(".dist-info").or_else(|| rest.strip_suffix(".egg-info"))?;
-    // In old records the version of Python follows.
+    // In the names of old records the version of Python follows (`pytest-4.6.11-py3.11.egg-info`).
     Some(version.split('-').next().unwrap_or(version).to_owned())
 }
 

@@ -1,4 +1,4 @@
-//! The data that outlives a run: store, index, launcher, the last known tree, digests of tools.
+//! What a process keeps between runs: evidence store, index, launcher, last known trees, digests of tools.
 
 use crate::report::ProgramV1;
 use std::collections::BTreeMap;
@@ -32,17 +32,17 @@ use crate::sandbox::search_path;
 use crate::store;
 use crate::tree::{self, TreeHints};
 
-/// A function that is called after every durable step.
+/// A function that is called after every step of a run that is safely on disk.
 pub type StepObserver = Arc<dyn Fn(DurableStep) + Send + Sync>;
 
-/// The tree of the last verdict, and the plan and project it belongs to.
+/// The tree of the last verdict, and the project and plan that the verdict is for.
 struct VerdictTree {
     root: PathBuf,
     plan: Digest,
     index: tree::TreeIndex,
 }
 
-/// Everything a run needs that does not belong to the run itself.
+/// Everything that a run needs and that stays for the next run.
 pub struct Workspace {
     pub(crate) store: Store,
     pub(crate) index: store::StoreIndex,
@@ -59,14 +59,15 @@ pub struct Workspace {
     runs_ahead: RunsAhead,
     pub(crate) run_preparation: RunPreparation,
     pub(crate) copies: ProjectCopies,
-    /// For each project: why its snapshot cannot be mounted, or `None` if it can. Mounting is tried once in a process.
+    /// For each project: why its snapshot cannot be mounted, or `None` if it can be mounted. A process tries this once
+    /// per project.
     pub(crate) mount_obstacles: BTreeMap<ProjectId, Option<String>>,
     pub(crate) approvals: KnownApprovals,
-    /// The project of the last sealed run with its limits, for [`Self::keep_to_limits`].
+    /// The project of the last sealed run, and the limits for its evidence, for [`Self::keep_to_limits`].
     pub(crate) to_prune: Option<(ProjectScope, RetentionLimits)>,
 }
 
-/// Whether another run follows the next one.
+/// How many runs this process will still make, as far as that is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum RunsAhead {
     One,
@@ -74,7 +75,7 @@ enum RunsAhead {
 }
 
 impl Workspace {
-    /// Opens the store. The launcher is passed in, because the caller starts it first: it takes a while to start.
+    /// Opens the evidence store. The caller starts the launcher beforehand, because starting it takes a while.
     ///
     /// # Errors
     ///
@@ -122,7 +123,8 @@ impl Workspace {
         std::mem::take(&mut self.opening_notes)
     }
 
-    /// Sends messages about a repaired index to the given function. Without this they are only in the operators' log.
+    /// Also sends messages about a repaired index to the given function. Without this call they are only in the
+    /// operators' log.
     pub fn announce_with(&mut self, announce: Announce) {
         self.announce = announce;
         announce_with(&mut self.index, &self.store, announce);
@@ -138,12 +140,13 @@ impl Workspace {
         (self.announce)(&line);
     }
 
-    /// Announces that the next run is the last one. Its launcher then ends while the run is sealed, so nobody has to wait for it.
+    /// Announces that the next run is the last one. The launcher then ends while that run is sealed, so the process
+    /// need not wait for it afterwards.
     pub fn expect_one_run(&mut self) {
         self.runs_ahead = RunsAhead::One;
     }
 
-    /// Returns whether another run follows, which is worth preparing for.
+    /// Returns whether another run may follow, so that preparing it is worthwhile.
     pub(crate) fn has_runs_ahead(&self) -> bool {
         self.runs_ahead == RunsAhead::Many
     }
@@ -155,7 +158,7 @@ impl Workspace {
         }
     }
 
-    /// Returns the TDD state of a task.
+    /// Returns the TDD state of a task according to the index.
     ///
     /// # Errors
     /// When the index cannot be read.
@@ -175,12 +178,12 @@ impl Workspace {
         search_path(&self.ambient)
     }
 
-    /// Returns the program that serves as launcher when it is started with the right arguments.
+    /// Returns proctor's own program file. Started with other arguments, it is the launcher.
     pub(crate) fn executable(&self) -> &Path {
         &self.executable
     }
 
-    /// Returns the launcher, and replaces it if it has died.
+    /// Returns the launcher. If it has died, a new one is started first.
     pub(crate) fn launcher(&mut self) -> Result<&mut LauncherHandle, ProjectError> {
         if self.launcher.is_lost() {
             self.launcher = LauncherHandle::execute(&self.executable).map_err(ProjectError::Launcher)?;
@@ -188,7 +191,8 @@ impl Workspace {
         Ok(&mut self.launcher)
     }
 
-    /// Locks a project's evidence. Waits for another writer until the time limit or a stop request.
+    /// Locks a project's evidence. If another process holds the lock, waits until `wait` is over or `stopped` returns a
+    /// reason.
     pub(crate) fn lock(
         &self,
         scope: &ProjectScope,
@@ -212,7 +216,7 @@ impl Workspace {
         })
     }
 
-    /// Opens the ledger, and closes runs that a dead process left open.
+    /// Opens the ledger, and seals runs whose process died as INTERRUPTED.
     pub(crate) fn recovered_ledger(
         &mut self,
         lock: &ProjectLock,
@@ -238,7 +242,7 @@ impl Workspace {
         Ok(ledger)
     }
 
-    /// Updates the index from the ledger.
+    /// Adds the ledger lines that the index lacks, for example because another process wrote them.
     pub(crate) fn catch_up(&mut self, project: &ProjectId) -> Result<(), ProjectError> {
         catch_up(&self.store, &mut self.index, project)
     }
@@ -260,9 +264,10 @@ impl Workspace {
         self.index.configuration(project, task).map_err(ProjectError::Index)
     }
 
-    /// Returns the current digest of a project's tree, and the entries that could not be digested. No run is needed.
+    /// Reads a project's tree without a run. Returns the tree's digest, and the entries whose digests could not be
+    /// computed.
     ///
-    /// The next reading with hints starts from this state, so earlier hints need not be repeated.
+    /// The next reading with hints starts from this tree, so the hints of this call need not be repeated.
     ///
     /// # Errors
     ///
@@ -281,7 +286,7 @@ impl Workspace {
     ///
     /// # Errors
     ///
-    /// When the tree cannot be read. A task without a plan is a value.
+    /// When the tree cannot be read. That the task has no plan is the inner error.
     pub fn plan_of_task(
         &mut self,
         (settings, configuration): (&ProjectSettings, &Configuration),
@@ -319,7 +324,7 @@ impl Workspace {
         Ok(())
     }
 
-    /// Saves the known trees for the next start, if there are enough unsaved changes. It is meant for idle time.
+    /// Saves the known trees with enough unsaved changes for the next start of proctor. This is meant for idle time.
     pub fn save_trees(&mut self) {
         self.trees.save(&self.store);
     }
@@ -331,7 +336,8 @@ impl Workspace {
 
     /// Remembers the tree of a verdict, if the plan has checks that only some changes trigger.
     ///
-    /// A run of selected checks does not change it, because the other checks were not carried out on this tree.
+    /// A run of checks that were selected by name keeps the remembered tree, because the other checks did not run on
+    /// this tree.
     pub(crate) fn keep_verdict_tree(&mut self, request: &RunRequest<'_>, plan: Digest, index: &tree::TreeIndex) {
         let is_needed = request.plan.steps.iter().any(|step| !step.paths.is_empty());
         match request.checks {
@@ -343,7 +349,8 @@ impl Workspace {
         }
     }
 
-    /// Returns every path that differs from the tree of the last verdict on the same plan; `None` if there is no such verdict.
+    /// Returns every path that differs from the tree of the last verdict on the same plan; `None` if there is no such
+    /// verdict.
     pub(crate) fn changed_since_verdict(
         &self,
         request: &RunRequest<'_>,
@@ -354,7 +361,7 @@ impl Workspace {
         Some(tree::compare(&last.index, now).moved)
     }
 
-    /// Begins the survey of a plan's tools and of installed packages.
+    /// Begins to read a plan's tools and the installed packages in the background.
     pub(crate) fn begin_environment_survey(&self, request: &RunRequest<'_>) -> EnvironmentSurvey {
         let (background, known) = (self.store.background(), self.digests.clone());
         EnvironmentSurvey::begin(background, known, request.plan, &request.scope.root, &self.path_variable())
@@ -370,7 +377,7 @@ impl Workspace {
         if rows.is_empty() { Ok(()) } else { self.index.remember_file_digests(&rows).map_err(ProjectError::Index) }
     }
 
-    /// Returns the facts about the program of an action.
+    /// Returns the real path, digest and version of an action's program; `None` if the program file cannot be found.
     pub(crate) fn program_facts(
         &mut self,
         action: &Action,
@@ -383,7 +390,7 @@ impl Workspace {
             let digest = file_digest(&file.real_path)?;
             self.digests.insert(file.clone(), digest);
             let row = (file.real_path.to_string_lossy().into_owned(), file.stamp.0.clone(), digest);
-            // If the digest cannot be stored, it is computed again the next time.
+            // If the digest cannot be stored in the index, the next process computes it again.
             let _forgotten = self.index.remember_file_digests(&[row]);
             Some(digest)
         });
@@ -401,7 +408,7 @@ impl Workspace {
     }
 }
 
-/// Locks a project, and waits for that as long as `wait`.
+/// Locks a project's evidence. Waits at most `wait` for another process that holds the lock.
 pub(crate) fn lock_within(store: &Store, project: &ProjectId, wait: Duration) -> Result<ProjectLock, ProjectError> {
     let begun = clock::monotonic();
     let lock = store.lock(project, &mut || {
@@ -410,7 +417,7 @@ pub(crate) fn lock_within(store: &Store, project: &ProjectId, wait: Duration) ->
     lock.map_err(ProjectError::Lock)
 }
 
-/// Applies the ledger's lines that the index does not know yet.
+/// Adds the lines of a project's ledger that the index lacks.
 pub(crate) fn catch_up(store: &Store, index: &mut store::StoreIndex, project: &ProjectId) -> Result<(), ProjectError> {
     let offset = index.position(project).map_err(ProjectError::Index)?.map_or(0, |(_, offset)| offset);
     let lines = evidence::read_lines(store, project, offset).map_err(ProjectError::Evidence)?;
@@ -421,7 +428,7 @@ pub(crate) fn catch_up(store: &Store, index: &mut store::StoreIndex, project: &P
     index.apply(project, &lines).map_err(ProjectError::Index)
 }
 
-/// Returns the report and the ledger record for a run whose process died, made from the files that it left (S2, E17).
+/// Makes the report and the ledger record of a run whose process died, from the files that the process left (S2, E17).
 fn seal_input_of_interrupted(run: &InterruptedRun, now: Timestamp) -> SealInput {
     let start = run.start_record.as_deref().and_then(|bytes| parse_run_start(bytes).ok());
     let details = start.as_ref().map(|start| &start.details);

@@ -1,5 +1,5 @@
-//! The gate of a review: the first output decides; if it has no verdict, one retry does. The types do not allow a third
-//! attempt.
+//! Decides a review by the reviewer's output. The first output decides; if it has no verdict, the output of one retry
+//! does. The types do not allow a third attempt.
 
 use crate::model::Digest;
 use crate::review::parsing::{Malformation, ParsedReview, Rejection};
@@ -14,7 +14,7 @@ pub enum ReviewGate {
     Retry(MalformedAttempt),
 }
 
-/// What is kept about a first output without a verdict, until the retry's output is judged.
+/// Facts about a first output that had no verdict. They are kept until the retry's output is judged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MalformedAttempt {
     kind: Malformation,
@@ -22,7 +22,7 @@ pub struct MalformedAttempt {
     digest: Digest,
 }
 
-/// What follows from one output of the reviewer.
+/// The next step after one output of the reviewer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReviewStep {
     /// Ask the reviewer once more, with the same arguments and the same prompt.
@@ -36,7 +36,7 @@ pub enum ReviewStep {
     Decided(ReviewDecision),
 }
 
-/// What follows from a review for the run.
+/// The consequence of a review for the run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReviewDecision {
     /// The review approves. Only with this decision do the actions after the review start.
@@ -57,9 +57,9 @@ pub enum DecidingAttempt {
 /// Why a review has no verdict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum IndeterminateReason {
-    /// Neither output has a verdict.
+    /// Neither the first output nor the retry's output has a verdict.
     MalformedTwice { first: Malformation, second: Malformation, outputs: OutputComparison },
-    /// The retry approves, but the first output holds a rejection beside the fault that made it malformed.
+    /// The retry approves, but the first output, which had no verdict because of `first`, contains a rejection line.
     RejectedBefore { first: Malformation },
 }
 
@@ -67,13 +67,13 @@ pub enum IndeterminateReason {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OutputComparison {
     Different,
-    /// Both outputs are the same bytes: perhaps the reviewer answers from a cache, and asking again is of no use.
+    /// Both outputs are the same bytes. Perhaps the reviewer answers from a cache, so asking again would not help.
     Identical,
 }
 
 impl ReviewGate {
-    /// Decides the review by an output, or asks for the retry. `digest` is the digest of the output, by which a second
-    /// output with the same bytes is recognised.
+    /// Decides the review by an output, or asks for the retry. `digest` is the digest of the output: if both outputs
+    /// have the same digest, they are the same bytes.
     pub fn next_step(self, reading: ParsedReview, digest: Digest) -> ReviewStep {
         let attempt = match self {
             Self::First => DecidingAttempt::First,

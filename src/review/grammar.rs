@@ -4,7 +4,7 @@
 pub(super) const FIELD: &str = "Ready to merge";
 
 /// Whether `**Ready to merge?** Yes`, with emphasis around the label alone, is an approval too. Reviewers' templates
-/// have this form, but seed 003 does not name it.
+/// use this form, but the requirements of reviews (seed 003) do not mention it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum SplitEmphasis {
     #[default]
@@ -49,7 +49,7 @@ fn without_decoration(line: &str) -> &str {
     rest.unwrap_or(line)
 }
 
-/// Returns the value of a line that rejects; `None` if the line does not reject.
+/// Returns the value of a line that rejects the code; `None` if the line does not reject it.
 ///
 /// Markdown marks, upper and lower case, and `:` instead of `?` make no difference. Only the value's beginning counts:
 /// "Not yet" is a No.

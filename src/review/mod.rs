@@ -1,8 +1,10 @@
-//! Reads the verdict out of a review that comes as free text, and allows one retry if there is none (seed 003). Everything here is pure.
+//! Reads the verdict out of a review that is written as free text, and allows one retry if the text has no verdict.
+//! "Seed 003" in these comments is the document with the requirements of reviews. All functions here are pure.
 //!
-//! Only an explicit verdict line counts: praise is no approval, and a problem that the text names is no rejection. `quoting` splits a text
-//! into lines and marks quotations, `grammar` recognises verdict lines, `parsing` reads one output, `gate` decides on one or two of them,
-//! `wording` has the sentences for people. `run/` starts the reviewer and keeps what it printed.
+//! Only an explicit verdict line counts: praise is no approval, and a problem that the text mentions is no rejection.
+//! `quoting` splits a text into lines and marks quotations, `grammar` recognises verdict lines, `parsing` reads one
+//! output of the reviewer, `gate` decides the review by one or two outputs, and `wording` has the sentences for people.
+//! `run/` starts the reviewer and stores its output.
 
 mod gate;
 mod grammar;

@@ -3,10 +3,11 @@
 use crate::review::grammar::{FIELD, RejectionValue, SplitEmphasis, count_mentions, is_approval, parse_rejection};
 use crate::review::quoting::lines;
 
-/// The most bytes of a review that are read. A longer review has no verdict.
+/// The most bytes that a review may have. A longer review has no verdict.
 pub const OUTPUT_CAP: usize = 1024 * 1024;
 
-/// Characters that are invisible and yet no white space. A text of only these and white space counts as empty.
+/// Characters that are invisible but are not white space. A text that has only such characters and white space counts
+/// as empty.
 const INVISIBLE: &[char] = &['\0', '\u{200b}', '\u{200c}', '\u{200d}', '\u{2060}', '\u{feff}'];
 
 /// The output of a reviewer, and what went wrong with its command.
@@ -48,7 +49,7 @@ pub enum ParsedReview {
     },
 }
 
-/// The severity of a rejection; the severest line of an output counts.
+/// The severity of a rejection, the milder one first. The severest rejection line of an output counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Rejection {
     /// The code may be merged once it is fixed.
@@ -79,7 +80,7 @@ pub enum Malformation {
     MentionedElsewhere,
 }
 
-/// Reads the verdict of an output. It never fails: an output that is neither an approval nor a rejection is malformed.
+/// Reads the verdict of an output. This never fails: an output that neither approves nor rejects is malformed.
 pub fn parse_review(output: ReviewerOutput<'_>, split: SplitEmphasis) -> ParsedReview {
     let spoilt = match output.fault {
         Some(fault) => Some(Malformation::Transport(fault)),
@@ -117,7 +118,7 @@ fn find_rejection(text: &str) -> Option<Rejection> {
     values.max()
 }
 
-/// Returns why a text without a rejection is not an approval either; `None` if it is one.
+/// Returns why a text without a rejection does not approve either; `None` if it approves.
 fn why_not_approved(text: &str, split: SplitEmphasis) -> Option<Malformation> {
     if is_blank(text) {
         return Some(Malformation::NoOutput);
@@ -141,8 +142,8 @@ fn decode(bytes: &[u8]) -> Option<String> {
     Some(normalise(text))
 }
 
-/// Returns the text of an output that has no verdict, because its bytes are not UTF-8 or too many. Only rejections are
-/// searched for in it.
+/// Returns the text of an output that can have no verdict: it is not UTF-8, is too long, or its command failed. Callers
+/// search it only for rejections.
 fn decode_lossily(bytes: &[u8]) -> String {
     normalise(&String::from_utf8_lossy(&bytes[..bytes.len().min(OUTPUT_CAP)]))
 }
@@ -157,7 +158,7 @@ fn is_blank(text: &str) -> bool {
 }
 
 impl Malformation {
-    /// Returns the text for people that continues the sentence "the review …".
+    /// Returns the reason in words for people. The words continue the sentence "the review …".
     pub fn describe(self) -> String {
         match self {
             Self::Transport(ReviewerFault::ExitCode(code)) => {

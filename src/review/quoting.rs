@@ -10,18 +10,18 @@ pub(super) struct MarkdownLine<'t> {
     pub(super) is_quoted: bool,
 }
 
-/// Whether a line is inside of fenced code, and which mark ends that code.
+/// Whether a line is inside fenced code, and which mark ends that code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fence {
     Closed,
     Open { mark: char, length: usize },
 }
 
-/// Splits a text into its lines and marks those that are quoted.
+/// Splits a text into lines and marks the quoted lines.
 pub(super) fn lines(text: &str) -> Vec<MarkdownLine<'_>> {
     let mut in_comment = false;
-    // Programs that read Markdown differ on fences inside HTML comments: `every_line` counts such fences, and
-    // `outside_comments` does not. A line that is code by either of the two counts as quoted.
+    // Programs that read Markdown treat fences inside HTML comments differently. `every_line` counts such fences, and
+    // `outside_comments` does not. A line that is code according to one of the two counts as quoted.
     let (mut every_line, mut outside_comments) = (Fence::Closed, Fence::Closed);
     let mut follows_quote = false;
     let mut lines = Vec::new();
@@ -37,7 +37,8 @@ pub(super) fn lines(text: &str) -> Vec<MarkdownLine<'_>> {
     lines
 }
 
-/// Returns whether any part of the line belongs to an HTML comment. `in_comment` is updated to the line's end.
+/// Returns whether any part of the line belongs to an HTML comment. `in_comment` says whether the line begins inside a
+/// comment, and is set to whether it ends inside one.
 fn track_comment(line: &str, in_comment: &mut bool) -> bool {
     let mut touches = *in_comment;
     let mut rest = line;
@@ -50,7 +51,8 @@ fn track_comment(line: &str, in_comment: &mut bool) -> bool {
     }
 }
 
-/// Returns whether the line is fenced code or a fence itself (CommonMark 4.5). `fence` is updated to the line's end.
+/// Returns whether the line is fenced code or a fence itself (CommonMark 4.5). `fence` is the state before the line,
+/// and is set to the state after it.
 fn track_fence(line: &str, fence: &mut Fence) -> bool {
     let indent = line.len() - line.trim_start_matches(' ').len();
     let rest = &line[indent..];

@@ -1,4 +1,5 @@
-//! The sentences about a review for people, in the words of seed 003 wherever seed 003 gives a sentence.
+//! The sentences about a review for people. Where the requirements of reviews (seed 003) give a sentence, its words are
+//! used.
 
 use crate::review::gate::{DecidingAttempt, IndeterminateReason, OutputComparison, ReviewDecision};
 use crate::review::parsing::{Malformation, Rejection};

@@ -1,8 +1,7 @@
-//! Corrects the destination that the exit-code table gives, by the outcome's category (R7, C06, E3, E4).
+//! Decides where a test result leads: by the exit-code table, corrected by the outcome's category (R7, C06, E3, E4).
 //!
 //! The exit code decides (A5). The category changes the destination in two cases only: the report does not prove what
-//! the exit code
-//! claims (nothing was executed, coverage is too low, processes were left behind), or the setting
+//! the exit code claims (no test was executed, coverage is too low, processes were left behind), or the setting
 //! `routing.collection_error` says so.
 
 use crate::model::{
@@ -32,9 +31,9 @@ struct CategoryCorrection {
 const AFTER_RED: &[Phase] = &[Phase::Green, Phase::Refactor];
 const COVERAGE: &str = "Coverage below target, more tests required";
 
-/// The first row that matches counts. Without these rows a run that only skipped its tests would end a cycle, a missing
-/// pytest would be a valid RED, and missing coverage would be sent back to the implementation although it needs more
-/// tests (E4).
+/// The first row that matches counts. Without these rows, a run that skipped all tests could end a cycle, a missing
+/// pytest would be a valid RED, and too little coverage would send the task back to the implementation although it
+/// needs more tests (E4).
 const CORRECTIONS: [CategoryCorrection; 7] = [
     CategoryCorrection {
         code: 1,
@@ -118,7 +117,7 @@ fn route_by_code_and_category(result: &TestResult<'_>, phase: Phase) -> (RouteKi
 }
 
 /// Returns where the setting `routing.collection_error` sends a run whose tests could not be collected; `None` if the
-/// table's row applies.
+/// setting does not apply to this result.
 fn route_collection_error(result: &TestResult<'_>, phase: Phase, settings: &RoutingSettings) -> Option<RouteDestination> {
     if result.category != Some(CategoryCode::CollectionError) {
         return None;
@@ -147,7 +146,7 @@ fn misses_only_expected(result: &TestResult<'_>, expected: &[String]) -> bool {
     result.only_missing_modules && !result.missing_modules.is_empty() && result.missing_modules.iter().all(is_expected)
 }
 
-/// Returns in a few words why a result has no exit code, for reasons and log texts.
+/// Returns in a few words why a result has no exit code, for the reason of a decision and for log messages.
 pub(in crate::routing) fn why_no_code(source: ExitCodeSource) -> &'static str {
     match source {
         ExitCodeSource::Timeout => "timed out",

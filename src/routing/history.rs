@@ -2,10 +2,10 @@
 
 use crate::model::{RouteEntry, RoutingSettings, TddState};
 
-/// How many entries a history keeps, unless the retry limit needs more.
+/// How many entries a history keeps, unless the retry limit is higher.
 const HISTORY_CAP: usize = 100;
 
-/// Appends an exit code to the history and counts it as belonging to the current phase.
+/// Appends an exit code to the history of exit codes, and counts it as one of the current phase.
 pub(in crate::routing) fn push_code(state: &mut TddState, code: Option<i32>, settings: &RoutingSettings) {
     push_capped(&mut state.exit_code_history, code, cap(settings));
     let kept = u32::try_from(state.exit_code_history.len()).unwrap_or(u32::MAX);
@@ -17,8 +17,8 @@ pub(in crate::routing) fn push_route(state: &mut TddState, entry: RouteEntry, se
     push_capped(&mut state.route_history, entry, cap(settings));
 }
 
-/// Returns the cap of both histories. It is never below the retry limit: a limit above the cap could not be reached
-/// (A8).
+/// Returns how many entries both histories keep. This is never less than the retry limit, because a limit above it
+/// could not be reached (A8).
 fn cap(settings: &RoutingSettings) -> usize {
     HISTORY_CAP.max(usize::try_from(settings.max_scaffold_retries).unwrap_or(HISTORY_CAP))
 }

@@ -19,8 +19,8 @@ pub fn check_retry_limit_exceeded(history: &[Option<i32>], max_retries: u32) -> 
         && history[history.len() - needed..].iter().all(|code| code.is_some_and(is_scaffold_error))
 }
 
-/// Returns where the retry limit sends an attempt; `None` if the limit is not exceeded. `routed` is the decision by
-/// table and policy.
+/// Returns where the retry limit sends an attempt; `None` if the limit is not exceeded. `routed` is the decision before
+/// any limit.
 pub(in crate::routing) fn retry_limit(
     state: &TddState,
     routed: &RouteEntry,
@@ -31,8 +31,8 @@ pub(in crate::routing) fn retry_limit(
     exceeded.then(|| destination(NextNode::HumanReview, format!("Scaffold retry limit ({limit}) exceeded")))
 }
 
-/// Returns where the attempt limit sends an attempt that the table sends back to N2 or N3; `None` if the limit is not
-/// reached.
+/// Returns where the attempt limit sends an attempt that would go back to N2 or N3; `None` if the limit is not reached,
+/// or the attempt goes elsewhere.
 pub(in crate::routing) fn attempt_limit(
     state: &TddState,
     routed: &RouteEntry,
@@ -52,7 +52,7 @@ pub(in crate::routing) fn attempt_record(result: &TestResult<'_>, state: &TddSta
     let looks_alike = |last: &&AttemptRecord| {
         last.tree_digest == result.tree_digest
             && last.failing_set == result.failing_set
-            // The codes tell failures without a failing test apart, such as 4 (wrong usage) and 5 (no tests).
+            // Failures without a failing test, such as 4 (wrong usage) and 5 (no tests), differ only in their codes.
             && state.exit_code == result.exit_code
             && state.exit_code_source == Some(result.exit_code_source)
     };
@@ -60,7 +60,7 @@ pub(in crate::routing) fn attempt_record(result: &TestResult<'_>, state: &TddSta
     AttemptRecord { tree_digest: result.tree_digest, failing_set: result.failing_set, times: times.saturating_add(1) }
 }
 
-/// Forbids a retry when the same failure has come twice on the same tree (R4).
+/// Forbids a retry when the same failure has happened twice on the same tree (R4).
 pub(in crate::routing) fn refuse_repeated_failure(entry: &mut RouteEntry, attempt: &AttemptRecord) {
     let goes_back = matches!(entry.destination.next_node, NextNode::N2 | NextNode::N3);
     if goes_back && attempt.times >= 2 {

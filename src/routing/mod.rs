@@ -1,10 +1,13 @@
-//! The exit-code router, the retry limit and the TDD state machine (seed 000; R1–R9).
+//! The exit-code router, the retry limit and the TDD state machine (R1–R9). "Seed 000" in these comments is the
+//! document with the requirements of routing.
 //!
-//! Owns the decision where a task goes next: the table from exit code and phase to a node, the limits that end loops, the phases of a
-//! cycle, and the pause in which a task waits for a person. It may not run, read or log anything while it decides: every function is
-//! pure, takes the state by value and returns it. Only [`emit_decision`] writes a log record; callers call it after the decision.
+//! This folder decides where a task goes next: it has the table from exit code and phase to a node, the limits that end
+//! loops, the phases of a cycle, and the pause in which a task waits for a person. While it decides, it runs, reads and
+//! logs nothing: the functions are pure. Only [`emit_decision`] writes a log record; callers call it after the
+//! decision.
 //!
-//! The nodes are seed 000's labels: N2 scaffolds the tests again, N3 goes back to the implementation, N4 follows a valid RED.
+//! A node is the next step of a task; the labels are those of seed 000. N2 scaffolds the tests again, N3 goes back to
+//! the implementation, N4 follows a valid RED.
 //!
 //! Look next at [`route_by_exit_code`] (the table), then at [`verify_phase`] (table, limits and state together).
 

@@ -1,4 +1,4 @@
-//! The log record of a decision (R8). `run/` writes it after the decision: the router itself logs nothing.
+//! The log record of a routing decision (R8). `run/` writes it after the decision: the router itself logs nothing.
 
 use crate::model::{CategoryCode, RouteEntry, RunId, TaskId};
 

@@ -2,8 +2,8 @@
 
 use crate::model::{CategoryCode, Digest, ExitCodeSource, RunId, Timestamp};
 
-/// The result of a run's TEST action (R1). A decision depends on this result, the task's state and the settings, and on
-/// nothing else.
+/// The result of the action that runs a task's tests (R1). A decision depends only on this result, the task's state and
+/// the settings.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TestResult<'a> {
     /// The exit code; `None` if the process ended without one. A missing code is recorded as null and routed like code
@@ -27,12 +27,11 @@ pub struct TestResult<'a> {
 }
 
 impl<'a> TestResult<'a> {
-    /// The exit code that is assumed for a report without a field for it (T160). A process that ended without a code is
-    /// routed by the
-    /// same row of the table (R2).
+    /// The exit code that is assumed for a report that has no field for the exit code (T160). A process that ended
+    /// without an exit code is routed by the same row of the table (R2).
     pub const ASSUMED_CODE: i32 = 3;
 
-    /// Returns a result of which only the exit code and the tree are known.
+    /// Returns a result without category, missing modules and failed tests.
     pub fn new(exit_code: Option<i32>, source: ExitCodeSource, tree_digest: Digest, run_id: RunId, now: Timestamp) -> Self {
         Self {
             exit_code,
@@ -47,8 +46,8 @@ impl<'a> TestResult<'a> {
         }
     }
 
-    /// Returns the result for a report without a field for the exit code: code 3, with a source that says it was
-    /// assumed (T160, A11).
+    /// Returns the result for a report that has no field for the exit code: exit code 3, with a source that says that
+    /// the code was assumed (T160, A11).
     pub fn without_exit_code_field(tree_digest: Digest, run_id: RunId, now: Timestamp) -> Self {
         Self::new(Some(Self::ASSUMED_CODE), ExitCodeSource::Defaulted, tree_digest, run_id, now)
     }

@@ -1,6 +1,6 @@
 //! The table from pytest's exit code and the phase to a node (R1; seed 000, 2.5).
 //!
-//! This table knows neither the task's state nor limits: [`crate::routing::verify_phase`] applies them.
+//! The table considers neither the task's state nor limits: [`crate::routing::verify_phase`] applies these.
 
 use crate::model::{NextNode, Phase, RouteDestination};
 
@@ -11,7 +11,7 @@ pub enum PytestExitCode {
     TestsPassed,
     /// 1: some tests failed.
     TestsFailed,
-    /// 2: the run was interrupted. Errors while collecting tests have this code too.
+    /// 2: the run was interrupted. pytest also ends with this code if tests could not be collected.
     Interrupted,
     /// 3: pytest itself failed.
     InternalError,
@@ -34,7 +34,7 @@ struct ExitCodeRow {
 #[derive(Clone, Copy)]
 struct PhaseRoute(NextNode, &'static str);
 
-/// The node for exit codes without a row: a person decides.
+/// The node for exit codes that have no row in [`TABLE`]: a person decides.
 const UNKNOWN_NODE: NextNode = NextNode::HumanReview;
 
 const PASSED: PhaseRoute = PhaseRoute(NextNode::NextPhase, "Tests passed, proceeding to next phase");
@@ -80,7 +80,7 @@ impl PytestExitCode {
 
 /// Returns where an exit code leads in a phase (R1). A code without a row leads to a person.
 ///
-/// Limits, pauses and the outcome's category are not considered here: [`crate::routing::verify_phase`] applies them.
+/// Limits, pauses and the outcome's category are not considered here: [`crate::routing::verify_phase`] applies these.
 pub fn route_by_exit_code(exit_code: i32, phase: Phase) -> RouteDestination {
     let Some(row) = row(exit_code) else {
         return destination(UNKNOWN_NODE, format!("Unknown exit code {exit_code}, requires human review"));

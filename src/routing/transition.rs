@@ -1,6 +1,8 @@
-//! The transitions of the TDD state machine: by a decision (R6) and by a person's command (R6, R9).
+//! The transitions of the TDD state machine, which follow from a routing decision (R6) or from a person's command (R6,
+//! R9).
 //!
-//! Nothing here checks that a person gives a command: callers make sure of the terminal, and write the ledger line.
+//! Nothing here checks that a person gives the command. Callers make sure that the command comes from a terminal, and
+//! write the ledger line.
 
 use crate::model::{ExitCodeSource, NextNode, Phase, RouteEntry, RouteKind, RoutingSettings, TddState};
 use crate::routing::history::push_route;
@@ -22,16 +24,16 @@ pub enum TransitionError {
     NotPaused,
     #[error("a resolution needs a reason: say why the task goes on there")]
     NoReason,
-    /// A person cannot send the task to HUMAN_REVIEW, where it already is.
+    /// A person cannot send the task to HUMAN_REVIEW, because the task is there already.
     #[error("`HUMAN_REVIEW` is where the task is: resolve it to N2, N3, N4 or NEXT_PHASE")]
     NotATarget,
 }
 
-/// Starts a cycle, in RED unless a phase is given. The histories are kept, the counters start at 0.
+/// Starts a cycle, in phase RED unless another phase is given. The histories are kept, and the counters start at 0.
 ///
 /// # Errors
 ///
-/// [`TransitionError::AlreadyStarted`] if the task has a cycle that is not ended.
+/// [`TransitionError::AlreadyStarted`] if the task has a cycle that has not ended.
 pub fn start_cycle(mut state: TddState, phase: Option<Phase>) -> Result<TddState, TransitionError> {
     if state.started {
         return Err(TransitionError::AlreadyStarted(state.phase));
@@ -61,8 +63,8 @@ pub fn set_phase(mut state: TddState, phase: Phase) -> Result<TddState, Transiti
     Ok(state)
 }
 
-/// Returns the state of a task that never had a cycle; only the sequence number stays. The ledger still has the
-/// history.
+/// Returns the state of a task that never had a cycle, but with the sequence number of `state`. The history stays in
+/// the ledger.
 ///
 /// A reset also ends a pause, so the caller must make sure that a person at a terminal gives the command, as for
 /// [`resolve`].
@@ -73,8 +75,8 @@ pub fn reset(state: &TddState) -> TddState {
 /// Ends a pause by a person's decision: the task goes on at `to` (R9).
 ///
 /// N4 leads to GREEN and NEXT_PHASE to the next phase; with N2 and N3 the phase stays. The counters start at 0, so that
-/// the limit that has paused the task is not exceeded again at once. The decision is the last entry of the returned
-/// state's route history.
+/// the limit that paused the task is not exceeded again at once. The decision is the last entry of the returned state's
+/// route history.
 ///
 /// # Errors
 ///

@@ -1,6 +1,7 @@
-//! One decision: table, category and limits choose the destination, then the state is advanced or paused (R2–R7, R9).
+//! Makes one decision: table, category and limits choose the destination, then the state is advanced or paused (R2–R7,
+//! R9).
 //!
-//! A state is passed in and returned by value, so its histories are never copied and a decision allocates less than 1
+//! The state is passed in and returned by value, so its histories are never copied and a decision allocates less than 1
 //! KiB.
 
 use crate::model::{NextNode, PauseRecord, Phase, RouteDestination, RouteEntry, RouteKind, RoutingSettings, TddState};
@@ -14,25 +15,24 @@ use crate::routing::transition::advance;
 /// A decision, and the task's state after it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RouteDecision {
-    /// The decision. Without a started cycle, or for another phase than the cycle's, it is only advice: it is shown and
-    /// not counted (R2).
+    /// The decision. If no cycle is started, or the decision is for another phase than the cycle's, it is only advice:
+    /// it is shown but not counted (R2).
     pub entry: RouteEntry,
     /// The state after the decision; unchanged if the decision is only advice.
     pub state: TddState,
-    /// The log messages that seed 000 prescribes, in order. The router logs nothing itself: the caller logs them (A7).
+    /// The log messages that seed 000 prescribes, in order. The caller logs them, because the router itself logs
+    /// nothing (A7).
     pub log: Vec<String>,
 }
 
 /// Decides on a test result by the rules of the RED phase (seed 000 `verify_red_phase`). If the task's cycle is in
-/// another phase, the
-/// decision is only advice.
+/// another phase, the decision is only advice.
 pub fn verify_red_phase(result: &TestResult<'_>, state: TddState, settings: &RoutingSettings) -> RouteDecision {
     verify(result, state, settings, (Phase::Red, None))
 }
 
 /// Decides on a test result by the rules of the GREEN phase (seed 000 `verify_green_phase`). If the task's cycle is in
-/// another phase, the
-/// decision is only advice.
+/// another phase, the decision is only advice.
 pub fn verify_green_phase(result: &TestResult<'_>, state: TddState, settings: &RoutingSettings) -> RouteDecision {
     verify(result, state, settings, (Phase::Green, None))
 }
@@ -82,7 +82,8 @@ fn verify(
     if let Some((kind, why)) = beside {
         overrule(&mut entry, kind, destination(NextNode::HumanReview, why));
     }
-    // A caller that asks about another phase than the cycle's gets advice: a question must not change the phase (R6).
+    // A caller that asks about another phase than the cycle's only gets advice: such a question must not change the
+    // state (R6).
     if state.started && state.phase == phase {
         count_attempt(result, &mut state, settings);
         apply_limits(&mut entry, &state, settings, &mut log);
@@ -119,7 +120,7 @@ fn overrule(entry: &mut RouteEntry, kind: RouteKind, destination: RouteDestinati
     entry.destination = destination;
 }
 
-/// Advances the phase, or pauses the task (R6, R9). A task that is paused already stays so, whatever its tests say.
+/// Advances the phase, or pauses the task (R6, R9). A task that is already paused stays paused, whatever its tests say.
 fn change_phase_or_pause(result: &TestResult<'_>, state: &mut TddState, entry: &RouteEntry) {
     if state.paused.is_some() {
         return;

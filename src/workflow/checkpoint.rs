@@ -1,4 +1,5 @@
-//! A workflow's checkpoint, stored after every transition: the state, and the files that may not be in the trail yet.
+//! A workflow's checkpoint, which is stored after every transition: the state, and the files of the audit trail that
+//! may not be on disk yet.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,7 +13,8 @@ const SCHEMA: &str = "proctor-checkpoint-v1";
 pub(super) struct WorkflowCheckpoint {
     schema: String,
     pub(super) state: WorkflowState,
-    /// Files of the trail that may not be on disk yet. A resumed workflow writes them before it does anything else.
+    /// Files of the audit trail that may not be on disk yet. A resumed workflow writes them before it does anything
+    /// else.
     pub(super) unwritten: Vec<TrailFile>,
 }
 

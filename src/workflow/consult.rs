@@ -1,4 +1,4 @@
-//! Asks a model, and turns the end of its command into an answer, or into the reason why there is none.
+//! Asks a model by running its command, and returns the model's answer, or the reason why there is no answer.
 
 use std::path::PathBuf;
 
@@ -8,7 +8,7 @@ use crate::workflow::error::WorkflowError;
 use crate::workflow::interfaces::{Consultation, ModelRole};
 use crate::workflow::runner::WorkflowRunner;
 
-/// The most bytes of an answer. A longer one does not count.
+/// The most bytes that a model's answer may have. A longer answer does not count.
 const LONGEST_ANSWER: u64 = 1 << 20;
 
 /// How many bytes of a failed model's standard error are shown to the person, counted from its end.
@@ -22,7 +22,8 @@ impl WorkflowRunner<'_> {
         }
         let copy = self.project.model_copy(slug);
         let directory = copy.join(self.project.path_in_repository());
-        // The trails are hidden from the model: they hold the other model's answers, and the sentences that people removed from them.
+        // The audit trails are hidden from the model. They contain the other model's answers, and sentences that people
+        // removed from such answers.
         let hidden: Vec<PathBuf> = vec![self.project.trail_root(self.settings)];
         let asked = Consultation { role, prompt: prompt.as_bytes(), copy: &copy, directory: &directory, hidden: &hidden };
         let ended = self.host.consult(&asked)?;
@@ -64,7 +65,8 @@ impl WorkflowRunner<'_> {
             ModelRole::Drafter => &self.settings.models.drafter.name,
             ModelRole::Reviewer => &self.settings.models.reviewer.name,
         };
-        // Without its control characters the text cannot move the cursor or overwrite lines of the terminal at which the person decides.
+        // Without its control characters the text cannot move the cursor or overwrite lines of the terminal at which
+        // the person decides.
         let is_shown = |one: &char| !one.is_control() || *one == '\n';
         let complaint: String = ended.captured.stderr.text().chars().filter(is_shown).collect();
         let complaint = complaint.trim();
@@ -78,7 +80,7 @@ impl WorkflowRunner<'_> {
 /// Returns the answer of a model: its whole standard output, if the command ended with exit code 0.
 ///
 /// # Errors
-/// A sentence for people that says why the output does not count.
+/// Why the output does not count, as a clause for people.
 fn parse_answer(ended: &EndedAction) -> Result<String, String> {
     let stdout = &ended.captured.stdout;
     if ended.end != (ActionEnd::Exited { code: 0 }) {

@@ -1,4 +1,5 @@
-//! proctor's own failures while it runs a workflow. A failing model or tool, or a person's refusal, is an event and never an error.
+//! proctor's own failures while it runs a workflow. A model or tool that fails, or a person who refuses, is an event of
+//! the workflow and never an error.
 
 use std::error::Error;
 use std::io;
@@ -9,7 +10,7 @@ use crate::governance::NameError;
 use crate::model::CommandExit;
 use crate::store::CheckpointError;
 
-/// Why proctor itself could not continue a workflow. The last checkpoint stays.
+/// Why proctor itself could not continue a workflow. The last checkpoint stays, so the workflow can be resumed.
 #[derive(Debug, thiserror::Error)]
 pub enum WorkflowError {
     #[error("failed to read or write the workflow's checkpoint")]
@@ -20,9 +21,9 @@ pub enum WorkflowError {
     #[error("there is no workflow `{slug}` to resume")]
     NoCheckpoint {
         slug: String,
-        /// The slugs that have a checkpoint.
+        /// The names (slugs) of the workflows that can be resumed.
         known: Vec<String>,
-        /// The trail of a finished workflow with this slug, relative to the project; `None` if there is no such trail.
+        /// The audit trail of a finished workflow with this slug, relative to the project; `None` if there is none.
         done: Option<PathBuf>,
     },
     /// Another process has locked the workflow.
@@ -40,7 +41,7 @@ pub enum WorkflowError {
     Copy { path: PathBuf, source: io::Error },
     #[error("no workflow name can be made from the brief's name")]
     Name(#[source] NameError),
-    /// A program could not be started and supervised, or the ledger could not be written.
+    /// The host of the workflow failed: a program could not be supervised, or the ledger could not be written.
     #[error("failed to {what}")]
     Host {
         /// What failed, as a verb and its object.

@@ -1,4 +1,5 @@
-//! The interfaces to what this folder may not do itself: start programs, write the ledger, and use the terminal.
+//! The traits through which a workflow starts programs, writes the ledger and uses the terminal. This folder does none
+//! of that itself.
 
 use std::path::{Path, PathBuf};
 
@@ -6,7 +7,7 @@ use crate::governance::Slug;
 use crate::model::{EndedAction, GovernanceRecord};
 use crate::workflow::error::WorkflowError;
 
-/// The two tasks that models have.
+/// The task that a model has in a workflow: to draft the issue, or to review the draft.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ModelRole {
     Drafter,
@@ -21,9 +22,9 @@ pub struct Consultation<'a> {
     pub prompt: &'a [u8],
     /// The models' copy of the repository. The model may write to it.
     pub copy: &'a Path,
-    /// The project's directory in that copy. The model runs there.
+    /// The project's directory in that copy of the repository. The model runs there.
     pub directory: &'a Path,
-    /// Paths that the model must not see, in addition to those that are hidden from every action.
+    /// Paths that the model must not see, in addition to the paths that are hidden from every action.
     pub hidden: &'a [PathBuf],
 }
 
@@ -80,18 +81,20 @@ pub trait Person {
     /// Shows a line.
     fn show(&mut self, line: &str);
 
-    /// Asks a question and returns the line that was typed; `None` if nobody is at a terminal, or a signal asks the program to stop.
+    /// Asks a question and returns the line that the person typed; `None` if nobody is at a terminal, or if a signal
+    /// asks the program to stop.
     fn ask(&mut self, prompt: &str) -> Option<String>;
 
     /// Checks that the editor can be started.
     ///
     /// # Errors
-    /// When it was not found.
+    /// When the editor was not found.
     fn find_editor(&mut self) -> Result<(), EditorFailure>;
 
     /// Opens the editor on the files and waits until it is closed.
     ///
     /// # Errors
-    /// When the editor could not be started or ended with a failure: then the files may not be as the person wants them.
+    /// When the editor could not be started or ended with a failure. The files may then not be as the person wants
+    /// them.
     fn edit(&mut self, slug: &Slug, files: &[PathBuf]) -> Result<(), EditorFailure>;
 }

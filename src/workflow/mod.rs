@@ -1,14 +1,17 @@
-//! Runs the governance workflow: performs its effects with files, git, the tracker, models and a person, and stores its checkpoints.
+//! Runs the governance workflow, which turns a brief into an issue: performs the workflow's effects with files, git,
+//! the tracker, models and a person, and stores its checkpoints.
 //!
-//! Decides nothing: [`crate::governance::handle`] returns the effects, and each effect is performed in one place here. A transition is
-//! stored before its effect is performed: first the checkpoint, then the trail's files, then the ledger line. So a workflow whose process
-//! dies at any point can be resumed from its checkpoint, and no file is written twice.
+//! This folder decides nothing: [`crate::governance::handle`] returns the effects, and each effect is performed in one
+//! place here. A transition is stored before its effect is performed: first the checkpoint, then the files of the audit
+//! trail, then the ledger line. So a workflow whose process dies at any point can be resumed from its checkpoint, and
+//! no file of the trail is written twice.
 //!
-//! This folder starts no program itself: a [`WorkflowHost`] does that. Answers at a gate come only from a [`Person`], who has the terminal.
+//! This folder starts no program itself: a [`WorkflowHost`] does that. The answer at a gate (a question that only a
+//! person may answer) comes only from a [`Person`] at the terminal.
 //!
-//! Where to look: `runner` has the loop, and `perform` performs one effect. `consult` asks a model, `repository` makes the models' copy and
-//! the commit, and `tracker` creates labels and issues. `checkpoint` has what is stored, and `waiting` lists the workflows that are not
-//! over.
+//! Where to look: `runner` has the loop, and `perform` performs one effect. `consult` asks a model, `repository` makes
+//! the models' copy of the project and commits the trail, and `tracker` creates labels and issues. `checkpoint` has the
+//! stored form of a workflow, and `waiting` lists the workflows that are not over.
 
 mod checkpoint;
 mod consult;

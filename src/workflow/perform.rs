@@ -1,4 +1,4 @@
-//! Performs one effect and returns the event that it results in.
+//! Performs one effect of a workflow and returns the event that results from it.
 
 use crate::evidence::TrailDirectory;
 use crate::governance::{EditorFile, PersonAnswer, PersonQuestion, Slug, WorkflowEffect, WorkflowEvent, WorkflowState};
@@ -39,14 +39,15 @@ impl<'a> WorkflowRunner<'a> {
                 self.clear_copy(&state.slug)?;
                 Ok(WorkflowEvent::SandboxRemoved)
             }
-            // `apply_transition` and `run_from` have dealt with these effects; none of them has an event as its result.
+            // Never reached: `apply_transition` and `run_from` handle these effects, which result in no event.
             WorkflowEffect::Keep(_) | WorkflowEffect::Say(_) | WorkflowEffect::End(_) => {
                 Ok(WorkflowEvent::StepFailed("there is nothing to be done".to_owned()))
             }
         }
     }
 
-    /// Returns the repository in which the issue is filed. Checkpoints of older versions do not name it; then the settings count.
+    /// Returns the repository in which the issue is filed. If the checkpoint does not name one (it may come from an
+    /// older version of proctor), the repository in the settings is used.
     fn repo<'s>(&self, state: &'s WorkflowState) -> Option<&'s str>
     where
         'a: 's,
@@ -65,7 +66,8 @@ impl<'a> WorkflowRunner<'a> {
         }
     }
 
-    /// Locks a slug for this workflow. The slug is taken if a trail, a checkpoint or another process has it.
+    /// Locks a slug (a workflow's name) for this workflow. The slug is taken if a checkpoint, an audit trail or another
+    /// process already uses it.
     fn claim_slug(&mut self, slug: &Slug) -> Result<WorkflowEvent, WorkflowError> {
         let kept = self.checkpoints.load(&self.project.id, slug.as_str()).map_err(WorkflowError::Checkpoint)?;
         self.lock = None;
@@ -76,7 +78,8 @@ impl<'a> WorkflowRunner<'a> {
         Ok(if self.lock.is_some() { WorkflowEvent::SlugFree } else { WorkflowEvent::SlugTaken })
     }
 
-    /// Returns the first tool that is missing, as a sentence for people (N1 steps 1 and 2); `None` if no tool is missing.
+    /// Returns which of editor, repository and tracker cannot be used, as a sentence for people (N1 steps 1 and 2);
+    /// `None` if all can.
     pub(super) fn missing_tools(&mut self) -> Result<Option<String>, WorkflowError> {
         if let Err(EditorFailure(why)) = self.person.find_editor() {
             return Ok(Some(why));
@@ -109,7 +112,7 @@ impl<'a> WorkflowRunner<'a> {
         }
     }
 
-    /// Moves the trail to `done/` (N6 step 8), unless an earlier process has moved it and crashed after that.
+    /// Moves the audit trail to `done/` (N6 step 8), unless an earlier process already moved it before it crashed.
     fn move_to_done(&mut self, state: &WorkflowState, issue: u64) -> Result<WorkflowEvent, WorkflowError> {
         let active = self.project.active_trail(self.settings, &state.slug);
         let done = self.project.done_trail(self.settings, issue, &state.slug);

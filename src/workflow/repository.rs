@@ -1,4 +1,4 @@
-//! The project's git repository: makes the copy of the project that models work in, and commits the trail.
+//! The project's git repository: makes the copy of the project in which models work, and commits the audit trail.
 
 use std::fs;
 use std::io;
@@ -13,7 +13,8 @@ use crate::workflow::runner::WorkflowRunner;
 /// Settings that keep git from running the repository's hooks and from starting its maintenance in the background.
 const QUIET: &[&str] = &["-c", "core.hooksPath=/dev/null", "-c", "gc.auto=0", "-c", "maintenance.auto=false"];
 
-/// How often git is tried while another process holds the lock of its index, and the wait between two tries.
+/// How often git is started while another process holds the lock of its index. [`BUSY_PAUSE`] is the wait between two
+/// starts.
 const BUSY_ATTEMPTS: u32 = 50;
 const BUSY_PAUSE: Duration = Duration::from_millis(100);
 
@@ -28,8 +29,8 @@ impl WorkflowRunner<'_> {
         })
     }
 
-    /// Replaces the models' copy of the project by a fresh one of the last commit, without the trails. Whatever a model has written to the
-    /// old copy is deleted, so that the next model cannot see it.
+    /// Replaces the models' copy of the project by a fresh copy of the last commit, without the audit trails.
+    /// Everything that a model wrote to the old copy is deleted, so that the next model cannot see it.
     pub(super) fn refresh_copy(&mut self, slug: &Slug) -> Result<Result<(), String>, WorkflowError> {
         self.clear_copy(slug)?;
         let copy = self.project.model_copy(slug);
@@ -43,8 +44,8 @@ impl WorkflowRunner<'_> {
         Ok(Ok(()))
     }
 
-    /// Removes the models' copy. The files are deleted without `git worktree remove`: a model may have written anything there, and git
-    /// would read it.
+    /// Removes the models' copy. `git worktree remove` is not used, because git would read files in the copy, and a
+    /// model may have written anything there.
     pub(super) fn clear_copy(&mut self, slug: &Slug) -> Result<(), WorkflowError> {
         let copy = self.project.model_copy(slug);
         remove_all(&copy).map_err(|source| WorkflowError::Copy { path: copy.clone(), source })?;
@@ -52,7 +53,7 @@ impl WorkflowRunner<'_> {
         Ok(())
     }
 
-    /// Commits exactly the trail's files, unless the last commit has them already.
+    /// Commits exactly the files of the audit trail, unless the last commit already contains them.
     pub(super) fn commit_trail(&mut self, state: &WorkflowState, issue: u64) -> Result<WorkflowEvent, WorkflowError> {
         let done = self.project.done_trail(self.settings, issue, &state.slug);
         let kept: Vec<_> = state.trail.iter().map(|entry| (entry.name.clone(), entry.sha256)).collect();
@@ -98,7 +99,7 @@ impl WorkflowRunner<'_> {
         let mut attempts = 1;
         loop {
             let end = self.host.run_tool(&request)?;
-            // Another workflow, or the person's own git, holds the index for a moment.
+            // Another workflow, or a git command of the person, holds the lock of the index for a moment.
             let is_busy = matches!(&end, ToolEnd::Exited { complaint, .. } if complaint.contains("index.lock"));
             if !is_busy || attempts == BUSY_ATTEMPTS {
                 return Ok(end);

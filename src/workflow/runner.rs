@@ -1,4 +1,5 @@
-//! The loop of a workflow: store a transition durably, perform its effect, and take the result as the next event.
+//! The loop of a workflow: it stores a transition on disk, performs the transition's effect, and handles the result as
+//! the next event.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -16,7 +17,8 @@ use crate::workflow::error::WorkflowError;
 use crate::workflow::interfaces::{Person, WorkflowHost};
 use crate::workflow::settings::{WorkflowProject, WorkflowSettings, checkpoints_file};
 
-/// Called at every point at which a crash must not change how the workflow ends. Tests use it to end the process there.
+/// A function that is called at every point at which a crash must not change how the workflow ends. Tests end the
+/// process there.
 pub type PointObserver = Box<dyn Fn()>;
 
 /// The ways to begin a workflow.
@@ -34,7 +36,7 @@ pub struct WorkflowRunner<'a> {
     pub(super) project: &'a WorkflowProject,
     pub(super) host: &'a mut dyn WorkflowHost,
     pub(super) person: &'a mut dyn Person,
-    /// The user's number (uid), for the records of decisions.
+    /// The user id (uid), for the records of the person's decisions.
     user: u32,
     pub(super) checkpoints: Checkpoints,
     pub(super) lock: Option<WorkflowLock>,
@@ -43,10 +45,10 @@ pub struct WorkflowRunner<'a> {
 }
 
 impl<'a> WorkflowRunner<'a> {
-    /// Opens the project's checkpoints.
+    /// Makes a runner, and opens the project's checkpoints.
     ///
     /// # Errors
-    /// When the file of the checkpoints cannot be opened.
+    /// When the database of checkpoints cannot be opened.
     pub fn open(
         settings: &'a WorkflowSettings,
         project: &'a WorkflowProject,
@@ -63,7 +65,8 @@ impl<'a> WorkflowRunner<'a> {
         Self { observe_point, ..self }
     }
 
-    /// Runs a workflow until it is over, waits or is refused. Returns how it ended, and its slug.
+    /// Runs a workflow until it is over, has to wait, or is refused. Returns which of these happened, and the
+    /// workflow's slug (name).
     ///
     /// # Errors
     /// When proctor itself fails. The last checkpoint stays, and the workflow can be resumed from it.
@@ -112,8 +115,8 @@ impl<'a> WorkflowRunner<'a> {
         }))
     }
 
-    /// Returns the state to continue from, after writing the trail's files that the checkpoint lists as unwritten. Returns an ending
-    /// instead if a tool is missing.
+    /// Loads a workflow's checkpoint, writes the files of the audit trail that it lists as unwritten, and returns the
+    /// state to continue from. If a tool is missing, returns an ending instead.
     fn resume(&mut self, slug: &Slug) -> Result<Result<WorkflowState, WorkflowEnding>, WorkflowError> {
         if self.lock.is_none() {
             self.lock = self.project.store.lock_workflow(&self.project.id, slug.as_str()).map_err(WorkflowError::Lock)?;
@@ -165,7 +168,7 @@ impl<'a> WorkflowRunner<'a> {
         }
     }
 
-    /// Stores a transition durably, shows its lines to the person, and returns the effect to perform.
+    /// Stores a transition on disk, shows its lines to the person, and returns the effect that is to be performed next.
     fn apply_transition(
         &mut self,
         state: &WorkflowState,
@@ -191,10 +194,11 @@ impl<'a> WorkflowRunner<'a> {
         Ok(pending)
     }
 
-    /// Stores a state and writes new files of the trail.
+    /// Stores a state in the checkpoint, and writes new files of the audit trail.
     ///
-    /// The order matters after a crash: the checkpoint lists the files before the first of them is written, and stops listing them only
-    /// when all of them are written and in the ledger. So a resumed workflow writes what is missing before it does anything else.
+    /// The order matters after a crash: the checkpoint lists the new files before the first one is written, and the
+    /// list is cleared only when all files are written and recorded in the ledger. So a resumed workflow first writes
+    /// the files that are missing.
     fn save_durably(
         &mut self,
         state: &WorkflowState,

@@ -14,11 +14,12 @@ pub struct WorkflowSettings {
     pub editor: Vec<String>,
     /// Program and arguments of the tracker's command line, such as `gh`. Each call's own arguments are appended.
     pub tracker: Vec<String>,
-    /// The configured repository for issues; `None` if the tracker's command line chooses it.
+    /// The configured repository for issues; `None` if the tracker's command line is to choose one.
     pub repo: Option<String>,
-    /// The repository that was named on this command's own command line; `None` if the workflow keeps the one that it began with.
+    /// The repository for issues that was named on the command line of this command; `None` if the workflow keeps the
+    /// repository that it began with.
     pub repo_override: Option<String>,
-    /// The directory of the trails, relative to the project.
+    /// The directory of the audit trails, relative to the project.
     pub trail: String,
     pub limits: WorkflowLimits,
     pub models: WorkflowModels,
@@ -36,7 +37,7 @@ pub struct WorkflowModels {
 pub struct ModelCommand {
     /// The model's name in messages and questions.
     pub name: String,
-    /// Program and arguments.
+    /// Program and arguments. The prompt is the program's standard input.
     pub command: Vec<String>,
 }
 
@@ -50,7 +51,7 @@ pub struct WorkflowProject {
     pub git: GitLocation,
 }
 
-/// Returns the path of the store's database of checkpoints.
+/// Returns the path of the database of checkpoints in the evidence store.
 pub(super) fn checkpoints_file(store: &Store) -> PathBuf {
     store.root().join("checkpoints.db")
 }
@@ -60,18 +61,18 @@ impl WorkflowProject {
         self.root.join(&settings.trail)
     }
 
-    /// Returns the directory of the trail of a workflow that is not over.
+    /// Returns the directory of the audit trail of a workflow that is not over.
     pub(super) fn active_trail(&self, settings: &WorkflowSettings, slug: &Slug) -> TrailDirectory {
         TrailDirectory::new(self.trail_root(settings).join("active").join(slug.as_str()))
     }
 
-    /// Returns the directory of the trail of a workflow that is over.
+    /// Returns the directory of the audit trail of a workflow that is over.
     pub(super) fn done_trail(&self, settings: &WorkflowSettings, issue: u64, slug: &Slug) -> TrailDirectory {
         TrailDirectory::new(self.trail_root(settings).join("done").join(done_directory(issue, slug)))
     }
 
-    /// Returns the trail of the newest finished workflow with this slug: the one with the highest issue number. The path is relative to the
-    /// project; `None` if no finished workflow has this slug.
+    /// Returns the audit trail of the newest finished workflow with this slug: the trail with the highest issue number.
+    /// The path is relative to the project. `None` if no finished workflow has this slug.
     pub(super) fn latest_done_trail(&self, settings: &WorkflowSettings, slug: &Slug) -> Option<PathBuf> {
         let done = Path::new(&settings.trail).join("done");
         let entries = fs::read_dir(self.root.join(&done)).ok()?.flatten();
@@ -81,8 +82,8 @@ impl WorkflowProject {
         Some(done.join(last.1))
     }
 
-    /// Returns the path of the models' copy of the project. It is in the repository's `.git` directory: no check can write to it, and a
-    /// model can write only to its own copy.
+    /// Returns the path of the models' copy of the project. The copy is in the repository's `.git` directory: no check
+    /// can write there, and a model can write only to its own copy.
     pub(super) fn model_copy(&self, slug: &Slug) -> PathBuf {
         self.git.common_directory.join("proctor-sandboxes").join(slug.as_str())
     }

@@ -1,4 +1,5 @@
-//! The tracker, by its command line: creates missing labels, and files an issue unless an earlier attempt has filed it.
+//! Uses the issue tracker by its command line: creates missing labels, and files an issue unless an earlier attempt has
+//! filed it.
 
 use serde::Deserialize;
 
@@ -8,13 +9,14 @@ use crate::workflow::interfaces::{ToolEnd, ToolRequest};
 use crate::workflow::repository::failure_reason;
 use crate::workflow::runner::WorkflowRunner;
 
-/// How many labels are listed. With the 30 that `gh` lists by default, further labels would look missing.
+/// How many labels the tracker is asked to list. By default `gh` lists only 30, and all further labels would look
+/// missing.
 const LABELS_LISTED: &str = "1000";
 
-/// How many of the newest issues are searched for one that an earlier attempt has filed.
+/// How many of the newest issues are searched for the issue that an earlier attempt may have filed.
 const ISSUES_LISTED: &str = "100";
 
-/// The colour of new labels: without one the tracker picks a random colour.
+/// The colour of new labels. If no colour is given, the tracker picks a random one.
 const LABEL_COLOUR: &str = "ededed";
 
 #[derive(Debug, Deserialize)]
@@ -47,7 +49,7 @@ impl WorkflowRunner<'_> {
         })
     }
 
-    /// Creates the labels that the tracker does not have (N6 step 2).
+    /// Creates those of the labels that the tracker does not have yet (N6 step 2).
     pub(super) fn ensure_labels(&mut self, repo: Option<&str>, labels: &[String]) -> Result<WorkflowEvent, WorkflowError> {
         if labels.is_empty() {
             return Ok(WorkflowEvent::LabelsReady);
@@ -71,8 +73,8 @@ impl WorkflowRunner<'_> {
         Ok(WorkflowEvent::LabelsReady)
     }
 
-    /// Files an issue (N6 steps 3 and 5), unless the tracker has one with the marker: then an earlier attempt that seemed to fail has filed
-    /// it (B8).
+    /// Files an issue (N6 steps 3 and 5), unless the tracker already has an issue whose body contains `marker`: then an
+    /// earlier attempt that seemed to fail has filed it (B8).
     pub(super) fn file_issue(
         &mut self,
         repo: Option<&str>,
@@ -105,12 +107,13 @@ impl WorkflowRunner<'_> {
         };
         Ok(match find_issue_address(output) {
             Some(issue) => WorkflowEvent::IssueFiled { issue, already_there: false },
-            // The issue may have been created in spite of the failure. A retry searches for it by the marker.
+            // The issue may have been created although no address was printed. A retry searches for the issue by its
+            // marker.
             None => WorkflowEvent::TrackerFailed(format!("`issue create` printed no address of an issue: {}", output.trim())),
         })
     }
 
-    /// Runs the tracker's command line. `last` is passed after `--`, so it may begin with a dash.
+    /// Runs the tracker's command line. The argument `last` is passed after `--`, so it may begin with a dash.
     fn tracker(&mut self, repo: Option<&str>, words: &[&str], last: Option<&str>) -> Result<ToolEnd, WorkflowError> {
         let mut argv = self.settings.tracker.clone();
         argv.extend(words.iter().map(|word| (*word).to_owned()));
@@ -129,7 +132,7 @@ fn parse_listing<T: for<'d> Deserialize<'d>>(what: &str, end: ToolEnd) -> Result
     }
 }
 
-/// Returns the last address of an issue in a text. An address with the number 0 does not count.
+/// Returns the last address of an issue in a text; `None` if there is none. An issue with the number 0 does not count.
 fn find_issue_address(output: &str) -> Option<FiledIssue> {
     let word = output.split_whitespace().rev().find(|word| word.starts_with("http") && word.contains("/issues/"))?;
     let (_, rest) = word.rsplit_once("/issues/")?;

@@ -1,4 +1,5 @@
-//! Lists the workflows of a project that are not over. It only reads their checkpoints: nothing is locked, started or written.
+//! Lists the workflows of a project that are not over. Only their checkpoints are read: nothing is locked, started or
+//! written.
 
 use crate::evidence::Store;
 use crate::governance::WorkflowState;
@@ -8,13 +9,14 @@ use crate::workflow::checkpoint::WorkflowCheckpoint;
 use crate::workflow::error::WorkflowError;
 use crate::workflow::settings::checkpoints_file;
 
-/// A workflow that is not over. It does not say whether a process is working on it at the moment.
+/// A workflow that is not over. A process may or may not be working on it at the moment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WaitingWorkflow {
     pub slug: String,
-    /// When the workflow came to its present node; `None` if the checkpoint does not say.
+    /// When the workflow came to its present node (step); `None` if the checkpoint does not say.
     pub since: Option<Timestamp>,
-    /// The content of the checkpoint; `None` if another version of proctor has written it and this version cannot read it.
+    /// The content of the checkpoint; `None` if another version of proctor has written it and this version cannot read
+    /// it.
     pub state: Option<WorkflowState>,
 }
 

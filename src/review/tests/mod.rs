@@ -1,4 +1,4 @@
-//! The decision table of the grammar, row by row; the gate; and properties that hold for every text.
+//! Tests of reviews: the rows of seed 003's decision table, the two attempts, and properties that hold for every text.
 
 mod gate;
 mod properties;

@@ -8,7 +8,8 @@ use super::{read, read_bytes};
 use crate::model::Digest;
 use crate::review::{ParsedReview, ReviewDecision, ReviewGate, ReviewStep, ReviewerFault};
 
-/// Pieces of reviews. Texts put together from them are more often close to a verdict than random characters are.
+/// Pieces of reviews. A text that is put together from them is more often close to a verdict than random characters
+/// are.
 const PIECES: &[&str] = &[
     "Ready to merge? Yes",
     "Ready to merge? Yes\n",
@@ -44,7 +45,8 @@ const PIECES: &[&str] = &[
     "The code looks good overall.",
 ];
 
-/// Returns every line that is an approval; no other line is one. The list is independent of the grammar, to check it.
+/// Returns every line that approves; no other line does. The list does not use the code in `grammar`, so that it can
+/// check that code.
 fn approval_lines() -> Vec<String> {
     let mut lines = Vec::new();
     for decoration in ["", "- ", "# ", "## ", "### ", "#### ", "##### ", "###### "] {

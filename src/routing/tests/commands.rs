@@ -1,4 +1,4 @@
-//! A person's commands and the states that they lead to (R6, R9).
+//! Tests of a person's commands and the states that result from them (R6, R9).
 
 use crate::model::{ExitCodeSource, NextNode, Phase, RouteKind, RoutingSettings, Sequence, TddState};
 use crate::routing::tests::{result, started, verify_all};

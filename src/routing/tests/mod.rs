@@ -1,4 +1,4 @@
-//! Tests of the router as a whole: seed 000's scenarios and later ones, a person's commands, and properties.
+//! Tests of the router as a whole: the scenarios of seed 000 and later ones, a person's commands, and properties.
 
 mod commands;
 mod policies;

@@ -1,5 +1,5 @@
-//! Decisions that differ from the table: by category, without an exit code, after a repeated failure, without a cycle (R2, R4, R7, C06,
-//! E4).
+//! Tests of decisions that differ from the exit-code table: by category, without an exit code, after a repeated
+//! failure, and without a cycle (R2, R4, R7, C06, E4).
 
 use crate::model::{
     CategoryCode, CollectionErrorPolicy, Digest, ExitCodeSource, NextNode, Phase, RouteKind, RoutingSettings, TddState,

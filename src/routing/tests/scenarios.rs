@@ -135,7 +135,8 @@ fn t140_an_exceeded_retry_limit_routes_to_a_person() {
     assert_eq!(verified.state.paused.expect("it waits for a person").reason, "Scaffold retry limit (3) exceeded");
 }
 
-/// By R3 the history is checked after the new code was appended to it: seed 000's `[4, 4]` is the history `[4]` and the new code 4.
+/// The retry limit is checked after the new code was appended to the history (R3). So seed 000's `[4, 4]` is the
+/// history `[4]` and the new code 4.
 #[test]
 fn t150_two_consecutive_scaffold_errors_do_not_exceed_the_limit() {
     let verified = verify_red_phase(&result(4, 0), started(Phase::Red, &[4]), &settings());

@@ -1,5 +1,5 @@
-//! Tests the workflow's runner with a fake host whose calls can fail. Whichever call fails, the workflow has the same ending and
-//! files one issue.
+//! Tests the workflow's runner with a fake host whose calls can fail. Whichever call fails, the resumed workflow has
+//! the same ending and files one issue.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -79,7 +79,7 @@ impl WorkflowHost for FakeHost {
         let words: Vec<&str> = request.argv.iter().map(String::as_str).collect();
         match words[..] {
             ["tracker", "issue", "create", .., "--body-file", body, "--label", _] => {
-                // A failing call files the issue as well: only its answer is lost.
+                // A call that fails files the issue too: only the tracker's answer is lost.
                 let text = std::fs::read_to_string(body).expect("the text of the issue is there");
                 self.0.borrow_mut().issues.push(text);
                 self.count("create")?;
@@ -191,8 +191,8 @@ fn whichever_call_fails_the_workflow_goes_on_to_the_same_end_and_files_once() {
         scene.world.borrow_mut().fails_at = Some(fails_at);
         let failed = scene.run(scene.brief());
         assert!(matches!(failed, Err(WorkflowError::Host { .. })), "call {fails_at}: {failed:?}");
-        // If the failed call came before the first checkpoint, the workflow begins again. Otherwise the slug is taken, and the fake person
-        // answers that question with `R`, to resume.
+        // If the failed call came before the first checkpoint, the workflow begins again. Otherwise the slug is taken,
+        // and the fake person answers that question with `R`, to resume.
         let ending = scene.run(scene.brief());
         assert!(matches!(ending, Ok(WorkflowEnding::Filed(_))), "call {fails_at}: {ending:?}");
         assert_eq!((scene.names(), scene.world.borrow().issues.len()), (names.clone(), 1), "call {fails_at}");
