@@ -12,6 +12,7 @@ mod isolation;
 mod link;
 mod planned;
 mod prerequisites;
+mod project_references;
 mod python;
 mod queue;
 mod reading;

@@ -2,7 +2,7 @@
 
 use crate::model::{CommandLine, Tool};
 use crate::tools::{
-    FoundPolicy, ProjectFiles, policy_of_command, policy_of_script, recognise, recognise_script, remark, script_name, scripts,
+    FoundPolicy, ProjectFiles, policy_of_command, policy_of_script, recognise, recognise_script, script_name, scripts,
 };
 
 /// The tool that a command is recognised as, and what follows from it.
@@ -22,13 +22,11 @@ pub(super) fn recognised(command: &CommandLine, files: &dyn ProjectFiles, direct
     let script = script_name(&command.argv).and_then(|name| Some((name, scripts(files, directory).remove(name)?)));
     let Some((name, text)) = script.filter(|_| found.tool == Tool::default()) else {
         let policy = policy_of_command(found.tool, &command.argv, place);
-        let note = found.note.or_else(|| remark(found.tool, files, directory, command));
-        return Recognised { tool: found.tool, note, policy };
+        return Recognised { tool: found.tool, note: found.note, policy };
     };
     let found = recognise_script(&text);
     let policy = policy_of_script(found.tool, &text, &format!("package.json scripts.{name}"));
-    let note = found.note.or_else(|| remark(found.tool, files, directory, command));
-    Recognised { tool: found.tool, note, policy }
+    Recognised { tool: found.tool, note: found.note, policy }
 }
 
 #[cfg(test)]

@@ -16,7 +16,7 @@ use crate::spec::made::FilesAfterPrerequisites;
 use crate::spec::policy::{policy_notes, resolve_policy};
 use crate::spec::recognised::recognised;
 use crate::spec::review::{hold_behind_reviews, review};
-use crate::tools::{FoundCheck, FoundChecks, FoundPolicy, ProjectFiles, command_text, find_checks, may_have_control};
+use crate::tools::{FoundCheck, FoundChecks, FoundPolicy, ProjectFiles, command_text, find_checks, may_have_control, remark};
 
 /// Makes the plan for the checks of a configuration.
 ///
@@ -98,6 +98,7 @@ pub fn plan_command(
     let said = recognised(&command, files, "", PLACE);
     let name = said.tool.action_name();
     resolver.note(name, said.note);
+    resolver.note(name, remark(said.tool, files, "", &command));
     let action = plain_action(ActionPhase::Step, 1, (name, said.tool), command, configuration.defaults);
     let step = resolver.judged(action, None, said.policy.as_ref());
     resolver.finish(PlanOrigin::CommandLine, vec![step], project_name)
@@ -148,6 +149,7 @@ impl<'c> Resolver<'c> {
             let (said, seen) = (tool.word(), seen.word());
             self.note(&settings.name.value, Some(format!("the command looks like {seen}, but `tool` says {said}, which holds")));
         }
+        self.note(&settings.name.value, remark(tool, self.files, directory, &command.value));
         if !self.files.exists(directory) {
             self.note(&settings.name.value, Some(format!("the directory `{directory}` is not there yet")));
         }

@@ -33,6 +33,9 @@ const HELP_WORDS: &[&str] = &["tsc: The TypeScript Compiler", "COMMON COMMANDS"]
 /// The code of the diagnostic for a project reference whose built declarations are missing.
 const NOT_BUILT: &str = "TS6305";
 
+/// The advice for a check that needs what a build would make.
+const NEEDS_BUILD: &str = "a project that this one refers to has not been built here: check with `tsc -b`, which builds it first";
+
 /// The options with which a discovered check builds projects that refer to each other. Without `--force`, tsc would take what an
 /// earlier build left for current if it is newer than the sources. A save during that build makes it newer and wrong.
 const BUILD: &[&str] = &["-b", "--force"];
@@ -69,7 +72,9 @@ pub(super) fn interpret(exited: &Exited<'_>) -> Interpretation {
     let (category, reason) = decide(exited, &parsed.diagnostics);
     let counts_override = if exited.stdout_is_complete { None } else { parsed.counts() };
     let (diagnostics, unlisted) = parsed.diagnostics.finish();
-    Interpretation { diagnostics, unlisted, counts_override, ..Interpretation::plain(category, reason) }
+    let is_not_built = diagnostics.iter().any(|diagnostic| diagnostic.code.as_deref() == Some(NOT_BUILT));
+    let warnings = is_not_built.then(|| NEEDS_BUILD.to_owned()).into_iter().collect();
+    Interpretation { diagnostics, unlisted, counts_override, warnings, ..Interpretation::plain(category, reason) }
 }
 
 fn decide(exited: &Exited<'_>, gathered: &Gathered) -> (CategoryCode, String) {
@@ -98,12 +103,7 @@ fn decide(exited: &Exited<'_>, gathered: &Gathered) -> (CategoryCode, String) {
     }
     if diagnostics.iter().any(|diagnostic| !is_about_configuration(diagnostic)) {
         let files = gathered.files();
-        let advice = if diagnostics.iter().any(|diagnostic| diagnostic.code.as_deref() == Some(NOT_BUILT)) {
-            "; the project refers to one that has not been built: check with `tsc -b`, which builds that first"
-        } else {
-            ""
-        };
-        return (CategoryCode::Findings, format!("{errors} error(s) in {files} file(s): {}{advice}", named(diagnostics, errors)));
+        return (CategoryCode::Findings, format!("{errors} error(s) in {files} file(s): {}", named(diagnostics, errors)));
     }
     if !diagnostics.is_empty() {
         return (
@@ -205,7 +205,7 @@ mod tests {
         assert_eq!(ended(2, ERROR).reason, "1 error(s) in 1 file(s): a.ts:1 TS2322 Type 'a' is not assignable to type 'b'");
         let not_built =
             ended(2, "app/a.ts(1,2): error TS6305: Output file 'a.d.ts' has not been built from source file 'a.ts'.\n");
-        assert!(not_built.category == CategoryCode::Findings && not_built.reason.contains("check with `tsc -b`"));
+        assert!(not_built.category == CategoryCode::Findings && not_built.warnings[0].contains("check with `tsc -b`"));
     }
 
     #[test]
