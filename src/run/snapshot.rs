@@ -326,7 +326,8 @@ impl CheckPlace {
 impl RunSnapshot {
     fn is_used_by(&self, action: &Action) -> bool {
         match action.phase {
-            ActionPhase::Step | ActionPhase::Cleanup => true,
+            ActionPhase::Step => !action.in_place,
+            ActionPhase::Cleanup => true,
             ActionPhase::Prerequisite => action.service.is_some() && self.users == SnapshotUsers::Everybody,
         }
     }

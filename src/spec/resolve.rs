@@ -4,7 +4,7 @@ use std::cell::LazyCell;
 use std::ops::Deref;
 use std::path::PathBuf;
 
-use crate::config::{Check, Configuration, Prerequisite, WrittenValue};
+use crate::config::{Check, Configuration, Prerequisite, ProtectionMode, WrittenValue};
 use crate::model::{
     Action, ActionId, ActionPhase, ApprovalTerms, CommandLine, JudgedBy, OnSurvivors, Plan, PlanNote, PlanOrigin, PolicyOptions,
     Problem, Reuse, TaskId, Tool, ToolClass,
@@ -209,13 +209,29 @@ impl<'c> Resolver<'c> {
             self.problem(check, "expected_exit_codes", format!("{word} is not judged by expected exit codes"), hint);
         }
         self.refuse_of_reviews(check, action.tool);
+        if check.in_place && self.configuration.sandbox.snapshot == ProtectionMode::Require {
+            let hint = "remove it, or choose `snapshot = \"auto\"` in `[sandbox]`";
+            self.problem(check, "snapshot", "`[sandbox]` requires a snapshot for every check".to_owned(), hint);
+        }
         if check.control && !may_have_control(action.tool, &action.command.argv) {
             let hint = "let the command be pytest itself (`pytest`, `python -m pytest`, `uv run pytest`), or remove `control`";
             self.problem(check, "control", "only a command that is pytest itself can have a control".to_owned(), hint);
         }
+        if check.in_place && self.configuration.sandbox.snapshot == ProtectionMode::Auto {
+            let note = "it runs in the project itself and reads what is saved while it runs, because of its `snapshot = \"off\"`";
+            self.note(&check.action.name.value, Some(note.to_owned()));
+        }
         let coverage = check.coverage.as_ref().map(|coverage| coverage.value.clone());
         let (paths, after) = (check.paths.clone(), self.needed(check));
-        let action = Action { paths, coverage, after, control: check.control, retry_attempts: check.retries, ..action };
+        let action = Action {
+            paths,
+            coverage,
+            after,
+            control: check.control,
+            in_place: check.in_place,
+            retry_attempts: check.retries,
+            ..action
+        };
         let action = self.judged(action, Some(check), found);
         if action.tool.judged_by() != JudgedBy::Grammar {
             return action;

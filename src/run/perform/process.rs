@@ -244,8 +244,10 @@ impl Performer<'_, '_> {
         let notes = if judgement.classification.category == ResultType::Success {
             Vec::new()
         } else {
-            let sandbox = launch.request.ok().and_then(|request| request.child.isolation.sandbox);
-            self.hints(action, &ended, &environment, sandbox.as_ref())
+            let isolation = launch.request.ok().map(|request| request.child.isolation);
+            let on_snapshot = isolation.as_ref().is_some_and(|isolation| isolation.snapshot.is_some());
+            let sandbox = isolation.and_then(|isolation| isolation.sandbox);
+            self.hints(action, &ended, &environment, (sandbox.as_ref(), on_snapshot))
         };
         let earlier = attempts.take();
         let executed = ExecutedAction { observed, earlier, ..ExecutedAction::new(ended, interpretation, judgement) };
