@@ -12,7 +12,7 @@ use crate::model::{ByteSize, Digest, EntryKind, ProjectId, TreeDigest, TreePath}
 use crate::process::clock;
 use crate::project::error::ProjectError;
 use crate::project::request::{ProjectScope, ProjectSettings, new_matcher};
-use crate::snapshot::{CopyOutcome, ProjectCopy, SnapshotError, obstacle};
+use crate::snapshot::{CopyOutcome, ProjectCopy, SnapshotError, obstacle, remove_directory};
 use crate::tree::{TreeEntry, TreeIndex};
 
 /// How often the ignored inputs are read and copied before proctor gives up because they change during every copy.
@@ -98,7 +98,7 @@ impl ProjectCopies {
             Err(error) => {
                 // An unfinished copy is useless, and may be what fills the disk.
                 self.copies.remove(&scope.project);
-                let _left = fs::remove_dir_all(&directory);
+                let _left = remove_directory(&directory);
                 Ok(CopiesOutcome::InPlace(with_causes(&error)))
             }
         }
@@ -194,7 +194,7 @@ fn disagreements(tree: &TreeIndex, inputs: &TreeIndex) -> BTreeSet<TreePath> {
 
 /// Finds the directories of installed packages in the root and beside the tree's manifests. The error says why a
 /// snapshot cannot show them.
-fn find_environments(index: &TreeIndex) -> Result<Vec<PathBuf>, String> {
+pub(super) fn find_environments(index: &TreeIndex) -> Result<Vec<PathBuf>, String> {
     let mut directories = vec![TreePath::root()];
     let manifests = index.named(&|name| MANIFESTS.iter().any(|manifest| manifest.as_bytes() == name));
     directories.extend(manifests.iter().filter_map(|(path, _)| path.parent()));

@@ -32,6 +32,7 @@ mod run_layers;
 #[expect(clippy::disallowed_methods, reason = "the tests write the projects that are copied, and say what time it is")]
 mod tests;
 
+pub use entries::remove_directory;
 pub use error::SnapshotError;
 pub use obstacle::{InPlaceReason, obstacle};
 pub use project_copy::{CopyOutcome, ProjectCopy};
