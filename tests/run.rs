@@ -21,6 +21,7 @@ mod reuse;
 mod services;
 mod side_by_side;
 mod snapshot;
+mod snapshot_bad_input;
 mod snapshot_effects;
 mod snapshot_storm;
 mod stopping;

@@ -424,6 +424,12 @@ mod tests {
         facts
     }
 
+    fn with_snapshots_of(project: &str) -> MachineFacts {
+        let project = ProjectId::try_from(project).expect("an id");
+        let usage = SnapshotUsage { copies: 1, layers: 0, caches: 0 };
+        MachineFacts { snapshots: BTreeMap::from([(project, usage)]), ..well() }
+    }
+
     fn without(failure: SpawnFailure) -> MachineFacts {
         with_project(|project| project.tools[0].program = Err(failure))
     }
@@ -451,6 +457,7 @@ mod tests {
             (with_machine(|machine| machine.store_file_system = Some(FileSystemType(0x6969))), "a local disk"),
             (with_machine(|machine| machine.store_space = Some(Space { bytes: 1 << 20, files: None })), "make room"),
             (with_machine(|machine| machine.store_space = Some(Space { bytes: 1 << 40, files: Some(9) })), "make room"),
+            (with_snapshots_of("gone-0000002a"), "proctor prune"),
             (with_project(|project| project.ahead_ms = 3000), "set-ntp"),
             (with_project(|project| project.run_ahead_ms = 3000), "set-ntp"),
             (

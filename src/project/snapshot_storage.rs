@@ -127,7 +127,7 @@ fn usage_of(store: &Store, project: &ProjectId) -> SnapshotUsage {
     let mut usage = SnapshotUsage::default();
     for entry in fs::read_dir(store.snapshot_directory(project)).into_iter().flatten().flatten() {
         let name = entry.file_name();
-        let bytes = disk_bytes(&entry.path());
+        let bytes = disk_bytes_below(&entry.path());
         match name.to_str() {
             Some(LAYERS) => usage.layers += bytes,
             Some(name) if COPIES.contains(&name) => usage.copies += bytes,
@@ -137,15 +137,16 @@ fn usage_of(store: &Store, project: &ProjectId) -> SnapshotUsage {
     usage
 }
 
-/// Returns the bytes that the files in a directory use on disk.
-fn disk_bytes(path: &Path) -> u64 {
+/// Returns the bytes that everything in a directory uses on disk, without the directory itself.
+fn disk_bytes_below(directory: &Path) -> u64 {
+    let entries = |path: &Path| fs::read_dir(path).into_iter().flatten().flatten().map(|entry| entry.path());
     let mut bytes = 0;
-    let mut waiting = vec![path.to_owned()];
+    let mut waiting: Vec<_> = entries(directory).collect();
     while let Some(path) = waiting.pop() {
         let Ok(metadata) = fs::symlink_metadata(&path) else { continue };
         bytes += metadata.blocks() * BLOCK;
         if metadata.is_dir() {
-            waiting.extend(fs::read_dir(&path).into_iter().flatten().flatten().map(|entry| entry.path()));
+            waiting.extend(entries(&path));
         }
     }
     bytes
