@@ -334,7 +334,12 @@ mod tests {
             has_scopes: true,
             switches,
             mode: ProtectionMode::Auto,
-            around: MachineFacts { machine: quiet(), store: "/state/proctor".into(), projects: Vec::new() },
+            around: MachineFacts {
+                machine: quiet(),
+                store: "/state/proctor".into(),
+                snapshots: Default::default(),
+                projects: Vec::new(),
+            },
             service: None,
         }
     }

@@ -1,14 +1,16 @@
 //! The part of `proctor doctor` about limits, file systems, clocks, space and the projects' tools. Each rule of a table finds a
 //! problem and gives advice. Pure.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use serde::ser::SerializeStruct as _;
 use serde::{Serialize, Serializer};
 
+use crate::cli::doctor_snapshots;
 use crate::cli::installation::advice::Finding;
-use crate::model::SpawnFailure;
-use crate::project::{FileSystemType, Machine, ProjectFound, ToolFound};
+use crate::model::{ProjectId, SpawnFailure};
+use crate::project::{FileSystemType, Machine, ProjectFound, SnapshotUsage, ToolFound};
 use crate::watch::find_eventless;
 
 /// The usual file systems for projects and stores (`linux/magic.h`).
@@ -58,6 +60,8 @@ const TOLERATED_MS: u64 = 2_000;
 pub(crate) struct MachineFacts {
     pub(crate) machine: Machine,
     pub(crate) store: PathBuf,
+    /// The disk space of the snapshots of each project that has some.
+    pub(crate) snapshots: BTreeMap<ProjectId, SnapshotUsage>,
     pub(crate) projects: Vec<ProjectFound>,
 }
 
@@ -69,6 +73,7 @@ pub(crate) struct MachineV1<'a> {
     open_files_at_most: Option<u64>,
     inotify: InotifyV1,
     store: StoreV1,
+    snapshots: doctor_snapshots::SnapshotsV1,
     projects: Vec<ProjectV1<'a>>,
 }
 
@@ -92,17 +97,18 @@ struct StoreV1 {
 }
 
 #[derive(Debug)]
-struct ProjectV1<'a>(&'a ProjectFound);
+struct ProjectV1<'a>(&'a ProjectFound, SnapshotUsage);
 
 impl Serialize for ProjectV1<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Self(project) = self;
-        let mut fields = serializer.serialize_struct("ProjectV1", 5)?;
+        let Self(project, usage) = self;
+        let mut fields = serializer.serialize_struct("ProjectV1", 6)?;
         // `None` means that the project is not registered.
         fields.serialize_field("id", &project.id)?;
         fields.serialize_field("root", &project.root.display().to_string())?;
         fields.serialize_field("fileSystem", &project.file_system.map(|kind| classify_file_system(kind).name))?;
         fields.serialize_field("directories", &project.directories)?;
+        fields.serialize_field("snapshot", &doctor_snapshots::of_project(project, *usage))?;
         fields.serialize_field("tools", &project.tools.iter().map(ToolV1).collect::<Vec<_>>())?;
         fields.end()
     }
@@ -219,6 +225,7 @@ const RULES: &[Rule] = &[
             (problem, "make room there, or set XDG_STATE_HOME to a directory on another disk".to_owned())
         })
     },
+    |facts| doctor_snapshots::unused(facts).into_iter().collect(),
     |facts| {
         let ahead = facts.projects.iter().filter(|project| project.ahead_ms > TOLERATED_MS);
         let said = ahead.map(|project| {
@@ -277,7 +284,8 @@ pub(crate) fn document(facts: &MachineFacts) -> MachineV1<'_> {
             free_bytes: machine.store_space.map(|space| space.bytes),
             free_files: machine.store_space.and_then(|space| space.files),
         },
-        projects: facts.projects.iter().map(ProjectV1).collect(),
+        snapshots: doctor_snapshots::document(facts),
+        projects: facts.projects.iter().map(|project| ProjectV1(project, doctor_snapshots::usage_of(facts, project))).collect(),
     }
 }
 
@@ -297,10 +305,12 @@ pub(crate) fn lines(facts: &MachineFacts) -> Vec<String> {
             number(inotify.queue)
         ),
         format!("evidence lies on: {}{space}", store.unwrap_or_else(|| "unknown".to_owned())),
+        doctor_snapshots::line(facts),
     ];
     for project in &facts.projects {
         let place = project.file_system.map_or_else(|| "root missing".to_owned(), |kind| classify_file_system(kind).name);
         lines.push(format!("project {}: {} ({place})", name(project), project.root.display()));
+        lines.push(doctor_snapshots::line_of_project(facts, project));
         for tool in project.tools.iter().filter(|tool| tool.program.is_ok()) {
             let version = tool.version.as_ref().map(|version| format!(" {version}")).unwrap_or_default();
             let path = tool.program.as_ref().map(|path| path.display().to_string()).unwrap_or_default();
@@ -385,6 +395,7 @@ mod tests {
             directories: Some(100),
             ahead_ms: 0,
             run_ahead_ms: 0,
+            snapshot_obstacle: None,
             tools: vec![found],
         }
     }
@@ -398,7 +409,7 @@ mod tests {
             store_file_system: Some(FileSystemType(0xEF53)),
             store_space: Some(Space { bytes: 1 << 34, files: Some(1 << 20) }),
         };
-        MachineFacts { machine, store: "/state/proctor".into(), projects: vec![project()] }
+        MachineFacts { machine, store: "/state/proctor".into(), snapshots: BTreeMap::new(), projects: vec![project()] }
     }
 
     fn with_machine(change: impl FnOnce(&mut Machine)) -> MachineFacts {
@@ -411,6 +422,12 @@ mod tests {
         let mut facts = well();
         change(&mut facts.projects[0]);
         facts
+    }
+
+    fn with_snapshots_of(project: &str) -> MachineFacts {
+        let project = ProjectId::try_from(project).expect("an id");
+        let usage = SnapshotUsage { copies: 1, layers: 0, caches: 0 };
+        MachineFacts { snapshots: BTreeMap::from([(project, usage)]), ..well() }
     }
 
     fn without(failure: SpawnFailure) -> MachineFacts {
@@ -440,6 +457,7 @@ mod tests {
             (with_machine(|machine| machine.store_file_system = Some(FileSystemType(0x6969))), "a local disk"),
             (with_machine(|machine| machine.store_space = Some(Space { bytes: 1 << 20, files: None })), "make room"),
             (with_machine(|machine| machine.store_space = Some(Space { bytes: 1 << 40, files: Some(9) })), "make room"),
+            (with_snapshots_of("gone-0000002a"), "proctor prune"),
             (with_project(|project| project.ahead_ms = 3000), "set-ntp"),
             (with_project(|project| project.run_ahead_ms = 3000), "set-ntp"),
             (

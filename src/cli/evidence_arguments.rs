@@ -113,6 +113,9 @@ pub(crate) enum KeyVerb {
 /// The ledger says first which runs are removed, with the hash of each manifest, and keeps every verdict. Never removed are the last run of
 /// each task, its last green one, and what waits for a person; those that failed go last. The same is done after every 16th run.
 ///
+/// The copies on which checks run are removed as well where nothing needs them: those of projects that are not registered any more, and
+/// what the checks of a killed run wrote. Nothing of a project is touched while a run of it is under way.
+///
 /// Examples:
 ///   proctor prune --dry-run
 ///   proctor prune
@@ -125,6 +128,9 @@ pub(crate) struct PruneOptions {
     /// Only list what would be removed
     #[arg(long)]
     pub(crate) dry_run: bool,
+    /// Also remove the copies of all projects that their checks run on; the next run makes them again
+    #[arg(long)]
+    pub(crate) snapshots: bool,
 }
 
 /// Keep old runs in one file each

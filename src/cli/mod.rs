@@ -8,6 +8,7 @@ mod arguments;
 mod commands;
 mod doctor_findings;
 mod doctor_machine;
+mod doctor_snapshots;
 mod env_file;
 mod environment;
 mod error;

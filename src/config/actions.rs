@@ -33,6 +33,10 @@ const ORDERS: &[(&str, CheckOrder)] = &[("plan", CheckOrder::Plan), ("failed-fir
 
 const REUSE: &[(&str, Reuse)] = &[("off", Reuse::Off), ("watch", Reuse::Watch), ("always", Reuse::Always)];
 
+/// The value of a check's `snapshot`, and whether the check then runs in the project itself. The other values are settings of the
+/// whole project.
+const IN_PLACE: &[(&str, bool)] = &[("off", true)];
+
 const TIMEOUT_LEAST: Duration = Duration::from_millis(100);
 const TIMEOUT_MOST: Duration = Duration::from_secs(24 * 3600);
 const OUTPUT_LEAST: ByteSize = ByteSize(1 << 10);
@@ -128,13 +132,28 @@ fn read_check(section: &Section<'_>, document: &mut Document<'_>, defaults: Acti
     let accept_split_emphasis = section.optional(document, "accept_split_emphasis", boolean);
     let coverage = read_coverage(section, document);
     let control = section.optional(document, "control", boolean).is_some_and(|control| control.value);
+    let in_place = section.optional(document, "snapshot", choice(IN_PLACE)).is_some_and(|in_place| in_place.value);
     let policy = read_override(&section.table(document, "policy"), document);
     let action = action?;
     let policy = WrittenValue { value: policy, place: action.name.place.filter(|_| section.has("policy")) };
     let after = after.unwrap_or_else(|| WrittenValue { value: Vec::new(), place: None });
     let retries = u8::try_from(retries).expect("the range is checked");
     let paths = paths.map(|paths| paths.value).unwrap_or_default();
-    Some(Check { action, tool, paths, writes, after, retries, reuse, prompt, accept_split_emphasis, coverage, control, policy })
+    Some(Check {
+        action,
+        tool,
+        paths,
+        writes,
+        after,
+        retries,
+        reuse,
+        prompt,
+        accept_split_emphasis,
+        coverage,
+        control,
+        in_place,
+        policy,
+    })
 }
 
 fn read_prerequisite(section: &Section<'_>, document: &mut Document<'_>, defaults: ActionDefaults) -> Option<Prerequisite> {

@@ -90,6 +90,7 @@ const FIXED_TABLES: &[(&str, &[&str])] = &[
             "expected_exit_codes",
             "on_survivors",
             "control",
+            "snapshot",
             "policy",
         ],
     ),

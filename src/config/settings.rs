@@ -98,6 +98,8 @@ pub struct Check {
     pub coverage: Option<WrittenValue<CoverageTarget>>,
     /// Whether tests that must fail (control tests) are run before the check, to prove that its runner can fail.
     pub control: bool,
+    /// Whether the check runs in the project itself, also where the other checks run on a snapshot.
+    pub in_place: bool,
     /// The policy settings of this check. They replace the same settings of its tool.
     pub policy: WrittenValue<PolicyOverride>,
 }

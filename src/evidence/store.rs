@@ -116,7 +116,12 @@ impl Store {
 
     /// Returns the directory with the copies of a project from which its checks get their snapshots. `snapshot/` owns it.
     pub fn snapshot_directory(&self, project: &ProjectId) -> PathBuf {
-        self.root.join("snapshots").join(project.as_str())
+        self.snapshots_directory().join(project.as_str())
+    }
+
+    /// Returns the directory that contains the snapshot directories of all projects.
+    pub fn snapshots_directory(&self) -> PathBuf {
+        self.root.join("snapshots")
     }
 
     /// Returns the directory that contains the output directories of a project's actions.

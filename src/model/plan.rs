@@ -161,6 +161,9 @@ pub struct Action {
     /// failures. Set for checks of pytest only.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub control: bool,
+    /// Whether the check runs in the project itself, also where the other checks run on a snapshot.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub in_place: bool,
     /// What the action does. For every kind but a command, `tool` and `class` are GENERIC.
     #[serde(skip_serializing_if = "ActionKind::is_terminal_command")]
     pub kind: ActionKind,
@@ -356,6 +359,7 @@ impl Action {
             on_survivors: defaults.on_survivors,
             kind: ActionKind::Command,
             control: false,
+            in_place: false,
             retry_attempts: 0,
             continue_on_failure: phase != ActionPhase::Prerequisite,
             after: Vec::new(),

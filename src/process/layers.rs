@@ -16,12 +16,15 @@ use nix::dir::Dir;
 use nix::errno::Errno;
 use nix::fcntl::{AtFlags, OFlag, openat};
 use nix::libc;
-use nix::sys::stat::{FileStat, Mode, fstatat};
+use nix::sys::stat::{FchmodatFlags, FileStat, Mode, fchmodat, fstatat};
 
 use crate::model::TreePath;
 use crate::process::system_calls::read_attribute;
 
 const OPAQUE: &CStr = c"user.overlay.opaque";
+
+/// The permissions that the owner needs to list a directory and to look at its entries.
+const WALKED: Mode = Mode::S_IRUSR.union(Mode::S_IXUSR);
 
 /// The layers of an overlayfs directory, the topmost first.
 #[derive(Debug, Clone, Default)]
@@ -123,6 +126,7 @@ pub enum WrittenChange {
 ///
 /// When the layer cannot be read.
 pub fn written_entries(layer: &Path, skipped: &[TreePath]) -> io::Result<Vec<WrittenEntry>> {
+    let mut closed = ClosedDirectories::default();
     let mut written = Vec::new();
     let mut waiting = vec![(TreePath::root(), open_root(layer)?)];
     while let Some((parent, directory)) = waiting.pop() {
@@ -136,7 +140,7 @@ pub fn written_entries(layer: &Path, skipped: &[TreePath]) -> io::Result<Vec<Wri
                 libc::S_IFREG => WrittenChange::WroteFile { bytes: stat.st_size.cast_unsigned() },
                 libc::S_IFCHR if stat.st_rdev == 0 => WrittenChange::Removed,
                 libc::S_IFDIR => {
-                    let below = open_directory(&directory, &name)?;
+                    let below = closed.open(&directory, &name, &stat)?;
                     let is_new = is_opaque(below.as_fd())?;
                     waiting.push((path.clone(), below));
                     if !is_new {
@@ -151,6 +155,35 @@ pub fn written_entries(layer: &Path, skipped: &[TreePath]) -> io::Result<Vec<Wri
     }
     written.sort_by(|one, other| one.path.cmp(&other.path));
     Ok(written)
+}
+
+/// Directories of a layer whose permissions keep proctor out, because a check took them away. They are opened for the time of a walk
+/// through the layer. When this is dropped, they get their own permissions back: later checks see the layer.
+#[derive(Default)]
+struct ClosedDirectories {
+    opened: Vec<(OwnedFd, CString, Mode)>,
+}
+
+impl ClosedDirectories {
+    /// Opens a directory, with more permissions if it needs them.
+    fn open(&mut self, parent: &OwnedFd, name: &CString, stat: &FileStat) -> io::Result<OwnedFd> {
+        let mode = Mode::from_bits_truncate(stat.st_mode);
+        if !mode.contains(WALKED) {
+            fchmodat(parent, name.as_c_str(), mode | WALKED, FchmodatFlags::FollowSymlink)?;
+            self.opened.push((parent.try_clone()?, name.clone(), mode));
+        }
+        open_directory(parent, name)
+    }
+}
+
+impl Drop for ClosedDirectories {
+    fn drop(&mut self) {
+        // The innermost first: a directory can only be reached as long as those around it are open.
+        for (parent, name, mode) in self.opened.drain(..).rev() {
+            // If this fails, later checks can enter the directory. That is no reason to lose the run.
+            let _more_open = fchmodat(&parent, name.as_c_str(), mode, FchmodatFlags::FollowSymlink);
+        }
+    }
 }
 
 /// Searches one layer for a path.
@@ -217,9 +250,9 @@ fn format(stat: &FileStat) -> libc::mode_t {
 #[cfg(test)]
 #[expect(clippy::disallowed_methods, reason = "the tests write the layers they read")]
 mod tests {
-    use std::fs;
+    use std::fs::{self, Permissions};
     use std::io::Read as _;
-    use std::os::unix::fs::symlink;
+    use std::os::unix::fs::{PermissionsExt as _, symlink};
 
     use nix::sys::stat::{SFlag, mknod};
     use tempfile::TempDir;
@@ -291,6 +324,20 @@ mod tests {
             ["a", "b", "d/x", "d/y", "e/x", "f"].map(|path| stack.seen(path)),
             ["1 middle/a", "", "", "0 top/d/y", "", ""]
         );
+    }
+
+    #[test]
+    fn directories_that_a_check_closed_are_listed_and_stay_closed() {
+        let stack = Stack::new(&["top/d/e/x", "top/open/y"]);
+        let set = |name: &str, mode| fs::set_permissions(stack.path(name), Permissions::from_mode(mode)).expect("it is ours");
+        set("top/d/e", 0o000);
+        set("top/d", 0o600);
+        assert_eq!(stack.written(&[]), ["d/e/x WroteFile { bytes: 9 }", "open/y WroteFile { bytes: 10 }"]);
+        let mode = |name: &str| fs::metadata(stack.path(name)).expect("it is there").permissions().mode() & 0o777;
+        assert_eq!(mode("top/d"), 0o600);
+        set("top/d", 0o700);
+        assert_eq!(mode("top/d/e"), 0o000);
+        set("top/d/e", 0o700);
     }
 
     #[test]

@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 use nix::errno::Errno;
 use nix::libc;
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
+use nix::sys::statfs::{OVERLAYFS_SUPER_MAGIC, fstatfs};
 
 use crate::model::{SnapshotMount, WrittenLayer};
 use crate::process::system_calls::{MountAttribute, MountExtent, attach_mount, clone_mount, restrict_copy};
@@ -88,10 +89,26 @@ fn lay(at: &Path, lower: &[OwnedFd], written: &WrittenLayer) -> io::Result<()> {
         format!("lowerdir={},upperdir={},workdir={},userxattr", lower.join(":"), by_descriptor(&upper), by_descriptor(&work));
     let laid = |options: &str| mount(Some("overlay"), at, Some("overlay"), MsFlags::MS_NODEV | MsFlags::MS_NOSUID, Some(options));
     // Without `volatile`, unmounting would sync the whole disk. Kernels before Linux 5.10 do not know the option.
-    match laid(&format!("{named},volatile")) {
-        Err(Errno::EINVAL) => Ok(laid(&named)?),
-        other => Ok(other?),
-    }
+    let laid = match laid(&format!("{named},volatile")) {
+        Err(Errno::EINVAL) => laid(&named),
+        other => other,
+    };
+    laid.map_err(|errno| refused(at, &upper, errno))
+}
+
+/// Returns the error for a mount that the kernel refused, with the cause as far as it is known. The kernel itself only says that an
+/// argument is invalid.
+fn refused(at: &Path, upper: &OwnedFd, errno: Errno) -> io::Error {
+    let is_on_overlay = fstatfs(upper).is_ok_and(|found| found.filesystem_type() == OVERLAYFS_SUPER_MAGIC);
+    let cause = match (errno, is_on_overlay) {
+        (Errno::EINVAL, true) => {
+            ": proctor's own directory lies on an overlay, which cannot hold what checks write; set XDG_STATE_HOME to a directory on \
+             another file system"
+        }
+        (Errno::EINVAL, false) => ": perhaps another file system is mounted inside of it",
+        _ => "",
+    };
+    io::Error::other(format!("a snapshot cannot be mounted at `{}` ({}){cause}", at.display(), errno.desc()))
 }
 
 fn by_descriptor(directory: &OwnedFd) -> String {

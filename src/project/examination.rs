@@ -68,12 +68,28 @@ pub struct LevelFound {
 pub fn examine(launcher: &mut LauncherHandle, request: &ExaminationRequest<'_>) -> Result<Examination, ProjectError> {
     let store = Store::open(request.state_root).map_err(ProjectError::Evidence)?;
     let scratch = Scratch(store.root().join(format!("examination-{}", std::process::id())));
-    let environment = ChildEnvironment::build(request.ambient, &EnvironmentAdditions::default(), request.action, &scratch.0);
+    let launch = trial_launch(&store, &scratch.0, request)?;
+    let sandbox = launch(IsolationLevel::Namespace).child.isolation.sandbox.expect("a trial has a sandbox");
+    let mut tried = Vec::new();
+    for level in TRIED {
+        tried.push((level, start(launcher, &launch(level), request)?));
+    }
+    let (level, levels) = conclude(&tried);
+    Ok(Examination { level, levels, places: sandbox.places, store: sandbox.store })
+}
+
+/// Returns a function that makes the request for a trial at a level of isolation.
+pub(super) fn trial_launch<'r>(
+    store: &Store,
+    scratch: &Path,
+    request: &'r ExaminationRequest<'_>,
+) -> Result<impl Fn(IsolationLevel) -> LaunchRequest + use<'r>, ProjectError> {
+    let environment = ChildEnvironment::build(request.ambient, &EnvironmentAdditions::default(), request.action, scratch);
     let sandbox = prepare_sandbox(&SandboxRequest {
         project_root: request.project_root,
         home: isolation::home(request.ambient),
         store: store.root(),
-        scratch: &scratch.0,
+        scratch,
         action: request.action,
         directory: request.project_root,
         program: request.program,
@@ -82,7 +98,7 @@ pub fn examine(launcher: &mut LauncherHandle, request: &ExaminationRequest<'_>) 
         settings: request.settings,
     })
     .map_err(ProjectError::Sandbox)?;
-    let launch = |strongest| LaunchRequest {
+    Ok(move |strongest| LaunchRequest {
         child: LaunchedChild {
             program: request.program.to_owned(),
             argv: request.action.command.argv.iter().map(OsString::from).collect(),
@@ -99,17 +115,11 @@ pub fn examine(launcher: &mut LauncherHandle, request: &ExaminationRequest<'_>) 
             },
         },
         input: None,
-    };
-    let mut tried = Vec::new();
-    for level in TRIED {
-        tried.push((level, start(launcher, &launch(level), request)?));
-    }
-    let (level, levels) = conclude(&tried);
-    Ok(Examination { level, levels, places: sandbox.places, store: sandbox.store })
+    })
 }
 
 /// Starts the action, and returns how it was isolated, or why it was not started.
-fn start(
+pub(super) fn start(
     launcher: &mut LauncherHandle,
     launch: &LaunchRequest,
     request: &ExaminationRequest<'_>,
@@ -161,7 +171,7 @@ fn conclude(tried: &[(IsolationLevel, Result<ReachedIsolation, SpawnFailure>)]) 
 }
 
 /// A temporary directory that is removed after the examination.
-struct Scratch(PathBuf);
+pub(super) struct Scratch(pub(super) PathBuf);
 
 impl Drop for Scratch {
     fn drop(&mut self) {

@@ -16,6 +16,7 @@ use crate::process::resolve_program;
 use crate::project::error::ProjectError;
 use crate::project::known_trees::scan_once;
 use crate::project::request::ProjectSettings;
+use crate::project::snapshot_trial::{obstacle_of_settings, obstacle_of_tree};
 use crate::project::store_reader::StoreReader;
 use crate::project::tool_version::{ToolPlace, read_tool_version};
 use crate::sandbox::ChildEnvironment;
@@ -94,6 +95,9 @@ pub struct ProjectFound {
     /// How far the start of the newest run lies in the future, in milliseconds. The clock was set back by at least that
     /// much.
     pub run_ahead_ms: u64,
+    /// Why checks do not run on a snapshot, as far as settings and tree say so; `None` if nothing speaks against it, or if the
+    /// configuration is wrong.
+    pub snapshot_obstacle: Option<String>,
     /// The tools of the project's plan without repetition; empty if the configuration is wrong.
     pub tools: Vec<ToolFound>,
 }
@@ -185,10 +189,12 @@ impl StoreReader {
         let file_system = root.is_dir().then(|| read_file_system(&root)).flatten();
         let newest = id.map(|id| self.runs(id, 1)).transpose()?.and_then(|runs| runs.first().map(|run| run.started));
         let ahead = |time: i64| u64::try_from(time.saturating_sub(now.as_millis())).unwrap_or(0);
-        let (mut directories, mut ahead_ms, mut tools) = (None, 0, Vec::new());
+        let (mut directories, mut ahead_ms, mut tools, mut snapshot_obstacle) = (None, 0, Vec::new(), None);
         if let Some((plan, settings)) = loaded.filter(|_| file_system.is_some()) {
+            snapshot_obstacle = obstacle_of_settings(settings, &root, self.store.root());
             // If the tree cannot be read, the next run reports why.
             if let Ok(index) = scan_once(&self.store, settings, id, &root) {
+                snapshot_obstacle = snapshot_obstacle.or_else(|| obstacle_of_tree(settings, &index));
                 let is_directory = |kind: EntryKind| kind == EntryKind::Directory;
                 let count = index.entries().filter(|entry| is_directory(entry.kind)).count();
                 // The root directory needs a watch too.
@@ -200,7 +206,7 @@ impl StoreReader {
             tools = find_tools(plan, settings, &root, ambient);
         }
         let run_ahead_ms = newest.map_or(0, |started| ahead(started.as_millis()));
-        Ok(ProjectFound { id: id.cloned(), root, file_system, directories, ahead_ms, run_ahead_ms, tools })
+        Ok(ProjectFound { id: id.cloned(), root, file_system, directories, ahead_ms, run_ahead_ms, snapshot_obstacle, tools })
     }
 }
 

@@ -6,7 +6,7 @@
 //! Where to look: `request` has the input and the result of a run; `registration`, `approval` and `cycle` write the
 //! ledger; `freshness` finds out whether the last verdict still applies; `environment_digest` identifies a run's tools;
 //! `store_reader` reads sealed runs; `archiving` and `retention` archive and remove old runs; `task_list` updates
-//! `tasks.md`; `examination` and `machine` serve `proctor doctor`; `known_trees` holds the last known tree index of
+//! `tasks.md`; `examination`, `snapshot_trial` and `machine` serve `proctor doctor`; `known_trees` holds the last known tree index of
 //! each project.
 
 mod approval;
@@ -33,6 +33,8 @@ mod retention;
 mod retest_refusal;
 mod run_preparation;
 mod selection;
+mod snapshot_storage;
+mod snapshot_trial;
 mod specifications;
 mod store_reader;
 mod task_list;
@@ -65,6 +67,11 @@ pub use retention::{PruningOutcome, plan_pruning, prune};
 pub use retest_refusal::RetestRefusal;
 pub use selection::Selection;
 pub(crate) use selection::{SelectedChecks, path_filter, select_checks};
+pub use snapshot_storage::{
+    RemovedSnapshots, SnapshotUsage, SnapshotsToRemove, discard_snapshots, remove_snapshots, snapshot_usage,
+};
+pub(crate) use snapshot_trial::obstacle_of_settings;
+pub use snapshot_trial::try_snapshot;
 pub use specifications::{Specifications, TaskError, read_text};
 pub(crate) use store_reader::sealed_report;
 pub use store_reader::{RecordedRun, RegisteredProject, StoreReader};

@@ -2,7 +2,6 @@
 //! inputs*, the files that are ignored by git but read by checks.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::evidence::{Store, read_boot_id};
@@ -13,7 +12,7 @@ use crate::process::clock;
 use crate::project::environment_digest::environment_entries;
 use crate::project::error::ProjectError;
 use crate::project::request::{ProjectScope, ProjectSettings, new_matcher};
-use crate::snapshot::{CopyGeneration, CopyOutcome, KeptCaches, ProjectCopy, SnapshotError, obstacle};
+use crate::snapshot::{CopyGeneration, CopyOutcome, KeptCaches, ProjectCopy, SnapshotError, obstacle, remove_directory};
 use crate::tree::{TreeEntry, TreeIndex};
 
 /// How often the ignored inputs are read and copied before proctor gives up because they change during every copy.
@@ -99,7 +98,7 @@ impl ProjectCopies {
             Err(error) => {
                 // An unfinished copy is useless, and may be what fills the disk.
                 self.copies.remove(&scope.project);
-                let _left = fs::remove_dir_all(&directory);
+                let _left = remove_directory(&directory);
                 Ok(CopiesOutcome::InPlace(with_causes(&error)))
             }
         }
@@ -205,7 +204,7 @@ fn disagreements(tree: &TreeIndex, inputs: &TreeIndex) -> BTreeSet<TreePath> {
 
 /// Finds the directories of installed packages in the root and beside the tree's manifests. The error says why a
 /// snapshot cannot show them.
-fn find_environments(index: &TreeIndex) -> Result<Vec<PathBuf>, String> {
+pub(super) fn find_environments(index: &TreeIndex) -> Result<Vec<PathBuf>, String> {
     let mut found = Vec::new();
     for entry in environment_entries(index) {
         // A link to an environment is copied like other ignored inputs. Its target stays where it is.

@@ -12,6 +12,7 @@ use crate::project::approval::{terms_of_registration, unapproved_in};
 use crate::project::error::ProjectError;
 use crate::project::repaired_index::open_index;
 use crate::project::request::{ProjectScope, ProjectSettings};
+use crate::project::snapshot_storage::remove_snapshots_of;
 use crate::project::workspace::{Workspace, catch_up, lock_within};
 use crate::store::{self, ProjectDifference, ProjectMatch, ProjectMismatch};
 
@@ -268,5 +269,10 @@ pub fn record_serving(state_root: &Path, scope: &ProjectScope, serving: Serving,
     catch_up(&store, &mut index, &scope.project)?;
     let body = LedgerBody::Serving(ServingRecord { serving });
     let line = ledger.append(body, &scope.asker, clock::now()).map_err(ProjectError::Evidence)?;
-    index.apply(&scope.project, &[(ledger.length(), line)]).map_err(ProjectError::Index)
+    index.apply(&scope.project, &[(ledger.length(), line)]).map_err(ProjectError::Index)?;
+    match serving {
+        Serving::Served => Ok(()),
+        // The next run would make them again.
+        Serving::NotServed => remove_snapshots_of(&lock),
+    }
 }

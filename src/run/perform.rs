@@ -23,7 +23,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::config::CachesMode;
-use crate::evidence::{OutputDirectory, ProjectLock, RunDirectory, ScratchDirectory, is_our_link};
+use crate::evidence::{OutputDirectory, ProjectLock, RunDirectory, ScratchDirectory, find_git_location, is_our_link};
 use crate::model::{
     Action, ActionEnd, ActionJudgement, ActionLimits, ActionPhase, CapturedOutput, DurationMs, EndedAction, EvidenceFile,
     Interpretation, IsolationLevel, PlanNote, Sandbox, SpawnFailure, StopReason, ToolReport,
@@ -244,7 +244,12 @@ impl<'w, 'c> Performer<'w, 'c> {
     }
 
     fn environment(&self, action: &Action, output: &Path) -> ChildEnvironment {
-        ChildEnvironment::build(self.workspace.ambient(), &self.context.request.settings.environment, action, output)
+        let request = self.context.request;
+        let mut environment = ChildEnvironment::build(self.workspace.ambient(), &request.settings.environment, action, output);
+        if self.place.snapshot_for(action).is_some() && is_below_its_repository(&request.scope.root) {
+            environment.let_git_look_above();
+        }
+        environment
     }
 
     fn hints(
@@ -252,7 +257,7 @@ impl<'w, 'c> Performer<'w, 'c> {
         action: &Action,
         ended: &EndedAction,
         environment: &ChildEnvironment,
-        sandbox: Option<&Sandbox>,
+        (sandbox, on_snapshot): (Option<&Sandbox>, bool),
     ) -> Vec<PlanNote> {
         let request = self.context.request;
         let failed = FailedAction {
@@ -260,6 +265,7 @@ impl<'w, 'c> Performer<'w, 'c> {
             ended,
             environment,
             sandbox,
+            on_snapshot,
             project_root: &request.scope.root,
             home: isolation::home(self.workspace.ambient()),
             settings: &request.settings.sandbox,
@@ -368,6 +374,11 @@ impl<'w, 'c> Performer<'w, 'c> {
         }
         Ok(files)
     }
+}
+
+/// Returns whether a project lies in a directory of a git repository, below the repository's root.
+fn is_below_its_repository(root: &Path) -> bool {
+    find_git_location(root).is_some_and(|git| git.work_tree != root)
 }
 
 fn limits_of(action: &Action, timeout: Duration) -> ActionLimits {

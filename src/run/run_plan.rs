@@ -183,7 +183,7 @@ impl Workspace {
         // On a snapshot the checks saw only the tree that was digested, whatever was saved meanwhile. Only prerequisites worked
         // in the project itself.
         let (mut comparison, after) = match prepared {
-            _ if !place.is_snapshot() => self.sweep(index, request)?,
+            _ if !place.is_snapshot() || runs_in_place(&performed) => self.sweep(index, request)?,
             PreparedTree::AsDigested => {
                 (TreeComparison { after: context.before, moved: Vec::new(), files: index.files() }, index.clone())
             }
@@ -240,6 +240,7 @@ impl Workspace {
         Ok(kept)
     }
 
+    /// Reads the tree again and compares it with the tree before the checks.
     fn sweep(
         &mut self,
         before: &tree::TreeIndex,
@@ -269,6 +270,11 @@ impl Workspace {
         self.apply(&context.request.scope.project, offset, line)?;
         Ok(RunOutcome::Superseded)
     }
+}
+
+/// Returns whether a check ran in the project itself because its own settings say so.
+fn runs_in_place(performed: &[ActionResult]) -> bool {
+    performed.iter().any(|one| one.action.in_place)
 }
 
 /// The outcome of carrying out all actions.

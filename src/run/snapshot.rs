@@ -15,7 +15,7 @@ use crate::process::{
 };
 use crate::project::{
     CopiesOutcome, ModulesToCompile, ProjectError, ProjectSettings, RunRequest, ShownOutputs, SnapshotBase, Workspace,
-    is_by_product,
+    is_by_product, obstacle_of_settings,
 };
 use crate::report::{CachesV2, SnapshotV2, TestedPlace, WrittenV2};
 use crate::run::bytecode::RunBytecode;
@@ -92,9 +92,8 @@ impl Workspace {
         hints: &TreeHints,
     ) -> Result<(TreeIndex, CopiesOutcome), ProjectError> {
         let mut index = self.trees.scan(&self.store, request.settings, request.scope, hints)?;
-        let is_around = |path: &Path| path.canonicalize().is_ok_and(|path| path.starts_with(&request.scope.root));
-        let of_store = || is_around(self.store.root()).then(|| "proctor's own directory is inside the project".to_owned());
-        if let Some(reason) = obstacle_of_run(request).or_else(of_store) {
+        let of_settings = obstacle_of_settings(request.settings, &request.scope.root, self.store.root());
+        if let Some(reason) = of_settings.or_else(|| obstacle_of_run(request)) {
             return Ok((index, CopiesOutcome::InPlace(reason)));
         }
         let outputs = outputs_of_prerequisites(request.plan);
@@ -239,22 +238,14 @@ fn conditions_of(base: &SnapshotBase) -> Option<CacheConditions> {
     Some(CacheConditions { copies: base.generations?, environments: stamp_environments(&base.environments) })
 }
 
-/// Returns why a run cannot have a snapshot, as far as its settings and its plan say so.
+/// Returns why a run cannot have a snapshot, as far as its plan says so.
 fn obstacle_of_run(request: &RunRequest<'_>) -> Option<String> {
-    let (settings, plan) = (&request.settings.sandbox, request.plan);
+    let plan = request.plan;
     let attempts: usize = plan.actions().map(|action| 2 * (1 + usize::from(action.retry_attempts))).sum();
-    let reason = if settings.snapshot == ProtectionMode::Off {
-        "`sandbox.snapshot` is \"off\""
-    } else if settings.mode == ProtectionMode::Off {
-        "`sandbox.mode` is \"off\""
-    } else if request.settings.strongest_isolation != IsolationLevel::Namespace {
-        "a snapshot needs namespaces"
-    } else if request.is_typed() {
+    let reason = if request.is_typed() {
         "a typed command works for the project"
     } else if attempts > MAX_ATTEMPTS {
         "the plan has too many actions"
-    } else if !is_owned_by_this_user(&request.scope.root) {
-        "the project belongs to another user"
     } else {
         return None;
     };
@@ -287,12 +278,6 @@ fn outputs_of_prerequisites(plan: &Plan) -> ShownOutputs {
 fn clean_path(path: &str) -> Option<TreePath> {
     let path = path.trim_start_matches("./").trim_end_matches('/');
     TreePath::try_from(path).ok().filter(|path| !path.is_root())
-}
-
-/// Returns whether the files of a copy would have the owner that they have in the project.
-fn is_owned_by_this_user(root: &Path) -> bool {
-    let user = nix::unistd::geteuid().as_raw();
-    std::fs::metadata(root).is_ok_and(|metadata| std::os::unix::fs::MetadataExt::uid(&metadata) == user)
 }
 
 fn cause_of(error: &SnapshotError) -> String {
@@ -386,7 +371,8 @@ impl CheckPlace {
 impl RunSnapshot {
     fn is_used_by(&self, action: &Action) -> bool {
         match action.phase {
-            ActionPhase::Step | ActionPhase::Cleanup => true,
+            ActionPhase::Step => !action.in_place,
+            ActionPhase::Cleanup => true,
             ActionPhase::Prerequisite => action.service.is_some() && self.users == SnapshotUsers::Everybody,
         }
     }
@@ -493,12 +479,6 @@ impl RunSnapshot {
             }
         }
         Ok(None)
-    }
-
-    /// Returns the directories that an action sees over each other, the topmost first.
-    fn lower(&self, action: &ActionId) -> Vec<PathBuf> {
-        let layers = self.seen.select(self.layers.kept(), action);
-        layers.into_iter().chain(self.base.copies.iter().cloned()).collect()
     }
 
     /// Returns the directories that an action sees over each other, the topmost first.

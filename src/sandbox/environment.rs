@@ -119,6 +119,14 @@ impl ChildEnvironment {
         }
     }
 
+    /// Lets git look for its repository above the project. On a snapshot the project is a file system of its own, and git would not
+    /// look beyond it. A value that the settings give is kept.
+    pub(crate) fn let_git_look_above(&mut self) {
+        const ACROSS: &str = "GIT_DISCOVERY_ACROSS_FILESYSTEM";
+        self.variables.entry(ACROSS.into()).or_insert_with(|| "1".into());
+        self.dropped.remove(ACROSS);
+    }
+
     /// Returns the directories in which a command's program is searched: its `PATH`, then the directories where package
     /// managers install a user's own tools (uv, poetry). A shell usually has those directories in its `PATH`, a
     /// background service does not.

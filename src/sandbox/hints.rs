@@ -1,5 +1,5 @@
-//! Hints for people about a failed action: variables that were not passed on to it, and writes that the isolation
-//! denied.
+//! Hints for people about a failed action: variables that were not passed on to it, writes that the isolation denied,
+//! and effects of the snapshot that it ran on.
 
 use std::path::Path;
 
@@ -7,6 +7,7 @@ use crate::config::SandboxSettings;
 use crate::model::{Action, EndedAction, PlanNote, Sandbox};
 use crate::sandbox::denied_write::{WriteLimits, denied_writes};
 use crate::sandbox::environment::ChildEnvironment;
+use crate::sandbox::snapshot_effects::{is_write_to_git, snapshot_effects};
 
 /// A failed action, with what is needed to find out why it may have failed.
 pub(crate) struct FailedAction<'a> {
@@ -15,6 +16,8 @@ pub(crate) struct FailedAction<'a> {
     pub(crate) environment: &'a ChildEnvironment,
     /// The action's view of the file system; `None` if the action was not isolated, or not started.
     pub(crate) sandbox: Option<&'a Sandbox>,
+    /// Whether the action ran on a snapshot.
+    pub(crate) on_snapshot: bool,
     pub(crate) project_root: &'a Path,
     pub(crate) home: Option<&'a Path>,
     pub(crate) settings: &'a SandboxSettings,
@@ -25,7 +28,14 @@ impl FailedAction<'_> {
     pub(crate) fn hints(&self) -> Vec<PlanNote> {
         let captured = &self.ended.captured;
         let output = format!("{}\n{}", captured.stdout.text(), captured.stderr.text());
-        let messages = self.missed_variables(&output).into_iter().chain(self.denied_writes(&output));
+        let (effects, output_of_plain) = if self.on_snapshot {
+            // A snapshot with a writable `.git` would let git mix the snapshot's files with the project's repository.
+            let plain: Vec<&str> = output.lines().filter(|line| !is_write_to_git(line)).collect();
+            (snapshot_effects(&output), plain.join("\n"))
+        } else {
+            (Vec::new(), output.clone())
+        };
+        let messages = self.missed_variables(&output).into_iter().chain(self.denied_writes(&output_of_plain)).chain(effects);
         messages.map(|message| PlanNote { subject: self.action.name.clone(), message }).collect()
     }
 

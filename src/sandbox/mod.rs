@@ -14,6 +14,7 @@ mod interpreter;
 pub(crate) mod isolation;
 mod path_cache;
 mod rules;
+mod snapshot_effects;
 #[cfg(test)]
 mod tests;
 mod visible;

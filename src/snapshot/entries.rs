@@ -2,7 +2,7 @@
 //! in the copy.
 
 use std::ffi::CString;
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, Read as _, Write as _};
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::os::unix::ffi::OsStrExt as _;
@@ -21,6 +21,7 @@ use nix::unistd::{UnlinkatFlags, symlinkat, unlinkat};
 use sha2::{Digest as _, Sha256};
 
 use crate::model::{Digest, EntryKind, Timestamp, TreePath};
+use crate::snapshot::SnapshotError;
 use crate::tree::{open_below, open_root};
 
 /// The size of the buffer for copying files, in bytes.
@@ -183,6 +184,18 @@ impl Copier {
 pub(super) fn empty_directory(path: &Path) -> io::Result<()> {
     let directory = open_root(path)?;
     names_in(&directory)?.iter().try_for_each(|(name, _)| remove_entry(&directory, name))
+}
+
+/// Removes a directory with everything in it, also what a check has made inaccessible. A missing directory is not an error.
+///
+/// # Errors
+/// When an entry cannot be removed.
+pub fn remove_directory(path: &Path) -> Result<(), SnapshotError> {
+    let removed = match empty_directory(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        emptied => emptied.and_then(|()| fs::remove_dir(path)),
+    };
+    removed.map_err(|source| SnapshotError::Copy { path: path.to_owned(), source })
 }
 
 pub(super) fn copy_and_digest(from: &mut File, to: &mut File) -> io::Result<Digest> {

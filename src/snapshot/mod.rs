@@ -62,6 +62,7 @@ mod tests;
 pub use bytecode_layer::{BytecodeLayer, CompiledModule};
 pub use cache_search::{WrittenCaches, find_caches};
 pub use copy_out::{CopiedOut, NotCopiedOut, ProjectWriter, digest_of};
+pub use entries::remove_directory;
 pub use error::SnapshotError;
 pub use generation::CopyGeneration;
 pub use kept_caches::{CacheConditions, CacheKey, CacheSource, KeptCaches, LaidCache};

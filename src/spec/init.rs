@@ -97,6 +97,9 @@ fn flow_lines(text: &mut String, plan: &Plan, action: &Action) {
     if action.control {
         line(text, "control", "true".to_owned());
     }
+    if action.in_place {
+        line(text, "snapshot", quoted_text("off"));
+    }
     if action.retry_attempts > 0 {
         line(text, "retries", action.retry_attempts.to_string());
     }

@@ -4,7 +4,7 @@ use std::cell::LazyCell;
 use std::ops::Deref;
 use std::path::PathBuf;
 
-use crate::config::{Check, Configuration, Prerequisite, WrittenValue};
+use crate::config::{Check, Configuration, Prerequisite, ProtectionMode, WrittenValue};
 use crate::model::{
     Action, ActionId, ActionPhase, ApprovalTerms, CommandLine, JudgedBy, OnSurvivors, ParallelChecks, Plan, PlanNote, PlanOrigin,
     PolicyOptions, Problem, Reuse, TaskId, Tool, ToolClass,
@@ -16,7 +16,7 @@ use crate::spec::made::FilesAfterPrerequisites;
 use crate::spec::policy::{policy_notes, resolve_policy};
 use crate::spec::recognised::recognised;
 use crate::spec::review::{hold_behind_reviews, review};
-use crate::tools::{FoundCheck, FoundChecks, FoundPolicy, ProjectFiles, command_text, find_checks, may_have_control};
+use crate::tools::{FoundCheck, FoundChecks, FoundPolicy, ProjectFiles, command_text, find_checks, may_have_control, remark};
 
 /// Makes the plan for the checks of a configuration.
 ///
@@ -98,6 +98,7 @@ pub fn plan_command(
     let said = recognised(&command, files, "", PLACE);
     let name = said.tool.action_name();
     resolver.note(name, said.note);
+    resolver.note(name, remark(said.tool, files, "", &command));
     let action = plain_action(ActionPhase::Step, 1, (name, said.tool), command, configuration.defaults);
     let step = resolver.judged(action, None, said.policy.as_ref());
     resolver.finish(PlanOrigin::CommandLine, vec![step], project_name)
@@ -148,6 +149,7 @@ impl<'c> Resolver<'c> {
             let (said, seen) = (tool.word(), seen.word());
             self.note(&settings.name.value, Some(format!("the command looks like {seen}, but `tool` says {said}, which holds")));
         }
+        self.note(&settings.name.value, remark(tool, self.files, directory, &command.value));
         if !self.files.exists(directory) {
             self.note(&settings.name.value, Some(format!("the directory `{directory}` is not there yet")));
         }
@@ -207,14 +209,31 @@ impl<'c> Resolver<'c> {
             self.problem(check, "expected_exit_codes", format!("{word} is not judged by expected exit codes"), hint);
         }
         self.refuse_of_reviews(check, action.tool);
+        if check.in_place && self.configuration.sandbox.snapshot == ProtectionMode::Require {
+            let hint = "remove it, or choose `snapshot = \"auto\"` in `[sandbox]`";
+            self.problem(check, "snapshot", "`[sandbox]` requires a snapshot for every check".to_owned(), hint);
+        }
         if check.control && !may_have_control(action.tool, &action.command.argv) {
             let hint = "let the command be pytest itself (`pytest`, `python -m pytest`, `uv run pytest`), or remove `control`";
             self.problem(check, "control", "only a command that is pytest itself can have a control".to_owned(), hint);
         }
+        if check.in_place && self.configuration.sandbox.snapshot == ProtectionMode::Auto {
+            let note = "it runs in the project itself and reads what is saved while it runs, because of its `snapshot = \"off\"`";
+            self.note(&check.action.name.value, Some(note.to_owned()));
+        }
         let coverage = check.coverage.as_ref().map(|coverage| coverage.value.clone());
         let (paths, after) = (check.paths.clone(), self.needed(check));
         let writes = check.writes.clone();
-        let action = Action { paths, writes, coverage, after, control: check.control, retry_attempts: check.retries, ..action };
+        let action = Action {
+            paths,
+            writes,
+            coverage,
+            after,
+            control: check.control,
+            in_place: check.in_place,
+            retry_attempts: check.retries,
+            ..action
+        };
         let action = self.judged(action, Some(check), found);
         if action.tool.judged_by() != JudgedBy::Grammar {
             return action;

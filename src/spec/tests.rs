@@ -93,7 +93,29 @@ fn each_kind_of_project_is_found() {
                 ),
                 ("node_modules/.bin/tsc", ""),
             ],
+            // `../x` is not to be seen, so nobody knows what it refers to.
+            &["*$ ./node_modules/.bin/tsc -b --force ."],
+        ),
+        (
+            &[
+                (
+                    "tsconfig.json",
+                    "{\"files\": [], \"references\": [{\"path\": \"./tsconfig.app.json\"}, {\"path\": \"lib/\"},],}",
+                ),
+                ("tsconfig.app.json", "{}"),
+                ("lib/tsconfig.json", "{}"),
+                ("node_modules/.bin/tsc", ""),
+            ],
             &["*$ ./node_modules/.bin/tsc --noEmit -p tsconfig.app.json", "*$ ./node_modules/.bin/tsc --noEmit -p lib"],
+        ),
+        (
+            &[
+                ("web/tsconfig.json", "{\"files\": [], \"references\": [{\"path\": \"core\"}, {\"path\": \"app\"}]}"),
+                ("web/core/tsconfig.json", "{}"),
+                ("web/app/tsconfig.json", "{\"references\": [{\"path\": \"../core\"}]}"),
+                ("node_modules/.bin/tsc", ""),
+            ],
+            &["*$ ./node_modules/.bin/tsc -b --force web"],
         ),
         (&[(".eslintrc.json", "{}"), ("node_modules/.bin/eslint", "")], &["*$ ./node_modules/.bin/eslint ."]),
         (&[("package.json", "{\"eslintConfig\": {}}"), ("node_modules/.bin/eslint", "")], &["*$ ./node_modules/.bin/eslint ."]),
@@ -157,17 +179,17 @@ fn each_kind_of_project_is_found() {
             &[("package.json", r#"{"scripts": {"test": "jest --ci > log"}}"#), ("node_modules/.bin/jest", "")],
             &["*$ npm run test"],
         ),
-        // A `tsconfig.json` that lists source files is checked itself, even if it refers to other projects.
+        // A configuration with files of its own reads what was built of the projects it refers to.
         (
             &[("tsconfig.json", r#"{"files": ["a.ts"], "references": [{"path": "lib"}]}"#), ("node_modules/.bin/tsc", "")],
-            &["*$ ./node_modules/.bin/tsc --noEmit -p ."],
+            &["*$ ./node_modules/.bin/tsc -b --force ."],
         ),
         (
             &[
                 ("tsconfig.json", r#"{"files": [], "include": ["src"], "references": [{"path": "lib"}]}"#),
                 ("node_modules/.bin/tsc", ""),
             ],
-            &["*$ ./node_modules/.bin/tsc --noEmit -p ."],
+            &["*$ ./node_modules/.bin/tsc -b --force ."],
         ),
         (
             &[("pyproject.toml", "[tool.mypy]\nstrict = true\n[tool.ruff]\n"), (".venv/bin/mypy", ""), (".venv/bin/ruff", "")],

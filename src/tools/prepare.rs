@@ -46,6 +46,8 @@ pub struct Preparation {
     pub report: ReportRequest,
     /// The coverage report that is read after the run, relative to the project.
     pub coverage: Option<PathBuf>,
+    /// Why the command must not run in the project itself; `None` if it may.
+    pub needs_snapshot: Option<&'static str>,
 }
 
 /// The facts that are needed to add the request for a report to a command.
@@ -68,6 +70,7 @@ pub fn prepare(action: &Action, output_directory: &Path, link: Option<&Path>) ->
         environment: colour(action),
         report: ReportRequest::None,
         coverage: action.coverage.as_ref().map(|target| PathBuf::from(&target.report)),
+        needs_snapshot: None,
     };
     let located = locate(&action.command.argv);
     (row_of(action.tool).ask)(&ReportTask { action, located: &located, output_directory, link }, &mut preparation);

@@ -1,7 +1,8 @@
 //! Recognises the tool that a command runs, without running the command (E2).
 
-use crate::model::{Tool, ToolClass};
+use crate::model::{CommandLine, Tool, ToolClass};
 use crate::tools::launchers::{ends_with, locate, locate_in_script};
+use crate::tools::project_files::ProjectFiles;
 use crate::tools::table::row_of;
 
 /// How a command reaches its tool.
@@ -43,6 +44,12 @@ pub fn recognise_script(script_text: &str) -> Recognition {
     let found = Recognition { form: CommandForm::Wrapped, ..locate_in_script(script_text).recognition };
     let hides_its_report = is_asked_by_argument(found.tool) && !ends_with(script_text, found.tool);
     if hides_its_report { without_report(found) } else { found }
+}
+
+/// Returns a remark about a command that runs `tool` in `directory` and checks less than it seems to; `None` if there is nothing to
+/// say.
+pub(crate) fn remark(tool: Tool, files: &dyn ProjectFiles, directory: &str, command: &CommandLine) -> Option<String> {
+    (row_of(tool).remark)(files, directory, command)
 }
 
 // Returns whether only an argument can make the tool write its report. Where no argument can be added, such a tool

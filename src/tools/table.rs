@@ -1,10 +1,11 @@
 //! One row per tool: how its commands are recognised, how it is discovered in a project, how it is asked for a report,
 //! and which function judges its result. Every other file uses these rows and names no tool.
 
-use crate::model::{CategoryCode, Interpretation, StopStage, Tool, ToolReport};
+use crate::model::{CategoryCode, CommandLine, Interpretation, StopStage, Tool, ToolReport};
 use crate::tools::discover::{Finder, WrittenFinder};
 use crate::tools::interpret::{Exited, Input};
 use crate::tools::prepare::{Preparation, ReportTask};
+use crate::tools::project_files::ProjectFiles;
 use crate::tools::strictness::StrictnessReader;
 use crate::tools::{compile, eslint, generic, linter, node_tests, pytest, tsc};
 
@@ -40,6 +41,8 @@ pub(super) struct ToolRow {
     /// a script (C30).
     pub(super) limit_of_command: fn(&[String]) -> Option<u32>,
     pub(super) limit_of_script: fn(&str) -> Option<u32>,
+    /// Returns a remark about a written command that checks less than it seems to. The text is the directory in which the command runs.
+    pub(super) remark: fn(&dyn ProjectFiles, &str, &CommandLine) -> Option<String>,
     /// Reads how strictly the tool checks types; `None` if the tool is not a type checker.
     pub(super) strictness: Option<StrictnessReader>,
 }
@@ -59,6 +62,7 @@ const fn row(tool: Tool, programs: &'static [&'static str], interpret: fn(&Exite
         written: |_, _, _| Vec::new(),
         limit_of_command: |_| None,
         limit_of_script: |_| None,
+        remark: |_, _, _| None,
         strictness: None,
     }
 }
@@ -94,7 +98,9 @@ pub(super) static ROWS: [ToolRow; Tool::ALL.len()] = [
     },
     ToolRow {
         no_colour: Some(("NO_COLOR", "1")),
+        ask: tsc::ask,
         find: Some(tsc::find),
+        remark: tsc::remark,
         strictness: Some(StrictnessReader { read: tsc::strictness, typed_option: "noImplicitAny" }),
         ..row(Tool::Tsc, &["tsc", "tsc.js"], |exited, _| tsc::interpret(exited))
     },

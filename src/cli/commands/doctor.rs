@@ -14,8 +14,8 @@ use crate::cli::setup;
 use crate::cli::style::Style;
 use crate::cli::terminal;
 use crate::model::CommandExit;
-use crate::process::{KernelSwitches, clock, limits_offered, restricts_sockets_and_signals};
-use crate::project::{ExaminationRequest, Machine, examine};
+use crate::process::{KernelSwitches, LauncherHandle, clock, limits_offered, restricts_sockets_and_signals};
+use crate::project::{ExaminationRequest, Machine, examine, snapshot_usage, try_snapshot};
 use crate::spec::{self, DiskFiles};
 
 pub(crate) fn execute(options: &DoctorOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
@@ -49,7 +49,7 @@ pub(crate) fn execute(options: &DoctorOptions, environment: &Environment) -> Res
         has_scopes: restricts_sockets_and_signals(),
         switches: KernelSwitches::read(),
         mode: configuration.sandbox.mode,
-        around: look_around(environment, &root)?,
+        around: look_around(environment, &mut launcher, &request)?,
         service: super::service::installed(environment),
     };
     let findings = DoctorFindings::of(&facts);
@@ -62,9 +62,14 @@ pub(crate) fn execute(options: &DoctorOptions, environment: &Environment) -> Res
     Ok(findings.exit())
 }
 
-/// Reads the machine's limits and free space. Examines every registered project, and the project at `asked` even if it
+/// Reads the machine's limits and free space. Examines every registered project, and the project of the trial even if it
 /// is not registered.
-fn look_around(environment: &Environment, asked: &Path) -> Result<MachineFacts, CommandError> {
+fn look_around(
+    environment: &Environment,
+    launcher: &mut LauncherHandle,
+    trial: &ExaminationRequest<'_>,
+) -> Result<MachineFacts, CommandError> {
+    let asked = trial.project_root;
     let mut archive = opening::open_archive(environment)?;
     let registered = archive.projects().map_err(|error| super::from_run_error(&error))?;
     let mut places: Vec<_> = registered.into_iter().map(|project| (PathBuf::from(project.path), Some(project.id))).collect();
@@ -78,10 +83,16 @@ fn look_around(environment: &Environment, asked: &Path) -> Result<MachineFacts, 
         let settings = loaded.as_ref().and_then(|loaded| opening::settings(loaded).ok());
         let loaded = loaded.as_ref().zip(settings.as_ref()).map(|(loaded, settings)| (&loaded.plan, settings));
         let found = archive.examine_project((root, id.as_ref()), loaded, environment.variables(), clock::now());
-        projects.push(found.map_err(|error| super::from_run_error(&error))?);
+        let mut found = found.map_err(|error| super::from_run_error(&error))?;
+        if let Some(settings) = settings.as_ref().filter(|_| found.file_system.is_some() && found.snapshot_obstacle.is_none()) {
+            let trial = ExaminationRequest { project_root: &found.root, settings: &settings.sandbox, ..*trial };
+            // An error of the trial is an obstacle of this project and must not hide what is known of the others.
+            found.snapshot_obstacle = try_snapshot(launcher, &trial).unwrap_or_else(|error| Some(error.to_string()));
+        }
+        projects.push(found);
     }
     let store = environment.state_root().to_owned();
-    Ok(MachineFacts { machine: Machine::read(&store), store, projects })
+    Ok(MachineFacts { machine: Machine::read(&store), snapshots: snapshot_usage(&store), store, projects })
 }
 
 /// Returns the path of this program with all links resolved. AppArmor profiles need such a path.

@@ -1,4 +1,7 @@
-//! `proctor prune`: removes the evidence of old runs, as far as the project exceeds its limits on kept evidence.
+//! `proctor prune`: removes the evidence of old runs, as far as the project exceeds its limits on kept evidence, and snapshots that
+//! nothing uses.
+
+use std::collections::BTreeSet;
 
 use crate::cli::commands::opening;
 use crate::cli::environment::Environment;
@@ -6,13 +9,15 @@ use crate::cli::error::CommandError;
 use crate::cli::evidence_arguments::PruneOptions;
 use crate::cli::render;
 use crate::cli::setup;
-use crate::model::CommandExit;
-use crate::project::{ProjectScope, PruningOutcome, plan_pruning, prune};
+use crate::model::{CommandExit, ProjectId};
+use crate::project::{ProjectScope, PruningOutcome, RemovedSnapshots, SnapshotsToRemove, plan_pruning, prune, remove_snapshots};
 
 pub(crate) fn execute(options: &PruneOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
     let root = setup::project_root(environment, &options.directory)?;
     let (configuration, _) = setup::configuration(&root)?;
-    let (_, project) = opening::open_registered(environment, &root)?;
+    let (mut archive, project) = opening::open_registered(environment, &root)?;
+    let registered = archive.projects().map_err(|error| super::from_run_error(&error))?.into_iter().map(|project| project.id);
+    let registered: BTreeSet<ProjectId> = registered.collect();
     let settings = opening::settings_of(&root, &configuration)?;
     if settings.limits.is_unlimited() {
         render::note("everything is kept: set `keep_runs`, `keep_days` or `max_bytes` in `[evidence]` of proctor.toml");
@@ -24,7 +29,21 @@ pub(crate) fn execute(options: &PruneOptions, environment: &Environment) -> Resu
         prune(environment.state_root(), &scope, &settings)
     };
     lines(&pruned.map_err(|error| super::from_run_error(&error))?, options.dry_run).iter().for_each(|line| render::line(line));
+    let wanted = if options.snapshots { SnapshotsToRemove::All } else { SnapshotsToRemove::Unused };
+    let removed = remove_snapshots(environment.state_root(), &registered, wanted, options.dry_run);
+    let removed = removed.map_err(|error| super::from_run_error(&error))?;
+    snapshot_lines(&removed, options).iter().for_each(|line| render::line(line));
     Ok(CommandExit::Proceed)
+}
+
+fn snapshot_lines(removed: &RemovedSnapshots, options: &PruneOptions) -> Vec<String> {
+    let verb = if options.dry_run { "would be removed" } else { "removed" };
+    let mut lines: Vec<String> =
+        removed.removed.iter().map(|(project, bytes)| format!("snapshots of {project}, {bytes} bytes {verb}")).collect();
+    if options.snapshots {
+        lines.extend(removed.busy.iter().map(|project| format!("snapshots of {project} are in use and kept")));
+    }
+    lines
 }
 
 fn lines(pruned: &PruningOutcome, dry_run: bool) -> Vec<String> {

@@ -11,16 +11,17 @@ use crate::cli::service::{self, MARGIN};
 use crate::cli::service_arguments::RemoveOptions;
 use crate::config::Configuration;
 use crate::model::{CommandExit, Serving};
-use crate::project::{ProjectScope, RegisteredProject, record_serving};
+use crate::project::{ProjectScope, RegisteredProject, discard_snapshots, record_serving};
 
 pub(crate) fn execute(options: &RemoveOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
     let project = find(environment, &options.project)?;
+    // The project's own `lock_wait` is not read: the directory and its configuration may no longer exist.
+    let lock_wait = Configuration::default().evidence.lock_wait;
     if project.serving == Serving::NotServed {
+        discard_snapshots(environment.state_root(), &project.id, lock_wait).map_err(|error| super::from_run_error(&error))?;
         render::line(&format!("{} was not watched", project.id));
         return Ok(CommandExit::Proceed);
     }
-    // The project's own `lock_wait` is not read: the directory and its configuration may no longer exist.
-    let lock_wait = Configuration::default().evidence.lock_wait;
     if let Some((client, _)) = service::listening(environment) {
         let path = format!("/v1/projects/{}", project.id);
         let _removed: ProjectV1 =

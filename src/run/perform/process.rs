@@ -93,7 +93,7 @@ impl Performer<'_, '_> {
         let link = self.evidence_link();
         let preparation = tools::prepare(&with_command_environment(action, &environment), output.path(), link.as_deref());
         environment.add_for_the_tool(&preparation.environment);
-        let tools::Preparation { argv, report, coverage, .. } = preparation;
+        let tools::Preparation { argv, report, coverage, needs_snapshot, .. } = preparation;
         // The control runs before old reports are moved, so that a report of the control is not mistaken for a report
         // of the attempt.
         let control = self.perform_control(action, self.time_budget(action), attempts)?;
@@ -105,7 +105,10 @@ impl Performer<'_, '_> {
         let old_coverage = OldReportGuard::move_aside(coverage.as_ref().map(|path| root.join(path)).filter(|_| in_project))?;
         let time_budget = self.time_budget(action);
         let limits = limits_of(action, time_budget.timeout);
-        let launch = self.prepare_launch(action, limits, (argv, attempts), &environment, (&names, &output))?;
+        let mut launch = self.prepare_launch(action, limits, (argv, attempts), &environment, (&names, &output))?;
+        if let Some(why) = needs_snapshot.filter(|_| in_project) {
+            launch.request = Err(SpawnFailure::NotIsolated { why: why.to_owned() });
+        }
         Ok(PreparedAttempt {
             launch,
             control,
@@ -244,8 +247,10 @@ impl Performer<'_, '_> {
             self.spare_output = Some(output);
         }
         if judgement.classification.category != ResultType::Success {
-            let sandbox = launch.request.ok().and_then(|request| request.child.isolation.sandbox);
-            notes.extend(self.hints(action, &ended, &environment, sandbox.as_ref()));
+            let isolation = launch.request.ok().map(|request| request.child.isolation);
+            let on_snapshot = isolation.as_ref().is_some_and(|isolation| isolation.snapshot.is_some());
+            let sandbox = isolation.and_then(|isolation| isolation.sandbox);
+            notes.extend(self.hints(action, &ended, &environment, (sandbox.as_ref(), on_snapshot)));
         }
         let earlier = attempts.take();
         let executed = ExecutedAction { observed, earlier, ..ExecutedAction::new(ended, interpretation, judgement) };

@@ -245,7 +245,12 @@ impl Performer<'_, '_> {
         )?);
         self.directory.begin_sync();
         let has_served = judgement.classification.category == ResultType::Success;
-        let notes = if has_served { Vec::new() } else { self.hints(action, &ended, environment, sandbox) };
+        let notes = if has_served {
+            Vec::new()
+        } else {
+            let on_snapshot = self.place.snapshot_for(action).is_some();
+            self.hints(action, &ended, environment, (sandbox, on_snapshot))
+        };
         let observed = if has_served { Observation::Nothing } else { observed(service, life, &ended, port) };
         let code = judgement.classification.code;
         let executed = ExecutedAction { observed, ready_after, ..ExecutedAction::new(ended, interpretation, judgement) };

@@ -6,6 +6,7 @@
 
 mod discover;
 mod output;
+mod references;
 mod strictness;
 
 use crate::model::{CategoryCode, Diagnostic, FindingLevel, Interpretation};
@@ -13,7 +14,9 @@ use crate::tools::gathered::Gathered;
 use crate::tools::interpret::Exited;
 use crate::tools::launch_failure;
 use crate::tools::places::Place;
+use crate::tools::prepare::{Preparation, ReportTask};
 pub(super) use discover::find;
+pub(super) use references::remark;
 pub(super) use strictness::strictness;
 
 /// tsc's documented codes for failures: errors without output (1), errors with output (2), an invalid project, a
@@ -27,12 +30,37 @@ const CONFIGURATION_CODES: &[std::ops::RangeInclusive<u32>] = &[5000..=5999, 600
 /// The beginning of the help page that tsc prints, with exit code 1, if it finds no project.
 const HELP_WORDS: &[&str] = &["tsc: The TypeScript Compiler", "COMMON COMMANDS"];
 
+/// The code of the diagnostic for a project reference whose built declarations are missing.
+const NOT_BUILT: &str = "TS6305";
+
+/// The advice for a check that needs what a build would make.
+const NEEDS_BUILD: &str = "a project that this one refers to has not been built here: check with `tsc -b`, which builds it first";
+
+/// The options with which a discovered check builds projects that refer to each other. Without `--force`, tsc would take what an
+/// earlier build left for current if it is newer than the sources. A save during that build makes it newer and wrong.
+const BUILD: &[&str] = &["-b", "--force"];
+
 /// The most findings that a reason names.
 const NAMED_FINDINGS: usize = 3;
 
 /// Returns tsc's diagnostics in a text, up to the limits of [`Gathered`].
 pub(super) fn diagnostics(text: &str, place: Place<'_>) -> Vec<Diagnostic> {
     output::parse(text, place).diagnostics.finish().0
+}
+
+/// Returns whether these arguments make tsc build projects with the projects they refer to.
+fn is_build(arguments: &[String]) -> bool {
+    arguments.iter().any(|word| word.eq_ignore_ascii_case("-b") || word.eq_ignore_ascii_case("--build"))
+}
+
+/// Keeps a discovered build out of the project: it writes what it builds, so it runs on a snapshot only.
+pub(super) fn ask(task: &ReportTask<'_>, preparation: &mut Preparation) {
+    if task.action.command_is_ours && is_build(&task.located.arguments) {
+        preparation.needs_snapshot = Some(
+            "`tsc -b` writes what it builds, and without a snapshot that would be written into the project; let the check run on a \
+             snapshot, or write a check with a command of your own",
+        );
+    }
 }
 
 /// Judges a tsc run that ended by itself.
@@ -44,7 +72,9 @@ pub(super) fn interpret(exited: &Exited<'_>) -> Interpretation {
     let (category, reason) = decide(exited, &parsed.diagnostics);
     let counts_override = if exited.stdout_is_complete { None } else { parsed.counts() };
     let (diagnostics, unlisted) = parsed.diagnostics.finish();
-    Interpretation { diagnostics, unlisted, counts_override, ..Interpretation::plain(category, reason) }
+    let is_not_built = diagnostics.iter().any(|diagnostic| diagnostic.code.as_deref() == Some(NOT_BUILT));
+    let warnings = is_not_built.then(|| NEEDS_BUILD.to_owned()).into_iter().collect();
+    Interpretation { diagnostics, unlisted, counts_override, warnings, ..Interpretation::plain(category, reason) }
 }
 
 fn decide(exited: &Exited<'_>, gathered: &Gathered) -> (CategoryCode, String) {
@@ -173,6 +203,9 @@ mod tests {
         }
         assert_eq!(ended(2, &format!("{ERROR}{OPTION}")).category, CategoryCode::Findings, "code that was checked stays visible");
         assert_eq!(ended(2, ERROR).reason, "1 error(s) in 1 file(s): a.ts:1 TS2322 Type 'a' is not assignable to type 'b'");
+        let not_built =
+            ended(2, "app/a.ts(1,2): error TS6305: Output file 'a.d.ts' has not been built from source file 'a.ts'.\n");
+        assert!(not_built.category == CategoryCode::Findings && not_built.warnings[0].contains("check with `tsc -b`"));
     }
 
     #[test]

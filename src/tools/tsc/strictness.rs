@@ -7,6 +7,7 @@ use crate::tools::checker_call::CheckerCall;
 use crate::tools::jsonc::parse_jsonc;
 use crate::tools::project_files::{ProjectFiles, within};
 use crate::tools::strictness::{Strictness, StrictnessRead};
+use crate::tools::tsc::is_build;
 
 const CONFIGURATION: &str = "tsconfig.json";
 
@@ -29,14 +30,14 @@ struct Said {
 
 /// Returns the strictness of a call of tsc in a directory.
 pub(in crate::tools) fn strictness(files: &dyn ProjectFiles, directory: &str, call: &CheckerCall) -> StrictnessRead {
-    if call.has("-b") || call.has("--build") {
+    if is_build(&call.0) {
         return Err("`tsc --build` may build several projects".to_owned());
     }
     if call.0.iter().any(|word| word.starts_with('@')) {
         return Err("its arguments stand in a file".to_owned());
     }
     let own = Said { strict: call.flag("--strict"), no_implicit_any: call.flag("--noImplicitAny") };
-    let (said, place) = match configuration(files, directory, call)? {
+    let (said, place) = match called_configuration(files, directory, call)? {
         Some(path) => (own.or(read(files, &path, DEEPEST)?), format!("`{path}`")),
         None => (own, "its command line".to_owned()),
     };
@@ -58,7 +59,11 @@ impl Said {
 }
 
 /// Returns the configuration file of a call; `None` if the call names source files itself.
-fn configuration(files: &dyn ProjectFiles, directory: &str, call: &CheckerCall) -> Result<Option<String>, String> {
+pub(super) fn called_configuration(
+    files: &dyn ProjectFiles,
+    directory: &str,
+    call: &CheckerCall,
+) -> Result<Option<String>, String> {
     if let Some(project) = call.value(&["-p", "--project"]) {
         let path = joined(directory, project).ok_or_else(|| format!("`{project}` leaves the project"))?;
         return Ok(Some(if files.is_directory(&path) { within(&path, CONFIGURATION) } else { path }));
@@ -124,12 +129,12 @@ fn upward(directory: &str) -> impl Iterator<Item = &str> {
     std::iter::successors(Some(directory), |directory| (!directory.is_empty()).then(|| directory_of(directory)))
 }
 
-fn directory_of(path: &str) -> &str {
+pub(super) fn directory_of(path: &str) -> &str {
     path.rsplit_once('/').map_or("", |(directory, _)| directory)
 }
 
 /// Joins a directory and a relative path; `None` if the result is outside the project.
-fn joined(directory: &str, path: &str) -> Option<String> {
+pub(super) fn joined(directory: &str, path: &str) -> Option<String> {
     if path.starts_with('/') {
         return None;
     }

@@ -1,0 +1,88 @@
+//! The part of `proctor doctor` about snapshots: whether each project can have one, and how much disk space they use. Pure.
+
+use serde::Serialize;
+
+use crate::cli::doctor_machine::MachineFacts;
+use crate::model::ProjectId;
+use crate::project::{ProjectFound, SnapshotUsage};
+
+/// The disk space of all snapshots in the store, in bytes.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct SnapshotsV1 {
+    bytes: u64,
+    /// The part that belongs to no registered project.
+    unused_bytes: u64,
+}
+
+/// Whether a project can have a snapshot, and the disk space of what it has, in bytes.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct SnapshotV1 {
+    possible: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    obstacle: Option<String>,
+    copies_bytes: u64,
+    layers_bytes: u64,
+    caches_bytes: u64,
+}
+
+/// Returns the object about all snapshots in the document that `--json` prints.
+pub(super) fn document(facts: &MachineFacts) -> SnapshotsV1 {
+    SnapshotsV1 { bytes: all_bytes(facts), unused_bytes: unused_bytes(facts) }
+}
+
+/// Returns the object about a project's snapshot in the document.
+pub(super) fn of_project(project: &ProjectFound, usage: SnapshotUsage) -> SnapshotV1 {
+    SnapshotV1 {
+        possible: project.snapshot_obstacle.is_none(),
+        obstacle: project.snapshot_obstacle.clone(),
+        copies_bytes: usage.copies,
+        layers_bytes: usage.layers,
+        caches_bytes: usage.caches,
+    }
+}
+
+/// Returns the line about all snapshots for people.
+pub(super) fn line(facts: &MachineFacts) -> String {
+    format!("snapshots: {} in `{}`", mebibytes(all_bytes(facts)), facts.store.join("snapshots").display())
+}
+
+/// Returns the line about a project's snapshot for people.
+pub(super) fn line_of_project(facts: &MachineFacts, project: &ProjectFound) -> String {
+    let can = match &project.snapshot_obstacle {
+        _ if project.file_system.is_none() => "none without its root".to_owned(),
+        None => "can be had".to_owned(),
+        Some(obstacle) => format!("in place, because {obstacle}"),
+    };
+    let usage = usage_of(facts, project);
+    let [copies, layers, caches] = [usage.copies, usage.layers, usage.caches].map(mebibytes);
+    format!("  {:<19} {can} · copies {copies}, layers {layers}, caches {caches}", "snapshot")
+}
+
+/// Returns the finding about snapshots of projects that are not registered any more, with its remedy.
+pub(super) fn unused(facts: &MachineFacts) -> Option<(String, String)> {
+    let bytes = Some(unused_bytes(facts)).filter(|bytes| *bytes > 0)?;
+    let problem = format!("snapshots of projects that are not registered any more take {}", mebibytes(bytes));
+    Some((problem, "proctor prune".to_owned()))
+}
+
+/// Returns a number of bytes for people, rounded up so that nothing but nothing is shown as nothing.
+fn mebibytes(bytes: u64) -> String {
+    format!("{} MiB", bytes.div_ceil(1 << 20))
+}
+
+/// Returns the disk space of a project's snapshots.
+pub(super) fn usage_of(facts: &MachineFacts, project: &ProjectFound) -> SnapshotUsage {
+    project.id.as_ref().and_then(|id| facts.snapshots.get(id)).copied().unwrap_or_default()
+}
+
+fn all_bytes(facts: &MachineFacts) -> u64 {
+    facts.snapshots.values().map(SnapshotUsage::total).sum()
+}
+
+/// Returns the disk space of snapshots that belong to no registered project.
+fn unused_bytes(facts: &MachineFacts) -> u64 {
+    let is_known = |id: &ProjectId| facts.projects.iter().any(|project| project.id.as_ref() == Some(id));
+    facts.snapshots.iter().filter(|(id, _)| !is_known(id)).map(|(_, usage)| usage.total()).sum()
+}

@@ -1,0 +1,157 @@
+//! The disk space of snapshots: how much each project uses, and how it is freed.
+//!
+//! Everything in a snapshot directory can be made again. So it may be removed whenever no run of its project is under way, which the
+//! project's lock tells.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::Path;
+use std::time::Duration;
+
+use crate::evidence::{LockError, ProjectLock, Store, WaitDecision};
+use crate::model::ProjectId;
+use crate::project::error::ProjectError;
+use crate::project::workspace::lock_within;
+use crate::snapshot;
+
+/// The names of the directories with the copies of a project, and of the one with the layers of its runs. Everything else in a
+/// snapshot directory is a cache.
+const COPIES: &[&str] = &["tree", "inputs"];
+const LAYERS: &str = "layers";
+
+/// `st_blocks` counts in units of this size, whatever the file system's own blocks are (`stat(2)`).
+const BLOCK: u64 = 512;
+
+/// The bytes on disk that the snapshots of one project use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct SnapshotUsage {
+    /// The copies of the tree and of the ignored inputs.
+    pub copies: u64,
+    /// What the checks of a run wrote. Empty unless a run is under way or was killed.
+    pub layers: u64,
+    /// The tools' caches that are kept between runs.
+    pub caches: u64,
+}
+
+impl SnapshotUsage {
+    /// Returns the sum of all bytes.
+    pub fn total(&self) -> u64 {
+        self.copies + self.layers + self.caches
+    }
+}
+
+/// Which snapshots are removed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SnapshotsToRemove {
+    /// Those of projects that are not registered, and layers that killed runs left.
+    Unused,
+    /// All. Those of registered projects are made again by their next run.
+    All,
+}
+
+/// The result of removing snapshots, or of planning to remove them.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct RemovedSnapshots {
+    /// The projects of which something was removed, with the freed bytes.
+    pub removed: Vec<(ProjectId, u64)>,
+    /// The projects that are in use by another process. Nothing of them was removed.
+    pub busy: Vec<ProjectId>,
+}
+
+/// Returns the bytes that each project's snapshots use. A project without snapshots is left out. What cannot be read counts as empty.
+pub fn snapshot_usage(state_root: &Path) -> BTreeMap<ProjectId, SnapshotUsage> {
+    let Ok(store) = Store::open(state_root) else { return BTreeMap::new() };
+    projects_with_snapshots(&store).into_iter().map(|project| (project.clone(), usage_of(&store, &project))).collect()
+}
+
+/// Removes snapshots that nothing uses. With `is_trial`, only says what would be removed.
+///
+/// # Errors
+/// When the store, a lock or a directory of a snapshot cannot be used.
+pub fn remove_snapshots(
+    state_root: &Path,
+    registered: &BTreeSet<ProjectId>,
+    wanted: SnapshotsToRemove,
+    is_trial: bool,
+) -> Result<RemovedSnapshots, ProjectError> {
+    let store = Store::open(state_root).map_err(ProjectError::Evidence)?;
+    let mut outcome = RemovedSnapshots::default();
+    for project in projects_with_snapshots(&store) {
+        let lock = match store.lock(&project, &mut || WaitDecision::GiveUp) {
+            Ok(lock) => lock,
+            Err(LockError::Busy { .. }) => {
+                outcome.busy.push(project);
+                continue;
+            }
+            Err(LockError::Evidence(error)) => return Err(ProjectError::Evidence(error)),
+        };
+        let usage = usage_of(&store, &project);
+        let is_whole = wanted == SnapshotsToRemove::All || !registered.contains(&project);
+        let directory = store.snapshot_directory(&project);
+        let (part, bytes) = if is_whole { (directory, usage.total()) } else { (directory.join(LAYERS), usage.layers) };
+        if !is_whole && is_empty(&part) {
+            continue;
+        }
+        if !is_trial {
+            snapshot::remove_directory(&part).map_err(ProjectError::Snapshot)?;
+        }
+        outcome.removed.push((project, bytes));
+        drop(lock);
+    }
+    Ok(outcome)
+}
+
+/// Removes the snapshots of a project whose lock is held.
+pub(super) fn remove_snapshots_of(lock: &ProjectLock) -> Result<(), ProjectError> {
+    snapshot::remove_directory(&lock.store().snapshot_directory(lock.project())).map_err(ProjectError::Snapshot)
+}
+
+/// Removes the snapshots of a project that is not watched any more. Waits for a run of it to end.
+///
+/// # Errors
+/// When another process locks the project for longer than `wait`, or a directory cannot be removed.
+pub fn discard_snapshots(state_root: &Path, project: &ProjectId, wait: Duration) -> Result<(), ProjectError> {
+    let store = Store::open(state_root).map_err(ProjectError::Evidence)?;
+    remove_snapshots_of(&lock_within(&store, project, wait)?)
+}
+
+fn projects_with_snapshots(store: &Store) -> Vec<ProjectId> {
+    let names = fs::read_dir(store.snapshots_directory()).into_iter().flatten().flatten().map(|entry| entry.file_name());
+    let mut projects: Vec<ProjectId> = names.filter_map(|name| ProjectId::try_from(name.to_str()?).ok()).collect();
+    projects.sort();
+    projects
+}
+
+fn usage_of(store: &Store, project: &ProjectId) -> SnapshotUsage {
+    let mut usage = SnapshotUsage::default();
+    for entry in fs::read_dir(store.snapshot_directory(project)).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let bytes = disk_bytes_below(&entry.path());
+        match name.to_str() {
+            Some(LAYERS) => usage.layers += bytes,
+            Some(name) if COPIES.contains(&name) => usage.copies += bytes,
+            Some(_) | None => usage.caches += bytes,
+        }
+    }
+    usage
+}
+
+/// Returns the bytes that everything in a directory uses on disk, without the directory itself.
+fn disk_bytes_below(directory: &Path) -> u64 {
+    let entries = |path: &Path| fs::read_dir(path).into_iter().flatten().flatten().map(|entry| entry.path());
+    let mut bytes = 0;
+    let mut waiting: Vec<_> = entries(directory).collect();
+    while let Some(path) = waiting.pop() {
+        let Ok(metadata) = fs::symlink_metadata(&path) else { continue };
+        bytes += metadata.blocks() * BLOCK;
+        if metadata.is_dir() {
+            waiting.extend(entries(&path));
+        }
+    }
+    bytes
+}
+
+fn is_empty(directory: &Path) -> bool {
+    fs::read_dir(directory).map_or(true, |mut entries| entries.next().is_none())
+}

@@ -1,0 +1,75 @@
+//! Whether a project can have a snapshot, as far as that is known without a run of it.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+
+use crate::config::ProtectionMode;
+use crate::evidence::Store;
+use crate::model::{IsolationLevel, SnapshotMount, SpawnFailure, WrittenLayer};
+use crate::process::LauncherHandle;
+use crate::project::error::ProjectError;
+use crate::project::examination::{ExaminationRequest, Scratch, start, trial_launch};
+use crate::project::project_copies::find_environments;
+use crate::project::request::ProjectSettings;
+use crate::snapshot::obstacle;
+use crate::tree::TreeIndex;
+
+/// Returns why a project cannot have a snapshot, as far as its settings and its place say so.
+pub(crate) fn obstacle_of_settings(settings: &ProjectSettings, root: &Path, store: &Path) -> Option<String> {
+    let sandbox = &settings.sandbox;
+    let is_around = |path: &Path| path.canonicalize().is_ok_and(|path| path.starts_with(root));
+    let reason = if sandbox.snapshot == ProtectionMode::Off {
+        "`sandbox.snapshot` is \"off\""
+    } else if sandbox.mode == ProtectionMode::Off {
+        "`sandbox.mode` is \"off\""
+    } else if settings.strongest_isolation != IsolationLevel::Namespace {
+        "a snapshot needs namespaces"
+    } else if !is_owned_by_this_user(root) {
+        "the project belongs to another user"
+    } else if is_around(store) {
+        "proctor's own directory is inside the project"
+    } else {
+        return None;
+    };
+    Some(reason.to_owned())
+}
+
+/// Returns why a tree cannot have a snapshot.
+pub(super) fn obstacle_of_tree(settings: &ProjectSettings, index: &TreeIndex) -> Option<String> {
+    let of_tree = obstacle(index, settings.sandbox.max_snapshot_bytes).map(|reason| reason.to_string());
+    of_tree.or_else(|| find_environments(index).err())
+}
+
+/// Returns whether the files of a copy would have the owner that they have in the project.
+fn is_owned_by_this_user(root: &Path) -> bool {
+    let user = nix::unistd::geteuid().as_raw();
+    fs::metadata(root).is_ok_and(|metadata| metadata.uid() == user)
+}
+
+/// Mounts an empty directory over a project for the request's action, as a run mounts its snapshot. Returns why that cannot be done.
+///
+/// # Errors
+/// When the store or a path in the settings cannot be opened, or when the action cannot be supervised.
+pub fn try_snapshot(launcher: &mut LauncherHandle, request: &ExaminationRequest<'_>) -> Result<Option<String>, ProjectError> {
+    let store = Store::open(request.state_root).map_err(ProjectError::Evidence)?;
+    let scratch = Scratch(store.root().join(format!("examination-snapshot-{}", std::process::id())));
+    let [lower, upper, work] = ["lower", "upper", "work"].map(|name| scratch.0.join(name));
+    let made = |path: &PathBuf| fs::create_dir_all(path).err();
+    if let Some(error) = [&lower, &upper, &work].into_iter().find_map(made) {
+        return Ok(Some(format!("cannot write in the store: {error}")));
+    }
+    let mut launch = trial_launch(&store, &scratch.0, request)?(IsolationLevel::Namespace);
+    launch.child.isolation.weakest = IsolationLevel::Namespace;
+    launch.child.isolation.snapshot = Some(SnapshotMount {
+        root: request.project_root.to_owned(),
+        directory: scratch.0.clone(),
+        lower: vec![lower],
+        written: WrittenLayer { upper, work },
+        environments: Vec::new(),
+    });
+    Ok(match start(launcher, &launch, request)? {
+        Err(SpawnFailure::NotIsolated { why }) => Some(why),
+        Err(_) | Ok(_) => None,
+    })
+}

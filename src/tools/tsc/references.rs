@@ -1,0 +1,88 @@
+//! Finds the references between the TypeScript projects of a `tsconfig.json`.
+//!
+//! A project with references reads the built declarations (`.d.ts`) of the projects it refers to. They are ignored files, so they
+//! may be older than the sources, and a fresh clone does not have them. `tsc -b` builds them from the sources first.
+
+use serde_json::Value;
+
+use crate::model::CommandLine;
+use crate::tools::checker_call::find_arguments;
+use crate::tools::jsonc::parse_jsonc;
+use crate::tools::project_files::{ProjectFiles, within};
+use crate::tools::tsc::is_build;
+use crate::tools::tsc::strictness::{called_configuration, directory_of, joined};
+
+/// The name of the program in commands.
+const PROGRAM: &str = "tsc";
+
+/// The most projects of one solution file that are checked one by one.
+const MOST_REFERENCES: usize = 32;
+
+/// The references of a `tsconfig.json`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum ProjectReferences {
+    None,
+    /// The file is a solution file, which has no files of its own, and none of its projects refers to another one. So each of them
+    /// can be checked by itself. The paths are relative to the root.
+    Independent(Vec<String>),
+    /// A project needs the built declarations of another one.
+    Built,
+}
+
+/// What a `tsconfig.json` says about its own files and about other projects.
+struct Settings {
+    /// The file is a solution file: it lists no files of its own.
+    has_no_files: bool,
+    /// The projects it refers to, as the file spells them.
+    references: Vec<String>,
+}
+
+/// Returns the references of the `tsconfig.json` at a path.
+pub(super) fn references(files: &dyn ProjectFiles, configuration: &str) -> ProjectReferences {
+    let Some(settings) = settings(files, configuration).filter(|settings| !settings.references.is_empty()) else {
+        return ProjectReferences::None;
+    };
+    let directory = directory_of(configuration);
+    let projects: Option<Vec<String>> = settings.references.iter().map(|path| joined(directory, path)).collect();
+    let refers_to_nothing = |project: &String| {
+        let configuration = if files.is_directory(project) { within(project, "tsconfig.json") } else { project.clone() };
+        self::settings(files, &configuration).is_some_and(|settings| settings.references.is_empty())
+    };
+    match projects {
+        Some(projects)
+            if settings.has_no_files && projects.len() <= MOST_REFERENCES && projects.iter().all(refers_to_nothing) =>
+        {
+            ProjectReferences::Independent(projects)
+        }
+        _ => ProjectReferences::Built,
+    }
+}
+
+/// Returns a remark about a written command that checks less than it seems to, or that needs what was built before.
+pub(in crate::tools) fn remark(files: &dyn ProjectFiles, directory: &str, command: &CommandLine) -> Option<String> {
+    let call = find_arguments(command, files, directory, PROGRAM)?;
+    if is_build(&call.0) {
+        return None;
+    }
+    let configuration = called_configuration(files, directory, &call).ok()??;
+    let settings = settings(files, &configuration).filter(|settings| !settings.references.is_empty())?;
+    Some(if settings.has_no_files {
+        format!(
+            "`{configuration}` has no files of its own, so this command checks nothing: use `tsc -b`, which checks the projects it refers to"
+        )
+    } else {
+        format!(
+            "`{configuration}` has references: this command reads what was built of those projects and does not build it; `tsc -b` builds it first"
+        )
+    })
+}
+
+fn settings(files: &dyn ProjectFiles, configuration: &str) -> Option<Settings> {
+    let text = String::from_utf8(files.read(configuration)?).ok()?;
+    let settings = parse_jsonc(&text)?;
+    let list = |name: &str| settings.get(name).and_then(Value::as_array);
+    let references = list("references").map(Vec::as_slice).unwrap_or_default();
+    let paths = references.iter().filter_map(|reference| reference.get("path")?.as_str().map(str::to_owned));
+    let has_no_files = list("files").is_some_and(Vec::is_empty) && settings.get("include").is_none();
+    Some(Settings { has_no_files, references: paths.collect() })
+}

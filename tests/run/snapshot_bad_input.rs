@@ -1,0 +1,208 @@
+//! Strange projects and places: the checks run on a snapshot, or in the project with the reason, and never on half of it.
+
+use std::fs::{self, Permissions};
+use std::os::unix::fs::{FileTypeExt as _, PermissionsExt as _, symlink};
+use std::os::unix::net::UnixListener;
+use std::path::Path;
+
+use nix::sys::stat::{Mode, SFlag, mknod};
+use nix::unistd::{geteuid, mkfifo};
+use serde_json::Value;
+
+use crate::common::{Output, Project, User, proctor};
+
+fn checking(script: &str) -> Project {
+    let script = serde_json::to_string(script).expect("a string can be written");
+    Project::new().toml(&format!("[[check]]\nname = \"x\"\ncommand = [\"sh\", \"-c\", {script}]\n")).file("a.txt", "hi")
+}
+
+/// Returns where the checks ran, and why there.
+fn place(output: &Output) -> (String, String) {
+    let snapshot: Value = output.report()["tree"]["snapshot"].clone();
+    let text = |name: &str| snapshot[name].as_str().unwrap_or_default().to_owned();
+    (text("tested"), text("reason"))
+}
+
+#[track_caller]
+fn assert_snapshot(output: &Output) {
+    assert_eq!(place(output), ("snapshot".to_owned(), String::new()), "{}", output.snapshot());
+}
+
+#[track_caller]
+fn assert_in_place(output: &Output, reason: &str) {
+    let (tested, said) = place(output);
+    assert!(tested == "in-place" && said.contains(reason), "{said}\n{}", output.snapshot());
+}
+
+/// Runs proctor in a mount namespace of its own, after a script of the shell that mounts something. The script has the directory
+/// around project and store as `$ROOT`.
+fn run_mounted(project: &Project, mounts: &str) -> Output {
+    let root = project.root().display().to_string();
+    let script = format!("cd / && {mounts} && cd \"$ROOT/project\" && exec \"$0\" run");
+    let program = proctor().to_str().expect("the build directory is UTF-8");
+    project.command(Path::new("unshare"), ["-Urm", "sh", "-euc", &script, program]).env("ROOT", &root).any_status()
+}
+
+#[test]
+fn special_files_are_a_reason_to_run_in_place_tracked_or_ignored() {
+    let makers: [(&str, fn(&Path)); 3] = [
+        ("pipe", |path| mkfifo(path, Mode::S_IRWXU).expect("the project is ours")),
+        ("socket", |path| drop(UnixListener::bind(path).expect("the project is ours"))),
+        ("device", |path| {
+            // Every user may make this one: overlayfs uses it to hide files.
+            mknod(path, SFlag::S_IFCHR, Mode::S_IRWXU, 0).expect("the project is ours");
+            assert!(fs::symlink_metadata(path).expect("it was made").file_type().is_char_device());
+        }),
+    ];
+    for (name, make) in makers {
+        for rules in ["", "pipe\nsocket\ndevice\n"] {
+            let project = checking("cat a.txt").file(".gitignore", rules);
+            make(&project.path().join(name));
+            let reason = format!("`{name}` is a socket, a pipe or a device");
+            assert_in_place(&project.proctor(["run"]).success(), &reason);
+        }
+    }
+}
+
+#[test]
+fn every_name_and_length_of_path_can_have_a_snapshot() {
+    let long = ["x".repeat(200).as_str(); 6].join("/");
+    for root in ["a:b,c=d", "back\\slash", "new\nline", " spaces ", "quote\"'", long.as_str()] {
+        let project = checking("cat a.txt \"$(printf 'new\\nline')\" 'a:b,c'").file("new\nline", "1").file("a:b,c", "2");
+        let moved = project.root().join(root);
+        fs::create_dir_all(&moved).expect("the root is ours");
+        for name in ["a.txt", "new\nline", "a:b,c", "proctor.toml"] {
+            fs::copy(project.path().join(name), moved.join(name)).expect("a copy");
+        }
+        let moved = moved.to_str().expect("UTF-8").to_owned();
+        let output = project.proctor(["run", "--json", &moved]).success();
+        assert_eq!(output.json()["tree"]["snapshot"]["tested"], "snapshot", "{root}");
+    }
+}
+
+#[test]
+fn a_tree_is_copied_whole_however_deep_and_linked_it_is() {
+    let deep = ["d".repeat(200).as_str(); 15].join("/");
+    // A path of 3,000 bytes cannot be longer than what the kernel takes at once, with the store's own path before it.
+    let project =
+        checking("set -e; cd d*; for n in 2 3 4 5 6 7 8 9 10 11 12 13 14 15; do cd d*; done; cat f").file("b.txt", "one");
+    project.save(&format!("{deep}/f"), "deep");
+    fs::hard_link(project.path().join("b.txt"), project.path().join("c.txt")).expect("the project is ours");
+    fs::set_permissions(project.path().join("b.txt"), Permissions::from_mode(0o4755)).expect("the project is ours");
+    assert_snapshot(&project.proctor(["run"]).success());
+    assert!(project.proctor(["show", "--log", "STEP.1"]).success().stdout.contains("deep"));
+}
+
+#[test]
+fn thousands_of_ignored_inputs_are_all_there() {
+    let project = checking("test $(ls inputs | wc -l) = 5000").file(".gitignore", "inputs\n");
+    for number in 0..5000 {
+        project.save(&format!("inputs/{number}.cfg"), "x");
+    }
+    assert_snapshot(&project.proctor(["run"]).success());
+}
+
+#[test]
+fn a_project_that_is_named_by_a_link_has_a_snapshot_at_its_own_place() {
+    let project = checking("cat a.txt");
+    let link = project.root().join("link");
+    symlink(project.path(), &link).expect("the root is ours");
+    let output = project.proctor(["run", link.to_str().expect("UTF-8")]).success();
+    assert_snapshot(&output);
+}
+
+#[test]
+fn what_is_mounted_in_and_around_a_project_is_copied_or_named() {
+    let project = checking("set -e; cat a.txt; cat sub/f; cat .gitignore").file(".gitignore", "node_modules\n").file("sub/g", "");
+    let mounted = "mount -t tmpfs none \"$ROOT/project/sub\" && echo x > \"$ROOT/project/sub/f\"";
+    assert_snapshot(&run_mounted(&project, mounted));
+    // The root is a mount point itself.
+    assert_snapshot(&run_mounted(&project, &format!("mount --bind \"$ROOT/project\" \"$ROOT/project\" && {mounted}")));
+    // The project lies on an overlay.
+    let overlay = "cd \"$ROOT\" && mkdir -p lower upper work && cp -a project/. lower && \
+                   mount -t overlay -o userxattr,lowerdir=lower,upperdir=upper,workdir=work none project";
+    assert_snapshot(&run_mounted(&project, &format!("{overlay} && {mounted}")));
+    let inside = "mkdir -p \"$ROOT/project/node_modules/m\" && mount -t tmpfs none \"$ROOT/project/node_modules/m\"";
+    let output = run_mounted(&project, &format!("{mounted} && {inside}"));
+    assert_in_place(&output, "perhaps another file system is mounted inside of it");
+}
+
+#[test]
+fn a_store_on_an_overlay_is_named_and_nothing_runs_where_a_snapshot_is_required() {
+    let overlay = "cd \"$ROOT\" && mkdir -p lower upper work && \
+                   mount -t overlay -o userxattr,lowerdir=lower,upperdir=upper,workdir=work none state && \
+                   mkdir -m 700 -p state/proctor";
+    let project = checking("cat a.txt");
+    let output = run_mounted(&project, overlay);
+    assert!(output.status == 0 && output.stdout.contains("proctor's own directory lies on an overlay"), "{}", output.snapshot());
+    let project = checking("touch ran");
+    let toml = fs::read_to_string(project.path().join("proctor.toml")).expect("a file");
+    project.save("proctor.toml", &format!("{toml}[sandbox]\nsnapshot = \"require\"\n"));
+    let output = run_mounted(&project, overlay);
+    assert!(output.status == 5 && output.stderr.contains("lies on an overlay"), "{}", output.snapshot());
+    assert!(!project.path().join("ran").exists(), "nothing was run");
+}
+
+/// Runs proctor as a user for whom permissions count.
+fn run_as_plain_user(project: &Project) -> Output {
+    if !geteuid().is_root() {
+        return project.proctor(["run", "--json"]).any_status();
+    }
+    let user = User::Unprivileged;
+    let copy = project.root().join("proctor");
+    fs::copy(proctor(), &copy).expect("a copy of the program");
+    user.own(project.root());
+    let number = user.number().to_string();
+    let words = ["--reuid", &number, "--regid", &number, "--clear-groups", "--", copy.to_str().expect("UTF-8"), "run", "--json"];
+    project.command(Path::new("setpriv"), words).any_status()
+}
+
+#[test]
+fn what_a_plain_user_cannot_read_is_a_reason_to_run_in_place() {
+    for (path, rules, reason) in [
+        ("secret", "", "`secret` cannot be read"),
+        (".env", ".env\n", "among the ignored files that checks read: `.env` cannot be read"),
+        ("closed/f", "", "`closed` cannot be read"),
+    ] {
+        let project = checking("cat a.txt").file(".gitignore", rules).file(path, "x");
+        let closed = project.path().join(path.split('/').next().expect("a name"));
+        fs::set_permissions(&closed, Permissions::from_mode(0o000)).expect("the project is ours");
+        let output = run_as_plain_user(&project);
+        fs::set_permissions(&closed, Permissions::from_mode(0o755)).expect("the project is ours");
+        let snapshot = output.json()["tree"]["snapshot"].clone();
+        assert!(output.status == 0 && snapshot["tested"] == "in-place", "{path} {}", output.snapshot());
+        assert_eq!(snapshot["reason"], reason);
+    }
+}
+
+#[test]
+fn a_check_that_takes_its_own_permissions_away_costs_no_verdict() {
+    let project = checking("set -e; mkdir made; echo x > made/f; chmod 000 made; chmod 000 sub; cat a.txt").file("sub/f", "x");
+    let output = run_as_plain_user(&project);
+    assert_eq!(output.status, 0, "{}", output.snapshot());
+    let snapshot = output.json()["tree"]["snapshot"].clone();
+    assert_eq!((&snapshot["tested"], &snapshot["writtenCount"]), (&"snapshot".into(), &1.into()), "{snapshot}");
+    assert!(project.path().join("sub/f").exists());
+}
+
+#[test]
+fn a_root_that_vanishes_during_a_run_takes_nothing_from_its_verdict() {
+    for vanish in ["mv project elsewhere", "rm -r project", "mv project elsewhere && mkdir project"] {
+        let project = Project::new().file("a.txt", "hi").toml(
+            "[sandbox]\nwritable = [\"../shared\"]\n[[check]]\nname = \"x\"\ncommand = [\"sh\", \"-c\", \"set -e; touch ../shared/begun; \
+             while [ -e ../shared/hold ]; do sleep 0.01; done; cat a.txt; ls\"]\n",
+        );
+        fs::write(project.shared("hold"), "").expect("the directory is ours");
+        let run = project.proctor(["run"]).watch();
+        let begun = project.shared("begun");
+        crate::common::poll(std::time::Duration::from_secs(60), "the check", || {
+            if begun.exists() { Ok(()) } else { Err("it has not begun") }
+        });
+        let moved = std::process::Command::new("sh").args(["-c", vanish]).current_dir(project.root()).status();
+        assert!(moved.expect("a shell").success());
+        fs::remove_file(project.shared("hold")).expect("it was held");
+        let run = run.ended();
+        assert!(run.status == 0 && run.stdout.contains("PASSED"), "{vanish} {}", run.snapshot());
+        fs::create_dir_all(project.path()).expect("the root is ours");
+    }
+}
