@@ -80,6 +80,7 @@ const FIXED_TABLES: &[(&str, &[&str])] = &[
             "max_output",
             "grace",
             "paths",
+            "writes",
             "after",
             "retries",
             "reuse",

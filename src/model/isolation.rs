@@ -92,7 +92,7 @@ pub struct Place {
 /// What an action may do with a place.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Access {
-    /// Read and write.
+    /// The action may read and write the place.
     Writable,
     /// The action may only read. This is needed only inside a place that is writable, hidden or private.
     ReadOnly,

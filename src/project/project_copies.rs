@@ -7,9 +7,10 @@ use std::path::{Path, PathBuf};
 
 use crate::evidence::{Store, read_boot_id};
 pub(crate) use crate::ignore::{CACHES_IN_ENVIRONMENTS, ShownOutputs, is_by_product};
-use crate::ignore::{IgnoredClass, Matcher, MatcherSettings, Selects, class_of};
+use crate::ignore::{Matcher, MatcherSettings, Selects};
 use crate::model::{ByteSize, Digest, EntryKind, ProjectId, Timestamp, TreeDigest, TreePath};
 use crate::process::clock;
+use crate::project::environment_digest::environment_entries;
 use crate::project::error::ProjectError;
 use crate::project::request::{ProjectScope, ProjectSettings, new_matcher};
 use crate::snapshot::{CopyGeneration, CopyOutcome, KeptCaches, ProjectCopy, SnapshotError, obstacle};
@@ -17,10 +18,6 @@ use crate::tree::{TreeEntry, TreeIndex};
 
 /// How often the ignored inputs are read and copied before proctor gives up because they change during every copy.
 const TRIES: usize = 5;
-
-/// Files beside which tools install packages. Directories of installed packages are searched beside these files and in
-/// the root.
-const MANIFESTS: &[&str] = &["package.json", "pyproject.toml", "setup.py", "setup.cfg", "requirements.txt", "Pipfile", "Gemfile"];
 
 /// The most directories of installed packages. Each is mounted into the snapshot, which costs time at the start of
 /// every check.
@@ -50,6 +47,8 @@ pub(crate) struct SnapshotBase {
     pub(crate) directory: PathBuf,
     /// The copies, the topmost first.
     pub(crate) copies: Vec<PathBuf>,
+    /// The content of the lowest copy, which is that of the tree.
+    pub(crate) tree: TreeIndex,
     /// Directories of installed packages in the project itself, as absolute paths.
     pub(crate) environments: Vec<PathBuf>,
     /// The digest of the copied ignored inputs.
@@ -165,8 +164,8 @@ impl CopiesOfProject {
                 Ok(CopyOutcome::Current) => {
                     let copies = vec![self.inputs.base(), self.tree.base()];
                     let generations = self.tree.generation().zip(self.inputs.generation()).map(<[CopyGeneration; 2]>::from);
-                    let (directory, environments) = (directory.to_owned(), Vec::new());
-                    let base = SnapshotBase { directory, copies, environments, inputs, generations };
+                    let (directory, tree, environments) = (directory.to_owned(), tree.clone(), Vec::new());
+                    let base = SnapshotBase { directory, copies, tree, environments, inputs, generations };
                     return Ok(Ok(CopiesOutcome::Current(base)));
                 }
                 Ok(CopyOutcome::Moved(_)) => {}
@@ -207,25 +206,11 @@ fn disagreements(tree: &TreeIndex, inputs: &TreeIndex) -> BTreeSet<TreePath> {
 /// Finds the directories of installed packages in the root and beside the tree's manifests. The error says why a
 /// snapshot cannot show them.
 fn find_environments(index: &TreeIndex) -> Result<Vec<PathBuf>, String> {
-    let mut directories = vec![TreePath::root()];
-    let manifests = index.named(&|name| MANIFESTS.iter().any(|manifest| manifest.as_bytes() == name));
-    directories.extend(manifests.iter().filter_map(|(path, _)| path.parent()));
-    directories.sort();
-    directories.dedup();
     let mut found = Vec::new();
-    for directory in directories {
-        let Ok(entries) = fs::read_dir(index.root().join(directory.as_path())) else { continue };
-        for entry in entries.flatten() {
-            let name = entry.file_name();
-            let name = std::os::unix::ffi::OsStrExt::as_bytes(name.as_os_str());
-            let path = directory.join(name);
-            if class_of(name) != IgnoredClass::Environment || index.lookup(&path).is_some() {
-                continue;
-            }
-            if !entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-                return Err(format!("`{path}` is no directory, and a snapshot can show only directories of installed packages"));
-            }
-            found.push(entry.path());
+    for entry in environment_entries(index) {
+        // A link to an environment is copied like other ignored inputs. Its target stays where it is.
+        if entry.kind.is_ok_and(|kind| kind.is_dir()) {
+            found.push(index.root().join(entry.path.as_path()));
         }
     }
     if found.len() > MAX_ENVIRONMENTS {

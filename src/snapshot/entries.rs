@@ -24,7 +24,7 @@ use crate::model::{Digest, EntryKind, Timestamp, TreePath};
 use crate::tree::{open_below, open_root};
 
 /// The size of the buffer for copying files, in bytes.
-const BUFFER_BYTES: usize = 128 * 1024;
+pub(super) const BUFFER_BYTES: usize = 128 * 1024;
 
 /// The mode bits that a copied file keeps. Set-user-id, set-group-id and sticky bits are dropped.
 const KEPT_MODE: libc::mode_t = 0o777;
@@ -32,7 +32,7 @@ const KEPT_MODE: libc::mode_t = 0o777;
 /// The mode bits that the owner always has on a directory of the copy. Otherwise the copy could not be updated later.
 pub(super) const OWNER: Mode = Mode::S_IRWXU;
 
-/// Which modification times copied files get.
+/// Which modification times the files of the copy get.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum CopiedTimes {
     /// The time of the project's file, but no later than this time. This suffices for a new copy, because no tool has a
@@ -185,7 +185,7 @@ pub(super) fn empty_directory(path: &Path) -> io::Result<()> {
     names_in(&directory)?.iter().try_for_each(|(name, _)| remove_entry(&directory, name))
 }
 
-fn copy_and_digest(from: &mut File, to: &mut File) -> io::Result<Digest> {
+pub(super) fn copy_and_digest(from: &mut File, to: &mut File) -> io::Result<Digest> {
     let (mut hasher, mut buffer) = (Sha256::new(), vec![0; BUFFER_BYTES]);
     loop {
         match from.read(&mut buffer) {

@@ -30,8 +30,8 @@ const WORTH_SAVING: usize = 256;
 /// The number `WORTH_SAVING` grows by one for each group of this many files in the tree.
 const WORTH_SAVING_OF: u64 = 64;
 
-/// proctor's copy of one project's tree. Its user must hold the project's lock, and must not call a method during a run
-/// of the project.
+/// proctor's copy of one project's tree. The caller must hold the project's lock, and must not call a method during a
+/// run of the project.
 #[derive(Debug)]
 pub struct ProjectCopy {
     directory: PathBuf,
@@ -80,7 +80,8 @@ impl ProjectCopy {
     /// recorded.
     pub fn bring_up_to(&mut self, index: &TreeIndex, now: Timestamp) -> Result<CopyOutcome, SnapshotError> {
         if !self.journal.is_as_left() {
-            // Another process has changed or removed the copy. What it holds now is read from its files.
+            // Another process has changed or removed the copy. What the copy holds now is read from its journal and its
+            // saved index.
             *self = Self::open(&self.directory, index.root(), &self.boot)?;
         }
         let is_new = self.index.is_none();

@@ -11,20 +11,20 @@ use nix::fcntl::renameat;
 use nix::libc;
 use nix::sys::stat::{FchmodatFlags, Mode, SFlag, fchmod, fchmodat, fstat, mknod};
 
-use crate::model::{TreePath, WrittenLayer};
+use crate::model::{ActionId, TreePath, WrittenLayer};
 use crate::snapshot::SnapshotError;
 use crate::snapshot::entries::{OWNER, empty_directory, format, mode_of, stat_of, there};
 use crate::tree::{open_below, open_root};
 
 const LAYERS: &str = "layers";
 
-/// The layers of one run of a project. Its user must hold the project's lock. When it is dropped, all layers are removed.
+/// The layers of one run of a project. The caller must hold the project's lock. Dropping this value removes all layers.
 #[derive(Debug)]
 pub struct RunLayers {
     directory: PathBuf,
     made: u32,
-    /// The layers that later actions of the run see, the oldest first.
-    kept: Vec<PathBuf>,
+    /// The layers that later actions of the run may see, the oldest first, each with the action that wrote it.
+    kept: Vec<(ActionId, PathBuf)>,
 }
 
 impl RunLayers {
@@ -53,9 +53,9 @@ impl RunLayers {
         Ok(written)
     }
 
-    /// Lets later actions of the run see what an action wrote to its layer. The action must have ended.
-    pub fn keep(&mut self, layer: &WrittenLayer) {
-        self.kept.push(layer.upper.clone());
+    /// Lets later actions of the run see what `writer` wrote to its layer. The action must have ended.
+    pub fn keep(&mut self, layer: &WrittenLayer, writer: &ActionId) {
+        self.kept.push((writer.clone(), layer.upper.clone()));
     }
 
     /// Takes entries out of a layer, so that no later action of the run sees them. The action must have ended. Returns the layer
@@ -106,9 +106,9 @@ impl RunLayers {
         let _left = layer.upper.parent().map(fs::remove_dir);
     }
 
-    /// Returns the directories of the kept layers, the newest first.
-    pub fn kept(&self) -> impl Iterator<Item = &PathBuf> {
-        self.kept.iter().rev()
+    /// Returns the directories of the kept layers, the oldest first, each with the action that wrote it.
+    pub fn kept(&self) -> impl Iterator<Item = (&ActionId, &PathBuf)> {
+        self.kept.iter().map(|(writer, directory)| (writer, directory))
     }
 }
 

@@ -334,7 +334,8 @@ fn two_processes_that_use_a_copy_in_turn_never_take_the_others_content_for_their
     scene.write("a", "two");
     scene.write("c", "two");
     follow(&mut command);
-    // The project is as it was when the service copied it, and the copy is not.
+    // The project is again as it was when the service copied it. But the command has changed the copy since, and the
+    // service must notice that.
     scene.write("a", "one");
     fs::remove_file(scene.path("c")).expect("a file");
     assert_eq!(follow(&mut service), first);

@@ -1,6 +1,7 @@
 //! `proctor run`: runs the plan once and shows the result.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use crate::cli::arguments::RunOptions;
 use crate::cli::commands::hand_over::hand_over;
@@ -22,6 +23,9 @@ use crate::model::{
 };
 use crate::process::{Control, signal_controls};
 use crate::project::{ProjectSettings, RunOutcome, RunRequest, SealedReport, Selection, UnmetDependency};
+
+/// How long the Python modules that the checks used may be compiled for later runs, while the verdict is on the screen.
+const COMPILING: Duration = Duration::from_millis(300);
 
 pub(crate) fn execute(options: &RunOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
     let launcher = opening::start_launcher(environment)?;
@@ -70,6 +74,7 @@ pub(super) fn run_here(options: &RunOptions, loaded: &LoadedProject, opening: Ru
             show(options, loaded, &settings, &sealed, style);
             workspace.save_trees();
             workspace.keep_to_limits();
+            workspace.compile_modules(COMPILING, &control);
             Ok(sealed.exit)
         }
         RunOutcome::Paused(pause) => Err(waits_for_a_person(loaded, &pause)),

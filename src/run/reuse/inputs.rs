@@ -44,9 +44,10 @@ pub(crate) enum RelevantTree {
 
 /// The digests of the checks' inputs, and the environment that they were computed in.
 pub(crate) struct ReusableInputs {
-    /// The environment before the first check.
+    /// The tools, lock files and installed packages as they were before the first check.
     pub(crate) surveyed: SurveyedEnvironment,
-    /// By name of the check, for checks that allow reuse: the digest of all inputs, and the part of the tree.
+    /// By name of the check, for checks that allow reuse: the digest of all inputs, and the part of the tree that the
+    /// check depends on.
     pub(crate) of_checks: BTreeMap<String, (Digest, RelevantTree)>,
 }
 

@@ -8,7 +8,8 @@ use crate::tools::project_files::{ProjectFiles, within};
 const CONFIGURATION: &str = "tsconfig.json";
 const PROGRAM: &str = "node_modules/.bin/tsc";
 
-/// The most projects that are taken from one solution file.
+/// The most projects that are taken from one solution file: a `tsconfig.json` without files that only refers to other
+/// projects.
 const MOST_REFERENCES: usize = 32;
 
 /// Looks for signs of tsc in one directory of the project. Adds a check, or a note that says what is missing for one.
