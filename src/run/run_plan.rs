@@ -212,10 +212,10 @@ impl Workspace {
             kept,
         };
         let carried = self.judge_and_seal(run_end, directory, ledger, lock)?;
-        self.bytecode.to_compile = place.modules_to_compile(&request.scope.project);
         self.keep_task_list(ledger, request.scope, request.settings, show)?;
         if matches!(carried, RunOutcome::Judged(_)) {
             self.keep_verdict_tree(request, context.plan_digest, &after);
+            self.bytecode.to_compile = place.modules_to_compile(&request.scope.project);
         }
         Ok(carried)
     }

@@ -26,8 +26,6 @@
 //! which the copy and the saved index may differ, and these paths are copied again. Nothing is synced to the disk, because the
 //! page cache survives the end of a process. After a reboot the whole copy is made again.
 //!
-//! The layers of a run (`run_layers.rs`) and the tools' caches of each check (`kept_caches.rs`) lie beside the copies.
-//!
 //! # Python bytecode
 //!
 //! A layer of compiled modules ([`BytecodeLayer`]) lies over the copy of the tree. It holds only what proctor had compiled from
@@ -37,6 +35,8 @@
 //! bytecode/KEY/files    the layer: DIRECTORY/__pycache__/MODULE.TAG.pyc
 //! bytecode/KEY/record   the modules, each with the digest of its source
 //! ```
+//!
+//! The layers of a run (`run_layers.rs`) and the tools' caches of each check (`kept_caches.rs`) lie beside the copies.
 
 mod bytecode_layer;
 mod bytecode_record;

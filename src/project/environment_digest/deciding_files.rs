@@ -68,6 +68,9 @@ impl DecidingFiles {
     /// Returns the deciding files that appeared, vanished or have another content than `earlier`, as far as they belong to
     /// environments inside of the project.
     pub(crate) fn changed_since(&self, earlier: &Self) -> Vec<TreePath> {
+        if self.environments == earlier.environments {
+            return Vec::new();
+        }
         let flat = |all: &Self| -> BTreeMap<PathBuf, Option<Digest>> {
             let files = |(name, files): (&OsString, &BTreeMap<PathBuf, Option<Digest>>)| {
                 let paths = files.iter().map(|(path, digest)| (path_of(name, path), *digest));
