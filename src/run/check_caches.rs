@@ -36,8 +36,8 @@ pub(crate) struct CheckCaches {
     conditions: Option<CacheConditions>,
     /// The checks whose attempts are under way, by the keys of their caches.
     in_use: BTreeMap<CacheKey, ActionId>,
-    /// The layers with the caches of the attempts that have ended, the newest last. No action sees them.
-    taken: Vec<PathBuf>,
+    /// The layers with the caches of the attempts that have ended, the oldest first. No action sees them.
+    taken: Vec<(ActionId, PathBuf)>,
 }
 
 /// The cache with which one attempt starts.
@@ -81,10 +81,10 @@ impl CheckCaches {
         self.mode
     }
 
-    /// Returns the layers with the caches of the attempts that have ended, the topmost first. proctor itself reads files there, such as
-    /// a report in `target`.
-    pub(crate) fn taken(&self) -> Vec<PathBuf> {
-        self.taken.iter().rev().filter(|path| path.is_dir()).cloned().collect()
+    /// Returns the layers with the caches of the attempts that have ended, the oldest first, each with the action that wrote it.
+    /// proctor itself reads files there, such as a report in `target`.
+    pub(crate) fn taken(&self) -> impl Iterator<Item = (&ActionId, &PathBuf)> {
+        self.taken.iter().filter(|(_, path)| path.is_dir()).map(|(writer, path)| (writer, path))
     }
 
     /// Replaces the conditions, after prerequisites have changed the project.
@@ -118,21 +118,24 @@ impl CheckCaches {
     }
 
     /// Takes what an attempt wrote to its caches out of its layer, so that no other check sees it, and keeps it for the next run.
-    /// No process of the attempt is left. `below` has the directories below the check's cache, the topmost first. Returns why the
-    /// check's cache was dropped, if it was.
+    /// No process of the attempt is left. `skipped` has the mount points that were made for it. Returns why the check's cache was
+    /// dropped, if it was.
     ///
     /// # Errors
     /// When the layer cannot be read or changed.
     pub(crate) fn take(
         &mut self,
-        action: &Action,
+        (action, ended): (&Action, &EndedAction),
         mount: &SnapshotMount,
-        (below, skipped): (&[PathBuf], &[TreePath]),
-        (ended, layers): (&EndedAction, &mut RunLayers),
+        skipped: &[TreePath],
+        layers: &mut RunLayers,
     ) -> io::Result<Option<String>> {
-        let seen = Layers::new(below.to_vec());
-        let written = find_caches(&mount.written.upper, skipped, &|path| Ok(seen.entry(path)? != SeenEntry::Nothing))?;
         let key = key_of(action).filter(|key| self.in_use.get(key) == Some(&action.id));
+        let own = key.map(|key| self.kept.directory_in_project(key));
+        let below = Layers::new(mount.lower.iter().filter(|path| own.as_ref() != Some(*path)).cloned().collect());
+        let is_product = |path: &TreePath| action.writes.iter().any(|pattern| names_cache(pattern, path));
+        let is_seen = |path: &TreePath| Ok(is_product(path) || below.entry(path)? != SeenEntry::Nothing);
+        let written = find_caches(&mount.written.upper, skipped, &is_seen)?;
         let (mut dropped, mut is_merged) = (None, false);
         if let (Some(key), Some(conditions)) = (key, &self.conditions) {
             self.in_use.remove(&key);
@@ -154,10 +157,9 @@ impl CheckCaches {
             }
         }
         let discarded = layers.discard(&mount.written, written.roots())?;
-        let kept = key.map(|key| self.kept.directory_in_project(key));
-        self.taken.extend(kept);
         // What was merged has left the layer.
-        self.taken.extend(discarded.filter(|_| !is_merged));
+        let taken = own.into_iter().chain(discarded.filter(|_| !is_merged));
+        self.taken.extend(taken.map(|path| (action.id.clone(), path)));
         Ok(dropped)
     }
 }
@@ -180,8 +182,26 @@ fn key_of(action: &Action) -> Option<CacheKey> {
         .part("tool", action.tool.word().as_bytes())
         .list("command", action.command.argv.iter().map(String::as_bytes))
         .part("directory", directory)
-        .list("variables", variables.iter().map(String::as_bytes));
+        .list("variables", variables.iter().map(String::as_bytes))
+        .list("writes", action.writes.iter().map(String::as_bytes));
     Some(CacheKey(writer.digest()))
+}
+
+/// Returns whether a pattern of `writes` names what lies in the cache at `root`, such as `target/site/**`. The cache is then a product
+/// of the check and not kept as its cache. A pattern that begins with `**` is not meant for caches.
+fn names_cache(pattern: &str, root: &TreePath) -> bool {
+    let names: Vec<&[u8]> = root.as_bytes().split(|byte| *byte == b'/').collect();
+    let mut patterns = pattern.trim_start_matches("./").split('/');
+    let is_named = |(number, name): (usize, &&[u8])| match patterns.next() {
+        None => number > 0,
+        Some("**") => number > 0,
+        Some("*") => number + 1 < names.len(),
+        Some(part) => match part.strip_prefix('*') {
+            Some(rest) => name.ends_with(rest.as_bytes()),
+            None => part.as_bytes() == *name,
+        },
+    };
+    names.iter().enumerate().all(is_named)
 }
 
 /// Returns whether an attempt came to its own end, so that no cache of it is half written.
@@ -242,4 +262,22 @@ fn site_packages(environment: &Path) -> Vec<PathBuf> {
     let mut found: Vec<PathBuf> = versions.map(|version| version.path().join("site-packages")).collect();
     found.sort();
     found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cache_that_writes_names_is_a_product() {
+        let is_named = |pattern: &str, root: &str| names_cache(pattern, &TreePath::try_from(root).expect("a clean path"));
+        assert!(is_named("target/site/**", "target"));
+        assert!(is_named("./target", "target"));
+        assert!(is_named("packages/*/.next/**", "packages/app/.next"));
+        assert!(is_named("*.tsbuildinfo", "app.tsbuildinfo"));
+        assert!(!is_named("**/*.snap", "target"));
+        assert!(!is_named("*", "target"));
+        assert!(!is_named("coverage/**", "target"));
+        assert!(!is_named("target/**", "web/target"));
+    }
 }

@@ -425,7 +425,7 @@ impl RunSnapshot {
         let mounted = places.chain(mount.environments.iter().map(|environment| environment.path.as_path()));
         // The directories on which something was mounted were made by proctor.
         let skipped: Vec<TreePath> = mounted.filter_map(|path| TreePath::below(&self.root, path).ok()).collect();
-        let dropped = self.caches.take(action, mount, (&self.base.copies, &skipped), (ended, &mut self.layers))?;
+        let dropped = self.caches.take((action, ended), mount, &skipped, &mut self.layers)?;
         let entries = written_entries(&mount.written.upper, &skipped)?;
         self.kept.note((action, &ended.end, &mount.written.upper), &entries, settings);
         if entries.is_empty() {
@@ -473,7 +473,8 @@ impl RunSnapshot {
             return Ok(Some((self.root.clone(), relative.to_owned())));
         }
         let Ok(path) = TreePath::below(&self.root, &full) else { return Ok(None) };
-        for directories in [self.lower(action), self.caches.taken()] {
+        let taken = self.seen.select(self.caches.taken(), action);
+        for directories in [self.lower(action), taken] {
             if let Some((layer, _)) = Layers::new(directories.clone()).open_file(&path)? {
                 return Ok(Some((directories[layer].clone(), relative.to_owned())));
             }

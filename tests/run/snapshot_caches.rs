@@ -103,6 +103,19 @@ fn a_file_that_a_check_wrote_to_its_cache_is_validated_by_a_later_step() {
 }
 
 #[test]
+fn a_cache_that_writes_names_is_a_product_which_later_checks_see() {
+    let project = files(&["set -e; test ! -e target; mkdir target; echo built > target/app", "cat target/app"])
+        .file(".gitignore", "target/\n");
+    let toml = text(&project.path().join("proctor.toml")).expect("settings");
+    project.save("proctor.toml", &toml.replace("\"check-1.sh\"]\n", "\"check-1.sh\"]\nwrites = [\"target/**\"]\n"));
+    for _ in 0..2 {
+        project.proctor(["run"]).success();
+        assert!(log(&project, "STEP.2").contains("built"));
+        assert_eq!(text(&project.path().join("target/app")).as_deref(), Some("built\n"));
+    }
+}
+
+#[test]
 fn what_a_check_removes_is_gone_and_a_failed_check_keeps_its_cache() {
     let project = files(&["set -e; ls -A .mypy_cache 2>/dev/null || true; if [ -e .mypy_cache/a ]; then rm -r .mypy_cache; \
          mkdir .mypy_cache; touch .mypy_cache/b; exit 1; fi; mkdir -p .mypy_cache; touch .mypy_cache/a"]);
