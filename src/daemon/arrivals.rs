@@ -7,7 +7,8 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use crate::daemon::worker::{SendReport, WorkerReport};
 use crate::model::WatchHint;
 
-/// The most arrivals that are taken from the channel in one batch. After each batch, one waiting call is handled.
+/// The most arrivals that are taken from the channel in one batch. After each batch, the loop handles one waiting call:
+/// a pressed key or a client's request.
 const MOST_AT_ONCE: usize = 4096;
 
 /// Identifies an open project within one event loop. A foreground watch has one project, the service has many.
@@ -27,9 +28,10 @@ pub(super) enum ProjectArrival {
 /// Receives the messages from the threads of all projects.
 pub(super) struct Arrivals {
     channel: UnboundedReceiver<(ProjectSeat, ProjectArrival)>,
-    /// Messages that were taken from the channel, in the order in which the host gets them.
+    /// Messages that were taken from the channel, in the order in which `next` returns them.
     taken: VecDeque<(ProjectSeat, ProjectArrival)>,
-    /// Whether the last message of a batch has been delivered and no call has been handled since.
+    /// Whether the loop must handle a waiting call before the next message. This is so after the last message of a
+    /// batch was delivered.
     owes_a_turn: bool,
 }
 
@@ -44,7 +46,7 @@ pub(super) struct ArrivalSender {
     seat: ProjectSeat,
 }
 
-/// Opens the channel of an event loop.
+/// Opens the channel of an event loop. Returns both ends: one makes senders, the other receives.
 pub(super) fn open_arrivals() -> (ArrivalDoor, Arrivals) {
     let (sender, channel) = unbounded_channel();
     (ArrivalDoor(sender), Arrivals { channel, taken: VecDeque::new(), owes_a_turn: false })
@@ -123,7 +125,7 @@ mod tests {
     use crate::model::SyncId;
     use crate::project::Progress;
 
-    /// Returns the seat of each arrival with the numbers of its hints. A report has no numbers.
+    /// Returns, for each arrival, the number of its project and the numbers of its hints. A report has no numbers.
     fn shown(taken: impl IntoIterator<Item = (ProjectSeat, ProjectArrival)>) -> Vec<(u64, Vec<u64>)> {
         let number = |hint: &WatchHint| if let WatchHint::Synced(SyncId(number)) = hint { *number } else { 0 };
         let numbers = |arrival: &ProjectArrival| match arrival {

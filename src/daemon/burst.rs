@@ -65,7 +65,8 @@ enum Breadth {
 /// The kind of changes in a burst so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Shape {
-    /// A file is still open for writing: the burst lasts up to its longest time.
+    /// A file is still open for writing: the burst ends only when its time limit is reached, unless the file is closed
+    /// earlier.
     Open,
     /// One save whose files are closed: the burst ends at once.
     Save,
@@ -167,12 +168,12 @@ impl Burst {
         self.lasting().map(|(path, _)| path.clone()).collect()
     }
 
-    /// Returns every path that changed, temporary ones included; `None` if other files may have changed too.
+    /// Returns every path that changed, including those of temporary files; `None` if other files may have changed too.
     pub(crate) fn all_paths(&self) -> Option<BTreeSet<TreePath>> {
         (self.breadth == Breadth::Paths).then(|| self.paths.keys().cloned().collect())
     }
 
-    /// Returns whether the watcher may have lost events, so that `paths` may lack changed files.
+    /// Returns whether the watcher may have lost events, so that some changed files may be missing from `paths`.
     pub(crate) fn is_incomplete(&self) -> bool {
         self.breadth == Breadth::Lost
     }

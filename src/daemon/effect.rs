@@ -7,12 +7,12 @@ use crate::model::{CommandExit, GitOperation, PollReason, StopReason, TaskId, Tr
 use crate::project::Selection;
 use crate::tree::TreeHints;
 
-/// What the engine asks its host to do.
+/// What the engine asks its host, the foreground watch or the service, to do.
 #[must_use]
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Effect {
-    /// Scan the tree and start a run. This cancels an earlier [`Effect::WakeAt`]. The host reports the beginning of the
-    /// run by [`Event::Begun`](crate::daemon::Event::Begun).
+    /// Scan the tree and start a run. This cancels an earlier [`Effect::WakeAt`]. The code that performs the effect
+    /// reports the beginning of the run by [`Event::Begun`](crate::daemon::Event::Begun).
     Start(Order),
     /// Stop the run under way. If the run has not begun yet, it leaves no record.
     Stop(StopReason),
@@ -44,7 +44,7 @@ pub struct Order {
     pub lost_events: bool,
 }
 
-/// A message for a person, shown between runs.
+/// A message that tells a person what the watch does, apart from the progress of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Notice {
     /// A save stopped the run. The run starts again on the new tree.

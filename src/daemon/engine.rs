@@ -41,13 +41,14 @@ pub struct Moment(pub u64);
 pub struct EngineSettings {
     /// How long no hint may come before a burst of changes ends.
     pub quiet: Duration,
-    /// The longest time to wait for the end of a burst.
+    /// The time limit of a burst: after this time the burst ends, even if more hints come.
     pub longest_burst: Duration,
     /// Whether a save during a run restarts the run or waits for its end.
     pub on_change: OnChange,
     /// How many times in a row a save may stop and restart a run. After that many restarts, a run is allowed to finish.
     pub max_restarts: u32,
-    /// The longest time to wait for an operation of git.
+    /// The time limit for waiting until git finishes an operation. After it, changes are tested although git has not
+    /// finished.
     pub git_wait: Duration,
     /// The tasks to run on a save, in this order.
     pub tasks: Vec<TaskId>,
@@ -120,7 +121,7 @@ impl Engine {
         &self.settings.tasks
     }
 
-    /// Handles an event. Returns what the host must do.
+    /// Handles an event. Returns what the host (the foreground watch or the service) must do.
     pub fn handle(&mut self, now: Moment, event: Event) -> Vec<Effect> {
         match event {
             Event::Hints(hints) => self.on_hints(now, hints),
@@ -236,7 +237,7 @@ impl Engine {
         match self.stage {
             Stage::Looking(_) => self.stage = Stage::Running(StopProgress::Going),
             Stage::Recalling => {
-                // The scan was cancelled too late, and the run has begun. The run is superseded like any other run.
+                // The cancellation came too late: the run has begun. It counts as a run that a save stopped.
                 self.of_current().restarts += 1;
                 self.stage = Stage::Running(StopProgress::Stopping);
             }
@@ -256,7 +257,8 @@ impl Engine {
         }
     }
 
-    /// Checks whether the burst has ended. Returns the effects that follow, or the effect to check again later.
+    /// Checks whether the burst of changes has ended. If it has, returns the effects that follow. If not, returns the
+    /// effect that checks again later.
     fn settle(&mut self, now: Moment) -> Vec<Effect> {
         let Some(burst) = &self.burst else { return Vec::new() };
         let (quiet, longest) = (self.settings.quiet, self.settings.longest_burst);
@@ -303,7 +305,7 @@ impl Engine {
             self.of_current().restarts = 0;
         }
         if self.reload_owed {
-            // The run of everything also covers the waiting changes and the remaining tasks of the round.
+            // Everything is run next. This also covers the waiting changes and the tasks that were still to be run.
             self.burst = None;
             self.round = None;
         }
@@ -355,8 +357,8 @@ impl Engine {
         }
     }
 
-    /// Handles a scan that led to no run. The notice is shown only if no newer change waits and no task of the round
-    /// has run or still has to run.
+    /// Handles a scan that led to no run. The notice is shown only if no newer change waits, and the save or request
+    /// that caused the scan started no run and starts none later.
     fn after_look(&mut self, now: Moment, notice: Notice) -> Vec<Effect> {
         self.unscanned_changes.looked();
         let is_worth_a_word = self.burst.is_none() && self.round_came_to_nothing();
@@ -365,8 +367,8 @@ impl Engine {
         effects
     }
 
-    /// Decides what follows a run. A burst that came during the run is handled next. Without one, the next task of the
-    /// round is started, or the engine waits for changes.
+    /// Decides what follows a run. A burst that came during the run is handled next. Without such a burst, the next
+    /// task that still has to run is started, or the engine waits for changes.
     fn after_run(&mut self, now: Moment, standing: LastRunState) -> Vec<Effect> {
         if self.burst.is_some() {
             return self.settle(now);

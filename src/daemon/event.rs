@@ -17,8 +17,8 @@ pub enum Event {
     Git(Option<GitOperation>),
     /// The ordered run has begun. The tree was scanned before.
     Begun,
-    /// The checks and clean-ups of the run under way are over, so no save can stop them. What is saved from now on can be a file that
-    /// the run itself copies to the project.
+    /// The checks and clean-ups of the run under way are over, so no save can stop them. A file that is saved from now on may be
+    /// one that the run itself copies to the project.
     ChecksOver,
     /// The run that ends now has copied files to the project that changed the tree. [`Self::Finished`] follows at once.
     CopiedOut(CopiedFiles),

@@ -15,7 +15,7 @@ use crate::daemon::event::OsSignal;
 use crate::daemon::os_signals::Signals;
 use crate::process::clock;
 
-/// An event that the loop hands to the host.
+/// An event that the loop hands to its `EventHost`, the foreground watch or the service.
 #[derive(Debug)]
 pub(super) enum LoopEvent<Call> {
     /// A signal of the operating system.
@@ -75,8 +75,8 @@ pub(super) async fn run_event_loop<Host: EventHost>(host: &mut Host, sources: &m
 
 impl<Call> EventSources<Call> {
     async fn next(&mut self, wake_at: Option<Moment>) -> LoopEvent<Call> {
-        // After each batch of arrivals one call is handled, so that a flood of hints cannot delay calls until the flood
-        // ends.
+        // After each batch of messages from the projects' threads one call is handled, so that a flood of hints cannot
+        // delay calls until the flood ends.
         if self.arrivals.grant_turn()
             && let Ok(call) = self.calls.try_recv()
         {

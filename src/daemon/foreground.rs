@@ -26,7 +26,7 @@ pub trait Screen {
     fn progress(&mut self, progress: &Progress);
     /// Shows the result of a run.
     fn over(&mut self, over: &FinishedRun);
-    /// Shows a notice between runs, such as that proctor waits for changes.
+    /// Shows a notice, such as that proctor waits for changes.
     fn notice(&mut self, notice: &Notice);
     fn clear(&mut self);
 }

@@ -19,7 +19,8 @@ pub enum HangUp {
     Ignored,
 }
 
-/// The signals of the operating system, received as bytes from pipes. signal-hook is the only source of signals (G2).
+/// The signals of the operating system, received as bytes from pipes. Handlers that the crate `signal-hook` installs
+/// write these bytes (G2).
 pub(super) struct Signals {
     interrupt: tokio::net::UnixStream,
     terminate: tokio::net::UnixStream,
@@ -27,7 +28,7 @@ pub(super) struct Signals {
 }
 
 impl Signals {
-    /// Replaces the default effects of the signals. It must be called only once in a process.
+    /// Replaces the default effects of the signals. Call this only once in a process.
     pub(super) fn take_over(hang_up: HangUp) -> io::Result<Self> {
         use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
         let terminating: &[i32] = if hang_up == HangUp::Ends { &[SIGTERM, SIGHUP] } else { &[SIGTERM] };

@@ -22,7 +22,7 @@ use crate::project::Progress;
 use crate::tree::{TreeHints, TreeIndex, is_unchanged_on_disk};
 use crate::watch::{Pace, Watcher, WatcherHandle};
 
-/// An effect that the host has to perform or to know about.
+/// An effect that the host (the foreground watch or the service) has to perform or to know about.
 #[must_use]
 #[derive(Debug)]
 pub(super) enum HostEffect {

@@ -24,7 +24,8 @@ use crate::project::{
 use crate::tree::TreeHints;
 use crate::watch::{Pace, Watcher};
 
-/// How long Python modules may be compiled after a run. A request ends it earlier.
+/// The time limit for compiling Python modules after a run, while no request waits. A new request ends the compilation
+/// earlier.
 const COMPILING_WHEN_IDLE: Duration = Duration::from_secs(60);
 
 /// A report of the worker's thread.
@@ -138,7 +139,8 @@ pub(super) enum MissingPlan {
     Unknown(Vec<String>),
 }
 
-/// Reads the project's plan and settings again before every run. If they are wrong, it returns lines for people.
+/// Reads the project's plan and settings again before every run. If the plan or the settings are wrong, the function
+/// returns lines for people.
 pub type ReloadProject = Box<dyn FnMut() -> Result<ProjectDefinition, Vec<String>> + Send>;
 
 /// The handle of the worker's thread.
@@ -151,9 +153,9 @@ pub struct Worker {
     waiting: Arc<AtomicUsize>,
 }
 
-/// What the thread knows about its idle time.
+/// The facts from which the thread knows whether a request ends its idle time.
 struct IdleTime {
-    /// Is asked to stop whenever a request is sent.
+    /// Stops the work that the thread does in idle time. Every new request triggers it.
     control: Control,
     /// How many requests were sent and not received yet.
     waiting: Arc<AtomicUsize>,
@@ -172,7 +174,8 @@ struct WorkerState {
     scope: ProjectScope,
     report: SendReport,
     /// The settings by which the watcher decides which files belong to the tree, and its pace, as of the last run or
-    /// status check. `None` before the first one: until then the watcher uses the settings it was started with.
+    /// status check. `None` before the first run or status check: until then the watcher uses the settings it was
+    /// started with.
     rules: Option<(MatcherSettings, Pace)>,
     /// The scheduling settings as of the last run.
     engine: Option<EngineSettings>,
@@ -230,15 +233,15 @@ impl Worker {
         self.send(WorkerTask::Look(ticket, wanted, hints));
     }
 
-    /// Requests an errand. It is carried out after all earlier requests.
+    /// Requests an errand, such as a change of a task's cycle. It is carried out after all earlier requests.
     pub fn send_on(&self, errand: Errand) {
         self.send(WorkerTask::Errand(errand));
     }
 
     fn send(&self, task: WorkerTask) {
         if let Some(tasks) = &self.tasks {
-            // The thread counts the request, then is stopped in what it does in idle time. In the other order it could begin that
-            // again in between.
+            // The request is counted before the work in idle time is stopped. In the other order, the thread could begin such
+            // work again between the two steps.
             self.waiting.fetch_add(1, Ordering::SeqCst);
             self.end_idle_time.stop(StopReason::Superseded);
             // If the thread has ended, it has reported its last run, and the loop is about to end.
@@ -307,8 +310,8 @@ impl WorkerState {
         errand.perform(&mut self.workspace, &self.scope, reloaded)
     }
 
-    /// Returns the plan of a task, or lines for people if it has none. A specification is read only when its own task
-    /// is requested.
+    /// Returns the plan of a task, or lines for people if the task has none. A specification is read only when its own
+    /// task is requested.
     fn plan_of(
         &mut self,
         reloaded: &mut ProjectDefinition,

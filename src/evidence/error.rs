@@ -77,7 +77,7 @@ pub enum EvidenceError {
     NotSigned { run_id: RunId },
     #[error("no line of the ledger is about run {run_id}")]
     NotInLedger { run_id: RunId },
-    /// The ledger does not begin with the lines that a checkpoint was made from.
+    /// The ledger does not begin with the lines that a checkpoint, a signed head of the ledger, was made from.
     #[error("the ledger of project `{project}` does not begin with the {size} lines that were anchored")]
     NotAnchored {
         project: ProjectId,

@@ -63,7 +63,8 @@ pub fn git_common_directory(project_root: &Path) -> Option<PathBuf> {
     find_git_location(project_root).map(|location| location.common_directory)
 }
 
-/// Adds the project's link to `.git/info/exclude` unless it is there, so that git does not show it as a new file.
+/// Adds the project's link to `.git/info/exclude` unless the entry is there already, so that git does not show the link
+/// as a new file.
 ///
 /// The entry starts at the root of the working tree, so it does not match an entry of the same name elsewhere.
 pub fn exclude_link(location: &GitLocation, project_root: &Path, link_name: &str) -> Result<ExcludeOutcome, EvidenceError> {

@@ -112,7 +112,7 @@ impl ProjectLock {
         &self.state.project
     }
 
-    /// Takes over files and directories that were prepared for the next run.
+    /// Takes over files and directories that were created in advance for the next run.
     pub(super) fn use_prepared_files(&self, prepared: PreparedFiles) {
         *self.prepared() = prepared;
     }
@@ -181,7 +181,7 @@ impl ProjectLock {
         let _found_by_recovery = self.end_run();
     }
 
-    /// Records that no run is open any more.
+    /// Records in the lock file that no run of this project is open any more.
     pub(super) fn end_run(&self) -> Result<(), EvidenceError> {
         self.note(None)
     }

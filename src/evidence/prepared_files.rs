@@ -9,7 +9,8 @@ use std::path::{Path, PathBuf};
 use crate::evidence::EvidenceError;
 use crate::evidence::changes::{create_directories, create_directory, create_file, rename_if_free};
 
-/// The number of prepared files: `run.json`, and the log and the frames file of the first action.
+/// The number of prepared files: `run.json`, the log of the first action, and the file with the frames of this log
+/// (which bytes came from which stream, and when).
 const FILES: usize = 3;
 /// The number of prepared directories: the run directory, and the output directories of the run and of its first
 /// action.

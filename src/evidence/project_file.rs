@@ -80,8 +80,8 @@ pub fn replace_project_file(
     outcome.map_err(failed)
 }
 
-/// Writes the new text to a second file. That file gets the mode of the file that it will replace; if there is none,
-/// the mode of any new file.
+/// Writes the new text to a second file. That file gets the mode of the file that it will replace; if no file is
+/// replaced, it gets the mode that the user's `umask` gives to any new file.
 fn write_replacement(new_path: &Path, new: &str, path: &Path, read: Option<&str>) -> io::Result<()> {
     let mut file = create_shared_file(new_path).map_err(cause)?;
     if read.is_some()

@@ -149,9 +149,9 @@ impl RunDirectory {
         self.lock.create_file(&self.path.join(name))
     }
 
-    /// Adds a file that another writer filled through [`RunDirectory::create_file`], with the size and digest that it
-    /// computed while writing. The file is not read again: if its content differs from the digest, the run does not
-    /// verify.
+    /// Adds a file that another writer filled through [`RunDirectory::create_file`], with the size and digest that this
+    /// writer computed while writing. The file is not read again: if its content differs from the digest, the run does
+    /// not verify.
     pub fn adopt(
         &mut self,
         name: &str,

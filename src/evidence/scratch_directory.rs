@@ -59,8 +59,9 @@ impl ScratchDirectory {
     }
 }
 
-/// Removes a directory in which a keeper may still be making directories: a keeper that waits for another run or is
-/// being killed. If all attempts fail, the next run removes the rest, which is not evidence.
+/// Removes a directory in which a keeper (the process that supervises an action) may still be making directories,
+/// because the keeper waits for another run or is being killed. If all attempts fail, the next run removes the rest,
+/// which is not evidence.
 fn remove_patiently(path: &Path) {
     let _left = (0..TRIES).find(|_| remove_tree(path).is_ok());
 }

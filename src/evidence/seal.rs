@@ -35,7 +35,7 @@ pub struct SealInput {
 pub struct SealedRun {
     /// The ledger line that committed the run.
     pub line: LedgerLine,
-    /// The ledger's length in bytes after the run's line. The index needs it.
+    /// The ledger's length in bytes after the run's line. The SQLite index needs this length.
     pub offset_after: u64,
     pub directory: PathBuf,
 }

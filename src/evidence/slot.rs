@@ -10,7 +10,7 @@
 //! ```
 //!
 //! A process with a limit of N takes the lowest free slot among the first N. It skips slots that somebody ahead of it
-//! in the line could take, and no others: a waiter that may use few slots does not hold back those that may use more.
+//! in the line could take, and no others: a waiter that may use few slots does not hold back waiters that may use more.
 //! Newcomers join at the end of the line, so the longest waiter gets the next slot.
 //!
 //! The queue reads no clock: a callback decides after each attempt whether to wait longer.
@@ -37,7 +37,7 @@ const PAUSES: (Duration, Duration) = (Duration::from_millis(5), Duration::from_m
 
 /// The number of attempts in a row that find a slot free but kept for waiters ahead in the line. After these attempts,
 /// the waiters ahead are assumed to be stopped processes, and are passed: a stopped process (SIGSTOP, Ctrl-Z) keeps its
-/// place in the line. With the pauses above this takes about a second.
+/// place in the line. With the pauses of `PAUSES`, these attempts take about a second.
 const ATTEMPTS_UNTIL_LINE_IS_PASSED: u32 = 40;
 
 /// The right to run one action. The slot is freed when this value is dropped, and when the process ends, however it
@@ -59,7 +59,8 @@ pub struct SlotQueueState {
 
 impl Store {
     /// Takes one of the first `limit` slots, which all processes with this store share. After each failed attempt,
-    /// `waiting` decides whether to try again. The result is `None` if it decides to give up. A limit of 0 counts as 1.
+    /// `waiting` decides whether to try again. The result is `None` if `waiting` decides to give up. A limit of 0
+    /// counts as 1.
     pub fn take_slot(
         &self,
         limit: u32,
@@ -133,7 +134,7 @@ mod tests {
     use super::*;
     use crate::evidence::testing::{TestStore, mode};
 
-    /// More attempts than any test needs: with the pauses above, more than ten seconds.
+    /// More attempts than any test needs: with the pauses between attempts (`PAUSES`), more than ten seconds.
     const PATIENCE: u32 = 500;
 
     fn give_up(_: SlotQueueState) -> WaitDecision {

@@ -99,22 +99,23 @@ impl Store {
         self.root.join("log")
     }
 
-    /// Returns the path of the SQLite index, which `store/` owns.
+    /// Returns the path of the SQLite index, which the module `store/` owns.
     pub fn index_path(&self) -> PathBuf {
         self.root.join("state.db")
     }
 
-    /// Returns the path of the saved index of a project's tree, which `store/` owns.
+    /// Returns the path of the saved index of a project's tree, which the module `store/` owns.
     pub fn tree_index_path(&self, project: &ProjectId) -> PathBuf {
         self.root.join("trees").join(project.as_str())
     }
 
-    /// Returns the path of the saved digests of the files in a project's environments, which `store/` owns.
+    /// Returns the path of the saved digests of the files in a project's environments, which the module `store/` owns.
     pub fn environment_index_path(&self, project: &ProjectId) -> PathBuf {
         self.root.join("environments").join(project.as_str())
     }
 
-    /// Returns the directory with the copies of a project from which its checks get their snapshots. `snapshot/` owns it.
+    /// Returns the directory with the copies of a project from which its checks get their snapshots. The module
+    /// `snapshot/` owns the directory.
     pub fn snapshot_directory(&self, project: &ProjectId) -> PathBuf {
         self.snapshots_directory().join(project.as_str())
     }

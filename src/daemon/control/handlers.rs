@@ -33,7 +33,7 @@ const LONGEST_BODY: usize = 64 * 1024;
 pub(super) struct ControlContext {
     pub(super) calls: Sender<Call>,
     pub(super) service: ServiceV1,
-    /// The environment that the service passes to checks, before the allow-list is applied.
+    /// The environment of the service. Checks get only the variables of it that the allow-list names.
     pub(super) ambient: Arc<BTreeMap<OsString, OsString>>,
 }
 

@@ -141,7 +141,7 @@ fn lock(directory: &Path, socket: &Path) -> Result<Flock<File>, ControlSocketErr
     })
 }
 
-/// Returns the process that listens on the socket. The kernel reports it to every process that connects.
+/// Returns the process that listens on the socket. The kernel reports the process id to every process that connects.
 fn listener_pid(socket: &Path) -> Option<i32> {
     let stream = UnixStream::connect(socket).ok()?;
     let credentials = getsockopt(&stream.as_fd(), sockopt::PeerCredentials).ok()?;
@@ -149,7 +149,7 @@ fn listener_pid(socket: &Path) -> Option<i32> {
 }
 
 /// Replaces the socket's file. This is safe while the lock is held, because then no running service listens on the old
-/// one.
+/// file.
 fn bind(path: &Path) -> io::Result<UnixListener> {
     match std::fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),

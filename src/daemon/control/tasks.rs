@@ -1,5 +1,5 @@
-//! Requests about a task: changes of its cycle, and requests of agents. Each request becomes an errand, and the result becomes a
-//! message for the client.
+//! Requests about a task: changes of its cycle, and requests of agents. Each request becomes an errand, which the project's
+//! worker carries out between runs. The result becomes a message for the client.
 
 use crate::api::{AgentAnswerV1, AgentRequestV1, CycleV1, ErrorKindV1, ErrorV1, RunRequestV1};
 use crate::collaboration::Proposal;
@@ -62,8 +62,8 @@ pub(super) async fn answer_agent(
     }
 }
 
-/// Returns the errand that checks the configuration or a specification. Without a proposal, this is the configuration for the
-/// project's own task, and the specification for any other task.
+/// Returns the errand that checks the configuration or a specification. Without a proposal, the errand for the task `default`
+/// checks the configuration, and the errand for any other task checks that task's specification.
 fn fix(task: &TaskId, specification: Option<&String>, path: Option<&String>) -> Result<ErrandKind, ErrorV1> {
     let proposal = match (specification, path) {
         (Some(_), Some(_)) => {

@@ -32,7 +32,7 @@ impl Engine {
     pub(super) fn on_everything(&mut self) -> Vec<Effect> {
         match self.stage {
             Stage::Idle => {
-                // A run of everything also covers the waiting burst and the waiting repetition.
+                // Running every task also covers the waiting changes and the waiting repetition.
                 self.burst = None;
                 self.repetition = None;
                 self.everything(TriggerKind::Request)
@@ -88,7 +88,8 @@ impl Engine {
         }
     }
 
-    /// Ends the program after stopping the run under way. If a second request comes, the worker kills the run at once.
+    /// Ends the program after stopping the run under way. If a second request to end comes, the worker kills the run at
+    /// once.
     fn leave(&mut self, exit: CommandExit, reason: StopReason) -> Vec<Effect> {
         match self.stage {
             Stage::Idle => vec![Effect::Quit(exit)],

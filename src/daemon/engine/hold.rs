@@ -25,7 +25,7 @@ enum Patience {
     Over,
 }
 
-/// Whether a burst that has ended leads to a run now or waits for git.
+/// Whether a burst of changes that has ended leads to a run now or waits for git.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum HoldDecision {
     /// Git is not in the middle of an operation, or the wait for it has ended: handle the burst.
@@ -49,7 +49,7 @@ pub(super) fn follow(known: Option<GitHold>, now: Moment, seen: Option<GitOperat
     }
 }
 
-/// Returns what to do with a burst that has ended. The engine waits for git at most `longest`.
+/// Returns what to do with a burst of changes that has ended. The engine waits for git at most `longest`.
 pub(super) fn ask(hold: Option<&mut GitHold>, now: Moment, longest: Duration) -> HoldDecision {
     let Some(hold) = hold else { return HoldDecision::No };
     let bound = hold.since.plus(longest);

@@ -61,8 +61,8 @@ impl Engine {
         Some(self.start(task, LookPurpose::Request, TriggerKind::Moved, paths, Selection::All, None))
     }
 
-    /// Returns whether a hint is a late report of a change that the run made which has just ended. The repetition of
-    /// that run is still waiting.
+    /// Returns whether a hint is a late report of a change that the last run made itself, while the repetition of that
+    /// run is still waiting.
     pub(super) fn is_late_echo(&self, now: Moment, hint: &WatchHint) -> bool {
         match (&self.repetition, hint) {
             (

@@ -37,12 +37,13 @@ pub(super) fn decide(on_change: OnChange, stopped_before: u32, max_restarts: u32
     }
 }
 
-/// The most saved files that are compared with the tested tree. More files are hardly ever saved without a change.
+/// The most saved files that are compared with the tested tree. More files count as changed without a comparison,
+/// because so many are hardly ever saved without a change.
 const COMPARED: usize = 64;
 
 impl Engine {
     /// Has the saved files compared with the tree that the run tests, because a save that changes no content stops nothing. If
-    /// the changed files are not known one by one, reacts to the save at once.
+    /// the saved files are too many or not all known, the run is restarted or let finish at once, without a comparison.
     pub(super) fn compare_saved_files(&mut self) -> Vec<Effect> {
         let known = self.burst.as_ref().and_then(|burst| burst.all_paths()).filter(|paths| paths.len() <= COMPARED);
         match known {
@@ -51,7 +52,7 @@ impl Engine {
         }
     }
 
-    /// Forgets a save that changed no content, and reacts to any other save.
+    /// Forgets a save that changed no content. After any other save, restarts the run or lets it finish.
     pub(super) fn on_compared(&mut self, content: SavedContent) -> Vec<Effect> {
         match (content, &self.stage) {
             (SavedContent::Same, _) => {

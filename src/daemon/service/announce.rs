@@ -54,7 +54,8 @@ impl ServiceManager {
         self.say("STOPPING=1");
     }
 
-    /// Reports that the list of projects is being read again. [`ServiceManager::ready`] reports the end of this.
+    /// Reports that the list of projects is being read again. [`ServiceManager::ready`] reports that this reading has
+    /// ended.
     pub(super) fn reloading(&self) {
         self.say(&format!("RELOADING=1\nMONOTONIC_USEC={}", clock::monotonic_microseconds()));
     }

@@ -6,7 +6,7 @@ use crate::daemon::worker::{FinishedRun, RunFailure};
 use crate::model::{CommandExit, ProjectId};
 use crate::project::RunOutcome;
 
-/// The report about a run that has ended.
+/// What the client that asked for a run, the subscribers and the log are told about the end of the run.
 #[derive(Debug)]
 pub(super) struct RunAnnouncement {
     pub(super) answer: RunAnswerV1,
@@ -45,7 +45,7 @@ pub(super) fn announcement(project: ProjectId, over: &FinishedRun) -> RunAnnounc
 }
 
 impl RunAnnouncement {
-    /// Returns the event for subscribers.
+    /// Returns the event that tells subscribers how the run ended.
     pub(super) fn event(&self) -> EventV1 {
         EventV1::RunFinished {
             project: self.answer.project.clone(),

@@ -15,7 +15,7 @@ pub(super) fn answer(due: DueAnswer<Reply<AnswerV1>>, standing: &ProjectStatus) 
     let _gone = due.reply.send(Ok(AnswerV1 { in_time: due.in_time, exit_code: project.exit_code(), project }));
 }
 
-/// Answers a call with an error.
+/// Answers a call with an error. If the client has disconnected, the error is dropped.
 pub(super) fn refuse<T>(reply: Reply<T>, error: ErrorV1) {
     let _gone = reply.send(Err(error));
 }
@@ -25,7 +25,8 @@ pub(super) fn too_many(what: &str) -> ErrorV1 {
     ErrorV1::new(ErrorKindV1::TooMany, format!("as many as may already {what}"), "ask again when some of them have their answer")
 }
 
-/// Returns the error for a request that failed. Its kind usually follows from the exit code with which a command would end.
+/// Returns the error for a request that failed. The kind of the error usually follows from the exit code that the same
+/// failure gives on the command line.
 pub(super) fn from_run_error(error: &ProjectError) -> ErrorV1 {
     let kind = match (error, error.exit()) {
         (ProjectError::Retest(RetestRefusal::BudgetSpent { .. }), _) => ErrorKindV1::BudgetSpent,

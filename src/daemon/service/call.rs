@@ -23,9 +23,10 @@ pub(crate) enum Call {
     Add { root: String, asker: Asker, reply: Reply<AddedV1> },
     /// Stop watching a project.
     Remove { project: ProjectId, asker: Asker, reply: Reply<ProjectV1> },
-    /// Sent by the thread that recorded a project's removal in the ledger. It says whether recording succeeded.
+    /// Sent by the thread that recorded a project's removal in the ledger. `recorded` says whether the recording
+    /// succeeded.
     RemovalRecorded { project: Box<ProjectV1>, recorded: Result<(), ProjectError>, reply: Reply<ProjectV1> },
-    /// Run the checks.
+    /// Run the checks of a project.
     Run { project: ProjectId, request: RunRequestV1, reply: Reply<RunAnswerV1> },
     /// What is the state of a project, beginning with this task?
     Verdict { project: ProjectId, task: TaskId, question: Question, timeout: Duration, reply: Reply<AnswerV1> },
@@ -43,7 +44,8 @@ pub(crate) enum Call {
 #[derive(Debug)]
 pub(crate) struct ErrandCall {
     pub(crate) errand: Errand,
-    /// The description of the errand for the log, including the claims that the request makes.
+    /// The description of the errand for the log, such as `REQUEST_RETEST`. For `REQUEST_STATUS_UPDATE`, it includes
+    /// the status that the agent claims.
     pub(crate) what: String,
     pub(crate) reply: Reply<ErrandDone>,
 }

@@ -159,8 +159,9 @@ impl ServiceHost {
         service.manager.ready();
         let mut sources = EventSources { signals, arrivals, calls, clock };
         let exit = run_event_loop(&mut service, &mut sources).await;
-        // Dropping the calls refuses every client that still waits. The arrivals stay open: a worker that was let go
-        // sends its last report and then saves its trees, but it would skip this if the report had no receiver.
+        // Dropping the calls refuses every client that still waits. The channel `arrivals` stays open: a worker that
+        // was let go sends its last report and then saves the known trees to disk. It would not save them if the report
+        // had no receiver.
         drop(sources.calls);
         service.manager.stopping();
         service.subscribers.end();
@@ -203,8 +204,8 @@ impl ServiceHost {
         self.seats.insert(session_id, served);
     }
 
-    /// Starts the opening of a project. The launcher is started on this thread, because it ends with the thread that
-    /// started it. Everything else happens on the worker's thread.
+    /// Starts the opening of a project. The launcher, the process that starts the project's actions, is started on this
+    /// thread, because it ends with the thread that started it. Everything else happens on the worker's thread.
     fn begin_opening(&self, arrivals: ArrivalSender, root: PathBuf, purpose: OpeningReason) -> Result<Worker, OpenFailure> {
         let closed = |line| OpenFailure { reason: OpenFailureKind::OwnFault, lines: vec![line] };
         let launcher = LauncherHandle::execute(&self.shared.executable).map_err(|error| closed(chain(&error)))?;
@@ -245,7 +246,7 @@ impl ServiceHost {
     fn try_again(&mut self, session_id: ProjectSeat, now: Moment) {
         let Some(served) = self.seats.get(&session_id).filter(|served| served.is_to_be_opened(now)) else { return };
         let Some(id) = served.id.clone() else { return };
-        // If the directory does not exist, no launcher is started.
+        // If the directory does not exist, no launcher process is started.
         let begun = if served.root.is_dir() {
             self.begin_opening(self.door.sender(session_id), served.root.clone(), OpeningReason::Served(id))
         } else {

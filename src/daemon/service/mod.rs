@@ -5,9 +5,10 @@
 //! waiters and all other decisions run in the one loop. Start at [`ServiceHost`]. `session` handles one project;
 //! `waiters` (pure) decides when each client is answered.
 //!
-//! Each project also has its own launcher. A shared launcher would save one process for each project. But several
-//! threads would have to talk to it at once, and its death would stop the runs of all projects instead of one.
-//! Measured: a waiting launcher costs 1.6 MB of memory (proportional set size) and no wake-ups.
+//! Each project also has its own launcher, the process that starts the project's actions. A shared launcher would save
+//! one process for each project. But several threads would have to talk to it at once, and its death would stop the
+//! runs of all projects instead of one. Measured: a waiting launcher costs 1.6 MB of memory (proportional set size) and
+//! no wake-ups.
 
 mod announce;
 mod announcement;

@@ -15,7 +15,8 @@ pub(super) struct OpenProject {
     pub(super) scheduler: ProjectScheduler,
     pub(super) activity: Activity,
     pub(super) planned: PlannedRun,
-    /// The number of the status check under way; `None` if no status check is under way.
+    /// The number of the status check (a comparison of the tree with the verdicts) that is under way; `None` if no
+    /// status check is under way.
     pub(super) looking: Option<LookTicket>,
     /// The first status check after opening, until it has ended. Its result decides whether a run is needed at the
     /// start.

@@ -16,7 +16,8 @@ use crate::project::{ProjectError, ProjectScope, Registration, ResemblingProject
 use crate::tree::TreeHints;
 use crate::watch::{Pace, WatchError, Watcher};
 
-/// Reads the plan and the settings of a project. If they are wrong, it returns lines for people.
+/// Reads the plan and the settings of a project. If the plan or the settings are wrong, the function returns lines for
+/// people.
 pub type ReadProject = Arc<dyn Fn(&Path) -> Result<ProjectDefinition, Vec<String>> + Send + Sync>;
 
 /// How the files of projects are read, and which defaults apply while a project's files are wrong.
@@ -36,11 +37,11 @@ pub struct ProjectReader {
 pub struct OpeningSettings {
     /// The directory that holds the evidence, the ledgers and the index.
     pub state_root: PathBuf,
-    /// The program that is started as the launcher.
+    /// The program that is started as the launcher, the process that starts a project's actions.
     pub executable: PathBuf,
-    /// The environment for the checks, before the allow-list is applied.
+    /// The environment of the service. Checks get only the variables of it that the allow-list names.
     pub ambient: BTreeMap<OsString, OsString>,
-    /// Is notified of each durable step.
+    /// A function that is called after every step of a run that is safely on disk.
     pub observer: StepObserver,
     /// Reads the files of projects.
     pub files: ProjectReader,

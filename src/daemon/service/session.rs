@@ -279,7 +279,7 @@ impl ProjectSession {
     }
 
     /// Calls `act` with the scheduler if the project is open, and performs the effects that the scheduler leaves to the
-    /// host.
+    /// service.
     fn schedule(&mut self, now: Moment, act: impl FnOnce(&mut ProjectScheduler) -> Vec<HostEffect>) -> Vec<SessionMessage> {
         let Stage::Open(open) = &mut self.stage else { return Vec::new() };
         let effects = act(&mut open.scheduler);

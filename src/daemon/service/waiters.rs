@@ -101,7 +101,7 @@ impl<R> Waiters<R> {
             .for_each(|waiter| waiter.stage = Stage::Looking(ticket));
     }
 
-    /// Notes that a planned status check is cancelled. Its clients need another one.
+    /// Notes that a planned status check is cancelled. The clients that waited for it need another status check.
     pub(super) fn put_off(&mut self, ticket: LookTicket) {
         self.waiting
             .iter_mut()
@@ -120,7 +120,7 @@ impl<R> Waiters<R> {
         tasks
     }
 
-    /// Handles the end of a status check. `step` returns what its result requires for each task.
+    /// Handles the end of a status check. `step` returns what the result of the status check requires for each task.
     pub(super) fn looked(
         &mut self,
         ticket: LookTicket,

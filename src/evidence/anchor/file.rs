@@ -12,7 +12,7 @@ use crate::evidence::files::if_exists;
 use crate::evidence::transparency::LONGEST_CHECKPOINT;
 use crate::evidence::{EvidenceError, FileOperation, LedgerLog, SignedCheckpoint};
 
-/// Why a checkpoint was not written to a file.
+/// Why a checkpoint (a signed head of the ledger) was not written to a file.
 #[derive(Debug, thiserror::Error)]
 pub enum AnchorFileError {
     /// The file contains something other than an earlier head of the same ledger, so it is not replaced.

@@ -1,4 +1,5 @@
-//! Anchors: checkpoints of the ledger that are kept outside the store, to be compared with the ledger later.
+//! Anchors: checkpoints (signed heads) of the ledger that are kept outside the store, to be compared with the ledger
+//! later.
 //!
 //! # What it owns
 //!
@@ -19,7 +20,7 @@ pub use git::{AnchoredNote, GitAnchorError, notes_reference, read_git_anchors, w
 
 use crate::evidence::{LedgerLog, LogCheckpoint, LogCheckpointError, SignedCheckpoint};
 
-/// The checkpoint that was found at an anchor's place.
+/// The checkpoint (the signed head of a ledger) that was found at an anchor's place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Anchor {
     /// The place, as it is shown to people: a path, or a git reference with a commit.
@@ -28,7 +29,7 @@ pub struct Anchor {
     pub found: Result<SignedCheckpoint, LogCheckpointError>,
 }
 
-/// Why a new checkpoint may not replace what an anchor contains.
+/// Why a new checkpoint (a signed head of the ledger) may not replace what an anchor contains.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AnchorRefusal {
     #[error("what is there is no checkpoint of proctor's")]

@@ -20,8 +20,9 @@ pub(in crate::evidence) fn finish_interrupted_archiving(lock: &ProjectLock) -> R
 /// Finishes or undoes the archiving of each run that has both a directory and an archive, and removes archives that
 /// were being written. Returns how many runs it dealt with.
 ///
-/// If the ledger names the archive, the directory is removed; if not, the archive is. Either is removed only if the
-/// other one has the hash that the ledger records. Whatever differs is kept, and `verification` reports it.
+/// If the ledger names the archive, the run's directory is removed, but only if the archive has the hash that the
+/// ledger records. If the ledger does not name the archive, the archive is removed, but only if the manifest in the
+/// directory has the recorded hash. If the hash differs, both are kept, and `verification` reports it.
 pub fn finish_archiving(lock: &ProjectLock) -> Result<usize, EvidenceError> {
     let (store, project) = (lock.store(), lock.project());
     let archives = list_archives(store, project)?;

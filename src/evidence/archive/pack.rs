@@ -26,8 +26,8 @@ const SEALED_MODE: u32 = 0o400;
 /// What `archive_runs` did: the runs that became archives, and those that it refused.
 #[derive(Debug, Default)]
 pub struct ArchiveOutcome {
-    /// The ledger lines that name the new archives, each with the ledger's length in bytes after the line. The index
-    /// needs both.
+    /// The ledger lines that name the new archives, each with the ledger's length in bytes after the line. The SQLite
+    /// index needs both.
     pub lines: Vec<(u64, LedgerLine)>,
     pub runs: Vec<PackedRun>,
     /// The runs that were not archived, and why.

@@ -161,7 +161,7 @@ fn a_name_twice_too_many_files_too_many_bytes_and_none_at_all_are_refused() {
     let entries: Vec<_> = paths.iter().map(|path| (path.as_str(), EntryType::Regular, b"x".as_slice())).collect();
     assert!(unpack(&strange(&entries[..8]), BOUNDS).is_ok());
     assert!(matches!(unpack(&strange(&entries), BOUNDS), Err(ArchiveProblem::TooMany(8))));
-    // A small file whose entry claims to be very large.
+    // An archive of less than 2,000 bytes whose only file unpacks to one byte more than the limit.
     let bomb = strange(&[(&path(1), EntryType::Regular, &vec![0; (1 << 20) + 1])]);
     assert!(bomb.len() < 2_000 && matches!(unpack(&bomb, BOUNDS), Err(ArchiveProblem::TooLarge(_))));
     assert!(matches!(unpack(&strange(&[]), BOUNDS), Err(ArchiveProblem::Empty)));

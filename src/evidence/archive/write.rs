@@ -16,14 +16,14 @@ use crate::model::RunId;
 /// The mode that files get when the archive is unpacked: only their owner may read and write them.
 const MODE: u32 = 0o600;
 
-/// An archive that is being written. Nothing here syncs the archive's file; whoever opened the file does that.
+/// An archive that is being written. The archive's file is not synced here: the caller that opened the file syncs it.
 pub(in crate::evidence) struct ArchiveWriter<'a> {
     path: &'a Path,
     run_id: &'a RunId,
     tar: Builder<zstd::Encoder<'static, CheckedWriter<'a>>>,
 }
 
-/// Writes through `changes`, so that a test can make any write fail.
+/// Writes through the module `changes`, so that a test can make any write fail.
 struct CheckedWriter<'a> {
     path: &'a Path,
     file: &'a mut File,
@@ -57,7 +57,8 @@ impl<'a> ArchiveWriter<'a> {
         let written = self.tar.append_data(&mut header, path, &mut counted);
         let whole = written.and_then(|()| match counted.limit() {
             0 => Ok(()),
-            // The `tar` library does not notice missing content: whoever unpacks would take the next header for it.
+            // The `tar` library does not notice missing content. A program that unpacks the archive would then read the
+            // next header as content.
             _ => Err(io::Error::new(io::ErrorKind::UnexpectedEof, "a file became shorter while it was archived")),
         });
         whole.map_err(failed(FileOperation::Write, self.path))

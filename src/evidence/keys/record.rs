@@ -95,7 +95,7 @@ impl KeyRecord {
         has_valid_signature(key, &self.key.message(), Some(&self.signature))
     }
 
-    /// Returns whether the record has an endorsement, valid or not.
+    /// Returns whether the record has an endorsement (a signature by the previous key), valid or not.
     pub(super) fn is_endorsed(&self) -> bool {
         self.endorsement.is_some()
     }

@@ -59,9 +59,10 @@ pub enum KeptRunResult {
 
 /// Returns the runs to remove, in the order in which they are removed.
 ///
-/// Never removed are, for each task: its last run, the last run that says something about it ([`RunSignificance`]), the
-/// last that passed, runs that wait for a person, and runs whose results a remaining run reused. Of the others, failed
-/// runs are removed last; otherwise the oldest are removed first.
+/// Some runs are never removed: the last run of each task, the last run of each task that says something about the task
+/// ([`RunSignificance`]), the last run of each task that passed, runs that wait for a person, and runs whose results a
+/// remaining run reused. The other runs are removed in this order: first the runs that did not fail, then the failed
+/// runs, each group from the oldest to the newest.
 pub fn plan_prune(runs: &[KeptRun], limits: &RetentionLimits, now: Timestamp) -> Vec<PrunedRun> {
     let protected = protected_runs(runs);
     let mut free: Vec<&KeptRun> = runs.iter().filter(|run| !run.waits_for_person && !protected.contains(&run.sequence)).collect();
@@ -131,7 +132,7 @@ fn is_too_old(run: &KeptRun, days: u32, now: Timestamp) -> bool {
 }
 
 /// Returns the sequence numbers of the runs that must stay: `latest`, the state of a task, or a comparison with an
-/// earlier failure depends on them.
+/// earlier failure depends on each of these runs.
 pub(in crate::evidence) fn protected_runs(runs: &[KeptRun]) -> BTreeSet<Sequence> {
     let kinds: [fn(&KeptRun) -> bool; 5] = [
         |_| true,
@@ -213,7 +214,7 @@ mod tests {
         let plan = |runs: &[KeptRun], limit| {
             numbers(&plan_prune(runs, &RetentionLimits { runs: Some(limit), ..Default::default() }, now()))
         };
-        // Run 6 reused results of run 1, and run 4 those of runs 1 and 2.
+        // Run 6 reused results of run 1, and run 4 reused results of runs 1 and 2.
         let mut runs: Vec<_> = (1..=6).map(plain).collect();
         runs[5] = reusing(plain(6), &[&plain(1)]);
         runs[3] = reusing(plain(4), &[&plain(1), &plain(2)]);

@@ -21,8 +21,8 @@ const MOST_OF_A_LINE: usize = 256;
 /// The runs that `prune_runs` removed, and the ledger lines that say so.
 #[derive(Debug, Default)]
 pub struct PruneOutcome {
-    /// The ledger lines that name the removed runs, each with the ledger's length in bytes after the line. The index
-    /// needs both.
+    /// The ledger lines that name the removed runs, each with the ledger's length in bytes after the line. The SQLite
+    /// index needs both.
     pub lines: Vec<(u64, LedgerLine)>,
     pub runs: Vec<PrunedRun>,
 }
@@ -55,8 +55,8 @@ pub fn remove_pruned_leftovers(lock: &ProjectLock, leftovers: &[StoredRun]) -> R
     leftovers.iter().try_for_each(|run| remove(lock, &run.directory).map(drop))
 }
 
-/// Removes the runs that a line names and waits until they are gone from the disk, because no later line may exist
-/// together with them.
+/// Removes the runs that a line names and waits until they are gone from the disk, because no later ledger line may be
+/// written while one of these runs still exists.
 fn remove_named(lock: &ProjectLock, runs: &[PrunedRun]) -> Result<usize, EvidenceError> {
     let mut removed = 0;
     for run in runs {

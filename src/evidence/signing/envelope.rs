@@ -32,8 +32,8 @@ pub(in crate::evidence) struct SignedEnvelope {
     pub(in crate::evidence) payload: Vec<u8>,
 }
 
-/// Returns the bytes that are signed for a body. These contain the body's type and the lengths of both, so that a
-/// signature for one type is not valid for a body of another type.
+/// Returns the bytes that are signed for a body. These contain the body's type, and the lengths of the type and of the
+/// body, so that a signature for one type is not valid for a body of another type.
 pub(in crate::evidence) fn encode_pre_authentication(payload_type: &str, body: &[u8]) -> Vec<u8> {
     let head = format!("DSSEv1 {} {payload_type} {} ", payload_type.len(), body.len());
     [head.as_bytes(), body].concat()

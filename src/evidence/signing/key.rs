@@ -42,7 +42,7 @@ pub struct PublicKey {
 }
 
 impl Signer {
-    /// Makes the key that follows from 32 secret bytes.
+    /// Makes the private key that RFC 8032 derives from 32 secret bytes. The same bytes always give the same key.
     pub(in crate::evidence) fn from_seed(seed: &[u8; 32]) -> Self {
         let key = SigningKey::from_bytes(seed);
         let public = PublicKey::from_verifying_key(key.verifying_key());

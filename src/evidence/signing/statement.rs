@@ -1,7 +1,7 @@
 //! The in-toto statements about a run: a test-result v0.1, exactly as it is defined, and a SLSA provenance v1, which
 //! contains the whole verdict and the digests of the run's files.
 //!
-//! The test result has only the keys of its definition, because strict readers refuse others. It has no values for
+//! The test result has only the keys of its definition, because strict readers refuse other keys. It has no values for
 //! "timed out" or "moved", so such runs are FAILED in it. The provenance contains the exact status.
 
 use std::collections::BTreeMap;
@@ -35,7 +35,7 @@ pub(in crate::evidence) struct Statement {
 }
 
 impl RunStatements<'_> {
-    /// Returns both statements, each as the bytes to be signed.
+    /// Returns the test result and the provenance, each as the bytes to be signed.
     pub(in crate::evidence) fn to_payloads(&self) -> [Vec<u8>; 2] {
         [(TEST_RESULT, self.test_result()), (PROVENANCE, self.provenance())].map(|(predicate_type, predicate)| {
             let statement = json!({
@@ -128,7 +128,7 @@ impl Statement {
         let expected = statements.provenance();
         let same = |pointer: &str| predicate.pointer(pointer) == expected.pointer(pointer);
         // proctor's version and the builder are not compared, because another version of proctor need not write the
-        // same.
+        // same values.
         ["/buildDefinition", "/runDetails/metadata", "/runDetails/byproducts", "/runDetails/proctor_verdict"]
             .into_iter()
             .all(same)

@@ -158,7 +158,7 @@ fn a_request_for_one_of_them_covers_no_other() {
     assert_eq!(started(&engine.handle_as_changed(Moment(100), request)), ["T9"], "also one that is not watched");
     begun(&mut engine, 101);
     assert_eq!(verdict(&mut engine, 110, "t0", &[]), [Effect::Show(Notice::Waiting(LastRunState::Verdict))]);
-    // A waiting burst is handled when the requested run has ended.
+    // A waiting burst of saves is handled when the requested run has ended.
     save_many(&mut engine, 1000, &["a.py", "b.py", "c.py"]);
     assert_eq!(started(&engine.handle_as_changed(Moment(1001), Event::Awaited(task("T1")))), ["T1"]);
     begun(&mut engine, 1002);

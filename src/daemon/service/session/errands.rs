@@ -1,4 +1,5 @@
-//! The errands of a project. They are carried out between its runs, one after the other.
+//! The errands of a project: requests such as a change of a task's cycle. They are carried out between the project's
+//! runs, one after the other.
 
 use crate::api::{ErrorKindV1, ErrorV1};
 use crate::daemon::engine::Moment;

@@ -2,8 +2,8 @@
 //! check reads either only the reported paths or the whole tree.
 //!
 //! Before a check of only the reported paths ([`LookCare::Events`]), the watcher has to confirm that it has reported
-//! every earlier change. It creates a file, whose event arrives after all earlier events. If the confirmation does not
-//! come in time, the whole tree is read.
+//! every earlier change. The watcher creates a file, whose event arrives after all earlier events. If the confirmation
+//! does not come in time, the whole tree is read.
 
 use std::time::Duration;
 
@@ -46,7 +46,8 @@ impl ProjectSession {
         self.go_on(now, archive)
     }
 
-    /// Handles the result of a status check.
+    /// Handles the result of a status check, which compared the tree with the verdicts: answers clients, and orders the
+    /// next step.
     pub(super) fn looked(
         &mut self,
         now: Moment,
@@ -148,7 +149,7 @@ impl ProjectSession {
         }
     }
 
-    /// Returns what a list of projects says about this one.
+    /// Returns what a list of projects says about this project.
     pub(in crate::daemon::service) fn listed(&self, archive: &mut StoreReader) -> ListedV1 {
         let (watching, doing) = match &self.stage {
             Stage::Open(open) => {
@@ -189,7 +190,7 @@ impl ProjectSession {
         };
         let standing = archive.last_known_status(self.id.as_ref(), &self.root, approval, &wanted, activity);
         match standing {
-            // The stored problems concern only the list of tasks, because the configuration was not read.
+            // The problems in `standing` concern only the list of tasks, because the configuration was not read.
             Ok(standing) => ProjectStatus { problems: [problems, standing.problems].concat(), ..standing },
             Err(error) => {
                 let problems = vec![chain(&error)];

@@ -12,7 +12,7 @@ use crate::daemon::worker::{FinishedRun, WorkerReport};
 use crate::model::Activity;
 use crate::project::{Progress, RunOutcome, StoreReader};
 
-/// How many times a requested run is started again because a save stopped it.
+/// How many times at most a requested run is started again because a save stopped it.
 const MOST_TRIES: u32 = 3;
 /// The most requested runs of one project that may wait.
 const MOST_RUNS: usize = 16;
@@ -68,7 +68,8 @@ impl ProjectSession {
         words
     }
 
-    /// Handles the end of a run.
+    /// Handles the end of a run: tells the subscribers and the log, lets the engine decide what follows, and answers
+    /// the client that asked for the run.
     pub(super) fn over(&mut self, now: Moment, over: Box<FinishedRun>) -> Vec<SessionMessage> {
         let Stage::Open(open) = &mut self.stage else { return Vec::new() };
         open.activity = Activity::Idle;

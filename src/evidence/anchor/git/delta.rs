@@ -22,7 +22,7 @@ pub(super) fn apply(base: &[u8], delta: &[u8], limit: usize) -> Option<Vec<u8>> 
             };
             base.get(offset..offset.checked_add(count)?)?
         } else {
-            // Code 0 is reserved; no known program writes it.
+            // The instruction code 0 is reserved; no known program writes it.
             let (part, after) = rest.split_at_checked(usize::from(*code)).filter(|_| *code != 0)?;
             rest = after;
             part
@@ -35,7 +35,8 @@ pub(super) fn apply(base: &[u8], delta: &[u8], limit: usize) -> Option<Vec<u8>> 
     (made.len() == length).then_some(made)
 }
 
-/// Reads a number that is stored in groups of seven bits, lowest first; the high bit says that more follow.
+/// Reads a number that is stored in groups of seven bits, lowest first; the high bit of a byte says that another group
+/// follows.
 fn read_length(bytes: &[u8]) -> Option<(usize, &[u8])> {
     let mut number = 0_usize;
     for (position, byte) in bytes.iter().enumerate().take(8) {

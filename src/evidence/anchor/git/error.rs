@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use crate::evidence::{AnchorRefusal, EvidenceError};
 
-/// Why a checkpoint could not be read from, or written to, a git note.
+/// Why a checkpoint (a signed head of the ledger) could not be read from, or written to, a git note.
 #[derive(Debug, thiserror::Error)]
 pub enum GitAnchorError {
     #[error("`{}` is in no git repository", root.display())]

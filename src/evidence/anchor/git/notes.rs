@@ -1,5 +1,5 @@
-//! Checkpoints as git notes. The notes of a reference are a tree with one file for each annotated commit; each change
-//! is a commit (git-notes(1)).
+//! Checkpoints, which are signed heads of the ledger, as git notes. The notes of a reference are a tree with one file
+//! for each annotated commit; each change is a commit (git-notes(1)).
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -14,11 +14,12 @@ use crate::model::{ProjectId, Timestamp};
 
 /// The prefix of the references of all projects; the project's id follows.
 const REFERENCES: &str = "refs/notes/proctor/";
-/// The most directory levels of a notes tree. With many notes, git puts them into directories named by two digits of
-/// the commit for each level, so there are at most 20.
+/// The most directory levels of a notes tree. With many notes, git puts them into directories named by two hexadecimal
+/// digits of the commit's hash, one directory level for each two digits. A hash has 40 digits, so there are at most 20
+/// levels.
 const DEEPEST: usize = 20;
 
-/// The git note to which a checkpoint was written.
+/// The git note to which a checkpoint (a signed head of the ledger) was written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AnchoredNote {
     /// The reference that contains the note.

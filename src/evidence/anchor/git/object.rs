@@ -122,7 +122,7 @@ impl GitObject {
         Self { kind: ObjectKind::Commit, content: text.into_bytes() }
     }
 
-    /// Returns the entries of a tree, or `None` if this is not a tree or is damaged.
+    /// Returns the entries of a tree, or `None` if the object is not a tree or is damaged.
     pub(super) fn entries(&self) -> Option<Vec<GitTreeEntry>> {
         let (mut rest, mut entries) = (self.content_if(ObjectKind::Tree)?, Vec::new());
         while !rest.is_empty() {
@@ -136,7 +136,7 @@ impl GitObject {
         Some(entries)
     }
 
-    /// Returns the tree of a commit, or `None` if this is not a commit.
+    /// Returns the tree of a commit, or `None` if the object is not a commit.
     pub(super) fn commit_tree(&self) -> Option<ObjectId> {
         let first = self.content_if(ObjectKind::Commit)?.split(|byte| *byte == b'\n').next()?;
         ObjectId::parse(std::str::from_utf8(first).ok()?.strip_prefix("tree ")?)
@@ -163,7 +163,7 @@ mod tests {
 
     #[test]
     fn objects_have_the_names_git_gives_them() {
-        // From `git hash-object` and `git mktree` for no bytes, and for `hello\n`.
+        // The expected names are the output of `git hash-object` and `git mktree` for no bytes, and for `hello\n`.
         assert_eq!(GitObject::blob(Vec::new()).id().hex(), "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391");
         assert_eq!(GitObject::tree(Vec::new()).id().hex(), "4b825dc642cb6eb9a060e54bf8d69288fbee4904");
         assert_eq!(GitObject::blob(b"hello\n".to_vec()).id().hex(), "ce013625030ba8dba906f756967f9e9ca394464a");

@@ -114,8 +114,8 @@ impl LockedReference {
 
 impl Drop for LockedReference {
     fn drop(&mut self) {
-        // If the reference was set, the lock file was renamed and is gone. If not, it must not keep others from setting
-        // the reference.
+        // If the reference was set, the lock file was renamed and is gone. If not, the lock file is removed here, so
+        // that other programs can set the reference.
         let _ = remove_file(&self.lock);
     }
 }
