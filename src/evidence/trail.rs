@@ -146,7 +146,7 @@ impl TrailDirectory {
         Ok(changed)
     }
 
-    /// Returns the names of entries that are not among `kept`, sorted.
+    /// Returns the names of the directory's entries that are not among `kept`, sorted.
     ///
     /// # Errors
     /// When the directory cannot be read.

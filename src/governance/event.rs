@@ -26,7 +26,8 @@ pub enum WorkflowEvent {
     BriefUnreadable(String),
     /// The slug (the workflow's name) was free, and is now locked for this workflow.
     SlugFree,
-    /// Another trail, checkpoint or process has the slug.
+    /// The slug is taken by another workflow: its trail or its stored state (checkpoint) exists, or a process holds its
+    /// lock.
     SlugTaken,
     /// The editor was found, the repository has a commit, and the tracker's command line is logged in to the tracker.
     ToolsReady,
@@ -188,8 +189,8 @@ pub enum PauseReason {
     Failed(String),
 }
 
-/// The next state, and the effects to perform in the given order. The last effect either ends the work or leads to the
-/// next event. The effects before it lead to no event.
+/// The workflow's next state, and the effects to perform in the given order. The last effect either ends the work or
+/// leads to the next event. The effects before the last one lead to no event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[must_use = "the caller has to perform the effects"]
 pub struct WorkflowTransition {

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// The most characters of a slug. Slugs are parts of directory names, so they must stay short.
+/// The limit for the number of characters of a slug. Slugs are parts of directory names, so they must stay short.
 const LONGEST_SLUG: usize = 80;
 
 /// The name of a workflow: lower-case letters, digits, `-` and `_`, beginning with a letter or a digit. Its checkpoint and its lock are

@@ -10,7 +10,8 @@ pub struct PinnedText {
     /// The text's name in messages.
     pub name: &'static str,
     pub text: &'static str,
-    /// The text's SHA-256 in hexadecimal, updated by hand whenever the text is changed on purpose.
+    /// The SHA-256 that the text must have, in hexadecimal. A person who changes the text on purpose changes this
+    /// value, too.
     pub sha256: &'static str,
 }
 

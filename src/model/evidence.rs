@@ -16,7 +16,8 @@ pub enum EvidenceKind {
     Screenshots,
     /// The record of a request that a server answered, and the body of the answer.
     ApiResponses,
-    /// The record of a request that got no answer. After a run that died: files that proctor does not know.
+    /// The record of a request that got no answer. In the directory of a run whose process died, also a file that
+    /// proctor does not know.
     ErrorLogs,
     /// Measured values, such as durations.
     PerformanceMetrics,

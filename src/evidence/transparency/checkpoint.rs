@@ -9,7 +9,8 @@ use crate::model::{Digest, ProjectId};
 
 /// The prefix of every log's name; the project's id follows.
 const ORIGIN: &str = "proctor/";
-/// The longest checkpoint that is read, in bytes. Other programs may have added signatures below proctor's.
+/// The limit for the size of a checkpoint, in bytes. The limit leaves room for signatures that other programs may have
+/// added below proctor's.
 pub(in crate::evidence) const LONGEST_CHECKPOINT: u64 = 64 * 1024;
 
 /// The head of a project's log, unsigned: how many entries it has, and their Merkle root.
@@ -22,7 +23,7 @@ pub struct LogCheckpoint {
     pub root: Digest,
 }
 
-/// A checkpoint with signatures, whose validity is not known.
+/// A checkpoint with its signatures. The signatures may be invalid: `is_signed_by` checks them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SignedCheckpoint {
     checkpoint: LogCheckpoint,

@@ -1,4 +1,5 @@
-//! A project's ledger as a transparency log.
+//! A project's ledger as a transparency log: one entry for each ledger line. A Merkle tree over the entries gives the
+//! log's signed head and the proofs about it.
 
 use std::collections::BTreeMap;
 
@@ -59,7 +60,7 @@ impl LedgerLog {
         Some(LogCheckpoint { project: self.project.clone(), size, root })
     }
 
-    /// Returns the present head, signed with the key in use, or `None` if the store has no key yet.
+    /// Returns the present head of the log, signed with the store's current key; `None` if the store has no key yet.
     pub fn sign_head(&self, store: &Store) -> Result<Option<SignedCheckpoint>, EvidenceError> {
         Ok(find_signer(store)?.map(|signer| self.head().sign(&signer)))
     }
@@ -85,8 +86,8 @@ impl LedgerLog {
         Some(InclusionProof { index, hashes, checkpoint: checkpoint.clone() })
     }
 
-    /// Proves that the log of a checkpoint begins with the first `old` entries. Returns `None` if that log has fewer
-    /// entries.
+    /// Proves that the log of `checkpoint` begins with the first `old` entries of this log. Returns `None` if the log
+    /// of `checkpoint` has fewer than `old` entries.
     pub fn prove_consistency(&self, old: u64, checkpoint: &SignedCheckpoint) -> Option<ConsistencyProof> {
         let hashes = self.tree.prove_consistency(old, checkpoint.checkpoint().size)?;
         Some(ConsistencyProof { old, hashes, checkpoint: checkpoint.clone() })

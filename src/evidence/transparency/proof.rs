@@ -25,7 +25,7 @@ pub struct InclusionProof {
 /// Proves that the log of a checkpoint begins with the log of an earlier checkpoint (a consistency proof of RFC 6962).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConsistencyProof {
-    /// The number of entries of the earlier log.
+    /// The number of entries that the earlier log has.
     pub(super) old: u64,
     pub(super) hashes: Vec<Digest>,
     pub(super) checkpoint: SignedCheckpoint,

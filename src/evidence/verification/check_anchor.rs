@@ -83,7 +83,8 @@ pub(super) fn check_proof(
     faults
 }
 
-/// Compares the checkpoint of a proof with the checkpoint of an anchor.
+/// Compares the checkpoint of a proof with the checkpoint of an anchor. Reports an anchor that is unreadable, not
+/// signed by the key, for another number of lines, or with another root.
 fn compare(anchor: &Anchor, proven: &LogCheckpoint, key: &PublicKey) -> Vec<EvidenceFault> {
     let fault = |kind, detail: String| EvidenceFault::new(kind, &anchor.place, detail);
     let kept = match &anchor.found {
