@@ -115,8 +115,8 @@ struct Descent {
     /// The length in bytes of the part of the path to which the decision applies: an excluded ancestor, or the whole
     /// path.
     decided: usize,
-    /// The excluded ancestor that a walk enters only because of `watch.include`: the rules in the directory above it,
-    /// and the length of its path in bytes.
+    /// Set if a walk enters an excluded ancestor only because of `watch.include`: the rules in the directory above this
+    /// ancestor, and the length of the ancestor's path in bytes.
     excluded: Option<(RulesScope, usize)>,
 }
 
