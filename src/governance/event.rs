@@ -35,7 +35,7 @@ pub enum WorkflowEvent {
     ToolsMissing(String),
     /// The models' copy of the project has been made.
     SandboxReady,
-    /// A model answered.
+    /// The command of the model that was asked has succeeded.
     ModelAnswered {
         /// The model's output.
         text: String,
@@ -65,7 +65,7 @@ pub enum WorkflowEvent {
     TrackerFailed(String),
     /// The trail's directory has been moved to `done/`.
     Moved,
-    /// The trail is committed.
+    /// The trail has been committed.
     Committed,
     /// The models' copy of the project has been removed.
     SandboxRemoved,

@@ -57,7 +57,7 @@ const ROWS: &[(NameRule, IgnoredClass)] = &[
 /// prerequisite makes it.
 const PRODUCTS: &[&[u8]] = &[b"dist", b"build"];
 
-/// Returns whether an entry of this name is what a build makes for later use.
+/// Returns whether a file or directory of this name is the product of a build: `dist` or `build`.
 pub(super) fn is_product(name: &[u8]) -> bool {
     PRODUCTS.contains(&name)
 }

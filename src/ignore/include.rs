@@ -15,7 +15,8 @@ pub(super) struct IncludeList {
     /// All patterns. In a directory that belongs to the tree, an excluded path that matches one of these patterns is
     /// put back into the tree.
     pub(super) patterns: PatternList,
-    /// The patterns that name directories (`secrets/*.env`). Only these count inside excluded directories.
+    /// The patterns that name directories (`secrets/*.env`). In an excluded directory, only these patterns put paths
+    /// back.
     with_path: PatternList,
     /// The patterns of `with_path`, split into components.
     ways: Vec<PathPattern>,

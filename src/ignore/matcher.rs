@@ -108,7 +108,7 @@ enum DecisionReason<'rules> {
 
 /// The result of going from the root down to a path, as far as a walk of the project would go.
 struct Descent {
-    /// The rules in the directory in which the decision was made.
+    /// The rules that apply in the directory of the decided path.
     scope: RulesScope,
     /// The membership of the path, or of the excluded ancestor at which the descent stopped.
     membership: TreeMembership,

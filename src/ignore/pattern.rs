@@ -1,4 +1,4 @@
-//! Compiled lists of `gitignore(5)` patterns.
+//! Lists of `gitignore(5)` patterns, compiled by the crate `ignore`. Each pattern keeps its line number, for messages.
 
 use std::ffi::OsStr;
 use std::fmt;

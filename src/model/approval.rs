@@ -9,7 +9,7 @@ use crate::model::{
     Severity, TaskId, ToolPolicy,
 };
 
-/// The name that stands in the place of a file for a plan that was discovered from the project's own files.
+/// Stands in place of a file name for a plan that was discovered from the project's own files.
 pub const FOUND_IN_PROJECT: &str = ".";
 
 /// What a plan demands of the project. A later plan that demands less, or something else, is weaker and needs a
@@ -58,8 +58,8 @@ pub struct PlanTerms {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ActionTerms {
-    /// The action's name, by which it is found in a later plan; `None` if another action has the same name. The id is
-    /// used then.
+    /// The action's name, by which a later plan's action is matched with this one. `None` for a plan from a test
+    /// specification: its actions are matched by their ids.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// The digest of what the action does and in which phase: command, directory, variables, tool, file or request, and
@@ -85,7 +85,7 @@ pub struct ActionTerms {
     pub coverage: Option<CoverageTarget>,
     /// How often the action is repeated while it does not succeed.
     pub retry_attempts: u8,
-    /// Whether the action fails if it leaves processes behind.
+    /// Whether the action fails if processes of it are still running after its end.
     pub on_survivors: OnSurvivors,
     /// Globs of the paths that trigger the action; empty if every path does.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -4,8 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::model::Digest;
 
-/// What a file in a run's directory holds. The first six kinds come from specification 2.0.0's `requiredEvidence`
-/// (facts, 1.5).
+/// What a file in a run's directory holds. The first six kinds come from `requiredEvidence` of specification 2.0.0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum EvidenceKind {

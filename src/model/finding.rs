@@ -43,8 +43,8 @@ pub enum CategoryCode {
     ReportIncomplete,
     /// Report, counts and exit status contradict each other, so none of them is trusted.
     Inconsistent,
-    /// The exit code is not zero although the report is complete and has no failure: a hook raised, or the session
-    /// timed out.
+    /// The exit code is not zero although the report is complete and has no failure, for example because a hook of the
+    /// test runner raised an error or the session timed out.
     FailedOutsideTests,
     /// The tool's documentation does not list this exit code.
     UnknownExit,

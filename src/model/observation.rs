@@ -87,7 +87,7 @@ pub struct HttpAnswer {
     pub status: u16,
     /// The headers; several headers of the same name are joined with a comma.
     pub headers: BTreeMap<String, String>,
-    /// The body, cut at [`HttpAnswer::BODY_CAP`].
+    /// The body, or only its first [`HttpAnswer::BODY_CAP`] bytes if it is longer.
     pub body: Vec<u8>,
     /// Whether `body` is the whole body.
     pub is_complete: bool,

@@ -64,7 +64,8 @@ pub enum Reuse {
     /// No run takes over an earlier result: the check is carried out in every run.
     #[default]
     Off,
-    /// In runs that `proctor watch` starts by itself. A run that a person or a program requests is always carried out.
+    /// Runs that `proctor watch` starts by itself may take over an earlier result. In a run that a person or a program
+    /// requests, the check is always carried out.
     Watch,
     /// Every run may take over an earlier result, except when the check is selected by name.
     Always,
@@ -132,7 +133,7 @@ pub struct Action {
     pub idle_timeout: Option<Duration>,
     /// The most bytes that the action may print; `None` means no limit.
     pub max_output: Option<ByteSize>,
-    /// How long stopping the action may take, from the first signal to SIGKILL (G7).
+    /// The limit on the time between the first signal that asks the action to stop and SIGKILL, which ends it (G7).
     pub grace: Duration,
     /// Globs of the paths whose change triggers the action; empty if every change does.
     pub paths: Vec<String>,
@@ -257,7 +258,7 @@ pub struct ActionDefaults {
     pub idle_timeout: Option<Duration>,
     /// The most bytes that an action may print, standard output and standard error together; `None` means no limit.
     pub max_output: Option<ByteSize>,
-    /// How long stopping an action may take: from the first signal until its last process is killed (G7).
+    /// The limit on the time between the first signal that asks an action to stop and SIGKILL, which ends it (G7).
     pub grace: Duration,
     /// Whether an action fails because it leaves processes behind (E14).
     pub on_survivors: OnSurvivors,

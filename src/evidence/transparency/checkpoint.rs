@@ -35,7 +35,7 @@ pub struct SignedCheckpoint {
 pub enum LogCheckpointError {
     #[error("it is no signed note: text, an empty line, and lines `— NAME SIGNATURE` are expected")]
     NotANote,
-    /// The log's name is not one of proctor's.
+    /// The text is a checkpoint of a log whose name does not have the form `proctor/PROJECT-ID`.
     #[error("it is of the log `{0}`, and `proctor/PROJECT-ID` is expected")]
     Origin(String),
     #[error("it does not have the three lines of a checkpoint: the log's name, its size, its root in base64")]

@@ -44,7 +44,7 @@ impl LedgerLog {
         Self { project, lines, tree, runs: BTreeMap::new() }
     }
 
-    /// Returns the project whose ledger this is.
+    /// Returns the id of the project whose ledger the log was made from.
     pub fn project(&self) -> &ProjectId {
         &self.project
     }
@@ -70,12 +70,13 @@ impl LedgerLog {
         self.checkpoint_at(self.size()).expect("it has its own size")
     }
 
-    /// Returns whether the log begins with the log that an earlier checkpoint is the head of.
+    /// Returns whether the log of `earlier` is the beginning of this log: it is of the same project, and its root is
+    /// the root that this log had with as many entries.
     pub fn extends(&self, earlier: &LogCheckpoint) -> bool {
         self.checkpoint_at(earlier.size).as_ref() == Some(earlier)
     }
 
-    /// Returns the index of the line about a run, or `None` if there is none.
+    /// Returns the index of the log entry for the line that sealed a run; `None` if the ledger has no such line.
     pub fn index_of(&self, run_id: &RunId) -> Option<u64> {
         self.runs.get(run_id).copied()
     }

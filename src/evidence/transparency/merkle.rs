@@ -104,7 +104,8 @@ impl MerkleTree {
                 start = middle;
             }
         }
-        // The subtree at which the old tree ends. If it is the whole old tree, the verifier knows its hash already.
+        // Adds the hash of the subtree in which the old tree ends. If this subtree is the whole old tree, its hash is
+        // left out, because the verifier has it already.
         if old != 0 && start != 0 {
             path.push(self.subtree_hash(start, end));
         }

@@ -11,7 +11,7 @@
 //! * `ledger_log`: reads a ledger as a log.
 //! * `log_directory`: writes the log's files.
 //!
-//! All but the last two are pure.
+//! `ledger_log` and `log_directory` read and write files; the other modules are pure.
 //!
 //! # What it may not do
 //!

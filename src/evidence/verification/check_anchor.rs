@@ -48,7 +48,8 @@ pub fn check_anchor(anchor: &Anchor, log: &LedgerLog, signer: CheckpointSigner<'
     faults
 }
 
-/// Checks the proof that comes with a run's line, and whether it is about the same log as the given anchors.
+/// Checks the inclusion proof of an exported ledger line, and whether the checkpoint in the proof agrees with the given
+/// anchors.
 pub(super) fn check_proof(
     path: &Path,
     bytes: Option<&[u8]>,

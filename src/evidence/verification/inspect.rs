@@ -172,7 +172,7 @@ impl InspectedDirectory {
         }
     }
 
-    /// Returns the content of the file of this name, if it was kept.
+    /// Returns the content of the file of this name; `None` if there is no such file, or its content was not kept.
     pub(super) fn content(&self, name: &str) -> Option<&[u8]> {
         self.file(name)?.content.as_deref()
     }

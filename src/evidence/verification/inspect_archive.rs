@@ -9,7 +9,8 @@ use crate::evidence::verification::inspect::{
 };
 use crate::model::RunId;
 
-/// The largest file in an archive whose content is kept in memory, in bytes (256 MiB).
+/// The limit for the size of a file whose content verification needs, in bytes (256 MiB). An archive with a larger one
+/// is refused.
 const MOST_KEPT: u64 = 1 << 28;
 /// The owner and mode that every file of an archive gets here. An archive of a run is verified by content only, so the
 /// real owners and modes in it are not read.
@@ -17,7 +18,7 @@ const NO_ACCESS: OwnerAndMode = OwnerAndMode { mode: 0, owner: 0 };
 
 #[derive(Debug)]
 pub(super) struct InspectedArchive {
-    /// The run that the archive's paths name.
+    /// The id of the run, with which every path in the archive begins.
     pub(super) run_id: RunId,
     /// The files that lie directly in the archive's top directory. For an archive of a store, these are the run's
     /// files.

@@ -167,7 +167,7 @@ pub fn verify_project(
 }
 
 impl VerificationResult {
-    /// Adds the faults and counts of a run; returns its inspected directory.
+    /// Adds a run's faults and counts to this result, and returns the run's inspected directory.
     fn add(&mut self, run_id: &RunId, verification: RunVerification) -> InspectedDirectory {
         self.faults.extend(verification.faults);
         self.unfinished.extend(verification.unfinished);
