@@ -1,6 +1,6 @@
 //! proctor runs your checks the moment you save, and gives a verdict that is bound to the exact tree it tested.
 //!
-//! # The way of one save
+//! # From a save to a verdict
 //!
 //! ```text
 //!  save ──► watch ──► settle ──► tree digest ──► schedule ──► run ──────────────────────────────────► publish
@@ -11,27 +11,27 @@
 //!
 //! | step | where |
 //! |---|---|
-//! | a save becomes a hint | [`watch`] |
-//! | a burst settles, a run is scheduled | [`daemon`]: one event loop around a pure engine, and a thin performer |
-//! | what is on disk now | [`tree`], with [`ignore`] saying what belongs to it |
-//! | reading shell: what a script runs, and whether it hides a failure | [`shell`] |
-//! | a copy of what was digested, for checks to run on | [`snapshot`] |
-//! | what to run | [`config`] and [`spec`] make a [`model::Plan`] |
-//! | carrying it out | [`run`], the only place where the folders below meet: order, attempts, judgement, seal |
-//! | what outlives a run | [`project`]: registration, approvals, freshness, retention |
-//! | what people, agents and models ask and answer | [`collaboration`] |
-//! | what an action may see and write | [`sandbox`] |
-//! | starting, stopping, capturing | [`process`] |
-//! | asking a tool for a report, reading it | [`tools`] |
-//! | what a specification's conditions say | [`condition`] |
-//! | what it amounts to | [`verdict`] |
-//! | where the task goes next | [`routing`] |
-//! | what a review that comes as free text decides | [`review`] |
-//! | how a brief becomes an issue, with a person at every gate | [`governance`], carried out by [`workflow`] |
-//! | the file people and agents read | [`report`] |
-//! | keeping it | [`evidence`], indexed by [`store`] |
-//! | what is spoken on the control socket, and to it | [`api`], [`client`] |
-//! | arguments, screens, exit codes | [`cli`] |
+//! | a save becomes a hint, which only says where to look | [`watch`] |
+//! | when no more hints come for a moment, a run is scheduled | [`daemon`]: a pure engine decides, a performer acts |
+//! | the files on disk are hashed to the tree digest | [`tree`]; [`ignore`] decides which files belong to the tree |
+//! | shell scripts are parsed: what a script runs, and whether it hides a failure | [`shell`] |
+//! | the hashed files are copied, so that checks run on exactly these files | [`snapshot`] |
+//! | the plan says which actions run | [`config`] and [`spec`] make a [`model::Plan`] |
+//! | the run does the plan: order, attempts, judgement, seal | [`run`], where the folders of the steps below are used together |
+//! | data of a project is kept between runs: registration, approvals, freshness, retention | [`project`] |
+//! | people, agents and models ask and answer outside of a run | [`collaboration`] |
+//! | an action is limited in what it may see and write | [`sandbox`] |
+//! | processes are started and stopped, and their output is captured | [`process`] |
+//! | a tool is asked for a report, and the report is read | [`tools`] |
+//! | a specification's conditions are evaluated | [`condition`] |
+//! | actions and runs are judged | [`verdict`] |
+//! | the next node of the task is chosen | [`routing`] |
+//! | the verdict of a review in free text is read | [`review`] |
+//! | a brief becomes an issue, and a person decides at every gate | [`governance`] decides, [`workflow`] acts |
+//! | the report for people and agents is written | [`report`] |
+//! | the run is sealed and kept | [`evidence`], with an index in [`store`] |
+//! | other programs ask the service over the control socket | [`api`] on the service's side, [`client`] on the other side |
+//! | the command line: arguments, screens, exit codes | [`cli`] |
 //!
 //! # Who may import whom
 //!
@@ -62,7 +62,8 @@
 //! cli                                  → everything
 //! ```
 //!
-//! Everything that judges is a pure function of its inputs and of `now`; everything that touches the world only carries out.
+//! Code that judges or decides is a pure function of its inputs and of the time `now`. Code that does I/O only does what
+//! such code has decided.
 
 #[cfg(not(target_os = "linux"))]
 compile_error!("proctor needs Linux: its actions run in namespaces and cgroups, and inotify tells it of saves");

@@ -80,7 +80,8 @@ impl TestStore {
         self.store.lock(&self.project, waiting).expect("the lock becomes free")
     }
 
-    /// Takes the lock and recovers; returns the runs that became INTERRUPTED.
+    /// Takes the project's lock, opens the ledger, and seals the runs of dead processes as INTERRUPTED. Returns the
+    /// lock, the ledger and the ids of these runs.
     pub(super) fn open(&self) -> (ProjectLock, Ledger, Vec<RunId>) {
         let lock = self.lock();
         let mut ledger = Ledger::open(&lock).expect("the ledger opens");
@@ -102,7 +103,7 @@ impl TestStore {
         SealInput { record: record(&run_id(number), &self.task, &report, status), report, attested: attested(&self.project) }
     }
 
-    /// Carries out a run from its beginning to its commit.
+    /// Creates a run with one output file for each of `names`, and seals it. The number becomes part of the run's id.
     pub(super) fn run(&self, number: u64, names: &[&str], status: OverallStatus) -> SealedRun {
         self.run_observed(number, names, status, &|_| {})
     }

@@ -38,7 +38,7 @@ pub enum TrailError {
     #[error("`{}` is longer than {cap} bytes", path.display())]
     TooLong {
         path: PathBuf,
-        /// The most bytes that the file may have.
+        /// The limit for the size of the file, in bytes.
         cap: u64,
     },
 }
@@ -128,7 +128,7 @@ impl TrailDirectory {
         String::from_utf8(bytes).map_err(|_| TrailError::NotUtf8(path.to_owned()))
     }
 
-    /// Returns the names of those files in `kept` that are missing or do not have the digest given there.
+    /// Returns the names of the files in `kept` that are missing or do not have the digest that `kept` gives for them.
     ///
     /// # Errors
     /// When a file cannot be read.
@@ -146,7 +146,7 @@ impl TrailDirectory {
         Ok(changed)
     }
 
-    /// Returns the names of entries that are not among `kept`, sorted.
+    /// Returns the names of the directory's entries that are not among `kept`, sorted.
     ///
     /// # Errors
     /// When the directory cannot be read.

@@ -26,7 +26,8 @@ pub enum WorkflowEvent {
     BriefUnreadable(String),
     /// The slug (the workflow's name) was free, and is now locked for this workflow.
     SlugFree,
-    /// Another trail, checkpoint or process has the slug.
+    /// The slug is taken by another workflow: its trail or its stored state (checkpoint) exists, or a process holds its
+    /// lock.
     SlugTaken,
     /// The editor was found, the repository has a commit, and the tracker's command line is logged in to the tracker.
     ToolsReady,
@@ -34,7 +35,7 @@ pub enum WorkflowEvent {
     ToolsMissing(String),
     /// The models' copy of the project has been made.
     SandboxReady,
-    /// A model answered.
+    /// The command of the model that was asked has succeeded.
     ModelAnswered {
         /// The model's output.
         text: String,
@@ -64,7 +65,7 @@ pub enum WorkflowEvent {
     TrackerFailed(String),
     /// The trail's directory has been moved to `done/`.
     Moved,
-    /// The trail is committed.
+    /// The trail has been committed.
     Committed,
     /// The models' copy of the project has been removed.
     SandboxRemoved,
@@ -188,8 +189,8 @@ pub enum PauseReason {
     Failed(String),
 }
 
-/// The next state, and the effects to perform in the given order. The last effect either ends the work or leads to the
-/// next event. The effects before it lead to no event.
+/// The workflow's next state, and the effects to perform in the given order. The last effect either ends the work or
+/// leads to the next event. The effects before the last one lead to no event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[must_use = "the caller has to perform the effects"]
 pub struct WorkflowTransition {

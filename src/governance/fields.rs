@@ -2,7 +2,7 @@
 
 use crate::governance::verdict::lines_outside_fences;
 
-/// The most labels of a draft. A draft with more is refused.
+/// The limit for the number of labels of a draft. A draft with more labels is refused.
 const MOST_LABELS: usize = 20;
 
 /// GitHub's limits in characters: a draft with a longer label or title is refused.

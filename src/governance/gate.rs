@@ -11,7 +11,7 @@ pub enum WorkflowGate {
     Collision,
     /// N3: the person sends the draft to the reviewer, or back to the drafter.
     Draft,
-    /// N5: the person has the reviewed draft filed, or sends it back to the drafter.
+    /// N5: the person approves the reviewed draft, so that it is filed, or sends it back to the drafter.
     Verdict,
     /// N5: the person confirms, or not, that the draft is filed although the review blocks (B19).
     Override,

@@ -4,11 +4,11 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// The most characters of a slug. Slugs are parts of directory names, so they must stay short.
+/// The limit for the number of characters of a slug. Slugs are parts of directory names, so they must stay short.
 const LONGEST_SLUG: usize = 80;
 
-/// The name of a workflow: lower-case letters, digits, `-` and `_`, beginning with a letter or a digit. Its checkpoint and its lock are
-/// found by this name (B6).
+/// The name of a workflow: lower-case letters, digits, `-` and `_`, beginning with a letter or a digit. The workflow's
+/// checkpoint and lock are found by this name (B6).
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Slug(String);
@@ -48,8 +48,8 @@ impl WorkflowId {
     }
 }
 
-/// Returns the slug that a brief's file gives its workflow: the name without the extension, in lower case, with `-` for each run of
-/// characters that a slug cannot have (N0 step 2).
+/// Returns the slug that a brief's file gives its workflow: the file name without the extension, in lower case, with
+/// `-` in place of each sequence of characters that a slug cannot have (N0 step 2).
 ///
 /// # Errors
 /// When no character of the name can be part of a slug.

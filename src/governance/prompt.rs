@@ -10,7 +10,8 @@ pub struct PinnedText {
     /// The text's name in messages.
     pub name: &'static str,
     pub text: &'static str,
-    /// The text's SHA-256 in hexadecimal, updated by hand whenever the text is changed on purpose.
+    /// The SHA-256 that the text must have, in hexadecimal. A person who changes the text on purpose changes this
+    /// value, too.
     pub sha256: &'static str,
 }
 
@@ -45,7 +46,7 @@ const REVISION_TASK: &str = "Revise the draft of an issue in Markdown, and print
 person wrote and which goes before everything else. Keep every section of the template and whatever of the draft nobody objects to.";
 
 impl PinnedText {
-    /// Returns the text after comparing its digest with the pinned one.
+    /// Returns the text if it has the pinned digest.
     ///
     /// # Errors
     /// When the digests differ.
@@ -88,7 +89,7 @@ pub fn draft_prompt(brief: &str, basis: &DraftBasis) -> Result<String, TamperedP
 /// Returns the reviewer's prompt: the pinned text, then the draft that a person has sent (N4 steps 2 and 3).
 ///
 /// # Errors
-/// When the pinned text does not have its digest.
+/// When the pinned text has another digest than the pinned one.
 pub fn review_prompt(draft: &str) -> Result<String, TamperedPrompt> {
     let mut prompt = REVIEW_PROMPT.checked()?.to_owned();
     section(&mut prompt, "DRAFT", draft);

@@ -39,7 +39,7 @@ pub(super) const GATE_SCHEMA: &str = "proctor-gate-v1";
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ConsultationRecord {
-    /// `drafter` or `reviewer`.
+    /// Which of the two models was asked: `drafter` or `reviewer`.
     pub role: String,
     /// The model's command as configured: the program and its arguments.
     pub command: Vec<String>,
@@ -47,7 +47,7 @@ pub struct ConsultationRecord {
     pub end: String,
     /// The exit code; `None` if the command did not end by itself.
     pub exit_code: Option<i32>,
-    /// The level of isolation under which the command ran; `None` if it was not started.
+    /// The level of isolation under which the command ran; `None` if the command was not started.
     pub isolation: Option<IsolationLevel>,
     /// Why stronger levels of isolation could not be used.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

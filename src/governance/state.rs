@@ -54,7 +54,7 @@ pub struct WorkflowStart {
     pub limits: WorkflowLimits,
 }
 
-/// The names by which questions and lists call the two models.
+/// The names of the two models in questions and lists for people, from the configuration.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ModelNames {
@@ -93,13 +93,13 @@ pub struct WorkflowCounters {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub enum WorkflowNode {
-    /// N0: the brief is read and the slug is claimed. No file of the trail has been written yet.
+    /// N0: proctor reads the brief and claims the slug. No file of the trail has been written yet.
     LoadBrief(LoadingStep),
-    /// N1, steps 1 and 2: editor, repository and tracker are checked. No file has been written yet (B1).
+    /// N1, steps 1 and 2: proctor checks the editor, the repository and the tracker. No file has been written yet (B1).
     Preflight,
-    /// N1, steps 3 and 4: the models' copy of the project is made.
+    /// N1, steps 3 and 4: proctor makes the models' copy of the project.
     Sandbox,
-    /// N2: the drafter is asked.
+    /// N2: the workflow waits for the drafter's answer.
     Draft { basis: DraftBasis },
     /// N3, or N5 if the draft has been reviewed: a person edits the texts and decides.
     Decide {
@@ -109,16 +109,16 @@ pub enum WorkflowNode {
         copy_number: u32,
         phase: DecisionPhase,
     },
-    /// N4: the reviewer is asked.
+    /// N4: the workflow waits for the reviewer's answer.
     Review { subject: DecisionSubject },
-    /// N6: the issue is filed, then the trail is moved and committed.
+    /// N6: proctor files the issue, then moves and commits the trail.
     File {
         subject: DecisionSubject,
         /// Whether the review blocks, and the person confirmed the approval nevertheless.
         overridden: bool,
         filing: FilingStep,
     },
-    /// The workflow is over.
+    /// The issue is filed and nothing is left to do.
     Done { issue: FiledIssue },
 }
 
@@ -126,7 +126,7 @@ pub enum WorkflowNode {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum LoadingStep {
-    /// The brief is read.
+    /// proctor reads the brief.
     Reading,
     /// `workflow/` checks whether the slug made from the brief's file name is free, and locks it.
     #[serde(rename = "looking")]
@@ -206,10 +206,10 @@ pub enum DecisionPhase {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub enum FilingStep {
-    /// The labels that the tracker does not have are created.
+    /// proctor creates the labels that the tracker does not have.
     Labels(IssueToFile),
-    /// The issue is created. This state is stored before the tracker is called: after a crash in between, a resumed workflow searches
-    /// the tracker for the issue before it creates one.
+    /// proctor creates the issue. This state is stored before the tracker is called: if the process dies before the
+    /// answer is stored, a resumed workflow searches the tracker for the issue and creates it only if it is not there.
     Creating(IssueToFile),
     /// The filing failed: a person chooses between a retry, editing the draft and aborting.
     Failed { why: String, next: FilingRetry },
@@ -220,11 +220,11 @@ pub enum FilingStep {
         why: String,
         next: FilingRetry,
     },
-    /// The issue is filed; the trail is moved to `done/`.
+    /// The issue is in the tracker, and proctor moves the trail to `done/`.
     Moving(FiledIssue),
-    /// The trail is committed.
+    /// The trail is in `done/`, and proctor commits it.
     Committing(FiledIssue),
-    /// The models' copy of the project is removed.
+    /// The trail is committed, and proctor removes the models' copy of the project.
     Cleaning(FiledIssue),
 }
 

@@ -7,13 +7,13 @@ use crate::governance::verdict::IssueVerdict;
 /// Who has to act before the workflow can continue.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum WorkflowTurn {
-    /// A person, who answers the question of this gate.
+    /// A person has to answer the question of this gate.
     Person(WorkflowGate),
     Drafter,
     Reviewer,
-    /// Nobody but proctor: it loads the brief, makes the copy for the models, files the issue, or moves and commits the
-    /// trail. The question for another slug counts here, because that question has no gate. A finished workflow counts
-    /// here, too.
+    /// No person or model has to act: proctor loads the brief, makes the copy for the models, files the issue, or moves
+    /// and commits the trail. The question for another slug also counts here, because it has no gate, and so does a
+    /// finished workflow.
     Workflow,
 }
 
@@ -43,7 +43,7 @@ impl WorkflowState {
         }
     }
 
-    /// Returns the verdict of the current draft's review; `None` if it has not been reviewed.
+    /// Returns the verdict of the current draft's review; `None` if the draft has not been reviewed.
     pub fn verdict(&self) -> Option<IssueVerdict> {
         match &self.node {
             WorkflowNode::Decide { subject, .. } | WorkflowNode::Review { subject } | WorkflowNode::File { subject, .. } => {

@@ -13,20 +13,23 @@ use crate::model::NameRule::{self, Ends, Is};
 pub enum CacheKind {
     /// The tool compares contents, or it notices every time or size that differs from the recorded one.
     Content,
-    /// The tool takes an input for unchanged if it is older than the cache. The cache holds everything that the tool makes.
+    /// The tool takes an input for unchanged if the input is older than the cache. The cache holds everything that the
+    /// tool makes.
     TimeOrder,
-    /// The tool takes an input for unchanged if it is older than the cache, and it writes its products elsewhere. It would not make
-    /// products that are missing, so such a cache is kept only if the check wrote nothing else.
+    /// The tool takes an input for unchanged if the input is older than the cache, and it writes its products (the
+    /// files that it builds) outside of the cache. It would not make missing products again, so such a cache is kept
+    /// only if the check wrote nothing but caches.
     TimeOrderOfOutputs,
 }
 
-/// The caches whose tools compare by the order of times. All other caches are [`CacheKind::Content`].
+/// The caches whose tools compare the times of files with the time of the cache. All other caches are
+/// [`CacheKind::Content`].
 const BY_TIME: &[(NameRule, CacheKind)] = &[
     // `tsc -b`. The products lie in `outDir`.
     (Ends(".tsbuildinfo"), TimeOrderOfOutputs),
     // Gradle. The products lie in `build`.
     (Is(".gradle"), TimeOrderOfOutputs),
-    // cargo.
+    // The build directory of cargo.
     (Is("target"), TimeOrder),
     (Is(".next"), TimeOrder),
     (Is(".nuxt"), TimeOrder),
@@ -37,14 +40,15 @@ const BY_TIME: &[(NameRule, CacheKind)] = &[
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CacheInEnvironment {
     pub name: &'static str,
-    /// Whether checks see what the project's own directory of this name holds, below their own changes.
+    /// Whether a check sees the files that the project's own directory of this name holds. What the check itself writes
+    /// there covers these files.
     pub shows_live: bool,
 }
 
 /// The caches inside of directories of installed packages.
 pub const CACHES_IN_ENVIRONMENTS: &[CacheInEnvironment] = &[
-    // babel-loader, prettier, terser and others. Some packages also keep the programs here that they download when they are
-    // installed, so checks need what is there.
+    // Used by babel-loader, prettier, terser and others. Some packages download programs into this directory when they
+    // are installed, so checks need the files that it has in the project.
     CacheInEnvironment { name: ".cache", shows_live: true },
     // Vite's optimised dependencies, and the results of Vitest before version 1.
     CacheInEnvironment { name: ".vite", shows_live: false },
@@ -54,7 +58,7 @@ pub const CACHES_IN_ENVIRONMENTS: &[CacheInEnvironment] = &[
 ];
 
 impl CacheKind {
-    /// Returns whether the tool takes an input for unchanged if it is older than the cache.
+    /// Returns whether the tool compares times: it takes an input for unchanged if the input is older than the cache.
     pub fn compares_by_time(self) -> bool {
         match self {
             Content => false,
@@ -63,7 +67,7 @@ impl CacheKind {
     }
 }
 
-/// Returns the kind of the cache with this name; `None` if it is not the name of a cache.
+/// Returns the kind of the cache with this name; `None` if no cache has this name.
 pub fn cache_kind(name: &[u8]) -> Option<CacheKind> {
     if class_of(name) != IgnoredClass::Cache {
         return None;

@@ -53,10 +53,11 @@ const ROWS: &[(NameRule, IgnoredClass)] = &[
     (Ends(".log"), Output),
 ];
 
-/// Outputs that people and later steps use, unlike reports and bytecode. Checks see them if a prerequisite makes them.
+/// The names of outputs that people and later steps use, unlike reports and bytecode. Checks see such an output if a
+/// prerequisite makes it.
 const PRODUCTS: &[&[u8]] = &[b"dist", b"build"];
 
-/// Returns whether an entry of this name is what a build makes for later use.
+/// Returns whether a file or directory of this name is the product of a build: `dist` or `build`.
 pub(super) fn is_product(name: &[u8]) -> bool {
     PRODUCTS.contains(&name)
 }
@@ -67,8 +68,8 @@ pub fn class_of(name: &[u8]) -> IgnoredClass {
     row.or_else(|| find_always_out(name).map(|always| always.class)).unwrap_or(Input)
 }
 
-/// Returns whether a path leads to a tool's by-product, such as a cache or bytecode, which is of no interest to people:
-/// a name in the path never belongs to a tree, or is the name of a cache.
+/// Returns whether a path leads to a tool's by-product, such as a cache or bytecode, which people need not see. This is
+/// so if one name in the path is the name of a cache or a name that never belongs to a tree.
 pub fn is_by_product(path: &TreePath) -> bool {
     path.as_bytes().split(|byte| *byte == b'/').any(|name| find_always_out(name).is_some() || class_of(name) == Cache)
 }

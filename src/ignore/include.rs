@@ -12,9 +12,11 @@ use crate::ignore::scope::SurroundingTree;
 /// The compiled patterns of `watch.include`.
 #[derive(Debug, Clone)]
 pub(super) struct IncludeList {
-    /// All patterns. Where the surrounding directory belongs to the tree, a path that matches one of them is put back.
+    /// All patterns. In a directory that belongs to the tree, an excluded path that matches one of these patterns is
+    /// put back into the tree.
     pub(super) patterns: PatternList,
-    /// The patterns that name directories (`secrets/*.env`). Only these count inside excluded directories.
+    /// The patterns that name directories (`secrets/*.env`). In an excluded directory, only these patterns put paths
+    /// back.
     with_path: PatternList,
     /// The patterns of `with_path`, split into components.
     ways: Vec<PathPattern>,
@@ -49,7 +51,8 @@ impl IncludeList {
                 Err(_) => {}
             }
         }
-        // The problems of these patterns are among `problems` already.
+        // The problems that this second compilation finds are dropped: the first one has put them into `problems`
+        // already.
         let with_path = PatternList::compile(&PatternSource::Include, named.into_iter()).0;
         (Self { patterns, with_path, ways }, problems)
     }
@@ -86,8 +89,9 @@ impl PathPattern {
     }
 }
 
-/// Compiles the patterns of `watch.ignore` or `watch.include`. A pattern that is empty, begins with `!`, is a comment
-/// or means the whole project is a problem: it would have no effect, or not the wanted one.
+/// Compiles the patterns of `watch.ignore` or `watch.include`. A pattern is returned as a problem if it is empty,
+/// begins with `!`, is a comment, or means the whole project. Such a pattern would have no effect, or not the one that
+/// its author wants.
 pub(super) fn compile_setting(origin: &PatternSource, written: &[String]) -> (PatternList, Vec<IgnorePatternProblem>) {
     let opposite = match origin {
         PatternSource::Ignore => "`watch.include`",

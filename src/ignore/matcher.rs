@@ -27,16 +27,17 @@ pub struct MatcherSettings {
     pub task_list: Option<String>,
     /// Which entries the matcher selects.
     pub selects: Selects,
-    /// The outputs that count as ignored inputs, because a prerequisite makes them.
+    /// The ignored outputs of builds that checks see all the same, because a prerequisite makes them.
     pub outputs: ShownOutputs,
 }
 
 /// The ignored outputs that checks see.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ShownOutputs {
-    /// Paths relative to the root, with everything below them.
+    /// The outputs that are named one by one, as paths relative to the root. A directory stands for everything below
+    /// it.
     pub paths: Vec<TreePath>,
-    /// Whether all products of builds (`dist`, `build`) are shown.
+    /// Whether checks also see every directory or file named `dist` or `build`, the usual names for what a build makes.
     pub products: bool,
 }
 
@@ -57,15 +58,16 @@ impl ShownOutputs {
         let name = &path[name_start..];
         match class_of(name) {
             IgnoredClass::Input => true,
-            // A link to an environment and a file of one are copied. Only directories stay live.
+            // Directories of installed packages are not copied: checks see the real ones. A symbolic link or a single
+            // file with such a name is an input and is copied.
             IgnoredClass::Environment => !is_directory,
             IgnoredClass::Output if self.products && is_product(name) => true,
             IgnoredClass::Output | IgnoredClass::Cache => self.is_shown(path),
         }
     }
 
-    /// Returns whether `paths` names an entry or a directory around it. Bytecode and version control data stay out, also below a
-    /// path that is named.
+    /// Returns whether `paths` names an entry or a directory that contains it. Below a named directory, bytecode and
+    /// version control data stay out.
     fn is_shown(&self, path: &[u8]) -> bool {
         let name_start = path.iter().rposition(|byte| *byte == b'/').map_or(0, |slash| slash + 1);
         let is_always_out = find_always_out(&path[name_start..]).is_some();
@@ -106,15 +108,15 @@ enum DecisionReason<'rules> {
 
 /// The result of going from the root down to a path, as far as a walk of the project would go.
 struct Descent {
-    /// The rules in the directory in which the decision was made.
+    /// The rules that apply in the directory of the decided path.
     scope: RulesScope,
     /// The membership of the path, or of the excluded ancestor at which the descent stopped.
     membership: TreeMembership,
     /// The length in bytes of the part of the path to which the decision applies: an excluded ancestor, or the whole
     /// path.
     decided: usize,
-    /// The excluded ancestor that a walk enters only because of `watch.include`: the rules in the directory above it,
-    /// and the length of its path in bytes.
+    /// Set if a walk enters an excluded ancestor only because of `watch.include`: the rules in the directory above this
+    /// ancestor, and the length of the ancestor's path in bytes.
     excluded: Option<(RulesScope, usize)>,
 }
 
@@ -203,8 +205,8 @@ impl Matcher {
         self.judge(scope, path.as_bytes(), is_directory).0
     }
 
-    /// Returns the membership of the root. It belongs to the tree; it is no ignored input, but may contain ignored
-    /// inputs.
+    /// Returns the membership of the root: `In` if the matcher selects the tree. If it selects ignored inputs, it is
+    /// `Passed`: the root itself is no ignored input, but may contain some.
     pub fn root_membership(&self) -> TreeMembership {
         match self.selects {
             Selects::Tree => TreeMembership::In,
@@ -212,14 +214,14 @@ impl Matcher {
         }
     }
 
-    /// Returns the rules that apply at the root, without the rules files that were set in this matcher. For a walk that
-    /// reads the rules files itself.
+    /// Returns the rules that apply at the root, without the rules files that were set in this matcher. A walk that
+    /// reads the rules files itself begins with this value.
     pub fn bare_scope(&self) -> RulesScope {
         RulesScope { ground: SurroundingTree::Inside, rules: Vec::new() }
     }
 
-    /// Returns the rules that apply in a subdirectory. `membership` is that of the subdirectory, and `rules` are the
-    /// rules files in it.
+    /// Returns the rules that apply in a subdirectory. `membership` says whether the subdirectory belongs to the tree,
+    /// and `rules` are the rules files in it.
     pub fn narrow(&self, scope: &RulesScope, membership: TreeMembership, rules: Option<&Arc<DirectoryRules>>) -> RulesScope {
         let mut scope = scope.clone();
         self.narrow_in_place(&mut scope, membership, rules);
@@ -271,7 +273,8 @@ impl Matcher {
     /// Returns whether an entry is an ignored input. Files of the tree are no ignored inputs. Directories of the tree
     /// may contain ignored inputs, so a walk passes through them.
     fn judge_for_inputs(&self, scope: &RulesScope, path: &[u8], is_directory: bool) -> TreeMembership {
-        // A walk is in a directory that it leads through only on its way to an output that is shown.
+        // `Leading` means here that the walk is in an excluded directory on its way to an output of `paths`. Only such
+        // outputs are inputs there.
         let is_input = match scope.ground {
             SurroundingTree::Leading => self.outputs.is_shown(path),
             SurroundingTree::Inside | SurroundingTree::Ignored => self.outputs.is_input(path, is_directory),

@@ -1,4 +1,4 @@
-//! Compiled lists of `gitignore(5)` patterns.
+//! Lists of `gitignore(5)` patterns, compiled by the crate `ignore`. Each pattern keeps its line number, for messages.
 
 use std::ffi::OsStr;
 use std::fmt;
@@ -42,7 +42,7 @@ impl fmt::Display for PatternSource {
     }
 }
 
-/// The pattern of a list that decides about a path: the last one that matches.
+/// The pattern that decides about a path. If several patterns of a list match, the last of them decides.
 pub(super) enum DecidingPattern<'list> {
     /// The pattern excludes the path.
     Excluded(&'list Glob),
@@ -59,7 +59,7 @@ pub(super) struct PatternList {
 
 #[derive(Debug, Clone)]
 struct WrittenPattern {
-    /// The pattern as the glob library got it.
+    /// The pattern as it was given to the glob library, with braces escaped. The library returns this text for a match.
     handed_over: String,
     /// The pattern as a person wrote it.
     text: String,
@@ -125,8 +125,8 @@ pub(super) fn problem(origin: &PatternSource, line: u32, pattern: &str, problem:
     IgnorePatternProblem { origin: origin.clone(), line, pattern: pattern.to_owned(), problem }
 }
 
-/// Removes the blanks at the end of a line as git does. Bytes that are not UTF-8 become `?`. It matches the intended
-/// byte, and other bytes too, which rarely matters.
+/// Removes the blanks at the end of a line as git does. Bytes that are not UTF-8 become the wildcard `?`. The wildcard
+/// matches the replaced byte, but also any other byte, which rarely matters.
 fn to_pattern_text(line: &[u8]) -> String {
     let mut text = String::with_capacity(line.len());
     for chunk in line.utf8_chunks() {

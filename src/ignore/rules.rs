@@ -11,7 +11,8 @@ pub enum RulesFile {
     DotIgnore,
 }
 
-/// The rules files of one directory, compiled.
+/// The rules files of one directory: for each of the two kinds the digest and the compiled patterns, if there is such a
+/// file.
 #[derive(Debug, Clone)]
 pub struct DirectoryRules {
     pub(super) directory: TreePath,

@@ -21,8 +21,8 @@ pub enum TreeMembership {
     Out,
 }
 
-/// The rules that apply in a directory. They begin at the root with [`crate::ignore::Matcher::root_scope`], and
-/// [`crate::ignore::Matcher::enter`] changes them for a subdirectory.
+/// The rules that apply in a directory. A walk begins at the root with the rules of
+/// [`crate::ignore::Matcher::root_scope`], and [`crate::ignore::Matcher::enter`] changes them for each subdirectory.
 #[derive(Debug, Clone)]
 pub struct RulesScope {
     /// Whether the directory belongs to the tree.
@@ -43,7 +43,8 @@ pub(super) enum SurroundingTree {
 }
 
 impl TreeMembership {
-    /// Returns whether the entry belongs to the tree, or, for ignored inputs, whether the entry is one.
+    /// Returns whether the matcher selects the entry: as a part of the tree, or in a matcher for ignored inputs as an
+    /// ignored input.
     pub fn belongs(self) -> bool {
         match self {
             Self::In | Self::PutBack => true,
@@ -59,14 +60,16 @@ impl TreeMembership {
         }
     }
 
-    /// Returns whether the rules files in the entry count if it is a directory.
+    /// Returns whether the rules files in the entry apply to its contents, if the entry is a directory. In an excluded
+    /// directory they do not apply.
     pub fn reads_rules(self) -> bool {
         self.belongs() || self == Self::Passed
     }
 }
 
 impl RulesScope {
-    /// Returns whether the rules files in the directory count.
+    /// Returns whether the rules files in this directory apply to its contents. In an excluded directory they do not
+    /// apply.
     pub fn reads_rules(&self) -> bool {
         self.ground == SurroundingTree::Inside
     }

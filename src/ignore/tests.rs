@@ -1,4 +1,4 @@
-//! Tests of the matcher, rule by rule.
+//! Tests of the matcher: which rule decides about a path, and whether the path belongs to the tree.
 
 use proptest::prelude::{Strategy, prop_assert_eq, proptest};
 

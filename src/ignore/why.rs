@@ -10,8 +10,8 @@ use crate::model::TreePath;
 pub struct Explanation {
     pub path: TreePath,
     pub verdict: IgnoreVerdict,
-    /// The path to which the decision applies. If directories above `path` do not belong to the tree, this is the
-    /// topmost of them; otherwise it is `path` itself.
+    /// The path to which the decision applies: `path` itself, or, if directories above `path` do not belong to the
+    /// tree, the topmost of these directories.
     pub decided_at: TreePath,
     /// The rule that decided; `None` if no rule matches the path.
     pub rule: Option<IgnoreRule>,

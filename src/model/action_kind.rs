@@ -18,7 +18,8 @@ pub enum ActionKind {
     #[default]
     #[serde(rename = "terminalCommand")]
     Command,
-    /// A script that a named interpreter runs: `Action::command` is made from both.
+    /// A script that a named interpreter runs. `Action::command` is made from the interpreter, the script and its
+    /// arguments.
     CustomScript(Script),
     /// A check of one file: that it exists, or its content, hash or size.
     FileValidation(FileValidation),
@@ -49,7 +50,7 @@ pub struct FileValidation {
     pub check: FileCheck,
 }
 
-/// The requirement on a file. A missing file does not meet any of them.
+/// The requirement on a file. A missing file meets none of these requirements.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum FileCheck {
@@ -122,7 +123,8 @@ pub enum HttpBody {
 }
 
 /// What an answer's body must be.
-// Every requirement that is set must hold. The descriptions below are also those of the published schema.
+// All requirements that are set must be met. The comments on this type and its fields are also the descriptions in the
+// published schema.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "RawValidateResponse"))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -247,7 +249,7 @@ impl HttpRequest {
 }
 
 impl EvidenceCapture {
-    /// Returns whether no setting differs from its default; default settings are left out of the stored plan.
+    /// Returns whether every setting has its default value. The stored plan leaves such settings out.
     pub fn is_default(&self) -> bool {
         *self == Self::default()
     }

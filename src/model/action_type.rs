@@ -10,7 +10,7 @@ use crate::model::{ActionId, ActionPhase};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ActionOutline {
     pub phase: ActionPhase,
-    /// The action's id. If the specification gives none, it is made from the action's position.
+    /// The action's id. If the specification gives no id, the id is made from the action's position.
     pub id: ActionId,
     pub action_type: ActionType,
     /// The action's description; empty if the specification gives none.

@@ -9,7 +9,7 @@ use crate::model::{
     Severity, TaskId, ToolPolicy,
 };
 
-/// The name that stands in the place of a file for a plan that was discovered from the project's own files.
+/// Stands in place of a file name for a plan that was discovered from the project's own files.
 pub const FOUND_IN_PROJECT: &str = ".";
 
 /// What a plan demands of the project. A later plan that demands less, or something else, is weaker and needs a
@@ -37,9 +37,10 @@ pub struct PlanTerms {
     pub expected_failing_tests: Vec<String>,
     /// The kinds of evidence that the run must produce, at least one file of each.
     pub required_evidence: Vec<EvidenceKind>,
-    /// Whether only proctor may set the task's status. A plan that no longer has this is weaker.
+    /// Whether only proctor may set the task's status. A later plan without this lock is weaker.
     pub task_status_lock: bool,
-    /// The digest of the task's other criteria; `None` if the task has no criteria of its own.
+    /// The digest of those criteria of the task that no other field here holds; `None` if the task has no criteria of
+    /// its own.
     pub judged: Option<Digest>,
     /// The tasks that must be complete before this one runs.
     pub dependencies: Vec<TaskId>,
@@ -57,24 +58,24 @@ pub struct PlanTerms {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ActionTerms {
-    /// The action's name, by which it is found in a later plan; `None` if another action has the same name. The id is
-    /// used then.
+    /// The action's name, by which a later plan's action is matched with this one. `None` for a plan from a test
+    /// specification: its actions are matched by their ids.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// The digest of what the action does and in which phase: command, directory, variables, tool, file or request, and
     /// the requirements on them.
     pub does: Digest,
-    /// Like `does`, but without a program that proctor itself looked up: the plan stays equal when proctor finds
-    /// another program later.
+    /// Like `does`, but without the path of the program, for a command that proctor itself chose; `None` for other
+    /// commands. The path may change, for example when `.venv` is created, and that makes no plan weaker.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub does_with_found: Option<Digest>,
     /// What the action does, in words for people.
     pub shown: String,
     /// The exit codes that count as success.
     pub expected_exit_codes: Vec<i32>,
-    /// The limit on the whole duration of the action, in milliseconds.
+    /// The limit on the duration of one attempt of the action, in milliseconds.
     pub timeout_ms: u64,
-    /// The longest time that the action may print nothing, in milliseconds; `None` means no limit.
+    /// The limit on the time in which the action prints nothing, in milliseconds; `None` means no limit.
     pub idle_timeout_ms: Option<u64>,
     /// The most bytes that the action may print; `None` means no limit.
     pub max_output_bytes: Option<u64>,
@@ -84,15 +85,16 @@ pub struct ActionTerms {
     pub coverage: Option<CoverageTarget>,
     /// How often the action is repeated while it does not succeed.
     pub retry_attempts: u8,
-    /// Whether the action fails if it leaves processes behind.
+    /// Whether the action fails if processes of it are still running after its end.
     pub on_survivors: OnSurvivors,
     /// Globs of the paths that trigger the action; empty if every path does.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub paths: Vec<String>,
-    /// Globs of the files that the action writes in its snapshot and that are copied to the project; empty if none are.
+    /// Globs of the files that are copied to the project after the action wrote them in its snapshot; empty if no file
+    /// is copied.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub writes: Vec<String>,
-    /// Whether the runner must first prove, by a control, that it reports a failing test as failed.
+    /// Whether the test runner must first prove, by a control, that it reports a failing test as failed.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub control: bool,
     /// In which runs an earlier result is used instead of running the action.
@@ -131,8 +133,7 @@ pub struct ApprovalRecord {
     /// computed yet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub protected: Option<ProtectedFiles>,
-    /// A person's signature over the approval, as `ssh-keygen -Y sign` writes it; `None` if the plan was approved
-    /// without one.
+    /// A person's signature over the approval, as `ssh-keygen -Y sign` writes it; `None` if no person signed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signature: Option<String>,
 }

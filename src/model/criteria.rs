@@ -122,8 +122,8 @@ pub struct TaskCriteria {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ExpectedFailure {
-    /// The tests that must fail while no other test may, named as in reports or by pytest's node ids. An empty list
-    /// expects that the tests fail as a whole, and excuses no failure (R6).
+    /// The tests that must fail while no other test may fail, named as in reports or by pytest's node ids. If the list
+    /// is empty, it is enough that some test fails, but the failures still make the verdict FAILED (R6).
     pub tests: Vec<String>,
 }
 
@@ -161,7 +161,7 @@ fn from_node_id(node_id: &str) -> Option<String> {
 #[serde(rename_all = "camelCase")]
 pub struct TaskCondition {
     pub condition: String,
-    /// What the condition means, for people.
+    /// What the condition means, in words for people.
     pub description: String,
 }
 
@@ -185,8 +185,8 @@ pub struct CriteriaEvaluation {
     pub success: Vec<JudgedCondition>,
     /// The failure conditions with their evaluation, in the order of the specification.
     pub failure: Vec<JudgedCondition>,
-    /// The demands on the output: one entry for each text, one for standard error and one for the exit code, as far as
-    /// they are set.
+    /// The demands on the output, with their evaluation: one entry for each expected text, one if standard error must
+    /// be empty, and one if an exit code is expected.
     pub expected_output: Vec<JudgedExpectation>,
     /// The required kinds of evidence of which the run has no file, in the order of the specification.
     pub missing_evidence: Vec<EvidenceKind>,
@@ -194,7 +194,7 @@ pub struct CriteriaEvaluation {
     pub expected_failure: Option<JudgedFailure>,
 }
 
-/// Whether the tests that were declared to fail did fail, and no others.
+/// Whether the tests that were declared to fail did fail, and whether no other test failed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct JudgedFailure {

@@ -5,12 +5,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::model::{DebtCategory, Severity};
 
-/// What decides between the sprint and the inventory (facts, 2.5).
+/// The rule that divides debt items between the sprint (the items to be mended now) and the inventory (all other
+/// items).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(inline))]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum DebtRouting {
-    /// CRITICAL and blocking items go to the sprint, HIGH ones while it has room.
+    /// CRITICAL and blocking items go to the sprint, and HIGH items too while the sprint has room.
     #[default]
     CapacityBased,
     /// CRITICAL, blocking and HIGH items go to the sprint.
@@ -32,7 +33,7 @@ pub struct LikelyFailure {
     pub suggested_fix: Option<String>,
 }
 
-/// The settings for writing down a task's debt.
+/// The settings by which a task's failures become debt items.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct DebtSettings {
@@ -40,11 +41,11 @@ pub struct DebtSettings {
     pub enabled: bool,
     /// How items are divided between the sprint and the inventory.
     pub routing: DebtRouting,
-    /// The most items of a sprint. CRITICAL and blocking items are added beyond it, and the sprint is then marked as
-    /// over capacity.
+    /// The limit for the number of items in a sprint. CRITICAL and blocking items are added even beyond this limit, and
+    /// the sprint is then marked as over capacity.
     pub sprint_max_items: u32,
-    /// The most CRITICAL items of a sprint. With more of them the sprint is marked as over capacity; nothing else
-    /// changes.
+    /// The limit for the number of CRITICAL items in a sprint. A sprint with more of them is marked as over capacity;
+    /// every item stays where it is.
     pub sprint_max_critical: u32,
     /// The severities of the failures that become debt items.
     pub severities: Vec<Severity>,

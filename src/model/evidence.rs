@@ -4,8 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::model::Digest;
 
-/// What a file in a run's directory holds. The first six kinds come from specification 2.0.0's `requiredEvidence`
-/// (facts, 1.5).
+/// What a file in a run's directory holds. The first six kinds come from `requiredEvidence` of specification 2.0.0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum EvidenceKind {
@@ -16,7 +15,8 @@ pub enum EvidenceKind {
     Screenshots,
     /// The record of a request that a server answered, and the body of the answer.
     ApiResponses,
-    /// The record of a request that got no answer. After a run that died: files that proctor does not know.
+    /// The record of a request that got no answer. In the directory of a run whose process died, also a file that
+    /// proctor does not know.
     ErrorLogs,
     /// Measured values, such as durations.
     PerformanceMetrics,

@@ -6,15 +6,15 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum CommandExit {
-    /// The checks passed, or the RED phase has a valid RED, so the work can proceed.
+    /// The checks passed, or tests failed as they must in the RED phase of a cycle. In both cases the work can proceed.
     Proceed,
-    /// The code is not in order: a check failed, or a time-out, an execution error or a failed prerequisite kept it
-    /// from passing.
+    /// The code is not in order: a check failed, or it could not pass because of a time-out, an execution error or a
+    /// failed prerequisite.
     CodeNeedsWork,
     /// The command line was wrong.
     Usage,
-    /// A person must decide: a limit was reached, an approval or a review's verdict is missing, or a started cycle
-    /// waits.
+    /// A person must decide: a limit was reached, an approval or the verdict of a review is missing, or a cycle waits
+    /// for a person.
     PersonNeeded,
     /// The specification or configuration is wrong.
     SpecificationWrong,
@@ -44,7 +44,7 @@ const ALL: [CommandExit; 10] = [
 ];
 
 impl CommandExit {
-    /// Returns the variant for an exit status; [`CommandExit::OwnFault`] for an unknown one.
+    /// Returns the variant for an exit status; [`CommandExit::OwnFault`] if no variant has this status.
     pub fn from_code(code: u8) -> Self {
         ALL.into_iter().find(|exit| exit.code() == code).unwrap_or(Self::OwnFault)
     }

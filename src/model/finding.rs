@@ -1,11 +1,11 @@
-//! What proctor reads from a tool's output: tests, diagnostics, and one category code as the sum of them.
+//! What proctor reads from a tool's output: test results, findings, and the one category code that sums them up.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-/// The exact reason of an action's result: one code for each row of table E4 and of the tables like it. Policies depend
-/// on this code and never on the tool.
+/// The exact reason of an action's result. The design decisions list the codes, for example those of pytest in table
+/// E4. Policies depend on this code and never on the tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum CategoryCode {
@@ -23,7 +23,7 @@ pub enum CategoryCode {
     NoTestsCollected,
     /// Tests were collected, but none passed or failed: all were skipped or marked xfail.
     NoTestsExecuted,
-    /// All tests passed, with more warnings than the run allows (pytest's exit code 6).
+    /// All tests passed, but there were more warnings than the command line allows (pytest's exit code 6).
     MaxWarnings,
     /// The test run was interrupted or ended early, before all tests had run.
     Interrupted,
@@ -39,12 +39,12 @@ pub enum CategoryCode {
     ReportMissing,
     /// The report cannot be parsed.
     ReportUnreadable,
-    /// The report itself says that the test run was cut short.
+    /// The report itself says that the test run ended before all tests had run.
     ReportIncomplete,
     /// Report, counts and exit status contradict each other, so none of them is trusted.
     Inconsistent,
-    /// The exit code is not zero although the report is complete and has no failure: a hook raised, or the session
-    /// timed out.
+    /// The exit code is not zero although the report is complete and has no failure, for example because a hook of the
+    /// test runner raised an error or the session timed out.
     FailedOutsideTests,
     /// The tool's documentation does not list this exit code.
     UnknownExit,
@@ -64,7 +64,8 @@ pub enum CategoryCode {
     ExpectedExit,
     /// A GENERIC command ended with an exit code that the action does not expect.
     UnexpectedExit,
-    /// The machine-readable output is larger than proctor reads, so its findings are not all known.
+    /// The machine-readable output is larger than the limit up to which proctor reads it, so some findings in it may be
+    /// unknown.
     OutputTooLarge,
     /// Processes were left behind, and `on_survivors = "fail"` is set.
     SurvivorsLeft,
@@ -78,7 +79,7 @@ pub enum CategoryCode {
     PortHeld,
     /// A checked file meets its requirement.
     FileValid,
-    /// A checked file is missing, or is of a kind that is not read, such as a link or a device.
+    /// A checked file is missing, or is of a kind that proctor does not read, such as a link or a device.
     FileMissing,
     /// A checked file exists but does not meet its requirement.
     FileInvalid,
@@ -92,11 +93,11 @@ pub enum CategoryCode {
     ServerError,
     /// A request got no answer.
     NoAnswer,
-    /// A review says an explicit Yes.
+    /// The verdict of a review is an explicit "Yes".
     ReviewApproved,
-    /// A review says an explicit No or With fixes.
+    /// The verdict of a review is an explicit "No" or "With fixes".
     ReviewRejected,
-    /// The review has no verdict, and the second attempt has none either.
+    /// The reviewer was asked twice, and neither answer has a verdict.
     NoVerdict,
     /// The command names tests that passed before and no longer exist.
     TestsMissing,
@@ -111,7 +112,7 @@ pub enum TestOutcome {
     Passed,
     /// An assertion failed.
     Failed,
-    /// Set-up, tear-down or collection raised.
+    /// An exception was raised outside of the test itself: in set-up, tear-down or collection.
     Error,
     /// The test was skipped, or it failed and was expected to fail.
     Skipped,
@@ -125,7 +126,7 @@ pub struct TestCase {
     pub title: String,
     /// The test's module and class, as the report gives them; for a JavaScript test, its `describe` blocks.
     pub ancestor_titles: Vec<String>,
-    /// The full name of the test, by which its failures name it too.
+    /// The full name of the test. [`TestFailure::test_name`] has the same name.
     pub full_name: String,
     /// The test's file; `None` if the report does not name the file of every test.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -159,7 +160,7 @@ pub struct TestFailure {
     /// The actual value; `None` unless the tool prints it in a form that can be read without guessing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub received: Option<String>,
-    /// The traceback or message text in full: E11 shortens excerpts of output, but never parsed failures.
+    /// The full traceback or message text. Excerpts of output are shortened in the report, but this text is not (E11).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stack: Option<String>,
     /// The line number in `test_file`.
@@ -203,10 +204,10 @@ pub struct Diagnostic {
     /// The column, counted from 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub column: Option<u64>,
-    /// The last line, counted from 1.
+    /// The line in which the finding ends, counted from 1; `None` if the tool does not say.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub end_line: Option<u64>,
-    /// The last column, counted from 1.
+    /// The column at which the finding ends, counted from 1; `None` if the tool does not say.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub end_column: Option<u64>,
     /// How many characters the finding covers; `None` if the tool does not say.
@@ -283,7 +284,7 @@ pub struct UnlistedFindings {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct UnlistedCount {
     pub findings: u64,
-    /// How many of the findings that are not stored the tool says it can fix automatically.
+    /// The number of these unlisted findings that the tool, as it says, can fix automatically.
     pub fixable: u64,
 }
 
@@ -329,7 +330,7 @@ pub enum ToolReport {
 pub struct Interpretation {
     /// The category code of the result.
     pub category: CategoryCode,
-    /// What was seen, with names and numbers, for people.
+    /// What the tool reported or did, in words for people, with names and numbers.
     pub reason: String,
     /// The counts and failures of the test report; `None` if no test report was read.
     pub test_results: Option<TestResults>,
@@ -349,13 +350,13 @@ pub struct Interpretation {
     pub missing_modules: Vec<String>,
     /// Whether a missing module is the cause of every error in collecting tests (R7).
     pub only_missing_modules: bool,
-    /// How the tool was asked for its report: by an `argument` that proctor added, by the command's `own` argument, or
-    /// by one that was `inherited` through the environment.
+    /// How the tool was asked for its report, as one of three words. `argument`: proctor added an argument. `own`: the
+    /// command already had one. `inherited`: an environment variable contains one.
     pub report_channel: Option<&'static str>,
     /// A name of the error that is more exact than the category code, such as `ECONNREFUSED`; `None` if there is none.
     pub error_type: Option<String>,
-    /// Possible causes of the failure, each based on something that was seen. If empty, the usual causes for the
-    /// category code are shown.
+    /// Possible causes of the failure, each based on something that proctor observed. If the list is empty, reports
+    /// show the usual causes for the category code.
     pub causes: Vec<String>,
     /// The result of the check's control, a run of tests that must fail; `None` if the check has no control.
     pub control: Option<ControlObservation>,
@@ -395,8 +396,8 @@ impl Interpretation {
 }
 
 impl UnlistedFindings {
-    /// The most rules that are counted separately, which bounds memory. Findings of further rules are counted without a
-    /// rule name.
+    /// The limit for the number of rules that are counted separately; it bounds the memory. Findings of any further
+    /// rule are counted without a rule name.
     const MOST_RULES: usize = 10_000;
 
     pub fn add(&mut self, diagnostic: &Diagnostic) {
@@ -426,7 +427,7 @@ impl DiagnosticSummary {
         }
     }
 
-    /// Counts the findings in `diagnostics`, and the files that have any.
+    /// Counts the findings in `diagnostics`, and the files in which there is at least one finding.
     pub fn of(diagnostics: &[Diagnostic]) -> Self {
         let count = |severity| diagnostics.iter().filter(|diagnostic| diagnostic.severity == severity).count() as u64;
         let files: std::collections::BTreeSet<_> =

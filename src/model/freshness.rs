@@ -1,4 +1,5 @@
-//! Decides whether a verdict still applies to what is on disk now. It compares digests and ignores file events. Pure.
+//! Decides whether a verdict still applies to what is on disk now. The decision compares digests and uses no file
+//! events. Pure.
 //!
 //! A verdict is fresh while tree and plan have the digests that the verdict was made for. Every other state is a reason
 //! why there is no fresh verdict. Installed tools are not compared: a verdict on the same files by another compiler is
@@ -27,8 +28,8 @@ pub enum Freshness {
     Stale(StaleReason),
     /// The tree changed while it was tested, so the run has no verdict (S6).
     Moved { paths: Vec<String> },
-    /// The same paths changed again when the run was repeated. Another run would prove nothing until something else
-    /// changes (S6).
+    /// The run was repeated because the tree had changed, and the same paths changed again. Another run would prove
+    /// nothing until something else changes (S6).
     Unstable { paths: Vec<String> },
     /// The task waits for a person to decide where it continues (R9).
     NeedsHuman,
@@ -141,7 +142,7 @@ pub struct LastVerdict {
     pub result: Option<OverallResult>,
     /// The number of results that make the verdict FAILED.
     pub blocking: u32,
-    /// The time when the run's last process had ended.
+    /// The time at which the run's last process had ended; `None` if it is not known.
     pub ended: Option<Timestamp>,
     /// The exit code of a command that reports this verdict (G5).
     pub exit: CommandExit,
@@ -167,7 +168,8 @@ pub struct VerdictStatus {
     pub plan: Option<Digest>,
     /// The last verdict, fresh or not.
     pub verdict: Option<LastVerdict>,
-    /// The errors in the task's specification, or what its plan weakens; one line for each.
+    /// Lines for people: the errors in the task's specification, or what its plan weakens compared with the approved
+    /// plan.
     pub problems: Vec<String>,
 }
 
@@ -200,8 +202,8 @@ impl ProjectStatus {
 
 /// Computes the freshness of a verdict.
 ///
-/// States that only a person can change come first. A fresh verdict comes before a run under way: that run tests the
-/// same tree, so the verdict stays valid.
+/// States that only a person can change come first. A fresh verdict comes before a run that is under way, because this
+/// run tests the same tree and the verdict stays valid.
 pub fn compute_freshness(facts: &FreshnessFacts) -> Freshness {
     if facts.root == CurrentRoot::Missing {
         return Freshness::RootMissing;
@@ -250,11 +252,11 @@ fn outdated(verdict: &LastVerdict, tree: Option<TreeDigest>, plan: Option<Digest
     }
 }
 
-/// Returns `Moved` or `Unstable` after runs during which the tree changed. Such a run is relevant only while the tree
-/// is still as it was before or after the newest of them.
+/// Returns `Moved` or `Unstable` after runs during which the tree changed. Returns `None` if there is no such run, or
+/// if the tree is now neither as it was before nor as it was after the newest of them.
 ///
 /// This function only describes the state: [`Repetitions`](crate::model::Repetitions) decides at the end of a run
-/// whether it is repeated.
+/// whether the run is repeated.
 fn compute_moved(runs: &[MovedRun], tree: Option<TreeDigest>) -> Option<Freshness> {
     let newest = runs.first().filter(|run| tree.is_some() && (run.after == tree || run.before == tree))?;
     let paths = newest.paths.clone();

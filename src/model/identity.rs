@@ -1,9 +1,9 @@
 //! The digest that identifies a set of inputs, to be stored and compared later. It is computed over a version and then
 //! over named parts.
 //!
-//! The calling code chooses every word. None comes from `Debug` or the name of a Rust item, so a rename in the code
-//! changes no stored identity. When the way of writing changes, the version changes too: stored identities then match
-//! nothing, and the work is done again.
+//! The calling code chooses every name and word that is hashed. No word comes from `Debug` or from the name of a Rust
+//! item, so a rename in the code changes no stored identity. When the way of writing changes, the version changes too:
+//! stored identities then match nothing, and the work is done again.
 
 use sha2::{Digest as _, Sha256};
 
@@ -13,7 +13,7 @@ use crate::model::Digest;
 pub struct IdentityWriter(Sha256);
 
 impl IdentityWriter {
-    /// Starts an identity. `version` names what is identified and the way it is written, for example
+    /// Starts an identity. `version` says what is identified and in which version of the way of writing, for example
     /// `proctor-inputs-v2`.
     pub fn new(version: &str) -> Self {
         Self(Sha256::new()).part("version", version.as_bytes())

@@ -34,7 +34,7 @@ pub enum KilledBy {
     ProcSearch,
 }
 
-/// How an action was isolated. This may be weaker than what was tried first.
+/// How an action was isolated. The level may be weaker than the level that was tried first.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReachedIsolation {
     pub reached: ReachedLevel,
@@ -84,8 +84,8 @@ pub struct Place {
     #[serde(with = "os_text")]
     pub path: PathBuf,
     pub access: Access,
-    /// Device and inode of the file or directory when this place was found. A different identity later means that it
-    /// was replaced.
+    /// Device and inode of the file or directory when this place was found. If the identity differs later, the file or
+    /// directory was replaced.
     pub identity: (u64, u64),
 }
 
@@ -121,8 +121,8 @@ pub struct SnapshotMount {
     /// The root of the project: absolute, without links.
     #[serde(with = "os_text")]
     pub root: PathBuf,
-    /// A directory inside proctor's own directory. It contains all directories named below, except the live project's
-    /// own in `environments`.
+    /// A directory inside proctor's own directory. It contains all directories that the other fields name, except
+    /// `root` and the paths of the live directories in `environments`.
     #[serde(with = "os_text")]
     pub directory: PathBuf,
     /// The directories that overlayfs only reads, the topmost first.
@@ -130,15 +130,15 @@ pub struct SnapshotMount {
     pub lower: Vec<PathBuf>,
     /// The directories for the files that the check writes.
     pub written: WrittenLayer,
-    /// Directories of the live project that the check sees unchanged, such as `.venv`. What the check writes to them is
-    /// stored separately.
+    /// Directories of the live project that the check sees with their real content, such as `.venv`. What the check
+    /// writes to them is stored separately.
     pub environments: Vec<EnvironmentMount>,
 }
 
 /// Two empty directories on one file system, in which overlayfs stores what an action writes to an overlay.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WrittenLayer {
-    /// The directory for the written files, in overlayfs's form.
+    /// The directory for the written files. Deleted files are also recorded here, by markers of overlayfs.
     #[serde(with = "os_text")]
     pub upper: PathBuf,
     /// The directory for overlayfs's own working files.
@@ -152,7 +152,8 @@ pub struct EnvironmentMount {
     /// The directory's path in the live project. The check sees it at the same path.
     #[serde(with = "os_text")]
     pub path: PathBuf,
-    /// Directories that are laid over the live directory, the topmost first: the check's own caches, and what hides others'.
+    /// Directories that are laid over the live directory, the topmost first: the check's own kept caches, and a layer
+    /// that hides caches that the project itself has in the live directory.
     #[serde(with = "os_text::list")]
     pub caches: Vec<PathBuf>,
     /// Where overlayfs stores the files that the check writes below `path`.

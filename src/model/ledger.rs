@@ -80,7 +80,7 @@ pub enum LedgerBody {
     Governance(Box<GovernanceRecord>),
 }
 
-/// A ledger line about runs; the other kinds of lines are left out.
+/// A ledger line about runs. Lines about anything else have no variant here.
 #[derive(Debug, Clone, Copy)]
 pub enum RunLine<'a> {
     /// A run was sealed.
@@ -142,8 +142,8 @@ impl LedgerBody {
     }
 }
 
-/// A retest: another run that proctor granted to an agent, within the task's budget. If the run is carried out, the
-/// ledger has a line of its own for it.
+/// A retest: a further run that proctor granted to an agent, within the task's budget of such runs. If the run takes
+/// place, a later ledger line records it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RetestRecord {
@@ -154,8 +154,8 @@ pub struct RetestRecord {
     pub number: u32,
 }
 
-/// The ledger's record that the service was told to watch a project or to stop. The project keeps its evidence and id
-/// in both cases (S7).
+/// The ledger's record that the service was told to watch a project, or to stop watching it. The project keeps its
+/// evidence and id in both cases (S7).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ServingRecord {
@@ -197,8 +197,8 @@ pub struct RegistrationRecord {
     pub git_common_directory: Option<String>,
     /// The digest of the plan with all defaults filled in. This line approves that plan.
     pub plan_digest: Digest,
-    /// The demands of the project's own checks, which this line approves; `None` if it approves none of them, and in
-    /// older lines.
+    /// The demands of the plan for the project's own checks, which this line approves. `None` if this line approves no
+    /// demands; always `None` in older lines.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub terms: Option<Box<PlanTerms>>,
 }
@@ -233,10 +233,12 @@ pub struct RunRecord {
     pub exit: Option<CommandExit>,
     /// Where the run sent the task; `None` if no route was decided (R2).
     pub route: Option<RouteEntry>,
-    /// The task's TDD state after the run; `None` if the run does not change it.
+    /// The state of the task's cycle (RED, GREEN, REFACTOR) after the run; `None` if the run does not change this
+    /// state.
     pub tdd: Option<TddState>,
-    /// The prerequisites that succeeded, by name, with the digest of their inputs and outputs: they need not run again
-    /// while it stays the same. A prerequisite that is missing here failed, or its success is not known.
+    /// For each prerequisite that succeeded, by name, the digest of its inputs and outputs. While this digest stays the
+    /// same, the prerequisite need not run again. A prerequisite that is missing here failed, or its success is not
+    /// known.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub prerequisites: BTreeMap<String, Digest>,
     /// The digests, by path, of configuration files that can change the meaning of a run (`configurationChanged`).
@@ -246,8 +248,8 @@ pub struct RunRecord {
     /// a definite result are listed.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub inputs: BTreeMap<String, Digest>,
-    /// The earlier runs from which results were reused, sorted. Their files are part of the proof of this verdict.
-    /// Older lines do not record them.
+    /// The earlier runs from which results were reused, sorted. The files of these runs are part of the proof of this
+    /// verdict. Older lines have no such list.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reused: Vec<RunId>,
     pub started: Timestamp,
@@ -272,7 +274,7 @@ pub struct SupersededRecord {
     pub started: Timestamp,
 }
 
-/// A command changed the phase of a task's TDD cycle.
+/// The ledger's record that a command changed the phase of a task's cycle (RED, GREEN, REFACTOR).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct PhaseRecord {
@@ -281,7 +283,7 @@ pub struct PhaseRecord {
     pub verb: String,
     /// The phase before the change.
     pub from: Phase,
-    /// The task's state after the change.
+    /// The state of the task's cycle after the change.
     pub tdd: TddState,
 }
 
@@ -292,7 +294,7 @@ pub struct OverrideRecord {
     pub task: TaskId,
     /// The person's reason, in the person's own words.
     pub reason: String,
-    /// The task's state after the decision. The last entry of its route history is the override.
+    /// The state of the task's cycle after the decision. The last entry of its route history is this decision.
     pub tdd: TddState,
 }
 

@@ -50,9 +50,9 @@ pub struct FoundFile {
     pub bytes: u64,
     /// The time of the last change, according to the file system.
     pub modified: Timestamp,
-    /// The digest of the content; `None` if the check did not need the content.
+    /// The digest of the content; `None` if the check does not need the content.
     pub sha256: Option<Digest>,
-    /// The content; `None` if the check did not need it, or if it is larger than the limit.
+    /// The content; `None` if the check does not need the content, or if the content is larger than the limit.
     pub content: Option<Vec<u8>>,
 }
 
@@ -87,11 +87,11 @@ pub struct HttpAnswer {
     pub status: u16,
     /// The headers; several headers of the same name are joined with a comma.
     pub headers: BTreeMap<String, String>,
-    /// The body, cut at [`HttpAnswer::BODY_CAP`].
+    /// The body, or only its first [`HttpAnswer::BODY_CAP`] bytes if it is longer.
     pub body: Vec<u8>,
     /// Whether `body` is the whole body.
     pub is_complete: bool,
-    /// The URL that answered at last; `None` if no redirect was followed.
+    /// The URL from which this answer came after redirects; `None` if no redirect was followed.
     pub redirected_to: Option<String>,
 }
 
@@ -136,13 +136,13 @@ pub struct Diagnosis {
     pub resolution: Option<Result<Vec<String>, String>>,
 }
 
-/// The result of a service's health checks.
+/// The result of a service's health checks, or that there were none.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HealthObservation {
     /// What the health check asks: a URL, a port, or a command.
     pub target: String,
     pub result: HealthResult,
-    /// What was seen, in words.
+    /// What the health check saw, in words.
     pub detail: Option<String>,
     /// How long the service was checked; `None` if that is not known.
     pub duration: Option<DurationMs>,
@@ -173,7 +173,7 @@ pub struct PortObservation {
 /// What was seen of a service that did not become ready.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServiceObservation {
-    /// The time in which the service should have become ready.
+    /// The start-up limit: the service should have become ready within this time.
     pub timeout: Duration,
     /// How long the service ran.
     pub duration: DurationMs,

@@ -1,5 +1,5 @@
-//! What became of actions and runs: result types, classifications, debt, statuses (design document seed 004; tables R1,
-//! R3–R5).
+//! How actions and runs ended and how they are judged: result types, classifications, debt, statuses (design document
+//! seed 004; tables R1, R3–R5).
 
 use serde::{Deserialize, Serialize};
 
@@ -10,7 +10,7 @@ use crate::model::{BlockOn, ByteSize, CategoryCode, Diagnostic, DiagnosticSummar
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum ResultType {
-    /// Every requirement for a success was seen to be met; a doubt is never a success.
+    /// Every requirement for a success is proved to be met. A result that is in doubt is never a SUCCESS.
     Success,
     /// Tests failed, could not be collected, or none ran.
     TestFailure,
@@ -41,7 +41,8 @@ pub enum Severity {
     Low = 1,
 }
 
-/// Whether a result decides the verdict (E7). Whether the run continues after it is a separate setting.
+/// Whether a result makes the verdict FAILED (E7). Another setting, `continue_on_failure`, decides whether the run
+/// continues after this result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Blocking {
@@ -96,7 +97,8 @@ pub struct PolicyApplied {
 #[serde(rename_all = "camelCase")]
 pub struct Classification {
     pub category: ResultType,
-    /// The exact reason of the result: a row of table E4 or of the tables like it.
+    /// The exact reason of the result, for example `NO_TESTS_EXECUTED`. The design decisions list the codes, for
+    /// example those of pytest in table E4.
     pub code: CategoryCode,
     pub reason: String,
     /// Whether the tool could do its work. A linter that finds errors in the code has done its work.
@@ -112,8 +114,8 @@ pub struct Classification {
     /// Whether the tests that failed were declared to fail before the run (C06).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub is_expected_failure: Option<bool>,
-    /// Whether the failure is the RED phase's goal in a started cycle. Without declared failing tests a RED excuses
-    /// nothing (R6).
+    /// Whether the tests failed as the RED phase of a started cycle demands. If no tests were declared to fail, such a
+    /// failure still makes the verdict FAILED (R6).
     #[serde(rename = "isTDDRedPhase", skip_serializing_if = "Option::is_none")]
     pub is_tdd_red_phase: Option<bool>,
     /// The kind of finding: `TYPE_ERROR`, `LINT_ERROR`, `LINT_WARNING`.
@@ -148,7 +150,7 @@ pub struct Classification {
     /// The result type that a failed prerequisite would have had as a check (C08).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub underlying: Option<ResultType>,
-    /// The purpose of the failed prerequisite, in specification 2.0.0's words: `SERVICE_HEALTHY`, `FILE_EXISTS`.
+    /// What the failed prerequisite makes sure of, in specification 2.0.0's words: `SERVICE_HEALTHY` or `FILE_EXISTS`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub prerequisite_type: Option<String>,
     /// Whether the run could go on after a prerequisite failed.
@@ -211,14 +213,14 @@ pub struct AgentAction {
 pub struct ActionJudgement {
     /// The classification; its category is the status that the report shows for the action.
     pub classification: Classification,
-    /// Whether the action makes the verdict FAILED. A valid RED does so too, but the command then exits as after a
-    /// success (G5).
+    /// Whether the action makes the verdict FAILED. Tests that fail as RED demands do so too, unless they were declared
+    /// to fail; but the command then exits as after a success (G5).
     pub blocking: Blocking,
     pub debt: DebtGeneration,
     pub agent_action: AgentAction,
     /// The tool's findings, after the policy dropped or promoted some of them (C24).
     pub diagnostics: Vec<Diagnostic>,
-    /// How many errors and warnings there are; `None` if the action does not search for findings.
+    /// How many errors and warnings the tool found; `None` if the tool does not search for findings.
     pub summary: Option<DiagnosticSummary>,
 }
 
@@ -268,8 +270,8 @@ pub enum PartialReason {
     ExpectedRed,
     /// Some checks were not run, because only others were selected by name or triggered by the change.
     ChecksLeftOut,
-    /// The verdict is PASSED, but a completion criterion is not met: the pass rate, required evidence, or that a test
-    /// ran.
+    /// The verdict is PASSED, but a completion criterion is not met: too few steps pass, required evidence is missing,
+    /// or no test ran.
     CriteriaUnmet,
     /// Protected files differ from the approved ones, and a person has to approve them (S7).
     ProtectedFiles,

@@ -15,11 +15,11 @@ use crate::model::{
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ActionPhase {
-    /// The action runs before the checks. If the action fails, the checks do not run.
+    /// The action runs before the checks. If it fails, the checks do not run, unless `continue_on_failure` is set.
     Prerequisite,
     /// A check, whose result decides the verdict.
     Step,
-    /// Runs after the checks in every case.
+    /// The action runs after the checks in every case, even after a failure.
     Cleanup,
 }
 
@@ -39,10 +39,10 @@ pub struct CommandLine {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SkipWhileUnchanged {
-    /// The files whose content the prerequisite depends on, relative to the project. If empty, it runs once per
-    /// registration.
+    /// The files whose content the prerequisite depends on, relative to the project. If the list is empty, the
+    /// prerequisite runs once for each registration of the project.
     pub when_changed: Vec<String>,
-    /// The files that the prerequisite creates. It runs again when one of them is missing.
+    /// The files that the prerequisite creates. The prerequisite runs again when one of these files is missing.
     pub creates: Vec<String>,
 }
 
@@ -64,7 +64,8 @@ pub enum Reuse {
     /// No run takes over an earlier result: the check is carried out in every run.
     #[default]
     Off,
-    /// In runs that `proctor watch` starts by itself. A run that a person or a program requests is always carried out.
+    /// Runs that `proctor watch` starts by itself may take over an earlier result. In a run that a person or a program
+    /// requests, the check is always carried out.
     Watch,
     /// Every run may take over an earlier result, except when the check is selected by name.
     Always,
@@ -80,14 +81,14 @@ pub enum CheckOrder {
     FailedFirst,
 }
 
-/// Which checks of a run may be carried out at the same time. The checks of a test specification are not concerned: their
-/// task says it (`parallelExecution`).
+/// Which checks of a run may be carried out at the same time. This setting does not concern the checks of a test
+/// specification: `parallelExecution` of their task decides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ParallelChecks {
     /// On a snapshot, validations run beside at most one other check. In the project itself, checks run one by one.
     #[default]
     Auto,
-    /// All checks that do not come after each other run at the same time.
+    /// Checks run at the same time, except that a check waits for the checks that its `after` names.
     On,
     /// The checks run one by one.
     Off,
@@ -128,22 +129,24 @@ pub struct Action {
     pub environment: BTreeMap<String, String>,
     /// The limit on the whole duration of one attempt.
     pub timeout: Duration,
-    /// The longest time that the action may print nothing; `None` means no limit.
+    /// The limit on the time in which the action prints nothing; `None` means no limit.
     pub idle_timeout: Option<Duration>,
     /// The most bytes that the action may print; `None` means no limit.
     pub max_output: Option<ByteSize>,
-    /// How long stopping the action may take, from the first signal to SIGKILL (G7).
+    /// The limit on the time between the first signal that asks the action to stop and SIGKILL, which ends it (G7).
     pub grace: Duration,
     /// Globs of the paths whose change triggers the action; empty if every change does.
     pub paths: Vec<String>,
-    /// Globs of the files that are copied from the check's snapshot to the project after the run; empty if everything that
-    /// the check writes is dropped.
+    /// Globs of the files that are copied from the check's snapshot to the project after the run. If the list is empty,
+    /// everything that the check writes is dropped.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub writes: Vec<String>,
-    /// In which runs an earlier result of the check is used instead; not for other actions than checks.
+    /// In which runs the result of an earlier run is used instead of running the check. Always `Off` for prerequisites
+    /// and clean-up.
     #[serde(skip_serializing_if = "Reuse::is_off")]
     pub reuse: Reuse,
-    /// When the prerequisite need not run again; `None` if it runs each time, and for other actions than prerequisites.
+    /// When the prerequisite need not run again. `None` if the prerequisite runs each time; always `None` for checks
+    /// and clean-up.
     pub once: Option<SkipWhileUnchanged>,
     /// The settings of a service, a prerequisite that keeps running during the checks; `None` for other actions.
     /// `timeout` then limits the service's start-up only.
@@ -157,14 +160,14 @@ pub struct Action {
     pub expected_exit_codes: Vec<i32>,
     /// What happens when processes of the action are still running after it has ended.
     pub on_survivors: OnSurvivors,
-    /// Whether the command first runs with a control: tests that must fail, which prove that the runner reports
-    /// failures. Set for checks of pytest only.
+    /// Whether the command is first run on a control: tests that must fail. If they do not fail, the runner's other
+    /// results prove nothing. Set for checks of pytest only.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub control: bool,
     /// Whether the check runs in the project itself, also where the other checks run on a snapshot.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub in_place: bool,
-    /// What the action does. For every kind but a command, `tool` and `class` are GENERIC.
+    /// What the action does. If the kind is not `Command`, `tool` and `class` are GENERIC.
     #[serde(skip_serializing_if = "ActionKind::is_terminal_command")]
     pub kind: ActionKind,
     /// How often the action is repeated while it does not succeed: 0 to 5 times. The last attempt's result counts.
@@ -254,11 +257,11 @@ pub struct PlanNote {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ActionDefaults {
     pub timeout: Duration,
-    /// The longest time that an action may print nothing; `None` means no limit.
+    /// The limit on the time in which an action prints nothing; `None` means no limit.
     pub idle_timeout: Option<Duration>,
     /// The most bytes that an action may print, standard output and standard error together; `None` means no limit.
     pub max_output: Option<ByteSize>,
-    /// How long stopping an action may take: from the first signal until its last process is killed (G7).
+    /// The limit on the time between the first signal that asks an action to stop and SIGKILL, which ends it (G7).
     pub grace: Duration,
     /// Whether an action fails because it leaves processes behind (E14).
     pub on_survivors: OnSurvivors,
@@ -273,7 +276,8 @@ pub struct Plan {
     pub origin: PlanOrigin,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub specification: Option<SpecificationSource>,
-    /// The actions that run before the checks, in order. If one fails, the checks do not run.
+    /// The actions that run before the checks, in order. If one fails without `continue_on_failure`, the checks do not
+    /// run.
     pub prerequisites: Vec<Action>,
     /// The checks, in the order they were written. `order`, `after` and `continue_on_failure` decide when each runs.
     pub steps: Vec<Action>,
@@ -291,13 +295,13 @@ pub struct Plan {
     /// the order of `steps` (`executionOrder`).
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub order: Vec<ActionId>,
-    /// Whether independent steps run at the same time, as far as the machine's queue allows. It is part of the plan's
-    /// digest, so it is true only where somebody said so. What proctor decides by itself (`ParallelChecks::Auto`) is a
-    /// setting of the run, and changes no approved plan.
+    /// Whether steps that do not wait for each other run at the same time, as far as the machine's queue allows. This
+    /// is part of the plan's digest, so it is true only if the specification or the configuration says so. What proctor
+    /// decides by itself (`ParallelChecks::Auto`) is a setting of the run and changes no approved plan.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub parallel: bool,
-    /// The time limit for all prerequisites and steps together; `None` if only their own limits apply. Clean-up runs
-    /// even after this limit has passed.
+    /// The time limit for all prerequisites and steps together; `None` if each of them has only its own limit. Clean-up
+    /// runs even after this limit has passed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timeout: Option<Duration>,
     /// How a weaker plan is approved, and which files of the tree are protected.
@@ -367,8 +371,8 @@ impl Action {
         }
     }
 
-    /// Returns the tool's name in reports. For an action that starts no process, it names what proctor itself checks:
-    /// `file` or `http`.
+    /// Returns the tool's name in reports. For an action that starts no process, the name says what proctor itself
+    /// checks: `file` or `http`.
     pub fn tool_name(&self) -> &'static str {
         match &self.kind {
             ActionKind::Command | ActionKind::CustomScript(_) | ActionKind::Review(_) => self.tool.report_name(),
@@ -377,8 +381,8 @@ impl Action {
         }
     }
 
-    /// Returns the value of one of the action's limits; `None` if it is not set. Memory and processes are limited by
-    /// `[sandbox]` instead.
+    /// Returns the value of one of the action's limits; `None` if the action has no such limit. Memory and processes
+    /// are limited by `[sandbox]` instead.
     pub fn limit_value(&self, limit: LimitKind) -> Option<LimitValue> {
         match limit {
             LimitKind::Wall => Some(LimitValue::Time(self.timeout)),

@@ -9,7 +9,8 @@ use crate::model::{Digest, ProjectId};
 
 /// The prefix of every log's name; the project's id follows.
 const ORIGIN: &str = "proctor/";
-/// The longest checkpoint that is read, in bytes. Other programs may have added signatures below proctor's.
+/// The limit for the size of a checkpoint, in bytes. The limit leaves room for signatures that other programs may have
+/// added below proctor's.
 pub(in crate::evidence) const LONGEST_CHECKPOINT: u64 = 64 * 1024;
 
 /// The head of a project's log, unsigned: how many entries it has, and their Merkle root.
@@ -22,7 +23,7 @@ pub struct LogCheckpoint {
     pub root: Digest,
 }
 
-/// A checkpoint with signatures, whose validity is not known.
+/// A checkpoint with its signatures. The signatures may be invalid: `is_signed_by` checks them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SignedCheckpoint {
     checkpoint: LogCheckpoint,
@@ -34,7 +35,7 @@ pub struct SignedCheckpoint {
 pub enum LogCheckpointError {
     #[error("it is no signed note: text, an empty line, and lines `— NAME SIGNATURE` are expected")]
     NotANote,
-    /// The log's name is not one of proctor's.
+    /// The text is a checkpoint of a log whose name does not have the form `proctor/PROJECT-ID`.
     #[error("it is of the log `{0}`, and `proctor/PROJECT-ID` is expected")]
     Origin(String),
     #[error("it does not have the three lines of a checkpoint: the log's name, its size, its root in base64")]

@@ -1,4 +1,5 @@
-//! A project's ledger as a transparency log.
+//! A project's ledger as a transparency log: one entry for each ledger line. A Merkle tree over the entries gives the
+//! log's signed head and the proofs about it.
 
 use std::collections::BTreeMap;
 
@@ -43,7 +44,7 @@ impl LedgerLog {
         Self { project, lines, tree, runs: BTreeMap::new() }
     }
 
-    /// Returns the project whose ledger this is.
+    /// Returns the id of the project whose ledger the log was made from.
     pub fn project(&self) -> &ProjectId {
         &self.project
     }
@@ -59,7 +60,7 @@ impl LedgerLog {
         Some(LogCheckpoint { project: self.project.clone(), size, root })
     }
 
-    /// Returns the present head, signed with the key in use, or `None` if the store has no key yet.
+    /// Returns the present head of the log, signed with the store's current key; `None` if the store has no key yet.
     pub fn sign_head(&self, store: &Store) -> Result<Option<SignedCheckpoint>, EvidenceError> {
         Ok(find_signer(store)?.map(|signer| self.head().sign(&signer)))
     }
@@ -69,12 +70,13 @@ impl LedgerLog {
         self.checkpoint_at(self.size()).expect("it has its own size")
     }
 
-    /// Returns whether the log begins with the log that an earlier checkpoint is the head of.
+    /// Returns whether the log of `earlier` is the beginning of this log: it is of the same project, and its root is
+    /// the root that this log had with as many entries.
     pub fn extends(&self, earlier: &LogCheckpoint) -> bool {
         self.checkpoint_at(earlier.size).as_ref() == Some(earlier)
     }
 
-    /// Returns the index of the line about a run, or `None` if there is none.
+    /// Returns the index of the log entry for the line that sealed a run; `None` if the ledger has no such line.
     pub fn index_of(&self, run_id: &RunId) -> Option<u64> {
         self.runs.get(run_id).copied()
     }
@@ -85,8 +87,8 @@ impl LedgerLog {
         Some(InclusionProof { index, hashes, checkpoint: checkpoint.clone() })
     }
 
-    /// Proves that the log of a checkpoint begins with the first `old` entries. Returns `None` if that log has fewer
-    /// entries.
+    /// Proves that the log of `checkpoint` begins with the first `old` entries of this log. Returns `None` if the log
+    /// of `checkpoint` has fewer than `old` entries.
     pub fn prove_consistency(&self, old: u64, checkpoint: &SignedCheckpoint) -> Option<ConsistencyProof> {
         let hashes = self.tree.prove_consistency(old, checkpoint.checkpoint().size)?;
         Some(ConsistencyProof { old, hashes, checkpoint: checkpoint.clone() })

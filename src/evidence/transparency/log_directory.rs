@@ -17,7 +17,7 @@ pub enum LogDirectoryError {
     /// The directory contains another log, or this ledger's log from before the ledger was rewritten.
     #[error("`{}` belongs to another ledger, or to this one before it was rewritten", path.display())]
     Differs {
-        /// The file in the directory that differs from the log's.
+        /// The file in the directory whose content is not what this ledger's log has for a file of that name.
         path: PathBuf,
     },
     /// The file at the checkpoint's path does not contain a checkpoint.
@@ -27,8 +27,8 @@ pub enum LogDirectoryError {
     Evidence(#[from] EvidenceError),
 }
 
-/// Writes the missing files of a log, and its head last. Only the head is overwritten, and only by a later head of the
-/// same log.
+/// Writes the files of a log that the directory does not have yet, and last the log's head. Only the file with the head
+/// is ever overwritten, and only by a later head of the same log.
 ///
 /// Returns how many files were written. Two processes may write at the same time, because a file of a given name always
 /// has the same content.

@@ -1,4 +1,4 @@
-//! The Merkle tree of RFC 6962: the root of each size it ever had, proofs, and checking them.
+//! The Merkle tree of RFC 6962. Computes the root at every size that the tree has had, makes proofs, and checks proofs.
 
 use sha2::{Digest as _, Sha256};
 
@@ -65,8 +65,9 @@ impl MerkleTree {
         }
     }
 
-    /// Returns the sibling hashes from an entry up to the root of the first `size` entries. Returns `None` if the entry
-    /// does not exist.
+    /// Returns an inclusion proof: the sibling hashes on the way from an entry up to the root of the first `size`
+    /// entries. Returns `None` if the entry is not among the first `size` entries, or the tree has fewer than `size`
+    /// entries.
     pub(super) fn prove_inclusion(&self, index: u64, size: u64) -> Option<Vec<Digest>> {
         if index >= size || size > self.size() {
             return None;
@@ -103,7 +104,8 @@ impl MerkleTree {
                 start = middle;
             }
         }
-        // The subtree at which the old tree ends. If it is the whole old tree, the verifier knows its hash already.
+        // Adds the hash of the subtree in which the old tree ends. If this subtree is the whole old tree, its hash is
+        // left out, because the verifier has it already.
         if old != 0 && start != 0 {
             path.push(self.subtree_hash(start, end));
         }
@@ -111,8 +113,8 @@ impl MerkleTree {
         Some(path)
     }
 
-    /// Returns the hash of the entries from `start` to before `end`. They must form a subtree: `start` is a multiple of
-    /// the smallest power of two that is at least their number.
+    /// Returns the hash of the entries from index `start` to before `end`. These entries must form a subtree: `start`
+    /// is a multiple of the smallest power of two that is not below `end - start`.
     fn subtree_hash(&self, start: u64, end: u64) -> Digest {
         let length = end - start;
         if length.is_power_of_two() {

@@ -3,10 +3,15 @@
 //!
 //! # What it owns
 //!
-//! `merkle` the Merkle tree: roots, proofs, and checking them · `note` text with signatures below · `checkpoint` the head of a
-//! log as a signed note · `proof` that a line is in a log, and that one head extends another · `tiles` the log as files that
-//! any web server can serve. All of these are pure. `ledger_log` reads a ledger as a log, and `log_directory` writes the log's
-//! files.
+//! * `merkle`: the Merkle tree with its roots and proofs.
+//! * `note`: a text with signatures below it.
+//! * `checkpoint`: the head of a log as a signed note.
+//! * `proof`: the proofs that a line is in a log, and that a later head extends an earlier head.
+//! * `tiles`: the log as files that any web server can serve.
+//! * `ledger_log`: reads a ledger as a log.
+//! * `log_directory`: writes the log's files.
+//!
+//! `ledger_log` and `log_directory` read and write files; the other modules are pure.
 //!
 //! # What it may not do
 //!

@@ -25,7 +25,7 @@ pub struct InclusionProof {
 /// Proves that the log of a checkpoint begins with the log of an earlier checkpoint (a consistency proof of RFC 6962).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConsistencyProof {
-    /// The number of entries of the earlier log.
+    /// The number of entries that the earlier log has.
     pub(super) old: u64,
     pub(super) hashes: Vec<Digest>,
     pub(super) checkpoint: SignedCheckpoint,
@@ -42,7 +42,7 @@ pub enum ProofError {
 }
 
 impl InclusionProof {
-    /// Parses a proof, without checking it.
+    /// Parses an inclusion proof. A parsed proof may still be wrong: `proves_line` checks it.
     pub fn parse(bytes: &[u8]) -> Result<Self, ProofError> {
         let text = std::str::from_utf8(bytes).ok().and_then(|text| text.strip_prefix(PROOF)?.strip_prefix("\nindex "));
         let (index, hashes, checkpoint) = parse_rest(text.ok_or(ProofError::NotAProof)?)?;
@@ -75,14 +75,14 @@ impl ConsistencyProof {
     /// The first characters of a consistency proof's text form.
     pub const START: &'static str = "old ";
 
-    /// Parses a proof, without checking it.
+    /// Parses a consistency proof. A parsed proof may still be wrong: `proves_extension_of` checks it.
     pub fn parse(bytes: &[u8]) -> Result<Self, ProofError> {
         let text = std::str::from_utf8(bytes).ok().and_then(|text| text.strip_prefix(Self::START));
         let (old, hashes, checkpoint) = parse_rest(text.ok_or(ProofError::NotAProof)?)?;
         Ok(Self { old, hashes, checkpoint })
     }
 
-    /// Returns the text form, which can be sent to a witness (tlog-witness, `add-checkpoint`).
+    /// Returns the proof as a text that can be sent to a witness (tlog-witness, `add-checkpoint`).
     pub fn to_text(&self) -> String {
         format!("{}{}\n{}\n{}", Self::START, self.old, lines(&self.hashes), self.checkpoint.to_text())
     }

@@ -1,5 +1,5 @@
-//! The files of a log, as C2SP's tlog-tiles defines them: tiles of 256 hashes, and bundles of the 256 entries below
-//! them. Pure.
+//! The files of a log, as C2SP's tlog-tiles defines them: tiles of up to 256 hashes of the Merkle tree, and bundles of
+//! up to 256 log entries. Pure.
 //!
 //! The content of a file of a given name never changes, because a tile that is not full has its number of hashes in its
 //! name.
@@ -13,7 +13,7 @@ const HEIGHT: usize = 8;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct LogFile {
-    /// The path below the log's directory.
+    /// The file's path, relative to the log's directory.
     pub(super) path: String,
     pub(super) bytes: Vec<u8>,
 }

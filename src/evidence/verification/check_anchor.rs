@@ -48,7 +48,8 @@ pub fn check_anchor(anchor: &Anchor, log: &LedgerLog, signer: CheckpointSigner<'
     faults
 }
 
-/// Checks the proof that comes with a run's line, and whether it is about the same log as the given anchors.
+/// Checks the inclusion proof of an exported ledger line, and whether the checkpoint in the proof agrees with the given
+/// anchors.
 pub(super) fn check_proof(
     path: &Path,
     bytes: Option<&[u8]>,
@@ -83,7 +84,8 @@ pub(super) fn check_proof(
     faults
 }
 
-/// Compares the checkpoint of a proof with the checkpoint of an anchor.
+/// Compares the checkpoint of a proof with the checkpoint of an anchor. Reports an anchor that is unreadable, not
+/// signed by the key, for another number of lines, or with another root.
 fn compare(anchor: &Anchor, proven: &LogCheckpoint, key: &PublicKey) -> Vec<EvidenceFault> {
     let fault = |kind, detail: String| EvidenceFault::new(kind, &anchor.place, detail);
     let kept = match &anchor.found {

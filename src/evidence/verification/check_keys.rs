@@ -52,7 +52,8 @@ pub(super) fn check_keys(base: &Path, found: &InspectedDirectory, ring: &KeyRing
     faults
 }
 
-/// Checks that a project's ledger still has the lines after which keys took over.
+/// Checks the line after which each key took over from the key before it. The key's record names this line's number and
+/// hash, so a ledger that was rewritten up to this line does not match.
 pub(super) fn check_takeover_lines(
     ring: &KeyRing,
     project: &ProjectId,

@@ -13,13 +13,14 @@ use crate::model::{Digest, LedgerBody, LedgerLine, ProjectId, PruneRecord, Prune
 /// What `check_ledger` read from a ledger file.
 #[derive(Debug, Default)]
 pub(super) struct ParsedLedger {
-    /// The lines that could be parsed, each with the offset after it.
+    /// The lines that could be parsed, each with the byte offset in the file at which the line ends.
     pub(super) lines: Vec<(u64, LedgerLine)>,
     /// The hash of each parsed line, by the line's sequence number.
     pub(super) hashes: BTreeMap<u64, Digest>,
     /// The hash of each whole line in the order of the file, whether it could be parsed or not.
     pub(super) all_hashes: Vec<Digest>,
-    /// How many bytes of an incomplete last line there are, if a process died while it wrote that line.
+    /// The length in bytes of an incomplete last line that a process was writing when it died; `None` if there is no
+    /// such line.
     pub(super) cut_short: Option<usize>,
 }
 

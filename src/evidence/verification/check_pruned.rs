@@ -18,8 +18,9 @@ pub(super) enum PrunedRemainder {
     Fault(EvidenceFault),
 }
 
-/// Judges the remains of a run. `last` is the run's entry in the ledger's last line, if that line prunes it. Only then
-/// may remains exist, because the removal is finished before a later line is written.
+/// Judges the remains of a run that the ledger calls pruned. `last` is the run's entry in the ledger's last line, or
+/// `None` if the last line does not prune this run. Only with such an entry may remains exist, because the removal is
+/// finished before a later line is written.
 ///
 /// If somebody puts back a sealed run unchanged while the pruning line is still the last one, the run passes as
 /// unfinished work. That is harmless: the run's verdict is in the ledger as before, and the next process that writes

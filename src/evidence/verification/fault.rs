@@ -3,7 +3,8 @@
 
 use std::path::PathBuf;
 
-/// What verification says about a file: by default that it has a fault; with another `K`, for example unfinished work.
+/// A statement of verification about a file. With the default `K` it says that the file has a fault. With
+/// `UnfinishedKind` it says that a dead process left its work on the file unfinished.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct EvidenceFault<K = FaultKind> {
     /// The file's path, relative to the verified directory.
@@ -126,7 +127,7 @@ fault_kinds! {
 }
 
 impl<K> EvidenceFault<K> {
-    /// Makes a statement of this kind about a file.
+    /// Returns a statement about a file; `kind` says what is wrong or unfinished, and `detail` gives the values.
     pub fn new(kind: K, file: impl Into<PathBuf>, detail: impl Into<String>) -> Self {
         Self { file: file.into(), kind, detail: detail.into() }
     }

@@ -50,7 +50,7 @@ pub(super) struct InspectedFile {
     pub(super) hard_links: u64,
     /// The size and digest; the size is zero if the content was not read.
     pub(super) hashed: SizeAndDigest,
-    /// The content, if the inspection was asked to keep it.
+    /// The file's content; `None` if the inspection was not asked to keep it.
     pub(super) content: Option<Vec<u8>>,
 }
 
@@ -129,7 +129,7 @@ fn read(path: &Path, keep: InspectionDepth) -> Result<InspectedFile, String> {
     Ok(InspectedFile { access, hard_links: metadata.nlink(), hashed, content })
 }
 
-/// Reads to the end; returns size, digest, and the content if `keep` asks for it.
+/// Reads `reader` to its end. Returns the size and the digest, and also the content if `keep` asks for it.
 pub(super) fn hash_and_keep(reader: &mut dyn Read, keep: InspectionDepth) -> io::Result<HashedContent> {
     hash_in_chunks(reader, CHUNK, keep)
 }
@@ -172,7 +172,7 @@ impl InspectedDirectory {
         }
     }
 
-    /// Returns the content of the file of this name, if it was kept.
+    /// Returns the content of the file of this name; `None` if there is no such file, or its content was not kept.
     pub(super) fn content(&self, name: &str) -> Option<&[u8]> {
         self.file(name)?.content.as_deref()
     }

@@ -9,16 +9,19 @@ use crate::evidence::verification::inspect::{
 };
 use crate::model::RunId;
 
-/// The largest file in an archive whose content is kept in memory, in bytes (256 MiB).
+/// The limit for the size of a file whose content verification needs, in bytes (256 MiB). An archive with a larger one
+/// is refused.
 const MOST_KEPT: u64 = 1 << 28;
-/// Stands in place of the owner and mode of a file in an archive, which mean nothing.
+/// The owner and mode that every file of an archive gets here. An archive of a run is verified by content only, so the
+/// real owners and modes in it are not read.
 const NO_ACCESS: OwnerAndMode = OwnerAndMode { mode: 0, owner: 0 };
 
 #[derive(Debug)]
 pub(super) struct InspectedArchive {
-    /// The run that the archive's paths name.
+    /// The id of the run, with which every path in the archive begins.
     pub(super) run_id: RunId,
-    /// The files in the archive's top directory.
+    /// The files that lie directly in the archive's top directory. For an archive of a store, these are the run's
+    /// files.
     pub(super) top: InspectedDirectory,
     /// In an export, the files of the run, which are in the directory `run`.
     pub(super) run: InspectedDirectory,

@@ -53,7 +53,7 @@ pub struct VerificationResult {
     pub pruned: u64,
     /// Work that a dead process left unfinished and that the next process will finish.
     pub unfinished: Vec<UnfinishedWork>,
-    /// The parsed lines of the ledger, each with the offset after it.
+    /// The lines of the ledger that could be parsed, each with the byte offset in the file at which the line ends.
     pub lines: Vec<(u64, LedgerLine)>,
     /// The hash of each whole line in the order of the file, to be compared with an anchor.
     pub line_hashes: Vec<Digest>,
@@ -91,8 +91,8 @@ pub fn verify_project(
     threads: usize,
 ) -> Result<VerificationResult, EvidenceError> {
     let mut result = VerificationResult::default();
-    // This order matters: a run that existed before the ledger was read must be in the ledger, or be the run that is
-    // under way.
+    // These reads must stay in this order. Every run directory that is listed here existed before the ledger was read,
+    // so its run is in the ledger or still under way.
     let open_before = store.unfinished_run(project)?;
     let stored = list_runs(store, project, None)?;
     let read = read_ledger(store, project, keys, threads, stored.is_empty(), &mut result.faults)?;
@@ -151,8 +151,8 @@ pub fn verify_project(
         result.faults.extend(check_other_entries(store, project, &ledger, &directories, &open, owner));
     }
     drop_faults_of_removed_runs(store, project, read.lines.last().map_or(0, |(offset, _)| *offset), &mut result.faults)?;
-    // If a run was pruned during the verification, files may have been missing that are gone by intention. Only faults
-    // of files that still exist are reported.
+    // A run that the ledger calls pruned may have been removed after this verification saw its files. So a `RunPruned`
+    // fault is kept only if its path still exists.
     result.faults.retain(|fault| fault.kind != FaultKind::RunPruned || store.root().join(&fault.file).exists());
     if !is_busy {
         result.separate_unfinished(store, project, &ledger);
@@ -167,7 +167,7 @@ pub fn verify_project(
 }
 
 impl VerificationResult {
-    /// Adds the faults and counts of a run; returns its inspected directory.
+    /// Adds a run's faults and counts to this result, and returns the run's inspected directory.
     fn add(&mut self, run_id: &RunId, verification: RunVerification) -> InspectedDirectory {
         self.faults.extend(verification.faults);
         self.unfinished.extend(verification.unfinished);
@@ -213,8 +213,8 @@ impl VerificationResult {
     }
 }
 
-/// Returns the run that the lock file names as open and the ledger line that was cut short. The caller knows that no
-/// process works on them.
+/// Returns two kinds of unfinished work: the run that the lock file still names as open, and a ledger line that was cut
+/// short. The caller has made sure that no process holds the lock, so no process works on either.
 fn unfinished_run_and_line(
     store: &Store,
     project: &ProjectId,
@@ -425,8 +425,8 @@ fn check_other_entries(
         };
         faults.extend(check_access(&path, *access, DIRECTORY_MODE, owner));
         let latest = ledger.latest(&task).and_then(|run_id| directories.get(run_id).map(|directory| (run_id, directory)));
-        // If the run's process died after the commit, the links may point to this run, to the one before, or partly to
-        // each.
+        // If the run's process died after it wrote the ledger line, some or all links may still point to the run
+        // before. Recovery sets them, so they are not checked here.
         let is_to_be_linked = latest.is_some_and(|(run_id, _)| open.iter().flatten().any(|open| open.run_id == *run_id));
         if !is_to_be_linked {
             faults.extend(check_task(&path, &inspect_entries(&store.task_directory(project, &task)), latest));
@@ -483,7 +483,7 @@ fn paths_removed_since(store: &Store, project: &ProjectId, offset: u64) -> Vec<P
     places.iter().map(|place| relative(store, place)).collect()
 }
 
-/// Returns the user who owns the store.
+/// Returns the user number (uid) of the owner of the store's directory; 0 if the directory cannot be examined.
 fn owner(store: &Store) -> u32 {
     store.root().metadata().map(|metadata| metadata.uid()).unwrap_or_default()
 }

@@ -1,4 +1,5 @@
-//! N3 and N5: a person edits the texts, then decides.
+//! The nodes N3 and N5 of the workflow: a person edits the draft (N3), or the draft and its review (N5), and then
+//! decides what happens to the draft.
 
 use crate::governance::event::{
     EditorFile, PauseReason, PersonAnswer, WorkflowEffect, WorkflowEnding, WorkflowEvent, WorkflowTransition,

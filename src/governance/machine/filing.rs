@@ -1,5 +1,6 @@
-//! N6: the issue is filed, and only once. If one of the later steps (moving, committing, cleaning) fails, the workflow
-//! pauses, and a resumed workflow repeats that step. No later step files an issue (B8).
+//! The node N6 of the workflow: the issue is filed, and never twice. If a step after the filing fails (moving the
+//! trail, committing it, removing the models' copy), the workflow pauses, and a resumed workflow repeats only that step
+//! (B8).
 
 use crate::governance::event::{PauseReason, PersonAnswer, WorkflowEffect, WorkflowEnding, WorkflowEvent, WorkflowTransition};
 use crate::governance::fields::parse_fields;
@@ -134,7 +135,7 @@ impl TransitionBuilder {
             self.say(wording::invalid_answer(line, WorkflowGate::Failure));
             return self.finish();
         };
-        // The person decides about the approved texts. These are the texts that the person edited last.
+        // The decision is about the texts that the person approved, which are the texts that the person edited last.
         let copy_number = self.last_copy_number();
         self.keep_decision(WorkflowGate::Failure, choice, (subject, copy_number));
         if choice == GateChoice::Edit {
@@ -187,7 +188,8 @@ impl TransitionBuilder {
         self.enter(WorkflowNode::File { subject, overridden, filing })
     }
 
-    /// Returns the number that begins the names of the files that the person edited last; 0 if there are none.
+    /// Returns the number that begins the name of the last draft that a person edited, such as 7 for
+    /// `007-draft-human.md`; 0 if the trail has no such file.
     fn last_copy_number(&self) -> u32 {
         let ending = TrailKind::DraftHuman.ending();
         let last = self.state.trail.iter().rev().find(|entry| entry.name.ends_with(ending));

@@ -1,4 +1,5 @@
-//! N0 and N1: the brief is read, its slug is claimed, and the tools are checked before any file is written (B1).
+//! The nodes N0 and N1 of the workflow: the brief is read, the slug from its file name is claimed, and the tools are
+//! checked before any file is written (B1).
 
 use crate::governance::event::{PauseReason, PersonAnswer, WorkflowEffect, WorkflowEnding, WorkflowEvent, WorkflowTransition};
 use crate::governance::gate::{GateChoice, WorkflowGate, parse_choice};

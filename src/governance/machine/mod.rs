@@ -18,7 +18,7 @@ use crate::governance::state::{DecisionSubject, WorkflowNode, WorkflowState};
 use crate::governance::trail::{TrailEntry, TrailFile, TrailKind, file_name};
 use crate::governance::wording::is_changed;
 
-/// Returns the next state and the effects to perform.
+/// Answers an event: returns the next state, and the effects that the caller has to perform.
 pub fn handle(state: WorkflowState, event: WorkflowEvent, context: &EventContext) -> WorkflowTransition {
     let step = TransitionBuilder { state, effects: Vec::new(), context: *context };
     match step.state.node.clone() {
@@ -82,7 +82,7 @@ impl TransitionBuilder {
         self.effects.push(WorkflowEffect::Say(line));
     }
 
-    /// Counts one more file of the trail, and returns the number that begins its name.
+    /// Counts one more file of the trail, and returns the number with which the name of this file begins.
     fn next_number(&mut self) -> u32 {
         self.state.counters.files += 1;
         self.state.counters.files

@@ -1,5 +1,5 @@
-//! N2 and N4: a model is asked, and its answer goes to a person. If the model gives no answer, the workflow pauses
-//! (B14).
+//! The nodes N2 and N4 of the workflow: a model is asked, and its answer goes to a person. If the model gives no
+//! answer, the workflow pauses (B14).
 
 use crate::governance::event::{PauseReason, WorkflowEffect, WorkflowEnding, WorkflowEvent, WorkflowTransition};
 use crate::governance::machine::TransitionBuilder;

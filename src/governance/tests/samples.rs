@@ -11,14 +11,14 @@ pub(super) const DRAFT: &str = "# Saved searches\n\n**Labels:** `enhancement`, s
 pub(super) const APPROVAL: &str = "## Verdict\n\nAPPROVE\n";
 pub(super) const BLOCK: &str = "The acceptance criteria are missing.\n\nBLOCK\n";
 
-/// A workflow, and the effects that it has returned so far.
+/// A workflow under test. Records the files that the workflow wrote, and how often it asked for each model.
 pub(super) struct Driven {
     pub(super) state: WorkflowState,
     /// The effects that the workflow returned for the last event.
     pub(super) effects: Vec<WorkflowEffect>,
     /// The name and text of every file that was written to the trail, in the order of writing.
     pub(super) kept: Vec<(String, String)>,
-    /// How often each model was asked.
+    /// How often the workflow asked for the drafter; `reviewer` counts the same for the reviewer.
     pub(super) drafter: u32,
     pub(super) reviewer: u32,
 }
@@ -106,7 +106,7 @@ impl Driven {
         Self { state, effects, ..self }
     }
 
-    /// Gives the workflow the event that the asked model answered with this text.
+    /// Tells the workflow that the model which it asked last answered with this text.
     pub(super) fn answered(self, text: &str) -> Self {
         self.on(WorkflowEvent::ModelAnswered { text: text.to_owned(), record: consulted() })
     }
@@ -136,14 +136,15 @@ impl Driven {
         self.effects.last().expect("there is always something to do")
     }
 
-    /// Returns the lines that are shown, and the question below them.
+    /// Returns the question that the workflow asks now: the lines that are shown above it, and its prompt. Panics if
+    /// the workflow asks nothing.
     #[track_caller]
     pub(super) fn question(&self) -> (Vec<String>, String) {
         let WorkflowEffect::Ask(question) = self.pending() else { panic!("{:?}", self.effects) };
         (question.display.clone(), question.prompt.clone())
     }
 
-    /// Returns the names of the trail's files.
+    /// Returns the names of the files that were written to the trail, in the order of writing.
     pub(super) fn names(&self) -> Vec<&str> {
         self.kept.iter().map(|(name, _)| name.as_str()).collect()
     }

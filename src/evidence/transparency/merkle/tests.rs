@@ -76,7 +76,8 @@ fn the_example_of_the_rfc_has_the_paths_it_shows() {
 
 #[test]
 fn known_trees_have_their_published_roots() {
-    // The test vectors of Certificate Transparency's reference implementation.
+    // These inputs and the roots below are the published test vectors of Certificate Transparency's reference
+    // implementation.
     let inputs: [&[u8]; 8] = [
         b"",
         b"\x00",
