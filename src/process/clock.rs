@@ -11,7 +11,8 @@ use crate::model::Timestamp;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Monotonic(Instant);
 
-/// Returns the time of day in UTC. Intervals are measured with [`monotonic`], which no change of the clock disturbs.
+/// Returns the time of day in UTC. The time may jump when the machine's clock is set, so durations are measured with
+/// [`monotonic`] instead.
 pub fn now() -> Timestamp {
     #[cfg(feature = "test-fakes")]
     return stepped::step(read());
@@ -53,7 +54,7 @@ impl Monotonic {
         self.0.checked_add(duration).map(Self)
     }
 
-    /// Returns how long this point is after `earlier`; zero if it is not after it.
+    /// Returns how long this point is after `earlier`; zero if this point is not after `earlier`.
     pub fn since(self, earlier: Self) -> Duration {
         self.0.saturating_duration_since(earlier.0)
     }
@@ -70,7 +71,8 @@ pub mod stepped {
     static BACK: OnceLock<(u32, i64)> = OnceLock::new();
     static READINGS: AtomicU32 = AtomicU32::new(0);
 
-    /// Sets the clock back by `millis` milliseconds, beginning with the reading of this number (counted from 1).
+    /// Sets the clock back by `millis` milliseconds: from call number `at_reading` of [`super::now`] on (counted from
+    /// 1), every returned time is that much earlier.
     pub fn set_back(at_reading: u32, millis: i64) {
         let _set_already = BACK.set((at_reading, millis));
     }
