@@ -30,8 +30,7 @@ pub(super) const PIPEFUL: usize = PIPE_BYTES as usize / LEAST_ROOM;
 /// once they fill this many bytes.
 const FRAME_BYTES: usize = 64 * 1024;
 
-/// The two files for an action's output. Both are empty and open for writing. This module does not sync them to disk;
-/// the caller has to.
+/// The two files for an action's output. Both are empty and open for writing. This module does not sync them to disk.
 #[derive(Debug)]
 pub struct Sinks {
     /// Receives the exact bytes of both streams, in the order in which they were read.

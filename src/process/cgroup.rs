@@ -181,7 +181,7 @@ impl Cgroup {
         self.read("cgroup.events").and_then(|text| value_of(&text, "populated")) == Some(0)
     }
 
-    /// Waits, for a bounded time, until the killed processes are dead.
+    /// Waits at most [`DYING_MS`] milliseconds until the killed processes are dead.
     fn await_empty(&self) {
         for _ in 0..DYING_MS {
             if self.is_empty() {
@@ -191,7 +191,7 @@ impl Cgroup {
         }
     }
 
-    /// Kills every process that is left in the cgroup and waits, for a bounded time, until all are dead.
+    /// Kills every process that is left in the cgroup and waits at most [`DYING_MS`] milliseconds until all are dead.
     pub(super) fn clear(&self) {
         if !self.is_empty() {
             let _before_5_14 = self.kill();
