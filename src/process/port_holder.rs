@@ -12,7 +12,8 @@ use nix::unistd::{Pid, Uid, User};
 use crate::model::PortHolder;
 use crate::process::process_table::{descendants, read_live_processes, read_survivor};
 
-/// The most holders (processes, or users if the process is unknown) that are named for one listening socket.
+/// The most listening sockets of a port for which a process (or only its user) is named. More sockets than this are
+/// left out.
 const NAMED: usize = 4;
 
 /// The state of a listening socket in `/proc/net/tcp`.

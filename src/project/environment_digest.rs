@@ -57,8 +57,8 @@ const CONFTEST: &str = "conftest.py";
 /// This section in a package's entry points marks a plugin that pytest loads automatically.
 const PYTEST_PLUGIN: &[u8] = b"[pytest11]";
 
-/// The device, inode, size and times of a program file when it was read. A file with an unchanged stamp counts as
-/// unchanged.
+/// The device, inode, size and times of a program file when it was read. A file whose stamp is still the same is not
+/// read again; its known digest is used.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct FileStamp(pub(crate) String);
 
@@ -83,7 +83,8 @@ pub(crate) struct SurveyedEnvironment {
     pub(crate) components: Vec<EnvironmentComponentV2>,
     /// The configuration files of the tree, by path.
     pub(crate) configuration: BTreeMap<String, Digest>,
-    /// The digests of program files that were hashed for the first time.
+    /// The digests of the program files that this survey hashed because they were not known, to be remembered for later
+    /// runs.
     pub(crate) learnt: KnownDigests,
     /// Whether the digest covers the whole environment.
     pub(crate) certainty: DigestCertainty,
@@ -121,7 +122,8 @@ pub(crate) struct SurveySubject {
     pub(crate) files: KnownFilesSource,
 }
 
-/// A survey that runs in the background while the actions run, because hashing an interpreter must not delay a verdict.
+/// The reading of a run's programs and installed packages. It is done in the background while the actions run, because
+/// hashing an interpreter must not delay a verdict.
 pub(crate) struct EnvironmentSurvey {
     found: BackgroundJob<Found>,
 }

@@ -16,11 +16,12 @@ use crate::project::request::{ProjectScope, ProjectSettings, new_matcher};
 use crate::snapshot::{CopyGeneration, CopyOutcome, KeptCaches, ProjectCopy, SnapshotError, obstacle};
 use crate::tree::{TreeEntry, TreeIndex};
 
-/// How often the ignored inputs are read and copied before proctor gives up because they change during every copy.
+/// The most attempts to read and copy the ignored inputs (files that git ignores but checks read). If they change
+/// during every attempt, proctor gives up and makes no snapshot.
 const TRIES: usize = 5;
 
-/// The most directories of installed packages. Each is mounted into the snapshot, which costs time at the start of
-/// every check.
+/// The most directories of installed packages that a snapshot may have; with more, no snapshot is made. Each directory
+/// is mounted into the snapshot, which costs time at the start of every check.
 const MAX_ENVIRONMENTS: usize = 50;
 
 /// The copies of the projects whose checks this process runs.
@@ -32,7 +33,7 @@ pub(crate) struct ProjectCopies {
 struct CopiesOfProject {
     root: PathBuf,
     settings: MatcherSettings,
-    /// Selects the ignored inputs, with the settings above.
+    /// Selects the ignored inputs, the files that git ignores but checks read. It is built from `settings`.
     matcher: Matcher,
     tree: ProjectCopy,
     inputs: ProjectCopy,
@@ -51,7 +52,7 @@ pub(crate) struct SnapshotBase {
     pub(crate) tree: TreeIndex,
     /// Directories of installed packages in the project itself, as absolute paths.
     pub(crate) environments: Vec<PathBuf>,
-    /// The digest of the copied ignored inputs.
+    /// The digest of the copied ignored inputs (files that git ignores but checks read).
     pub(crate) inputs: TreeDigest,
     /// The generations of the copies of the tree and of the ignored inputs; `None` if they are unknown.
     pub(crate) generations: Option<[CopyGeneration; 2]>,
@@ -69,8 +70,8 @@ pub(crate) enum CopiesOutcome {
 }
 
 impl ProjectCopies {
-    /// Updates the copies of a project to `index` and to its present ignored inputs, which include `outputs`. The caller holds
-    /// the project's lock, and nothing of a copy is mounted.
+    /// Updates the copies of a project to the tree `index` and to the present ignored inputs (files that git ignores
+    /// but checks read), which include `outputs`. The caller must hold the project's lock, and no copy may be mounted.
     ///
     /// # Errors
     ///
@@ -97,7 +98,7 @@ impl ProjectCopies {
             Ok(other) => Ok(other),
             Err(error @ SnapshotError::Project { .. }) => Err(ProjectError::Snapshot(error)),
             Err(error) => {
-                // An unfinished copy is useless, and may be what fills the disk.
+                // An unfinished copy is useless, and it may be the reason why the disk is full. So it is removed.
                 self.copies.remove(&scope.project);
                 let _left = fs::remove_dir_all(&directory);
                 Ok(CopiesOutcome::InPlace(with_causes(&error)))
@@ -191,8 +192,8 @@ fn time_of_copying(directory: &Path) -> Timestamp {
 /// content.
 fn disagreements(tree: &TreeIndex, inputs: &TreeIndex) -> BTreeSet<TreePath> {
     let (of_tree, of_inputs) = (tree.rules_files(), inputs.rules_files());
-    // A rules file that was removed does not matter: fewer entries are ignored without it, and only ignored ones are
-    // copied.
+    // A rules file that was removed does not matter: without it fewer entries are ignored, and only ignored entries are
+    // copied as inputs.
     let is_new = |(path, digest): &(TreePath, Digest)| of_tree.get(path) != Some(digest);
     let mut moved: BTreeSet<TreePath> = of_inputs.into_iter().filter(is_new).map(|(path, _)| path).collect();
     let differs = |input: &TreeEntry| {
@@ -203,8 +204,8 @@ fn disagreements(tree: &TreeIndex, inputs: &TreeIndex) -> BTreeSet<TreePath> {
     moved
 }
 
-/// Finds the directories of installed packages in the root and beside the tree's manifests. The error says why a
-/// snapshot cannot show them.
+/// Finds the directories of installed packages in the root and beside the files that [`MANIFESTS`] names. The error
+/// says why a snapshot cannot show them.
 fn find_environments(index: &TreeIndex) -> Result<Vec<PathBuf>, String> {
     let mut found = Vec::new();
     for entry in environment_entries(index) {
