@@ -28,8 +28,9 @@ fn read() -> Timestamp {
     Timestamp::from_millis(millis)
 }
 
-/// Returns the time of the clock from which the kernel takes the times of files. Every file that is changed from now on has at
-/// least this ctime, while [`now`] can be some milliseconds ahead of the ctime of a file that is changed later.
+/// Returns the time of the clock from which the kernel takes the times of files. A file that is changed after this call
+/// has a ctime that is equal or later. That does not hold for [`now`], which can be some milliseconds ahead of this
+/// clock.
 pub fn file_time() -> Timestamp {
     let time = nix::time::clock_gettime(nix::time::ClockId::CLOCK_REALTIME_COARSE);
     let millis = time.map(|time| time.tv_sec() * 1_000 + time.tv_nsec() / 1_000_000).unwrap_or_default();

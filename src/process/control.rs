@@ -164,12 +164,14 @@ impl Control {
         }
     }
 
-    /// Waits until a new request may have arrived, `other` can be read, or the time is over. Reads nothing.
+    /// Waits until a new stop request may have arrived, until `other` can be read, or for the time `longest`. Reads
+    /// nothing; may return earlier.
     pub fn wait_at_most(&self, other: BorrowedFd<'_>, longest: Duration) {
         let mut awaited: Vec<PollFd<'_>> =
             std::iter::once(other).chain(self.descriptors()).map(|one| PollFd::new(one, PollFlags::POLLIN)).collect();
         let longest = PollTimeout::try_from(longest).unwrap_or(PollTimeout::MAX);
-        // If waiting fails or is interrupted, the caller looks again and waits anew.
+        // If waiting fails or is interrupted, this function returns early; the caller checks its conditions and calls
+        // it again.
         let _interrupted = poll(&mut awaited, longest);
     }
 

@@ -45,7 +45,8 @@ impl Layers {
         Self { directories }
     }
 
-    /// Returns what is seen at a path. Links are not followed.
+    /// Returns what kind of entry a check sees at a path, if the layers lie on top of each other. Links are not
+    /// followed.
     ///
     /// # Errors
     /// When a layer cannot be read.
@@ -85,7 +86,7 @@ impl Layers {
     }
 }
 
-/// What a check sees at a path.
+/// What kind of entry a check sees at a path of the overlayfs directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SeenEntry {
     Nothing,

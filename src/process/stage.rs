@@ -380,7 +380,7 @@ fn guard_kernel_switches() -> Result<(), Obstacle> {
     for path in KERNEL_SWITCHES.iter().map(Path::new) {
         let laid = mount(Some(path), path, None::<&str>, MsFlags::MS_BIND | MsFlags::MS_REC, None::<&str>);
         let guarded = match laid {
-            // Not every kernel has every file of [`KERNEL_SWITCHES`].
+            // Not every kernel has every file in `KERNEL_SWITCHES`.
             Err(Errno::ENOENT) => continue,
             Err(errno) => Err(errno.into()),
             Ok(()) => restrict_mount(path, MountAttribute::ReadOnly, MountExtent::Tree),

@@ -35,7 +35,7 @@ pub enum Progress {
         tree: TreeDigest,
         /// Files and directories of the tree whose digests could not be computed.
         issues: Vec<TreeIssue>,
-        /// The content of the tree that is tested.
+        /// The index of the tree that is tested: every file with its digest.
         index: TreeIndex,
     },
     /// An action has been started.

@@ -48,13 +48,14 @@ pub(crate) struct SnapshotBase {
     pub(crate) directory: PathBuf,
     /// The copies, the topmost first.
     pub(crate) copies: Vec<PathBuf>,
-    /// The content of the lowest copy, which is that of the tree.
+    /// The index of the tree whose content the lowest copy has.
     pub(crate) tree: TreeIndex,
     /// Directories of installed packages in the project itself, as absolute paths.
     pub(crate) environments: Vec<PathBuf>,
     /// The digest of the copied ignored inputs (files that git ignores but checks read).
     pub(crate) inputs: TreeDigest,
-    /// The generations of the copies of the tree and of the ignored inputs; `None` if they are unknown.
+    /// The states of the two copies, of the tree and of the ignored inputs, by which caches of earlier runs are found
+    /// to fit or not; `None` if unknown.
     pub(crate) generations: Option<[CopyGeneration; 2]>,
 }
 
@@ -177,8 +178,9 @@ impl CopiesOfProject {
     }
 }
 
-/// Returns the time that files with new content get: the present time, but later than everything in a kept cache, also
-/// after the clock was set back. A tool that compares by the order of times must take such a file for changed.
+/// Returns the modification time for copied files with new content: the present time, but not earlier than the newest
+/// file in a kept cache, even if the clock was set back. So a tool that compares file times with its cache notices that
+/// such a file changed.
 fn time_of_copying(directory: &Path) -> Timestamp {
     let now = clock::now();
     KeptCaches::newest(directory).map_or(now, |newest| now.max(newest))
@@ -204,8 +206,8 @@ fn disagreements(tree: &TreeIndex, inputs: &TreeIndex) -> BTreeSet<TreePath> {
     moved
 }
 
-/// Finds the directories of installed packages in the root and beside the files that [`MANIFESTS`] names. The error
-/// says why a snapshot cannot show them.
+/// Finds the directories of installed packages in the root and in directories with a file such as `package.json`,
+/// beside which tools install packages. The error says why a snapshot cannot show them.
 fn find_environments(index: &TreeIndex) -> Result<Vec<PathBuf>, String> {
     let mut found = Vec::new();
     for entry in environment_entries(index) {

@@ -162,7 +162,8 @@ pub struct SealedReport {
     pub failed: Vec<String>,
     /// The paths that changed during the run.
     pub moved: Vec<TreePath>,
-    /// The files that checks wrote and that were copied to the project; `None` if that did not change the tree.
+    /// The files that checks wrote and that were copied to the project; `None` if nothing was copied that changed the
+    /// tree.
     pub copied: Option<CopiedFiles>,
     /// Whether the task waits for a person after this run.
     pub paused: bool,
@@ -171,8 +172,9 @@ pub struct SealedReport {
 }
 
 impl ProjectSettings {
-    /// Returns a matcher, which decides which files belong to the tree, for one walk of the tree. Each user needs a
-    /// matcher of its own, because a matcher remembers the rules files (`.gitignore`) that it has read.
+    /// Returns a matcher, which decides which files belong to the tree, for one walk of the tree. The tree index and
+    /// the file watcher need one matcher each, because a matcher remembers the rules files (`.gitignore`) that it has
+    /// read.
     ///
     /// # Errors
     ///

@@ -77,7 +77,7 @@ pub(in crate::process) fn clone_mount(
     Ok(unsafe { OwnedFd::from_raw_fd(RawFd::try_from(outcome).unwrap_or(-1)) })
 }
 
-/// Attaches a mount that [`clone_mount`] copied at a path.
+/// Attaches, at `path`, a mount that [`clone_mount`] has copied.
 pub(in crate::process) fn attach_mount(mount: &OwnedFd, path: &Path) -> io::Result<()> {
     let path = to_c_string(path)?;
     // SAFETY: both strings are NUL-terminated and live until the call returns; the other arguments are integers.
