@@ -79,7 +79,7 @@ impl Problem {
         Self { pointer: pointer.into(), message: message.into(), ..Self::default() }
     }
 
-    /// Sets the file, and the position in it if the position is known.
+    /// Sets the file's path, and the position of the error in the file; `None` if the position is not known.
     #[must_use]
     pub fn within(self, file: &str, position: Option<TextPosition>) -> Self {
         Self { file: file.to_owned(), position, ..self }

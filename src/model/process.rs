@@ -51,7 +51,7 @@ pub enum LimitKind {
     Pids,
 }
 
-/// Why proctor stopped an action that had not exceeded a limit.
+/// Why proctor stopped an action, when the reason is not that the action exceeded a limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum StopReason {
@@ -267,8 +267,8 @@ impl CapturedOutput {
 }
 
 impl StreamExcerpt {
-    /// How many bytes of a stream's beginning are kept in memory, enough for the reports of tools. Decoding needs three
-    /// copies for a moment, and a run may use 32 MiB.
+    /// How many bytes of a stream's beginning are kept in memory, enough for the reports of tools. More would take too
+    /// much memory: decoding holds three copies of these bytes for a moment, and proctor may use 32 MiB during a run.
     pub const HEAD_CAP: usize = 4 * 1024 * 1024;
     /// How many bytes of a stream's end are kept in memory, in addition to the beginning.
     pub const TAIL_CAP: usize = 64 * 1024;
@@ -331,7 +331,7 @@ impl StopStage {
 }
 
 impl StopReason {
-    /// Returns the reason in words that can follow "because".
+    /// Returns the reason as a clause for messages, to be put after the word "because".
     pub fn why(self) -> &'static str {
         match self {
             Self::ServiceEnded => "a service it needs has ended",
@@ -374,7 +374,7 @@ impl ActionEnd {
         }
     }
 
-    /// Returns the process's exit code; `None` if it did not exit by itself.
+    /// Returns the process's exit code; `None` if the process did not exit, or if proctor stopped it.
     pub fn exit_code(&self) -> Option<i32> {
         match self {
             Self::Exited { code } => Some(*code),

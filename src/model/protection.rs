@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::model::Digest;
 
-/// The `[approval]` settings. They are part of the plan that is approved, so a person must agree before they are
-/// loosened.
+/// The `[approval]` settings. The settings are part of the plan that is approved. So a person must agree before a
+/// setting is loosened.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ApprovalTerms {

@@ -2,8 +2,8 @@
 
 /// Returns a text as a JSON string literal on one line. TOML reads the literal as the same text.
 ///
-/// JSON allows DEL and the control characters after it without an escape. They are escaped here, because a terminal may
-/// act on them and TOML does not allow DEL.
+/// JSON allows DEL (U+007F) and the control characters U+0080 to U+009F without an escape. This function escapes them,
+/// because a terminal may act on them and TOML does not allow DEL.
 pub fn quoted_text(text: &str) -> String {
     let literal = serde_json::to_string(text).expect("a text is JSON");
     if !literal.contains(char::is_control) {

@@ -61,8 +61,8 @@ impl Repetitions {
         Self { most, made: 0, repeated: None }
     }
 
-    /// Decides what happens after a run during which `paths` changed. If the decision is `Repeat`, the repetition is
-    /// counted.
+    /// Decides what happens after a run during which `paths` changed. If the decision is `Repeat`, the count of
+    /// repetitions grows by one.
     pub fn follow_moved_run(&mut self, paths: &BTreeSet<TreePath>, on_disk: OnDisk) -> AfterMovedRun {
         let has_settled = self.are_written_by_run(paths) && on_disk == OnDisk::AsTested;
         if has_settled || self.made >= self.most {
@@ -77,8 +77,8 @@ impl Repetitions {
         self.repeated = Some(paths);
     }
 
-    /// Returns whether the present run itself writes these paths: it is a repetition, and all of them changed during
-    /// the repeated run too.
+    /// Returns whether the checks of the present run write these paths themselves. That is assumed if the present run
+    /// is a repetition and every one of these paths changed during the repeated run too.
     pub fn are_written_by_run(&self, paths: &BTreeSet<TreePath>) -> bool {
         self.repeated.as_ref().is_some_and(|moved| paths.is_subset(moved))
     }

@@ -76,7 +76,8 @@ pub enum RouteKind {
     AttemptLimit,
     /// The setting `routing.collection_error` changed the table's decision (R7).
     CollectionErrorPolicy,
-    /// The category code of the result showed more than the exit code, which alone suggested a better result (E3, E4).
+    /// The category code of the result decided. It showed that the report does not prove what the exit code claims, for
+    /// example because no test was executed (E3, E4).
     Category,
     /// Protected files differ from the approved ones (S7).
     ProtectedFiles,
@@ -134,12 +135,13 @@ pub struct TddState {
     /// Where the last exit code came from.
     pub exit_code_source: Option<ExitCodeSource>,
     /// The exit codes of all attempts, oldest first. At most 100 are kept, or as many as the largest limit needs (R5).
-    /// Null stands for an attempt without a code.
+    /// Null stands for an attempt without an exit code.
     pub exit_code_history: Vec<Option<i32>>,
     /// How many exit codes at the end of `exit_code_history` belong to the current phase, because a series of errors is
     /// not counted across phases (A9).
     pub phase_history: u32,
-    /// All routing decisions and overrides by a person, oldest first; as many are kept as of exit codes.
+    /// All routing decisions and overrides by a person, oldest first. The most entries that are kept is the same number
+    /// as for `exit_code_history`.
     pub route_history: Vec<RouteEntry>,
     pub attempts: u32,
     pub last_attempt: Option<AttemptRecord>,
@@ -166,11 +168,12 @@ pub enum CollectionErrorPolicy {
 /// The settings of the router (R3, R4, R7).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RoutingSettings {
-    /// After how many scaffold errors in a row (errors in the tests themselves) a person is asked. 1..=100.
+    /// After how many scaffold errors in a row (errors in the tests themselves) a person is asked. The allowed values
+    /// are 1 to 100.
     pub max_scaffold_retries: u32,
-    /// How many attempts a task has in a phase before a person is asked. 1..=1000.
+    /// How many attempts a task has in a phase before a person is asked. The allowed values are 1 to 1000.
     pub max_attempts: u32,
-    /// How many retests agents may have for a task before its checks pass. 1..=100.
+    /// How many retests AI agents may request for a task before its checks pass. The allowed values are 1 to 100.
     pub max_retests: u32,
     /// How a run is routed when tests could not be collected.
     pub collection_error: CollectionErrorPolicy,

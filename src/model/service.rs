@@ -14,7 +14,8 @@ use crate::model::CommandLine;
 pub struct Service {
     /// How proctor finds out that the service is ready.
     pub ready: ReadyCheck,
-    /// The longest time from the service's start until it is ready.
+    /// The time limit from the service's start until the service is ready. If the limit is exceeded, the prerequisite
+    /// fails.
     pub timeout: Duration,
     /// The pause after a failed readiness check.
     pub interval: Duration,

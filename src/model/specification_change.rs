@@ -1,4 +1,4 @@
-//! The differences between a proposed test specification and the one it replaces (C80).
+//! The differences between a proposed test specification and the specification that it replaces (C80).
 
 use serde::{Deserialize, Serialize};
 

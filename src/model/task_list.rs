@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::model::Digest;
 
-/// The lines that proctor wrote between its markers in a task list, as a digest. Any other line between the markers was
-/// written by someone else.
+/// The digest of the lines that proctor wrote between its markers in a task list. If the lines have another digest
+/// later, someone else changed them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct TaskListRecord {

@@ -43,8 +43,8 @@ struct Row {
     report_name: &'static str,
     class: ToolClass,
     judged_by: JudgedBy,
-    /// Whether a command that resembles this tool counts as it only if nothing else is known: no other tool in the same
-    /// script, no setting `tool`, no expected exit codes.
+    /// Whether a command that resembles this tool counts as this tool only if nothing else says what the command is: no
+    /// other tool in the same script, no setting `tool`, no expected exit codes.
     gives_way: bool,
     /// The words for what the tool does with the code; the description of an action begins with them.
     does: &'static str,
@@ -55,17 +55,19 @@ struct Row {
     evidence: EvidenceNames,
     /// The package that brings the tool; `None` if the tool is no package.
     package: Option<InstalledPackage>,
-    /// The names of the tool's programs in the `bin` directory of a Python. Such a program runs with that Python's
-    /// packages.
+    /// The names of the tool's programs in the `bin` directory of a Python installation. Such a program runs with the
+    /// packages of that installation.
     beside_python: &'static [&'static str],
     /// Patterns for the names of files that can change the tool's results without a change to the source (S7); `*`
     /// stands for any characters.
     configuration: &'static [&'static str],
-    /// The names of files that the tool creates in the project by itself, each with a description for people.
+    /// The names of files that the tool creates in the project without being asked, such as caches, each with a
+    /// description for people.
     leftovers: &'static [(NameRule, &'static str)],
-    /// Whether a check with this tool can demand that the tests cover a share of the code.
+    /// Whether a check with this tool can demand that the tests cover at least a given percentage of the code.
     measures_coverage: bool,
-    /// Whether the tool loads plugins by itself that other packages bring.
+    /// Whether the tool loads the plugins of other installed packages without being told to. Such plugins can change
+    /// its results.
     loads_plugins: bool,
 }
 
@@ -287,7 +289,8 @@ impl Tool {
         self.row().judged_by
     }
 
-    /// Returns whether a command that resembles this tool counts as it only if nothing else is known about the command.
+    /// Returns whether a command that resembles this tool counts as this tool only if nothing else says what the
+    /// command is.
     pub fn gives_way(self) -> bool {
         self.row().gives_way
     }
@@ -312,8 +315,8 @@ impl Tool {
         self.row().package
     }
 
-    /// Returns the names of the tool's programs in the `bin` directory of a Python, which run with that Python's
-    /// packages.
+    /// Returns the names of the tool's programs in the `bin` directory of a Python installation. Such a program runs
+    /// with the packages of that installation.
     pub fn beside_python(self) -> &'static [&'static str] {
         self.row().beside_python
     }
@@ -328,12 +331,12 @@ impl Tool {
         self.row().leftovers
     }
 
-    /// Returns whether a check with this tool can demand that the tests cover a share of the code.
+    /// Returns whether a check with this tool can demand that the tests cover at least a given percentage of the code.
     pub fn measures_coverage(self) -> bool {
         self.row().measures_coverage
     }
 
-    /// Returns whether the tool loads plugins by itself that other packages bring.
+    /// Returns whether the tool loads the plugins of other installed packages without being told to.
     pub fn loads_plugins(self) -> bool {
         self.row().loads_plugins
     }
@@ -342,12 +345,12 @@ impl Tool {
         self.row().class
     }
 
-    /// Returns the policy category of the tool; `None` if no policy applies to it.
+    /// Returns the policy category of the tool; `None` if no policy applies to the tool.
     pub fn policy_category(self) -> Option<PolicyCategory> {
         self.row().policy.map(|(category, _)| category)
     }
 
-    /// Returns the default strategy for the tool's findings (C20); `None` if no policy applies to it.
+    /// Returns the default strategy for the tool's findings (C20); `None` if no policy applies to the tool.
     pub fn default_strategy(self) -> Option<BlockOn> {
         self.row().policy.map(|(_, block_on)| block_on)
     }

@@ -1,4 +1,4 @@
-//! The types of the columns in the table of tools (`model/tool.rs`).
+//! Types of facts about tools. The table of tools in `model/tool.rs` has one row for each tool with these facts.
 
 use serde::{Deserialize, Serialize};
 
@@ -37,10 +37,12 @@ pub enum JudgedBy {
     Grammar,
 }
 
-/// The names of an action's evidence files. The file on disk is named after the action's id, followed by this name.
+/// The names of an action's evidence files. On disk, the name of each file is the action's id followed by one of these
+/// names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EvidenceNames {
-    /// The name of the log, the frames file and the action record, without their endings.
+    /// The common name of the log, the frames file (which says when each part of the log arrived) and the action
+    /// record, without the file endings.
     pub log: &'static str,
     /// The file with the tests or findings that proctor read from the tool's output; `None` if it reads none.
     pub findings: Option<&'static str>,
@@ -53,7 +55,7 @@ pub struct EvidenceNames {
 pub enum PolicyOptions {
     /// Options that count warnings, and options that ignore or promote single rules by name.
     WarningsAndRules,
-    /// No further option, because the tool reports errors only and its rules have no names.
+    /// No further option, because the tool reports only errors, never warnings, and its rules have no names.
     None,
 }
 

@@ -56,11 +56,11 @@ pub struct TreeComparison {
 /// Files that a run copied from its snapshot to the project, and that changed the tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CopiedFiles {
-    /// The tree that the run tested.
+    /// The digest of the tree that the run tested, before the files were copied.
     pub tested: TreeDigest,
-    /// The tree with the copied files.
+    /// The digest of the project's tree after the files were copied into it.
     pub tree: TreeDigest,
-    /// The copied files that belong to the tree and were changed.
+    /// The paths of the copied files that belong to the tree and whose content in the project changed by the copying.
     pub paths: BTreeSet<TreePath>,
 }
 

@@ -1,5 +1,5 @@
-//! The messages of the file watcher. They are hints that something may have changed, and never facts (architecture, The
-//! way of one save).
+//! The messages of the file watcher. Each message is a hint that something may have changed; only reading the tree
+//! shows whether it did (chapter "The way of one save" of the architecture document).
 
 use std::fmt;
 
@@ -25,7 +25,7 @@ pub enum WatchHint {
     Polling(PollReason),
     /// The root directory of the project no longer exists.
     RootVanished,
-    /// Every save before a call of `WatcherHandle::sync` has been reported. The id is the one that was given to the
+    /// Every save before a call of `WatcherHandle::sync` has been reported. The id was given as the argument of that
     /// call.
     Synced(SyncId),
 }
@@ -91,7 +91,8 @@ pub enum WatchProblem {
     RulesChanged(TreePath),
     /// The project's root directory had vanished or was replaced, and is watched again.
     RootReturned,
-    /// A file with several hard links was written. The kernel reports only the name that it was opened by.
+    /// A file with several hard links was written. The kernel reports only the name by which the file was opened, so
+    /// the paths of the other links must be found.
     SeveralNames(TreePath),
     /// The watcher could not find out whether all earlier events have arrived.
     Unsynced,

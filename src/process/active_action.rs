@@ -1,5 +1,6 @@
-//! The launcher's side of a keeper: the requests to it, the events from it, and which of these events the supervisor
-//! was sent.
+//! The launcher's view of a keeper, the process that starts and watches one action: the requests that the launcher
+//! sends to the keeper, the events that the keeper sends back, and which of these events the launcher has passed on to
+//! the supervisor (the part of proctor that requested the action).
 
 use std::io;
 use std::net::Shutdown;
@@ -20,38 +21,42 @@ use crate::process::protocol::{
     RemainingProcesses, StartAction,
 };
 
-/// How long a keeper may take to become ready, in milliseconds; it usually takes about one.
+/// The time limit in milliseconds for a new keeper (the process that starts one action) to report that it is ready. A
+/// keeper usually takes about one millisecond.
 const READY_MS: u16 = 10_000;
 
-/// A keeper that was forked and has not been reaped.
+/// A keeper, the process that starts and watches one action. The launcher has forked it and has not reaped it yet.
 #[derive(Debug)]
 pub(super) struct KeeperHandle {
     pub(super) process: Pid,
     pub(super) level: IsolationLevel,
     channel: Channel,
-    /// Events that arrived while the launcher waited for another event. They are handled later.
+    /// Events from the keeper that arrived while the launcher waited for a certain other event. `receive_events`
+    /// handles them later.
     unhandled: Vec<KeeperEvent>,
 }
 
-/// An action that was started and is not yet released, with its keeper.
+/// An action that was started, with its keeper (the process that watches it). The supervisor has not released the
+/// action yet, so the launcher must not forget it.
 #[derive(Debug)]
 pub(super) struct ActiveAction {
     pub(super) keeper: KeeperHandle,
     told: SentState,
     group: Option<Cgroup>,
-    /// The `Started` event, if it is not sent yet. Nobody waits for this event, so it is sent together with the next
-    /// one: waking the supervisor would cost the action time.
+    /// The `Started` event, if it was not sent yet. The supervisor does not wait for this event, so it is sent together
+    /// with the next event: waking the supervisor only for this event would cost the action time.
     started: Option<LauncherEvent>,
 }
 
-/// Which events about an action the supervisor was sent.
+/// Which events about an action the launcher has already sent to the supervisor.
 #[derive(Debug)]
 enum SentState {
     Started,
-    /// The leader's end is known but not yet reported. It is reported only after the keeper has ended, because only
-    /// then it is certain that no process of the action is left.
+    /// The end of the leader (the action's main process) is known but not yet reported. It is reported only after the
+    /// keeper has ended, because only then is it certain that no process of the action is left.
     EndPending(EndedChild),
-    /// The leader's end was reported, but other processes of the action were still alive.
+    /// The end of the leader (the action's main process) was reported, but other processes of the action were still
+    /// alive then.
     Ended,
     /// The supervisor was told that no process of the action is left.
     Over,
@@ -68,7 +73,8 @@ impl KeeperHandle {
         self.channel.as_fd()
     }
 
-    /// Waits, for a bounded time, until a parked keeper is ready for an action.
+    /// Waits at most [`READY_MS`] until a parked keeper (one that was forked before its action was known) is ready for
+    /// an action.
     pub(super) fn await_ready(&mut self) -> Result<(), Obstacle> {
         match self.await_event()? {
             KeeperEvent::Ready => Ok(()),
@@ -79,7 +85,8 @@ impl KeeperHandle {
         }
     }
 
-    /// Gives a parked keeper its action. Waits until the action was started or could not be started.
+    /// Sends the action to a parked keeper (one that was forked before its action was known). Waits until the action
+    /// was started or could not be started.
     pub(super) fn run(&mut self, start: &StartAction, descriptors: &[OwnedFd]) -> Result<(), Obstacle> {
         let borrowed: Vec<BorrowedFd<'_>> = descriptors.iter().map(OwnedFd::as_fd).collect();
         // The keeper has prepared the sandbox already, so the request need not describe it again.
@@ -92,11 +99,12 @@ impl KeeperHandle {
         self.await_start()
     }
 
-    /// Waits, for a bounded time, until the keeper's action was started or could not be started.
+    /// Waits at most [`READY_MS`] until the keeper's action was started or could not be started.
     pub(super) fn await_start(&mut self) -> Result<(), Obstacle> {
         match self.await_event() {
-            // At the process-group level nothing protects the keeper from its leader, which may have killed it before
-            // it could report the start. The launcher then handles the keeper's end as it does at any later moment.
+            // At the process-group level nothing protects the keeper from the action's main process. That process may
+            // have killed the keeper before the keeper could report the start. The launcher then handles the keeper's
+            // end as it does at any later moment.
             Err(_) if self.level == IsolationLevel::ProcessGroup => Ok(()),
             Err(obstacle) | Ok(KeeperEvent::Unready(obstacle)) => Err(obstacle),
             Ok(
@@ -111,14 +119,15 @@ impl KeeperHandle {
         }
     }
 
-    /// Requests a signal to all processes of the action. If the keeper is gone, the request fails silently; the
-    /// launcher notices the keeper's end elsewhere.
+    /// Requests a signal to all processes of the action. If the keeper is gone, the request fails silently, because the
+    /// launcher notices the keeper's end by waiting for the process.
     pub(super) fn signal(&self, stage: StopStage) {
         let _gone = self.channel.send(&KeeperRequest::Signal(stage), &[]);
     }
 
-    /// Makes the keeper kill its action and end, as it does when the launcher is gone. A keeper that was stopped
-    /// (SIGSTOP) is continued first: at the weaker levels an action can stop its keeper.
+    /// Makes the keeper kill its action and end, by closing the socket: a keeper does the same when the launcher is
+    /// gone. A keeper that was stopped (SIGSTOP) is continued first: at the weaker levels an action can stop its
+    /// keeper.
     pub(super) fn abandon(&self) {
         let _gone = self.channel.shutdown(Shutdown::Both);
         resume_child(self.process);
@@ -154,7 +163,7 @@ impl ActiveAction {
         Self { keeper, told: SentState::Started, group, started: None }
     }
 
-    /// Returns whether the keeper may still send events.
+    /// Returns whether the keeper (the process that watches the action) may still send events.
     pub(super) fn may_send_events(&self) -> bool {
         !matches!(self.told, SentState::EndPending { .. } | SentState::Over)
     }
@@ -164,8 +173,8 @@ impl ActiveAction {
         matches!(self.told, SentState::Over)
     }
 
-    /// Kills every process of the action. The kernel does it through the pid namespace or the cgroup; without both the
-    /// keeper does it.
+    /// Kills every process of the action. At the levels `namespace` and `cgroup` the kernel kills them; at the other
+    /// levels the keeper is asked to kill them.
     pub(super) fn kill(&self) {
         match self.keeper.level {
             IsolationLevel::Namespace => kill_child(self.keeper.process),
@@ -176,7 +185,7 @@ impl ActiveAction {
         }
     }
 
-    /// Kills every process of the action and removes its cgroup.
+    /// Kills every process of the action and removes the action's cgroup, because the launcher is about to end.
     pub(super) fn kill_at_the_end(&self) {
         self.kill();
         if let Some(group) = &self.group {
@@ -227,7 +236,8 @@ impl ActiveAction {
         let ended = |survivors| LauncherEvent::Ended { number, leader, survivors, group: None };
         let (told, event) = match others {
             RemainingProcesses::Alive(survivors) => (SentState::Ended, Some(ended(survivors))),
-            // A cgroup's usage is complete only after the keeper has left it.
+            // With a cgroup, the end is reported later: the cgroup's resource usage is complete only after the keeper,
+            // itself a member, has ended.
             RemainingProcesses::Nobody if self.group.is_none() => (SentState::Over, Some(ended(Vec::new()))),
             RemainingProcesses::Nobody => {
                 self.kill();
@@ -239,7 +249,8 @@ impl ActiveAction {
         event
     }
 
-    /// Notes that the keeper has ended and no process of the action is left. Returns the events for the supervisor.
+    /// Notes that the keeper has ended and that no process of the action is left. Returns the events that the launcher
+    /// must send to the supervisor.
     pub(super) fn close(&mut self, number: ActionNumber, keeper: LeaderStatus) -> Vec<LauncherEvent> {
         let group = self.close_group();
         let event = match std::mem::replace(&mut self.told, SentState::Over) {

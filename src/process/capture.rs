@@ -1,7 +1,7 @@
 //! Reads a child's two output streams, writes them to the log, and hashes the log while it is written.
 //!
-//! Output beyond the limit is read and dropped. So the pipe never fills up, which would block a command that is being
-//! stopped, and the log never fills the disk, however long the stop takes.
+//! Output beyond the limit is read and dropped. A full pipe would block a command that is being stopped, so the pipe
+//! must be emptied; and because the excess is not written, the log never fills the disk, however long the stop takes.
 //!
 //! This module writes only to the files it is given, never decodes text, and uses bounded memory for any amount of
 //! output. The log has the bytes in the order in which they were read; where both streams have bytes at the same
@@ -23,13 +23,14 @@ use crate::process::hashing::{LEAST_ROOM, LogHasher};
 /// ordinary user may ask for (`pipe(7)`).
 const PIPE_BYTES: i32 = 1024 * 1024;
 
-/// After this many reads, a full pipe is empty if no process writes to it any more.
+/// The number of reads that empty a full pipe, if no process writes to the pipe meanwhile.
 pub(super) const PIPEFUL: usize = PIPE_BYTES as usize / LEAST_ROOM;
 
-/// Finished frames are written to the file once they fill this many bytes.
+/// Finished frames (lines that say which bytes of the log came from which stream, and when) are written to the file
+/// once they fill this many bytes.
 const FRAME_BYTES: usize = 64 * 1024;
 
-/// The two files for the output. Both are open for writing and empty. They are not synced here.
+/// The two files for an action's output. Both are empty and open for writing. This module does not sync them to disk.
 #[derive(Debug)]
 pub struct Sinks {
     /// Receives the exact bytes of both streams, in the order in which they were read.
@@ -51,7 +52,7 @@ pub enum CaptureError {
     Frames(#[source] io::Error),
 }
 
-/// The writing ends of the pipes, which the child inherits.
+/// The writing ends of the pipes, which become the child's standard output and standard error.
 #[derive(Debug)]
 pub(super) struct ChildEnds {
     pub(super) stdout: PipeWriter,
@@ -72,7 +73,8 @@ struct HashedFile {
     bytes: u64,
 }
 
-/// One output stream: the pipe it is read from (`None` once closed) and the excerpt of what was read.
+/// One output stream of a child. `pipe` is the end that proctor reads from, `None` once it is closed; `excerpt`
+/// collects the first and last bytes that were read.
 #[derive(Debug)]
 struct Side {
     pipe: Option<PipeReader>,
@@ -94,7 +96,7 @@ pub(super) struct Capture {
     last_output: Option<Timestamp>,
 }
 
-/// Appends bytes, and keeps only the last [`CapturedOutput::LOG_TAIL_CAP`] bytes.
+/// Appends `bytes` to `tail`, and keeps only the last [`CapturedOutput::LOG_TAIL_CAP`] bytes.
 fn keep_tail(tail: &mut Vec<u8>, bytes: &[u8]) {
     tail.extend_from_slice(&bytes[bytes.len().saturating_sub(CapturedOutput::LOG_TAIL_CAP)..]);
     let surplus = tail.len().saturating_sub(CapturedOutput::LOG_TAIL_CAP);
@@ -134,12 +136,12 @@ impl Capture {
         Ok((capture, ChildEnds { stdout, stderr }))
     }
 
-    /// Returns the descriptor to poll; `None` once the stream is closed.
+    /// Returns the descriptor to poll for output of the stream; `None` once the stream is closed.
     pub(super) fn descriptor(&self, stream: Stream) -> Option<BorrowedFd<'_>> {
         self.side(stream).pipe.as_ref().map(PipeReader::as_fd)
     }
 
-    /// Returns whether a stream may still provide bytes.
+    /// Returns whether at least one of the two streams may still provide bytes.
     pub(super) fn is_open(&self) -> bool {
         self.stdout.pipe.is_some() || self.stderr.pipe.is_some()
     }
@@ -236,8 +238,8 @@ impl Capture {
 fn open_pipe() -> io::Result<(PipeReader, PipeWriter)> {
     let (reader, writer) = io::pipe()?;
     fcntl(&reader, FcntlArg::F_SETFL(OFlag::O_NONBLOCK))?;
-    // The kernel refuses this for a user near the limit on pipe memory. The pipe then keeps its default size: slower,
-    // but not wrong.
+    // The kernel refuses a larger pipe to a user who is near the limit on pipe memory. The pipe then keeps its default
+    // size, so reading is slower, but nothing is lost.
     let _refused = fcntl(&reader, FcntlArg::F_SETPIPE_SZ(PIPE_BYTES));
     Ok((reader, writer))
 }

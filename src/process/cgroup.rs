@@ -26,13 +26,14 @@ const OWN_LEAF: &str = "supervisor";
 /// An action's cgroup is named with this prefix, the launcher's process id and the action's number.
 const ACTION_PREFIX: &str = "action-";
 
-/// The controllers that limits and peaks need.
+/// The cgroup controllers that are needed to limit an action's memory and processes, and to measure its highest memory
+/// use.
 const CONTROLLERS: &[&str] = &["memory", "pids"];
 
-/// How long killed processes are waited for, in milliseconds; they usually take about one.
+/// The longest wait for the end of killed processes, in milliseconds. They usually need about one millisecond.
 const DYING_MS: usize = 2000;
 
-/// How often a process's ancestors are read again because one of them ended meanwhile.
+/// The most times that a process's ancestors are read, because one of them may end during the reading.
 const ANCESTRY_LOOKS: usize = 16;
 
 /// A cgroup in which proctor may make child cgroups, one for each action.
@@ -41,12 +42,12 @@ pub(super) struct Delegation {
     base: PathBuf,
 }
 
-/// Which other processes may be in a cgroup that proctor treats as its own.
+/// Which other processes, besides this one, may be in a cgroup that proctor treats as its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Neighbours {
     /// Only the parent process.
     None,
-    /// Everything that the parent process, which is proctor's service, has started.
+    /// The parent process, which is proctor's service, and every process that it has started.
     OfOurService,
 }
 
@@ -56,7 +57,7 @@ pub(super) struct Cgroup {
 }
 
 impl Delegation {
-    /// Finds the cgroup of this process and prepares it for cgroups of actions. If proctor has no cgroup of its own,
+    /// Finds the cgroup of this process and prepares it for cgroups of actions. If proctor may not make cgroups there,
     /// the error says why.
     ///
     /// A cgroup is proctor's own when the service manager has marked it as delegated. The user manager of systemd 252
@@ -77,7 +78,8 @@ impl Delegation {
         let mounts =
             fs::read_to_string("/proc/self/mountinfo").map_err(|error| format!("cannot read `/proc/self/mountinfo`: {error}"))?;
         let base = locate(&own, &mounts).ok_or("this system has no cgroup version 2 hierarchy")?;
-        // The cgroup of a process that was already moved into the leaf is the leaf.
+        // A process that was already moved into the leaf has the leaf as its cgroup; the actions' cgroups belong beside
+        // the leaf.
         let base = if base.ends_with(OWN_LEAF) { base.parent().map(Path::to_owned).unwrap_or(base) } else { base };
         if !DELEGATED.iter().any(|name| has_attribute(&base, name)) && !is_held_alone(&base, neighbours) {
             return Err(format!("no cgroup was delegated to proctor (`{}` belongs to the service manager)", base.display()));
@@ -100,7 +102,8 @@ impl Delegation {
         Ok(cgroup)
     }
 
-    /// Kills and removes the cgroups that a killed launcher left behind. Nothing else would remove them.
+    /// Kills the processes in the action cgroups that a killed launcher left behind, and removes these cgroups. Nothing
+    /// else would remove them.
     fn remove_leftovers(&self) {
         for entry in fs::read_dir(&self.base).into_iter().flatten().flatten() {
             let name = entry.file_name();
@@ -113,8 +116,8 @@ impl Delegation {
         }
     }
 
-    /// Moves proctor's processes into the leaf and enables the controllers. A cgroup with enabled controllers may have
-    /// no processes of its own (`cgroups(7)`).
+    /// Moves proctor's processes into the leaf cgroup [`OWN_LEAF`] and enables the controllers for the cgroups of
+    /// actions. A cgroup with enabled controllers may have no processes of its own (`cgroups(7)`).
     fn enable_controllers(&self) {
         let offered = fs::read_to_string(self.base.join("cgroup.controllers")).unwrap_or_default();
         let wanted: Vec<String> =
@@ -128,13 +131,14 @@ impl Delegation {
         for process in processes.split_whitespace() {
             let _ended = set(&leaf.join("cgroup.procs"), process);
         }
-        // If this is refused, the cgroups below have no files for limits; the recorded usage then says that nothing was
-        // limited.
+        // If the kernel refuses this, the actions' cgroups have no files for limits; the recorded usage then says that
+        // nothing was limited.
         let _refused = set(&self.base.join("cgroup.subtree_control"), &wanted.join(" "));
     }
 }
 
-/// Returns the controllers that actions' cgroups have once a launcher has started an action.
+/// Returns the controllers that are enabled for the cgroups of actions. A launcher enables them when it first starts an
+/// action, so before that the list may be empty.
 ///
 /// # Errors
 /// When no cgroup is delegated to this process; the text says why.
@@ -153,8 +157,8 @@ impl Cgroup {
         set(&self.directory.join("cgroup.procs"), &process.to_string())
     }
 
-    /// Writes the limits. If a controller is not enabled, its file does not exist and the limit is not enforced; the
-    /// recorded usage says so.
+    /// Writes the limits on memory and processes. If a controller is not enabled, its file does not exist and the limit
+    /// is not enforced; the recorded usage shows that by missing values.
     fn limit(&self, limits: &ResourceLimits) {
         if let Some(bytes) = limits.memory {
             let _no_controller = set(&self.directory.join("memory.max"), &bytes.to_string());
@@ -177,7 +181,7 @@ impl Cgroup {
         self.read("cgroup.events").and_then(|text| value_of(&text, "populated")) == Some(0)
     }
 
-    /// Waits, for a bounded time, until the killed processes are dead.
+    /// Waits at most [`DYING_MS`] milliseconds until the killed processes are dead.
     fn await_empty(&self) {
         for _ in 0..DYING_MS {
             if self.is_empty() {
@@ -187,7 +191,7 @@ impl Cgroup {
         }
     }
 
-    /// Kills every process that is left in the cgroup and waits, for a bounded time, until all are dead.
+    /// Kills every process that is left in the cgroup and waits at most [`DYING_MS`] milliseconds until all are dead.
     pub(super) fn clear(&self) {
         if !self.is_empty() {
             let _before_5_14 = self.kill();
@@ -223,15 +227,15 @@ impl Cgroup {
     }
 }
 
-/// Returns whether proctor may make cgroups in this one, and whether the cgroup holds only this process, its parent and
-/// the given neighbours.
+/// Returns whether proctor may make cgroups in the cgroup `base`, and whether `base` holds only this process, its
+/// parent and the given neighbours.
 fn is_held_alone(base: &Path, neighbours: Neighbours) -> bool {
     let is_ours = |member: Pid| {
         member == Pid::this()
             || member == getppid()
             || (neighbours == Neighbours::OfOurService && !is_strange(member, getppid(), read_process))
     };
-    // A launcher that replaces a dead one finds proctor's processes in the leaf.
+    // A launcher that replaces a dead launcher finds proctor's processes in the leaf cgroup, so both cgroups are read.
     let members = [base.to_owned(), base.join(OWN_LEAF)].map(|path| fs::read_to_string(path.join("cgroup.procs")));
     let mut members = members.iter().flatten().flat_map(|text| text.split_whitespace());
     let are_ours = members.all(|member| member.parse().is_ok_and(|number| is_ours(Pid::from_raw(number))));
@@ -242,9 +246,9 @@ fn is_held_alone(base: &Path, neighbours: Neighbours) -> bool {
 
 /// Returns whether a listed member of a cgroup is alive and is not a descendant of `ours`.
 ///
-/// Members come and go while they are examined: an action's first process is born in this cgroup and then moves to its
-/// own. So each process is followed from child to parent as it is now. If an ancestor has ended meanwhile, the member
-/// is read again: by then it has another parent, or has ended too.
+/// Members come and go while they are examined: an action's first process begins in this cgroup and then moves to the
+/// action's cgroup. So the chain of parents is read anew for each member. If an ancestor has ended meanwhile, the
+/// member is read again: by then it has another parent, or has ended too.
 fn is_strange(member: Pid, ours: Pid, read: impl Fn(Pid) -> Option<LiveProcess>) -> bool {
     for _ in 0..ANCESTRY_LOOKS {
         let mut next = member;
@@ -304,7 +308,8 @@ fn locate(own: &str, mounts: &str) -> Option<PathBuf> {
 mod tests {
     use super::*;
 
-    /// Makes a directory of ordinary files that looks like a cgroup with controllers.
+    /// Makes a directory of ordinary files that stands for a cgroup in tests. `files` are the names and contents of its
+    /// files.
     fn stand_in(files: &[(&str, &str)]) -> (tempfile::TempDir, Cgroup) {
         let root = tempfile::tempdir().expect("a directory");
         for (name, text) in files {

@@ -20,10 +20,11 @@ use crate::process::system_calls;
 /// The message's length and its number of descriptors, both as 32-bit little-endian numbers.
 const HEADER_BYTES: usize = 8;
 
-/// The longest message. Arguments and environment take at most 2 MiB (`execve(2)`), and up to four times that as JSON.
+/// The largest allowed length of a message in bytes. Arguments and environment take at most 2 MiB (`execve(2)`), and
+/// written as JSON up to four times as much.
 const MESSAGE_CAP: usize = 16 * 1024 * 1024;
 
-/// How many descriptors one message may carry.
+/// The most descriptors that one message may carry.
 const DESCRIPTORS_CAP: usize = 8;
 
 /// The least space for one read of the socket. Most messages are shorter, and every page of a larger buffer would be
@@ -58,8 +59,8 @@ pub(super) enum ReceiveStatus {
     Closed,
 }
 
-/// Why a launcher or a keeper cannot go on. Nobody reads this error, because the process ends and the other side only
-/// sees the socket close.
+/// Why one of proctor's helper processes, a launcher (starts actions) or a keeper (watches one action), cannot go on.
+/// Nobody reads this error: the helper process ends, and the process at the other end only sees the socket close.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum ServingError {
     #[error("cannot make this process what it must be")]
@@ -70,7 +71,8 @@ pub(super) enum ServingError {
     Wait(#[source] io::Error),
 }
 
-/// Why a message could not be exchanged with the launcher or a keeper.
+/// Why a message could not be sent or received between the supervisor, the launcher (the process that starts actions)
+/// and a keeper (the process that watches one action).
 #[derive(Debug, thiserror::Error)]
 pub enum ChannelError {
     #[error("the other side of the launcher's socket is gone")]
@@ -122,7 +124,8 @@ impl Channel {
         Ok(())
     }
 
-    /// Shuts down one direction of the socket, or both: nothing more is sent, or nothing more is received.
+    /// Shuts down the socket for sending, for receiving, or for both. The other side sees the end of the stream once
+    /// sending is shut down.
     pub(super) fn shutdown(&self, how: Shutdown) -> io::Result<()> {
         self.socket.shutdown(how)
     }
@@ -176,7 +179,7 @@ impl Channel {
         Some(Header { length: number([l0, l1, l2, l3]), descriptors: number([c0, c1, c2, c3]) })
     }
 
-    /// Takes the next message from the buffer, if one is complete.
+    /// Takes the next message and its descriptors from the buffer. Returns `None` if no whole message has arrived yet.
     pub(super) fn next_message<T: DeserializeOwned>(&mut self) -> Result<Option<(T, Vec<OwnedFd>)>, ChannelError> {
         let Some(Header { length, descriptors: count }) = self.header() else {
             return Ok(None);

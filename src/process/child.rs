@@ -1,4 +1,5 @@
-//! Starts one child from its keeper, with its process group, streams, environment and working directory.
+//! Starts the main process of an action as a child of the keeper (the process that watches the action), with its own
+//! process group, streams, environment and working directory.
 //!
 //! The child inherits only the descriptors and variables that the request names, and the restrictions of the process
 //! that starts it.
@@ -18,7 +19,7 @@ use crate::process::system_calls::{Forked, end_forked, fork_if_single_threaded};
 /// The exit code of a child that could not execute its program. The error itself is reported through a pipe.
 const NOT_EXECUTED: u8 = 127;
 
-/// Starts a child in a process group of its own. It inherits the restrictions of this process.
+/// Starts a child in a process group of its own. The child inherits the restrictions of this process.
 pub(super) fn spawn_child(start: &StartAction, descriptors: Vec<OwnedFd>) -> Result<ProcessGroup, SpawnFailure> {
     let child = command(start, descriptors).spawn().map_err(|error| refusal(start, &error))?;
     group(start, i32::try_from(child.id()).unwrap_or(0))
@@ -45,7 +46,8 @@ pub(super) fn spawn_confined(
         Some(Forked::Parent(child)) => {
             drop(writer);
             let mut told = Vec::new();
-            // Executing the program closes the pipe, so the read ends then.
+            // The read ends when the child executes its program, because that closes the pipe, or when the child
+            // reports an error and ends.
             reader.read_to_end(&mut told).map_err(|error| refusal(start, &error))?;
             if told.is_empty() {
                 return group(start, child.as_raw());
@@ -63,8 +65,9 @@ fn command(start: &StartAction, descriptors: Vec<OwnedFd>) -> Command {
     }
     command.env_clear().envs(start.child.environment.iter().map(|(name, value): &(OsString, OsString)| (name, value)));
     command.current_dir(&start.child.directory).process_group(0);
-    // A program that reads its input gets the given bytes and then the end of the file. It must not wait for a terminal, because
-    // no person could answer it (house style P5). It never inherits proctor's output streams either.
+    // A program that reads its input gets the given bytes and then the end of the file. The program must not wait for a
+    // terminal, because no person could answer it (house style P5). The program never inherits proctor's own output
+    // streams.
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     for (role, descriptor) in start.descriptors.iter().zip(descriptors) {
         match role {

@@ -11,7 +11,8 @@ use crate::model::Timestamp;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Monotonic(Instant);
 
-/// Returns the time of day in UTC. Intervals are measured with [`monotonic`], which no change of the clock disturbs.
+/// Returns the time of day in UTC. The time may jump when the machine's clock is set, so durations are measured with
+/// [`monotonic`] instead.
 pub fn now() -> Timestamp {
     #[cfg(feature = "test-fakes")]
     return stepped::step(read());
@@ -27,8 +28,9 @@ fn read() -> Timestamp {
     Timestamp::from_millis(millis)
 }
 
-/// Returns the time of the clock from which the kernel takes the times of files. Every file that is changed from now on has at
-/// least this ctime, while [`now`] can be some milliseconds ahead of the ctime of a file that is changed later.
+/// Returns the time of the clock from which the kernel takes the times of files. A file that is changed after this call
+/// has a ctime that is equal or later. That does not hold for [`now`], which can be some milliseconds ahead of this
+/// clock.
 pub fn file_time() -> Timestamp {
     let time = nix::time::clock_gettime(nix::time::ClockId::CLOCK_REALTIME_COARSE);
     let millis = time.map(|time| time.tv_sec() * 1_000 + time.tv_nsec() / 1_000_000).unwrap_or_default();
@@ -53,7 +55,7 @@ impl Monotonic {
         self.0.checked_add(duration).map(Self)
     }
 
-    /// Returns how long this point is after `earlier`; zero if it is not after it.
+    /// Returns how long this point is after `earlier`; zero if this point is not after `earlier`.
     pub fn since(self, earlier: Self) -> Duration {
         self.0.saturating_duration_since(earlier.0)
     }
@@ -70,7 +72,8 @@ pub mod stepped {
     static BACK: OnceLock<(u32, i64)> = OnceLock::new();
     static READINGS: AtomicU32 = AtomicU32::new(0);
 
-    /// Sets the clock back by `millis` milliseconds, beginning with the reading of this number (counted from 1).
+    /// Sets the clock back by `millis` milliseconds: from call number `at_reading` of [`super::now`] on (counted from
+    /// 1), every returned time is that much earlier.
     pub fn set_back(at_reading: u32, millis: i64) {
         let _set_already = BACK.set((at_reading, millis));
     }

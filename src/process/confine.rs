@@ -1,5 +1,6 @@
-//! The restrictions that a keeper puts on itself as the last step before it starts the leader: no capabilities, no new
-//! privileges, and Landlock (`landlock(7)`). The leader inherits them.
+//! The restrictions that a keeper (the process that watches one action) puts on itself as the last step before it
+//! starts the action's main process: no capabilities, no new privileges, and Landlock (`landlock(7)`). The main process
+//! inherits the restrictions.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -38,9 +39,9 @@ pub(super) enum ConfineError {
     NoLandlock,
 }
 
-/// Restricts this process inside its namespaces, except for the capabilities it still needs there. Mounts protect the
-/// files; Landlock only forbids signals and abstract sockets. No program that is executed from here on gets a
-/// capability.
+/// Restricts this process inside its namespaces. It keeps its own capabilities for now, because mounting needs them.
+/// Mounts protect the files; Landlock only forbids signals and abstract sockets. No program that is executed from here
+/// on gets a capability.
 pub(super) fn confine_in_namespaces() -> Result<(), ConfineError> {
     drop_bounding_set().map_err(ConfineError::Capabilities)?;
     set_no_new_privs().map_err(|errno| ConfineError::NewPrivileges(errno.into()))?;
@@ -55,7 +56,8 @@ pub(super) fn renounce_capabilities() -> Result<(), ConfineError> {
     drop_capabilities().map_err(ConfineError::Capabilities)
 }
 
-/// Restricts this process without namespaces: Landlock rules say what it may write and what it may not read.
+/// Restricts this process at the levels without namespaces: Landlock rules allow the paths that the process may read
+/// and the paths that it may write.
 pub(super) fn confine_by_landlock(sandbox: Option<&Sandbox>, output: Option<&Path>) -> Result<(), ConfineError> {
     drop_bounding_set().and_then(|()| drop_capabilities()).map_err(ConfineError::Capabilities)?;
     set_no_new_privs().map_err(|errno| ConfineError::NewPrivileges(errno.into()))?;
@@ -100,7 +102,7 @@ fn allow(
     access: landlock::BitFlags<AccessFs>,
 ) -> Result<RulesetCreated, RulesetError> {
     for path in paths {
-        // A path that is missing, or that we may not open, needs no rule.
+        // A path that is missing, or that this process may not open, needs no rule: the action cannot open it either.
         let Ok(opened) = PathFd::new(path) else { continue };
         let fits = if path.is_dir() { access } else { access & AccessFs::from_file(KNOWN) };
         ruleset = ruleset.add_rule(PathBeneath::new(opened, fits))?;
@@ -121,7 +123,8 @@ fn rules(sandbox: &Sandbox, output: Option<&Path>) -> Rules {
         sandbox.places.iter().filter(move |place| wanted(&place.access)).map(|place| place.path.clone())
     };
     let is_hidden = |access: &Access| matches!(access, Access::Hidden);
-    // Without namespaces nothing can be mounted. So an action gets the shared directory instead of a private one.
+    // Without namespaces nothing can be mounted. So where the sandbox asks for a private directory, the action writes
+    // into the real directory.
     let is_writable = |access: &Access| matches!(access, Access::Writable | Access::Private { .. } | Access::Memory);
     let is_root = geteuid().is_root();
     let devices = is_root.then(|| PathBuf::from("/dev"));

@@ -1,7 +1,8 @@
-//! How other threads and signal handlers ask a supervisor to stop its action.
+//! How other threads and signal handlers request that an action is stopped. The supervisor (the code that runs one
+//! action) reads the requests.
 //!
 //! Requests are bytes in pipes: a signal handler may write a byte, and a pipe can be polled together with the child's
-//! output. A request stays in force until it is acknowledged, so none is lost between two actions.
+//! output. A request stays in force until it is acknowledged, so a request that comes between two actions is not lost.
 
 use std::io;
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
@@ -19,19 +20,20 @@ use crate::model::StopReason;
 /// How many bytes one read takes from a descriptor; the next read takes the rest.
 const TAKEN_AT_ONCE: usize = 64;
 
-/// All reasons to stop, for commands that stop for every reason.
+/// All reasons to stop, for callers whose commands may be stopped for every reason.
 pub const ALL_REASONS: &[StopReason] = &REASONS;
 
-/// All reasons, from the weakest to the strongest. A stronger reason replaces a weaker one. A reason's index is its
-/// byte in the pipe.
+/// All stop reasons, from the weakest to the strongest. A request for a stronger reason replaces one for a weaker
+/// reason. A reason's index is its byte in the pipe.
 const REASONS: [StopReason; 5] =
     [StopReason::ServiceEnded, StopReason::ChecksOver, StopReason::Superseded, StopReason::Interrupted, StopReason::Terminated];
 
-/// The receiving side of stop requests, which a supervisor polls.
+/// The receiving side of stop requests. The supervisor, the code that runs one action, polls it.
 #[derive(Debug)]
 pub struct Control {
     own: OwnedFd,
-    /// Kept so that the pipe does not end when the last other handle is dropped.
+    /// A handle that is never used. It keeps the pipe open when all other handles are dropped; otherwise polling the
+    /// pipe would return at once.
     handle: ControlHandle,
     signals: Vec<SignalSource>,
     in_force: AtomicU8,
@@ -51,16 +53,16 @@ struct SignalSource {
     ended: AtomicBool,
 }
 
-/// Why a wait for a control and another descriptor has ended.
+/// Why [`Control::wait_beside`], which waits for a stop request and for another descriptor, has returned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WokenBy {
     /// A stop was requested: [`Control::in_force`] returns the reason.
     Request,
-    /// The other descriptor is ready.
+    /// The other descriptor can be read or has ended, or the wait failed.
     Other,
 }
 
-/// The pipes of a control could not be made.
+/// Why a [`Control`] could not be set up.
 #[derive(Debug, thiserror::Error)]
 pub enum ControlError {
     /// The pipe from the handles to the supervisor could not be made.
@@ -72,7 +74,7 @@ pub enum ControlError {
 }
 
 impl Control {
-    /// Returns a control and a handle to send requests to it.
+    /// Returns a control (the receiving side of stop requests) and a handle that sends requests to it.
     pub fn new() -> Result<(Self, ControlHandle), ControlError> {
         let (reader, writer) = io::pipe().map_err(ControlError::Pipe)?;
         let (reader, writer) = (OwnedFd::from(reader), OwnedFd::from(writer));
@@ -115,12 +117,13 @@ impl Control {
         let _another_is_in_force = self.in_force.compare_exchange(strength(reason), 0, Ordering::SeqCst, Ordering::SeqCst);
     }
 
-    /// Returns the reason in force without reading new requests.
+    /// Returns the strongest reason that was requested and not yet acknowledged, without reading new requests.
     pub fn in_force(&self) -> Option<StopReason> {
         reason_at(self.in_force.load(Ordering::SeqCst))
     }
 
-    /// Reads the requests that have arrived since the last call: first those of the handles, then those of each source.
+    /// Reads the requests that have arrived since the last call: first the requests from handles, then the requests
+    /// from each source that was added with [`Control::with_source`].
     pub fn take_requests(&self) -> Vec<StopReason> {
         let mut requests = Vec::new();
         let mut bytes = [0; TAKEN_AT_ONCE];
@@ -141,8 +144,8 @@ impl Control {
         requests
     }
 
-    /// Waits until a new request arrives or `other` can be read or has ended. If both have happened, the request is
-    /// returned.
+    /// Waits until a new request arrives or `other` can be read or has ended. If both have happened, the result is
+    /// [`WokenBy::Request`].
     pub fn wait_beside(&self, other: BorrowedFd<'_>) -> WokenBy {
         loop {
             let mut awaited: Vec<PollFd<'_>> =
@@ -161,16 +164,18 @@ impl Control {
         }
     }
 
-    /// Waits until a new request may have arrived, `other` can be read, or the time is over. Reads nothing.
+    /// Waits until a new stop request may have arrived, until `other` can be read, or for the time `longest`. Reads
+    /// nothing; may return earlier.
     pub fn wait_at_most(&self, other: BorrowedFd<'_>, longest: Duration) {
         let mut awaited: Vec<PollFd<'_>> =
             std::iter::once(other).chain(self.descriptors()).map(|one| PollFd::new(one, PollFlags::POLLIN)).collect();
         let longest = PollTimeout::try_from(longest).unwrap_or(PollTimeout::MAX);
-        // If waiting fails or is interrupted, the caller looks again and waits anew.
+        // If waiting fails or is interrupted, this function returns early; the caller checks its conditions and calls
+        // it again.
         let _interrupted = poll(&mut awaited, longest);
     }
 
-    /// Returns the descriptors to poll; one is readable when there may be a request.
+    /// Returns the descriptors to poll. When a request arrives, at least one of these descriptors becomes readable.
     pub(super) fn descriptors(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
         let open = self.signals.iter().filter(|source| !source.ended.load(Ordering::SeqCst));
         std::iter::once(self.own.as_fd()).chain(open.map(|source| source.descriptor.as_fd()))
@@ -178,8 +183,9 @@ impl Control {
 }
 
 impl ControlHandle {
-    /// Requests a stop. The first request starts the stop ladder, and a second one kills at once. `Superseded` and
-    /// `ServiceEnded` never kill, because they may be requested many times.
+    /// Requests a stop. The first request starts the stop ladder (milder signals first, SIGKILL last). A second request
+    /// sends SIGKILL at once. A further request for `Superseded` or `ServiceEnded` does not hasten the stop, because
+    /// these reasons may be requested many times.
     pub fn stop(&self, reason: StopReason) {
         // A full pipe holds thousands of unread requests; one more would change nothing.
         let _full = write(&self.pipe, &[strength(reason) - 1]);
@@ -191,7 +197,7 @@ fn reason_at(strength: u8) -> Option<StopReason> {
     REASONS.get(usize::from(strength.checked_sub(1)?)).copied()
 }
 
-/// Returns the stronger of two reasons.
+/// Returns the stronger of two stop reasons, in the order of [`REASONS`].
 pub(super) fn stronger(one: StopReason, other: StopReason) -> StopReason {
     if strength(other) > strength(one) { other } else { one }
 }

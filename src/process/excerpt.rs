@@ -2,8 +2,8 @@
 
 use crate::model::StreamExcerpt;
 
-/// Collects a stream's excerpt while the stream goes on. The memory is bounded by the limit of the head plus twice the
-/// limit of the tail.
+/// Collects the first and the last bytes of a stream while the stream goes on. It uses at most
+/// [`StreamExcerpt::HEAD_CAP`] plus twice [`StreamExcerpt::TAIL_CAP`] bytes of memory.
 #[derive(Debug, Default)]
 pub(super) struct ExcerptBuilder {
     /// The excerpt so far. Its tail may be twice as long as the cap until [`ExcerptBuilder::finish`] cuts it.
@@ -27,7 +27,7 @@ impl ExcerptBuilder {
         self.excerpt.tail.extend_from_slice(kept);
     }
 
-    /// Returns the excerpt of the whole stream.
+    /// Returns the first and the last bytes of the stream, once the stream has ended.
     pub(super) fn finish(mut self) -> StreamExcerpt {
         self.excerpt.tail.drain(..self.excerpt.tail.len().saturating_sub(StreamExcerpt::TAIL_CAP));
         self.excerpt

@@ -1,5 +1,5 @@
-//! Runs an editor or another program that a person uses at the terminal. Its output is not captured, and it has no isolation and
-//! no limits.
+//! Runs an editor or another program that a person uses at the terminal. proctor neither captures the program's output
+//! nor isolates the program, and sets no limits.
 
 use std::io;
 use std::path::Path;
@@ -73,7 +73,8 @@ mod tests {
         let over = AtomicBool::new(false);
         let status = std::thread::scope(|scope| {
             scope.spawn(|| {
-                // Two requests that arrive together count as one, so the test repeats the request until the program has ended.
+                // The program is killed only at the second request. Two requests that arrive together count as one, so
+                // the test repeats the request until the program has ended.
                 while !over.load(Ordering::SeqCst) {
                     std::thread::sleep(Duration::from_millis(10));
                     if ready.exists() {

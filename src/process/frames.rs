@@ -18,7 +18,7 @@ struct Frame {
     ms: u64,
 }
 
-/// Joins output into frames and formats finished frames as JSON lines.
+/// Joins consecutive output of one stream and one millisecond into frames, and formats finished frames as JSON lines.
 #[derive(Debug, Default)]
 pub(super) struct FrameLines {
     open: Option<Frame>,
@@ -42,7 +42,7 @@ impl FrameLines {
         self.end += length;
     }
 
-    /// Finishes the open frame.
+    /// Finishes the open frame, the frame to which more output may be added, and formats it as a line.
     pub(super) fn close(&mut self) {
         if let Some(frame) = self.open.take() {
             serde_json::to_writer(&mut self.lines, &frame).expect("a frame is plain data and memory takes it");
@@ -50,12 +50,12 @@ impl FrameLines {
         }
     }
 
-    /// Returns the finished lines that [`FrameLines::clear`] has not yet dropped.
+    /// Returns the lines of finished frames since the last call of [`FrameLines::clear`].
     pub(super) fn lines(&self) -> &[u8] {
         &self.lines
     }
 
-    /// Drops the finished lines, once they are written.
+    /// Drops the lines of finished frames. The caller has written them to the file before.
     pub(super) fn clear(&mut self) {
         self.lines.clear();
     }

@@ -1,6 +1,6 @@
 //! The only module that sends signals. It signals whole process groups, but never proctor's own group and never a
-//! special id (house style P1). It also signals proctor's own children. If there is neither a pid namespace nor a
-//! cgroup, it kills all descendants of a keeper.
+//! special id (house style P1). It also signals proctor's own children. For an action without a pid namespace and
+//! cgroup, it kills every descendant of the keeper (the process that watches the action).
 
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
@@ -18,7 +18,7 @@ use crate::process::system_calls::HeldProcess;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct ProcessGroup(Pid);
 
-/// The reason why an id must not be signalled as a group.
+/// The reason why a number must not be signalled as the id of a process group.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(super) enum GroupError {
     /// 0 means our own group, 1 means every process, and negative ids have other special meanings.
@@ -64,9 +64,10 @@ impl ProcessGroup {
     }
 }
 
-/// Kills every descendant of this process, except the spared ones and their descendants. Repeats until none is left or the sweeps
-/// are used up. After each sweep `reap` is called, which must reap every child that has ended and is not spared. A process that
-/// forks faster than it is found is found in a later sweep.
+/// Kills every descendant of this process, except the processes that `spared` returns and their descendants. Repeats
+/// the search until no descendant is left, at most [`SWEEPS`] times. After each sweep `reap` is called, which must reap
+/// every child that has ended and is not spared. A process that forks faster than it is found is found in a later
+/// sweep.
 ///
 /// Each process is held by a pidfd and then read again before it is killed: an id that was reused meanwhile is not signalled.
 pub(super) fn kill_descendants(spared: impl Fn() -> Vec<Pid>, mut reap: impl FnMut()) -> SweepOutcome {
@@ -94,8 +95,8 @@ pub(super) enum SweepOutcome {
     Left,
 }
 
-/// How often descendants are searched for. One search takes a fraction of a millisecond; with many processes on the
-/// machine it takes longer.
+/// The most searches for descendants. One search takes a fraction of a millisecond, or longer if many processes run on
+/// the machine.
 const SWEEPS: usize = 2000;
 
 /// Kills a child that has not been reaped; does nothing if it has ended.
@@ -116,7 +117,8 @@ pub(super) fn await_end(child: Pid, bound: u16) -> bool {
     };
     loop {
         match poll(&mut [PollFd::new(held.end(), PollFlags::POLLIN)], PollTimeout::from(bound)) {
-            // SIGCHLD interrupted the wait. It announces the end that is waited for.
+            // SIGCHLD interrupted the wait. The signal probably means that the awaited child has ended, so the child is
+            // polled again.
             Err(Errno::EINTR) => {}
             ended => return matches!(ended, Ok(1..)),
         }
@@ -128,7 +130,7 @@ pub(super) fn terminate_child(child: Pid) {
     let _ended = kill(child, Signal::SIGTERM);
 }
 
-/// Ends this process at once, as SIGKILL would. Tests use it to see what a dead process leaves.
+/// Ends this process at once by SIGKILL. Tests use this function to see what a killed process leaves behind.
 #[cfg(feature = "test-fakes")]
 pub fn kill_self() {
     let _killed = nix::sys::signal::raise(Signal::SIGKILL);

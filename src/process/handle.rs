@@ -1,5 +1,5 @@
-//! The supervisor's side of the launcher: starts it, sends it requests, receives its events, and cleans up when it is
-//! gone.
+//! Controls the launcher, the helper process that starts actions: starts the launcher, sends requests to it, receives
+//! its events, and cleans up when the launcher is gone.
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -30,16 +30,19 @@ use crate::process::system_calls::{Forked, end_forked, fork_if_single_threaded};
 /// The hidden argument that makes a proctor executable run as the launcher.
 pub const LAUNCHER_ARGUMENT: &str = "__launcher";
 
-/// How long the launcher may take to end when its handle is dropped, in milliseconds.
+/// The time limit in milliseconds for the launcher (the process that starts actions) to end when its handle is dropped.
+/// After that it is killed.
 const FAREWELL_MS: u16 = 1000;
 
-/// How often the wait for the launcher's end is begun again after a signal interrupted it.
+/// The most waits for the launcher's end. A wait that a signal interrupts is repeated.
 const FAREWELLS: usize = 5;
 
-/// How long the keepers of a lost launcher may take to kill their processes; they usually take a few milliseconds.
+/// The time limit for the keepers of a lost launcher (each watches one action) to kill their actions' processes. They
+/// usually take a few milliseconds; keepers that take longer are killed.
 const KEEPERS_GRACE: Duration = Duration::from_secs(2);
 
-/// How often a lost launcher's session is searched after `KEEPERS_GRACE`, to find processes that forked meanwhile.
+/// The number of searches through the session of a lost launcher after `KEEPERS_GRACE`. A single search would miss
+/// processes that fork during the search.
 const SWEEPS: usize = 3;
 
 /// A child to be started, and its input.
@@ -50,7 +53,8 @@ pub struct LaunchRequest {
     pub input: Option<Vec<u8>>,
 }
 
-/// The launcher that this process started. Dropping the handle ends the launcher and kills everything it still runs.
+/// The launcher, the helper process that starts actions. Dropping the handle ends the launcher and kills every action
+/// that still runs.
 #[derive(Debug)]
 pub struct LauncherHandle {
     process: Pid,
@@ -59,7 +63,7 @@ pub struct LauncherHandle {
     state: LauncherState,
 }
 
-/// Whether the launcher can take requests.
+/// Whether the launcher, the helper process that starts actions, can take requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum LauncherState {
     Up,
@@ -68,7 +72,7 @@ enum LauncherState {
     Lost,
 }
 
-/// Whether the launcher ended in time after it was asked to.
+/// Whether the launcher ended within [`FAREWELL_MS`] after it was asked to end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Farewell {
     Taken,
@@ -79,14 +83,16 @@ enum Farewell {
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum LauncherUpdate {
     Events(Vec<LauncherEvent>),
-    /// The launcher has ended. All its processes were killed; `survivors` names the ones that were found.
+    /// The launcher has ended or was given up. All processes that it had started were killed; `survivors` names the
+    /// processes that were found.
     Lost {
         why: String,
         survivors: Vec<Survivor>,
     },
 }
 
-/// Why the launcher could not be started or asked: always a fault of proctor or of the machine, never of a command.
+/// Why the launcher, the helper process that starts actions, could not be started. The fault is always proctor's or the
+/// machine's, never a command's.
 #[derive(Debug, thiserror::Error)]
 pub enum LauncherError {
     #[error("cannot make the launcher's socket")]
@@ -96,7 +102,8 @@ pub enum LauncherError {
 }
 
 impl LauncherHandle {
-    /// Starts the launcher and returns without waiting for it: the first request waits in the socket.
+    /// Starts the launcher and returns without waiting until it is ready: a request that is sent earlier waits in the
+    /// socket.
     ///
     /// While this process has one thread, it forks the launcher, which is then ready at once. No other process can read
     /// the copied memory, because the launcher is not dumpable. Call this function before opening any lock file,
@@ -145,7 +152,7 @@ impl LauncherHandle {
         }
     }
 
-    /// Asks the launcher to end, which takes about a millisecond. Dropping the handle waits for it.
+    /// Asks the launcher to end, which takes about a millisecond. Dropping the handle waits for the launcher's end.
     pub fn dismiss(&mut self) {
         if self.state == LauncherState::Up {
             self.state = LauncherState::Dismissed;
@@ -171,8 +178,8 @@ impl LauncherHandle {
         Ok(number)
     }
 
-    /// Asks the launcher to prepare a keeper for the action that will probably start next. The launcher does not
-    /// answer. If no keeper is prepared, the action only starts more slowly.
+    /// Asks the launcher to prepare a keeper (the process that starts and watches one action) for the action that will
+    /// probably start next. The launcher does not answer. If no keeper is prepared, the action only starts more slowly.
     pub fn park(&mut self, isolation: &Isolation) {
         if self.state == LauncherState::Up {
             // If the launcher is gone, the next request notices it.
@@ -208,7 +215,7 @@ impl LauncherHandle {
             };
             loop {
                 match self.channel.next_message::<LauncherEvent>() {
-                    // Events of an action that was given up are dropped.
+                    // Events about any other action are dropped: that action was given up.
                     Ok(Some((event, _))) if event.number() == number => events.push(event),
                     Ok(Some(_)) => {}
                     Ok(None) => break,
@@ -224,7 +231,8 @@ impl LauncherHandle {
         }
     }
 
-    /// Waits until the launcher has closed its side of the socket, which happens when it ends.
+    /// Waits until the launcher has closed its side of the socket, which happens when the launcher ends. The wait is
+    /// limited by [`FAREWELL_MS`].
     fn wait_for_close(&self) -> Farewell {
         for _ in 0..FAREWELLS {
             // POLLHUP is reported even when no event is asked for.
@@ -289,9 +297,10 @@ fn describe(status: WaitStatus) -> String {
 /// Kills every process group of a session and returns the processes that it found. Only descendants of the session's
 /// leader can be in the session. So no other process is hit, unless an id is reused between the search and the signal.
 ///
-/// The processes in the leader's own group are keepers. A keeper kills its own action, whose processes may also be in
-/// sessions that only it can find. So keepers are waited for, are sent SIGCONT repeatedly in case the action has
-/// stopped them, and are killed only when they take too long.
+/// The processes in the group of the session's leader (the launcher) are keepers, each of which watches one action. A
+/// keeper kills its own action, whose processes may be in other sessions, where only the keeper can find them. So this
+/// function waits for the keepers. It sends them SIGCONT repeatedly, in case an action has stopped its keeper, and
+/// kills them only when they take too long.
 fn kill_session(session: Pid) -> Vec<Survivor> {
     let members = || read_live_processes().into_iter().filter(|one| one.session == session && one.pid != session);
     let kept: Vec<LiveProcess> = members().filter(|one| one.group != session).collect();

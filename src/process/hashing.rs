@@ -1,9 +1,9 @@
-//! Hashes a log while it is written. A short log is hashed on the supervisor's thread, a long one on a thread of its
-//! own.
+//! Hashes a log while it is written. A short log is hashed on the thread that reads the output, a long log on a thread
+//! of its own.
 //!
-//! This module owns the buffers that output is read into. Full buffers go to the hashing thread and come back empty, in
-//! order and never more than [`BUFFERS`]: memory is bounded, and the digest is that of the whole stream. It reads and
-//! writes no file.
+//! This module owns the buffers that output is read into. Full buffers go to the hashing thread in order and come back
+//! empty, so the digest covers the whole stream. There are never more than [`BUFFERS`] buffers, so memory is bounded.
+//! This module reads and writes no file.
 
 use std::io;
 use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
@@ -16,12 +16,12 @@ use crate::model::Digest;
 /// The size of a buffer in bytes. Larger buffers make reading no faster and fit the processor's caches less well.
 const BUFFER_BYTES: usize = 256 * 1024;
 
-/// A buffer with less room than this is handed on for hashing: many small reads would cost more than the rest of the
-/// buffer is worth.
+/// A buffer with fewer free bytes than this is hashed as it is: filling the small rest would need many small reads,
+/// which cost more than they save.
 pub(super) const LEAST_ROOM: usize = 64 * 1024;
 
-/// The most buffers for one log. One is being filled and one is being hashed. The others are a reserve, because reading
-/// and hashing do not run at the same speed.
+/// The most buffers for one log. One buffer is being filled and one is being hashed. The other buffers are a reserve,
+/// because reading and hashing do not run at the same speed.
 const BUFFERS: usize = 8;
 
 /// From this length on, a log is hashed on its own thread. Starting a thread costs as much as hashing some hundred
@@ -65,17 +65,17 @@ impl LogHasher {
         Self { buffer: vec![0; LEAST_ROOM], filled: 0, bytes: 0, place: Place::Here(Sha256::new()) }
     }
 
-    /// Returns how many bytes were added.
+    /// Returns the number of bytes of the log so far.
     pub(super) fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// Returns the space for the next bytes: at least [`LEAST_ROOM`].
+    /// Returns the buffer space into which the next bytes of the log are read: at least [`LEAST_ROOM`] bytes.
     pub(super) fn room(&mut self) -> &mut [u8] {
         &mut self.buffer[self.filled..]
     }
 
-    /// Adds the first `count` bytes that were written into the slice from `room`.
+    /// Adds `count` bytes to the log. The caller has written them to the beginning of the slice that `room` returned.
     pub(super) fn add(&mut self, count: usize) {
         self.filled += count;
         self.bytes += count as u64;
@@ -85,7 +85,7 @@ impl LogHasher {
         }
     }
 
-    /// Returns the number of bytes and their digest.
+    /// Returns the length of the whole log in bytes, and its digest.
     pub(super) fn finish(mut self) -> (u64, Digest) {
         self.hash_filled();
         let hasher = match self.place {
@@ -104,7 +104,7 @@ impl LogHasher {
         }
         let filled = std::mem::take(&mut self.filled);
         match &mut self.place {
-            // This arm is also taken if no thread could be started: slower, but not wrong.
+            // A long log is hashed here too if no thread could be started. That is slower, but the digest is the same.
             Place::Here(hasher) => hasher.update(&self.buffer[..filled]),
             Place::Beside(thread) => self.buffer = thread.exchange(Piece { buffer: std::mem::take(&mut self.buffer), filled }),
         }

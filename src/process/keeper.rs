@@ -1,10 +1,11 @@
 //! The keeper: the process that starts one action's leader (its first process), reaps the processes that the leader
 //! leaves behind, and reports how the leader ended.
 //!
-//! At the namespace level the keeper is the first process of the action's pid namespace: when it ends for any reason, the kernel
-//! kills everything in the namespace. At the other levels it is the subreaper of its descendants and kills them itself. It is
-//! forked from the launcher and talks only to it. The action cannot read its memory: it is made non-dumpable before any process
-//! of the action exists.
+//! At the namespace level the keeper is the first process of the action's pid namespace: when it ends for any reason,
+//! the kernel kills everything in the namespace. At the other levels the keeper is the subreaper of its descendants and
+//! kills them itself. The keeper is forked from the launcher (the process that starts actions) and exchanges messages
+//! only with the launcher. The action cannot read the keeper's memory, because the keeper is made non-dumpable before
+//! any process of the action exists.
 
 use std::io;
 use std::os::fd::{AsFd as _, AsRawFd as _, OwnedFd};
@@ -28,29 +29,30 @@ use crate::process::protocol::{Isolation, KeeperEvent, KeeperRequest, Obstacle, 
 use crate::process::stage::{StagedFileSystem, UserAndGroup, stage};
 use crate::process::system_calls::{Children, Reaping, close_all_but, reap_ended_children, wait_child};
 
-/// How often remaining processes are searched for, in order to name them. If a process forks and ends faster than it is
-/// found, it is killed without being named.
+/// The most searches for the remaining processes of an action, whose names are reported. A process that forks and ends
+/// faster than it is found is killed without being named.
 const LOOKS: usize = 50;
 
-/// How a keeper isolates its action.
+/// How a keeper, the process that starts and watches one action, isolates this action.
 #[derive(Clone, Copy)]
 pub(super) struct KeeperIsolation<'a> {
-    /// The isolation level of its action.
+    /// The isolation level of the keeper's action.
     pub(super) level: IsolationLevel,
-    /// The isolation of the action. A parked keeper does not know its action yet; it is prepared for an action that
-    /// will probably be isolated in the same way.
+    /// The isolation of the action. A parked keeper was forked before its action was known; this is then the isolation
+    /// that the next action will probably have.
     pub(super) isolation: &'a Isolation,
     /// The action's cgroup, if it has one. All processes of the action start in it.
     pub(super) group: Option<&'a Cgroup>,
 }
 
-/// The settings and descriptors that a keeper gets when it is forked.
+/// The settings and descriptors that a keeper, the process that starts and watches one action, gets when it is forked.
 pub(super) struct KeeperSetup<'a> {
     pub(super) isolation: KeeperIsolation<'a>,
     /// The user and group of the launcher, as the launcher's namespace names them.
     pub(super) identity: UserAndGroup,
     pub(super) socket: UnixStream,
-    /// The action to start; `None` for a parked keeper, which is sent the action later.
+    /// The action to start. `None` for a parked keeper, which is forked before its action is known and receives the
+    /// action later.
     pub(super) start: Option<(&'a StartAction, Vec<OwnedFd>)>,
 }
 
@@ -65,18 +67,19 @@ struct Keeper {
 enum ActionState {
     Waiting,
     Running(ProcessGroup),
-    /// The leader has ended, but other processes of the action have not. The leader stays a zombie, so that its group
-    /// id is not reused (house style P2). Inside a namespace that is not needed, because only the same action could
-    /// reuse the id.
+    /// The leader (the action's main process) has ended, but other processes of the action have not. The leader stays a
+    /// zombie, so that its group id is not reused (house style P2). Inside a pid namespace it may be reaped, because
+    /// only a process of the same action could get the id again.
     Lingering(ProcessGroup),
-    /// No process of the action is left, and the launcher was told so. The launcher ends this keeper when the action is
-    /// released.
+    /// No process of the action is left, and this was reported to the launcher, the parent process. The launcher ends
+    /// this keeper when the action is released.
     Told,
     /// No process is left, or nothing was started.
     Over,
 }
 
-/// Runs a keeper in the process that was forked for it, and returns the process's exit code.
+/// Runs a keeper, which starts and watches one action, in the process that was forked for it. Returns the process's
+/// exit code.
 pub(super) fn run_keeper(commission: KeeperSetup<'_>) -> u8 {
     match serve(commission) {
         Ok(()) => 0,
@@ -106,7 +109,8 @@ fn serve(commission: KeeperSetup<'_>) -> Result<(), ServingError> {
             Err(obstacle) => return Ok(keeper.send_event(&KeeperEvent::Unready(obstacle))?),
         }
     }
-    // If the launcher was killed, it cannot be informed about the leader. The leader is killed nevertheless.
+    // If the launcher was killed, sending it an event fails. The code below then still kills the leader (the action's
+    // main process).
     let started = match start {
         Some((start, descriptors)) => keeper.start(start, descriptors),
         None => keeper.send_event(&KeeperEvent::Ready).map_err(ServingError::Channel),
@@ -126,8 +130,8 @@ impl Keeper {
             // then kills the whole namespace.
             set_pdeathsig(Signal::SIGKILL)?;
         } else {
-            // If this keeper were killed, it could no longer kill its action. So only the end of the socket tells it
-            // that the launcher is gone.
+            // If this keeper were killed, it could no longer kill its action. So it is not killed with the launcher; it
+            // notices the launcher's end by the closed socket.
             set_pdeathsig(None)?;
             set_child_subreaper(true)?;
         }
@@ -144,7 +148,8 @@ impl Keeper {
     }
 
     fn follow(&mut self) -> Result<(), ServingError> {
-        // The leader may already have ended while it was started, before SIGCHLD was watched.
+        // The leader, the action's main process, may have ended before SIGCHLD was watched. So the children are checked
+        // once at the beginning.
         let mut has_news = true;
         loop {
             if has_news {
@@ -160,7 +165,7 @@ impl Keeper {
                 Err(errno) => return Err(ServingError::Wait(errno.into())),
             }
             let has_requests = watched[0].any().unwrap_or(true);
-            // The content of the signal does not matter: every check looks at all children.
+            // Which child the signal is about does not matter: every check looks at all children.
             has_news = has_requests;
             while let Ok(Some(_)) = self.children.read_signal() {
                 has_news = true;
@@ -185,7 +190,8 @@ impl Keeper {
         }
     }
 
-    /// Starts the action that this keeper was parked for, unless a path of its sandbox was replaced since.
+    /// Starts the action for which this keeper was forked in advance. If a path of the sandbox was replaced in the
+    /// meantime, reports [`Obstacle::Stale`] instead.
     fn start_if_current(&mut self, start: &StartAction, descriptors: Vec<OwnedFd>) -> Result<(), ServingError> {
         if self.staged.as_ref().is_some_and(|staged| !staged.is_current()) {
             self.stand = ActionState::Over;
@@ -213,7 +219,7 @@ impl Keeper {
         Ok(())
     }
 
-    /// Starts the leader with the restrictions of the isolation level.
+    /// Starts the leader, the action's main process, with the restrictions of the isolation level.
     fn spawn(&self, start: &StartAction, descriptors: Vec<OwnedFd>) -> Result<ProcessGroup, SpawnFailure> {
         let (sandbox, output) = (start.child.isolation.sandbox.as_ref(), start.child.isolation.output.as_deref());
         if let Some(staged) = &self.staged {
@@ -244,7 +250,8 @@ impl Keeper {
         }
     }
 
-    /// Kills every living process of the action. At the namespace level the launcher does that, by killing this keeper.
+    /// Kills every living process of the action. At the namespace level this is not needed: the launcher kills this
+    /// keeper, and the kernel then kills the whole namespace.
     fn kill_all(&self) {
         if let ActionState::Running(group) | ActionState::Lingering(group) = &self.stand {
             let _refused = group.signal(StopStage::Sigkill);
@@ -254,7 +261,8 @@ impl Keeper {
         let _seen_at_the_next_look = kill_descendants(spared, || self.reap_orphans());
     }
 
-    /// Checks whether the leader or all processes have ended, and reaps orphans that became children of this process.
+    /// Checks whether the leader (the action's main process) or all processes of the action have ended, and reaps
+    /// orphans that became children of this process.
     fn check_children(&mut self) -> Result<(), ServingError> {
         match self.stand {
             ActionState::Waiting | ActionState::Told | ActionState::Over => {}
@@ -281,7 +289,7 @@ impl Keeper {
         Ok(())
     }
 
-    /// Returns which processes of the action are left after the leader has ended.
+    /// Returns which processes of the action are left after the leader, its main process, has ended.
     fn others(&self) -> RemainingProcesses {
         // In a namespace only the action itself could reuse the group id, so the leader need not stay a zombie.
         if self.level == IsolationLevel::Namespace && matches!(reap_ended_children(), Ok(Children::None)) {
@@ -291,8 +299,8 @@ impl Keeper {
         if survivors.is_empty() { RemainingProcesses::NoneFound } else { RemainingProcesses::Alive(survivors) }
     }
 
-    /// Returns every living process of the action except the leader. If the result is empty, no process is left for
-    /// certain.
+    /// Returns every living process of the action except the leader, its main process. If the result is empty, it is
+    /// certain that no other process is left.
     fn alive(&self) -> Vec<LiveProcess> {
         let leader = self.leader();
         for _ in 0..LOOKS {

@@ -1,9 +1,9 @@
-//! Reads the kernel settings that determine the possible isolation levels. It does not evaluate them.
+//! Reads the kernel settings that determine the possible isolation levels. This module does not evaluate the settings.
 
 use std::fs;
 use std::path::Path;
 
-/// Settings in `/proc/sys` and `/sys`; `None` where this kernel does not have one.
+/// Settings of the running kernel, from `/proc/sys` and `/sys`. A setting is `None` if this kernel does not have it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct KernelSwitches {
     /// `user.max_user_namespaces`.
@@ -12,7 +12,7 @@ pub struct KernelSwitches {
     pub unprivileged_userns_clone: Option<u64>,
     /// `kernel.apparmor_restrict_unprivileged_userns` (Ubuntu 23.10 and later).
     pub apparmor_restrict_unprivileged_userns: Option<u64>,
-    /// The enabled security modules in their order, separated by commas.
+    /// The enabled security modules in the kernel's order, separated by commas, such as `capability,landlock,apparmor`.
     pub security_modules: Option<String>,
 }
 

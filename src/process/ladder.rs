@@ -20,7 +20,8 @@ pub(super) struct StopLadder {
     taken: usize,
 }
 
-/// Spreads the stages evenly over `grace`, with SIGKILL at its end: `grace` bounds the whole ladder (G7).
+/// Spreads the signals before SIGKILL evenly over the time `grace`, and puts SIGKILL at its end. So `grace` bounds the
+/// whole ladder (G7).
 fn plan_rungs(limits: &ActionLimits) -> Vec<Rung> {
     let stages: Vec<StopStage> = limits.ladder.iter().copied().take_while(|stage| *stage != StopStage::Sigkill).collect();
     let count = u32::try_from(stages.len()).unwrap_or(u32::MAX).max(1);
@@ -31,7 +32,7 @@ fn plan_rungs(limits: &ActionLimits) -> Vec<Rung> {
 }
 
 impl StopLadder {
-    /// Returns the ladder of a stop that is recorded now.
+    /// Returns the signals of a stop that begins now, none of them sent yet.
     pub(super) fn begin(now: Monotonic, limits: &ActionLimits) -> Self {
         Self { begun: now, rungs: plan_rungs(limits), taken: 0 }
     }

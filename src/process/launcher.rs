@@ -1,10 +1,11 @@
 //! The launcher: a single-threaded process that forks a keeper for every action, notices the keeper's end, and kills
-//! the remaining processes of the action.
+//! the remaining processes of the action. A keeper is a process that starts and watches one action.
 //!
-//! The launcher starts before its supervisor has threads. It knows only numbers, isolation levels and descriptors, and
-//! judges no results. It uses the strongest isolation level that the system offers and reports what prevented a
-//! stronger one. A keeper that has ended stays a zombie until the supervisor releases the action, so its id is not
-//! reused (house style P2). When the supervisor ends for any reason, everything is killed.
+//! The launcher starts before its supervisor, the proctor process that requests actions, has threads. The launcher
+//! knows actions only by number, isolation level and descriptors, and judges no results. It uses the strongest
+//! isolation level that the system offers and reports what prevented a stronger one. A keeper that has ended stays a
+//! zombie until the supervisor releases the action, so its id is not reused (house style P2). When the supervisor ends
+//! for any reason, the launcher kills every action.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -63,11 +64,13 @@ const CAUGHT: [i32; 20] = [
     signal::SIGIO,
 ];
 
-/// The signals that wake the launcher: SIGCHLD when a child has ended, SIGTERM when the supervisor has ended.
+/// The signals that wake the launcher: SIGCHLD when a child has ended, and SIGTERM when its parent, the process that
+/// requests actions, has ended.
 const WAKING: [i32; 2] = [signal::SIGCHLD, signal::SIGTERM];
 
-/// How long the launcher waits, in milliseconds, for a keeper that it told to end, and then for one that it killed. A
-/// keeper usually takes less than one millisecond.
+/// The time limit in milliseconds for the end of a keeper (the process that watches one action): first after the
+/// launcher told the keeper to end, and again after the launcher killed it. A keeper usually takes less than one
+/// millisecond.
 const KEEPER_END_MS: u16 = 500;
 
 #[derive(Debug)]
@@ -80,13 +83,15 @@ struct Launcher {
     delegation: Result<Delegation, String>,
     open: BTreeMap<ActionNumber, ActiveAction>,
     parked: Option<Parked>,
-    /// For open actions: the isolation for which a keeper is parked once the action is over.
+    /// For open actions: the isolation of the next action. Once the open action is over, a keeper (the process that
+    /// watches one action) is forked in advance with this isolation.
     followed: BTreeMap<ActionNumber, Isolation>,
-    /// Keepers of released actions, to be reaped when they have ended.
+    /// Keepers of released actions (each watched one action), to be reaped when they have ended.
     released: Vec<Pid>,
 }
 
-/// Runs the launcher on the socket that is this process's standard input, until the supervisor is gone.
+/// Runs the launcher, the helper process that starts actions, until the process that requests actions is gone. The
+/// socket between the two is this process's standard input.
 ///
 /// `main` calls only this function when the first argument is [`crate::process::LAUNCHER_ARGUMENT`]. The exit code is 0
 /// after an orderly end and 70 (`CommandExit::OwnFault`) otherwise; it only helps debugging.
@@ -95,7 +100,8 @@ pub fn launcher_main() -> ExitCode {
     ExitCode::from(socket.map_or(CommandExit::OwnFault.code(), |socket| run_launcher(getppid(), socket)))
 }
 
-/// Runs the launcher on a socket and returns the process's exit code.
+/// Runs the launcher (the process that starts actions) with a socket to `supervisor`, the process that requests
+/// actions. Returns the exit code.
 pub(super) fn run_launcher(supervisor: Pid, socket: OwnedFd) -> u8 {
     let outcome = Launcher::prepare(supervisor, socket).and_then(|mut launcher| {
         let outcome = launcher.serve();
@@ -106,7 +112,7 @@ pub(super) fn run_launcher(supervisor: Pid, socket: OwnedFd) -> u8 {
 }
 
 impl Launcher {
-    /// Sets up this process as a launcher, before any keeper is forked.
+    /// Sets up this process as a launcher, before the first action is started.
     fn prepare(supervisor: Pid, socket: OwnedFd) -> Result<Self, ServingError> {
         let (wake, waker) = io::pipe().map_err(ServingError::Prepare)?;
         for number in WAKING {
@@ -170,7 +176,7 @@ impl Launcher {
 
     fn drain_wake(&self) {
         let mut bytes = [0; 64];
-        // One read is enough: unread bytes wake the launcher again, and every check looks at all keepers.
+        // One read is enough: unread bytes wake the launcher again, and every check looks at all actions.
         let _woken = read(&self.wake, &mut bytes);
     }
 
@@ -192,7 +198,8 @@ impl Launcher {
         Ok(arrival)
     }
 
-    /// Starts an action at the strongest isolation level that works.
+    /// Starts an action at the strongest isolation level that works. If every level that the request accepts fails,
+    /// reports `NotStarted`.
     fn start(&mut self, start: &StartAction, descriptors: Vec<OwnedFd>) -> Result<(), ServingError> {
         let number = start.number;
         if let Some(action) = self.start_parked(start, &descriptors) {
@@ -226,7 +233,8 @@ impl Launcher {
         }
     }
 
-    /// Forks a keeper that starts the action as soon as it is ready.
+    /// Forks a keeper (the process that watches one action), which starts the action as soon as its isolation is set
+    /// up.
     fn start_fresh(
         &mut self,
         level: IsolationLevel,
@@ -250,8 +258,8 @@ impl Launcher {
         }
     }
 
-    /// Gives an action to the parked keeper if the keeper was prepared for the same isolation. Otherwise discards the
-    /// keeper.
+    /// Gives an action to the parked keeper (the one that was forked in advance) if the keeper was prepared for the
+    /// same isolation. Otherwise ends the keeper and returns `None`.
     fn start_parked(&mut self, start: &StartAction, descriptors: &[OwnedFd]) -> Option<ActiveAction> {
         let Parked { mut keeper, isolation } = self.parked.take()?;
         let is_meant =
@@ -269,10 +277,12 @@ impl Launcher {
         None
     }
 
-    /// Ends a keeper that did not report that it is ready or has started its action. An action may have killed the
-    /// keeper before the keeper could report; the processes of such an action are killed too.
+    /// Ends a keeper (the process that watches one action) that did not report that it is ready or that its action has
+    /// started. The action may have killed the keeper before the keeper could report, so the processes of the action
+    /// are killed too.
     fn give_up(&mut self, keeper: &KeeperHandle, group: Option<Cgroup>) {
-        // The keeper ends first, because it enters the cgroup by itself and could do so after the cgroup was cleared.
+        // The keeper is ended before the cgroup is cleared, because a keeper enters the cgroup by itself and could
+        // otherwise do so afterwards.
         self.end_keeper(keeper);
         if let Some(group) = group {
             group.clear();
@@ -280,12 +290,12 @@ impl Launcher {
         }
     }
 
-    /// Ends a keeper and the processes of its action.
+    /// Ends a keeper (the process that watches one action) and the processes of its action.
     ///
     /// At level `Namespace` the kernel kills these processes with the keeper. At the other levels the keeper kills them
-    /// and then ends. The launcher must not kill such a keeper first: if the launcher itself were then killed too
-    /// early, the other processes would live on. The launcher kills a keeper only if it does not end in time, and then
-    /// kills the processes that the keeper has left.
+    /// and then ends. The launcher must not kill such a keeper first: if the launcher itself were killed right
+    /// afterwards, nothing would kill the processes of the action. The launcher kills a keeper only if the keeper does
+    /// not end in time, and then kills the processes that the keeper has left.
     fn end_keeper(&mut self, keeper: &KeeperHandle) {
         self.released.push(keeper.process);
         if keeper.level == IsolationLevel::Namespace {
@@ -308,8 +318,9 @@ impl Launcher {
         delegation.make(start.number, &start.child.isolation.resources).map_err(|error| format!("cannot make a cgroup: {error}"))
     }
 
-    /// Parks a keeper for the next action with the same isolation while this action runs. If that is impossible while
-    /// the action runs, the keeper is parked when the action is over.
+    /// Forks a keeper (the process that watches one action) in advance, for the next action with the same isolation.
+    /// Usually this is done while the present action runs. If both actions mount an overlay, it is done when the
+    /// present action is over, because only one such mount may exist at a time.
     fn prepare_next(&mut self, start: StartAction) {
         if !self.open.contains_key(&start.number) {
             return;
@@ -321,8 +332,8 @@ impl Launcher {
         }
     }
 
-    /// Prepares a keeper for an action that will probably be requested next. A failure is ignored here, because the
-    /// request for the action will meet the same failure and report it.
+    /// Forks a keeper (the process that watches one action) in advance, for an action that will probably be requested
+    /// next. A failure is ignored here, because the request for the action will meet the same failure and report it.
     fn park(&mut self, isolation: Isolation) {
         if let Some(parked) = self.parked.take() {
             self.end_keeper(&parked.keeper);
@@ -336,7 +347,8 @@ impl Launcher {
         }
     }
 
-    /// Forks a keeper that starts an action with these descriptors. Without an action, the keeper is parked.
+    /// Forks a keeper (the process that watches one action). `start` is the action with its descriptors; if it is
+    /// `None`, the keeper waits until it is sent an action.
     fn fork_keeper(
         &mut self,
         isolation: KeeperIsolation<'_>,
@@ -377,7 +389,8 @@ impl Launcher {
         let Some(action) = self.open.remove(&number) else {
             return;
         };
-        // Done in every case, because no process of an action may outlive its release.
+        // The kill is done even if the action seems to be over, because no process of an action may outlive its
+        // release.
         if action.keeper.level != IsolationLevel::Namespace {
             action.kill();
         }
@@ -387,12 +400,12 @@ impl Launcher {
         }
     }
 
-    /// Receives the messages of a keeper.
+    /// Receives the events of an action's keeper (the process that watches it) and passes them on to the supervisor.
     fn receive_keeper_events(&mut self, number: ActionNumber) -> Result<(), ServingError> {
         let Some(action) = self.open.get_mut(&number) else {
             return Ok(());
         };
-        // A keeper that sends something unreadable is treated as gone: it is killed with its action.
+        // A keeper that sends something unreadable is killed with its action, as if the keeper had failed.
         let events = action.receive_events(number, &self.levels).unwrap_or_else(|_| {
             kill_child(action.keeper.process);
             Vec::new()
@@ -400,15 +413,16 @@ impl Launcher {
         Ok(events.iter().try_for_each(|event| self.channel.send(event, &[]))?)
     }
 
-    /// Handles keepers that have ended. At the namespace level the kernel has killed their actions too; at the other
-    /// levels the actions are killed here.
+    /// Handles keepers (the processes that watch one action each) that have ended. At the namespace level the kernel
+    /// has killed the keeper's action too; at the other levels this function kills it.
     fn check_keepers(&mut self) -> Result<(), ServingError> {
         self.reap_released();
         let numbers: Vec<ActionNumber> = self.open.keys().copied().collect();
         for number in numbers {
             let Some(action) = self.open.get(&number).filter(|action| !action.is_over()) else { continue };
             let Ok(Some(ended)) = wait_child(action.keeper.process, Reaping::Keep) else { continue };
-            // The keeper's last events are still in the socket.
+            // The keeper's last events may still be in the socket, so they are read before the keeper's end is
+            // reported.
             self.receive_keeper_events(number)?;
             self.kill_strays();
             let Some(action) = self.open.get_mut(&number) else { continue };
@@ -422,8 +436,8 @@ impl Launcher {
         self.released.retain(|keeper| matches!(wait_child(*keeper, Reaping::Reap), Ok(None)));
     }
 
-    /// Kills processes that became children of this process because their action killed its keeper. At the namespace
-    /// level an action cannot do that.
+    /// Kills processes that became children of the launcher because an action killed its keeper (the process that
+    /// watches the action). At the namespace level an action cannot do that.
     fn kill_strays(&self) {
         let keepers: Vec<Pid> = self
             .open
@@ -465,11 +479,11 @@ struct Ready {
     keepers: Vec<ActionNumber>,
 }
 
-/// Detaches this process from the terminal, the working directory and the signal handling of the process that started
-/// it.
+/// Detaches this process from the supervisor, the process that started it: from its terminal, working directory and
+/// signal mask.
 fn detach_from_supervisor(supervisor: Pid) -> io::Result<()> {
-    // In a session of its own, neither ^C at a terminal nor a hangup reaches this process, and its children cannot open
-    // the terminal.
+    // In a session of its own, this process is reached neither by ^C at a terminal nor by a hangup, and its children
+    // cannot open the terminal.
     setsid()?;
     set_dumpable(false)?;
     set_child_subreaper(true)?;

@@ -36,7 +36,7 @@ pub struct Layers {
 enum AtLayer {
     /// The layer has no such entry, but a lower layer may have one.
     Nothing,
-    /// The layer hides the entry of every lower layer.
+    /// The layer hides the path in every lower layer, so no lower layer is searched.
     Hidden,
     /// The layer has the entry, in this directory.
     Entry(OwnedFd, CString, FileStat),
@@ -48,7 +48,8 @@ impl Layers {
         Self { directories }
     }
 
-    /// Returns what is seen at a path. Links are not followed.
+    /// Returns what kind of entry a check sees at a path, if the layers lie on top of each other. Links are not
+    /// followed.
     ///
     /// # Errors
     /// When a layer cannot be read.
@@ -67,8 +68,8 @@ impl Layers {
         Ok(SeenEntry::Nothing)
     }
 
-    /// Opens the regular file at a path, and returns it with the number of its layer (0 is the topmost). Returns `None`
-    /// if there is no regular file at the path. Links are not followed.
+    /// Opens the regular file at a path. Returns the number of the layer that has the file (0 is the topmost), and the
+    /// open file. Returns `None` if there is no regular file at the path. Links are not followed.
     ///
     /// # Errors
     /// When a layer cannot be read.
@@ -88,7 +89,7 @@ impl Layers {
     }
 }
 
-/// What a check sees at a path.
+/// What kind of entry a check sees at a path of the overlayfs directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SeenEntry {
     Nothing,
@@ -97,7 +98,7 @@ pub enum SeenEntry {
     Other,
 }
 
-/// An entry that a check changed.
+/// A file, directory or other entry that a check created, changed or removed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WrittenEntry {
     /// The entry's path below the root of the layer.
@@ -120,7 +121,7 @@ pub enum WrittenChange {
 
 /// Returns the changes of a check, sorted by path. `layer` is the upper layer, into which overlayfs wrote them. A
 /// directory that exists only because of changed entries below it is not listed. `skipped` has the mount points that
-/// were made for the check.
+/// proctor made for the check; they are not listed.
 ///
 /// # Errors
 ///

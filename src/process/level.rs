@@ -1,4 +1,5 @@
-//! Which isolation levels this system offers, as far as the launcher has found out.
+//! Which isolation levels this system offers, as far as the launcher (the process that starts actions) has found out by
+//! trying.
 
 use std::collections::BTreeMap;
 
@@ -24,12 +25,13 @@ impl Levels {
         IsolationLevel::ALL.into_iter().filter(|level| *level >= strongest).find(offered).unwrap_or(IsolationLevel::ProcessGroup)
     }
 
-    /// Notes that a level works.
+    /// Notes that an action was started at this level, so a later failure does not rule the level out.
     pub(super) fn note_working(&mut self, level: IsolationLevel) {
         self.known.insert(level, LevelState::Works);
     }
 
-    /// Notes why the system refuses a level, and returns whether the level is given up.
+    /// Notes why the system refuses a level, and returns whether the level is given up. A level that has worked before
+    /// is not given up.
     pub(super) fn note_refused(&mut self, level: IsolationLevel, why: String) -> LevelRefusal {
         match self.known.get(&level) {
             Some(LevelState::Works) => LevelRefusal::Ignored,
@@ -52,7 +54,7 @@ impl Levels {
     }
 }
 
-/// The consequence of a refused level.
+/// The consequence when an action could not be isolated at a level.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum LevelRefusal {
     /// The level is not tried again.

@@ -8,10 +8,10 @@
 //!           launcher ──► one process group per action
 //! ```
 //!
-//! Owns the launcher process and its protocol, the capture of output, the stop ladder (E10), survivors (E14), and
-//! proctor's clocks. It knows nothing about tests and judges no exit status; a command's failure is a
-//! [`crate::model::ActionEnd`], never an error. Only `group` sends signals, only `system_calls` is unsafe, only
-//! [`clock`] reads clocks.
+//! Owns the launcher (the helper process that starts actions) and its protocol, the capture of output, the stop ladder
+//! (E10), survivors (E14), and proctor's clocks. It knows nothing about tests and judges no exit status; a command's
+//! failure is a [`crate::model::ActionEnd`], never an error. Only `group` sends signals, only `system_calls` is unsafe,
+//! only [`clock`] reads clocks.
 //!
 //! Where to look next: `supervise` runs one action and `progress` decides its steps; `launcher` and `keeper` isolate it, with the
 //! file system of `stage` and the restrictions of `confine`.

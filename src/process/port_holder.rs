@@ -1,8 +1,8 @@
 //! Finds the processes that listen on a TCP port. `/proc/net/tcp` and `tcp6` list the sockets, and the links in
 //! `/proc/PID/fd` show which process has which socket (`proc(5)`).
 //!
-//! The result is only shown to people and never used to send a signal. If the descriptors of a process must not be
-//! read, only the user is named.
+//! The result is only shown to people and never used to send a signal. If this process may not read the descriptors of
+//! another process, only the user of that process is named.
 
 use std::fs;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -12,7 +12,8 @@ use nix::unistd::{Pid, Uid, User};
 use crate::model::PortHolder;
 use crate::process::process_table::{descendants, read_live_processes, read_survivor};
 
-/// The most processes or users that are named as listening on a port.
+/// The most listening sockets of a port for which a process (or only its user) is named. More sockets than this are
+/// left out.
 const NAMED: usize = 4;
 
 /// The state of a listening socket in `/proc/net/tcp`.
@@ -26,15 +27,15 @@ struct Listener {
     inode: u64,
 }
 
-/// Returns who listens on a port of this machine's loopback addresses.
+/// Returns the processes that listen on a port of this machine's loopback addresses.
 pub fn read_port_holders(port: u16) -> Vec<PortHolder> {
     let listeners = read_listeners(port);
     let processes = if listeners.is_empty() { Vec::new() } else { read_live_processes() };
     listeners.iter().map(|listener| named(listener, &processes)).collect()
 }
 
-/// Returns who listens on a port without descending from the launcher. A client of the port may get its answer from
-/// such a process instead of from ours.
+/// Returns the processes that listen on a port and do not descend from `launcher`, the process that starts actions. A
+/// client of the port may get its answer from such a process instead of from the action.
 pub fn read_port_strangers(port: u16, launcher: Pid) -> Vec<PortHolder> {
     let listeners = read_listeners(port);
     let processes = if listeners.is_empty() { Vec::new() } else { read_live_processes() };

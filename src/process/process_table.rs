@@ -11,7 +11,7 @@ use nix::unistd::{Pid, SysconfVar, sysconf};
 
 use crate::model::{DurationMs, Survivor};
 
-/// The most survivors that are named. All of them are killed.
+/// The most survivors that are named in reports. Survivors beyond this number are killed too, but not named.
 pub(super) const NAMED_CAP: usize = 64;
 
 /// The most bytes of an argument vector that are kept.
@@ -30,7 +30,8 @@ pub(super) struct LiveProcess {
 }
 
 impl LiveProcess {
-    /// Returns a process that is known only by its id.
+    /// Returns a process of which only the id is known. The other values are placeholders; `started` is 0, which means
+    /// unknown.
     pub(super) fn unseen(pid: Pid) -> Self {
         Self { pid, group: pid, session: pid, parent: Pid::this(), started: 0 }
     }
@@ -50,10 +51,10 @@ pub(super) fn read_process(process: Pid) -> Option<LiveProcess> {
     parse_stat(&fs::read(format!("/proc/{process}/stat")).ok()?)
 }
 
-/// Returns whether this process has a child that is not spared, zombies included. Without such a child it has no other
-/// descendant either: this process is the subreaper of its descendants, so orphans become its children. Reap ended
-/// children first. A zombie in the list proves nothing, because a child of that zombie may have come to this process
-/// after the list was read.
+/// Returns whether this process has a child, zombies included, that is not in `spared`. Without such a child it has no
+/// other descendant either: this process is the subreaper of its descendants, so orphans become its children. The
+/// caller must reap ended children first: if the list has only zombies, a zombie's child may have become a child of
+/// this process after the list was read.
 pub(super) fn has_children(spared: &[Pid]) -> bool {
     match read_own_children() {
         Some(children) => children.iter().any(|child| !spared.contains(child)),
@@ -61,8 +62,8 @@ pub(super) fn has_children(spared: &[Pid]) -> bool {
     }
 }
 
-/// Returns the living descendants of this process, except the spared ones and their descendants. A process that forks
-/// and ends while `/proc` is read may be missed: only [`has_children`] can prove that no descendant is left.
+/// Returns the living descendants of this process, except the processes in `spared` and their descendants. A process
+/// that forks and ends while `/proc` is read may be missed: only [`has_children`] can prove that no descendant is left.
 pub(super) fn find_descendants(spared: &[Pid]) -> Vec<LiveProcess> {
     let mut alive = read_live_processes();
     // The children are read last, from the kernel's own list, because a child may have come while `/proc` was read.
@@ -73,7 +74,7 @@ pub(super) fn find_descendants(spared: &[Pid]) -> Vec<LiveProcess> {
     descendants(Pid::this(), &alive)
 }
 
-/// Returns those of the given processes that are descendants of the process `of`, in no order.
+/// Returns the processes in `among` that are descendants of the process `of`, in no particular order.
 pub(super) fn descendants(of: Pid, among: &[LiveProcess]) -> Vec<LiveProcess> {
     let mut children: BTreeMap<Pid, Vec<LiveProcess>> = BTreeMap::new();
     for process in among {
@@ -99,7 +100,8 @@ pub(super) fn read_survivor(process: &LiveProcess) -> Survivor {
     Survivor { pid: process.pid.as_raw(), argv: parse_arguments(&bytes), age: age(process.started) }
 }
 
-/// Returns the age of a process that started this number of clock ticks after the machine.
+/// Returns the age of a process that started `started` clock ticks after the machine's start; `None` if `started` is 0
+/// or the system's values cannot be read.
 fn age(started: u64) -> Option<DurationMs> {
     if started == 0 {
         return None;

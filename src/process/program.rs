@@ -1,7 +1,7 @@
 //! Finds the program that a command names, and explains why a program cannot be started.
 //!
 //! The kernel returns the same error number for a missing directory, a missing program and a missing interpreter.
-//! People need to know which of them is missing. Nothing is started here.
+//! People need to know which of these three is missing. Nothing is started here.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -48,7 +48,8 @@ pub fn resolve_program(program: &str, directory: &Path, path_variable: &OsStr) -
     Ok(found)
 }
 
-/// Explains why executing a program in a directory was refused with an error.
+/// Explains why the kernel refused to execute a program, by checking what is missing: the working directory, the
+/// program or its interpreter.
 pub(super) fn explain_refusal(program: &Path, directory: &Path, error: &io::Error) -> SpawnFailure {
     let looked = check_directory(directory).and_then(|()| match look_at(program) {
         Candidate::Executable => check_interpreter(program, directory),
@@ -95,7 +96,8 @@ fn check_directory(directory: &Path) -> Result<(), SpawnFailure> {
 
 fn check_interpreter(program: &Path, directory: &Path) -> Result<(), SpawnFailure> {
     let mut first_line = Vec::new();
-    // Only the kernel can judge a program that may be executed but not read.
+    // A program that may be executed but not read counts as complete, because its first line cannot be read. The kernel
+    // decides when the program is started.
     let Ok(_count) = File::open(program).and_then(|file| file.take(FIRST_LINE_CAP).read_to_end(&mut first_line)) else {
         return Ok(());
     };

@@ -1,4 +1,4 @@
-//! Decides, from the events of one action, what to do next and how the action ended.
+//! Decides, from the events of one action, what the supervisor must do next and how the action ended.
 //!
 //! Pure: events, requests and the time go in, a [`ProgressStep`] comes out, which [`mod@crate::process::supervise`]
 //! performs. A stop follows E10: it is recorded first, and after that no exit status can change the result.
@@ -14,13 +14,16 @@ use crate::process::control::stronger;
 use crate::process::ladder::StopLadder;
 use crate::process::protocol::{EndedChild, LauncherEvent, LeaderStatus};
 
-/// How long a pipe must be silent after the end of the action before reading stops (house style P4).
+/// After the end of the action, reading stops when a pipe that is still open has given no output for this time (house
+/// style P4).
 pub(super) const QUIET: Duration = Duration::from_millis(200);
 
-/// The longest time for which a pipe is read after the end of the action (house style P4).
+/// The limit on the time for which an open pipe is read after the end of the action, even if output goes on (house
+/// style P4).
 pub(super) const DRAIN: Duration = Duration::from_secs(1);
 
-/// How long to wait for processes to end after SIGKILL. A process that the kernel does not end must not hold up a run.
+/// The limit on the wait for processes to end after SIGKILL. When the limit is reached, the action counts as over,
+/// because a process that the kernel does not end must not hold up a run.
 pub(super) const KILL_PATIENCE: Duration = Duration::from_secs(2);
 
 /// What the supervisor must do next.
@@ -37,11 +40,11 @@ pub(super) enum ProgressStep {
 
 #[derive(Debug)]
 enum Leader {
-    /// The action was requested or is running.
+    /// The start was requested or the process is running; its end is not known yet.
     Open,
     NotStarted(SpawnFailure),
     Ended(EndedChild),
-    /// The launcher has ended.
+    /// The launcher, the process that starts actions, has ended, so the status cannot be known.
     Lost {
         why: String,
     },
@@ -77,7 +80,7 @@ pub(super) struct ActionProgress<'limits> {
 }
 
 impl<'limits> ActionProgress<'limits> {
-    /// Returns an action whose start is requested now. Its time limits count from here.
+    /// Returns the state of an action whose start is requested now. The action's time limits count from `now`.
     pub(super) fn begin(now: Monotonic, limits: &'limits ActionLimits) -> Self {
         Self {
             limits,
@@ -93,7 +96,7 @@ impl<'limits> ActionProgress<'limits> {
         }
     }
 
-    /// Notes an event from the launcher.
+    /// Notes an event from the launcher, the process that starts actions, about this action.
     pub(super) fn note_event(&mut self, now: Monotonic, event: LauncherEvent) {
         match event {
             LauncherEvent::Started { level, obstacles, .. } => self.reached = Some(ReachedLevel { level, obstacles }),
@@ -115,7 +118,8 @@ impl<'limits> ActionProgress<'limits> {
         }
     }
 
-    /// Notes that the launcher is gone; the processes of the action that were found have been killed.
+    /// Notes that the launcher, the process that starts actions, is gone. `survivors` are the processes of the action
+    /// that were found and killed.
     pub(super) fn note_lost(&mut self, now: Monotonic, why: String, survivors: Vec<Survivor>) {
         if matches!(self.leader, Leader::Open) {
             self.leader = Leader::Lost { why };
@@ -124,8 +128,8 @@ impl<'limits> ActionProgress<'limits> {
         self.over = self.over.or(Some(now));
     }
 
-    /// Notes a request to stop. The first request begins the stop ladder. A further one leads to SIGKILL at once,
-    /// unless its reason never kills (see `ControlHandle::stop`).
+    /// Notes a request to stop. The first request begins the stop ladder. A further request leads to SIGKILL at once,
+    /// unless its reason is `Superseded` or `ServiceEnded` (see `ControlHandle::stop`).
     pub(super) fn note_request(&mut self, now: Monotonic, reason: StopReason) {
         if !matches!(self.leader, Leader::Open) && self.stop.is_none() {
             return;
@@ -144,14 +148,15 @@ impl<'limits> ActionProgress<'limits> {
         }
     }
 
-    /// Notes that output could not be kept. Every process of the action is then killed.
+    /// Notes that output could not be written to the log or read from a pipe, which is proctor's fault or the
+    /// machine's. Every process of the action is then killed.
     pub(super) fn note_own_fault(&mut self, now: Monotonic) {
         self.stop_for(now, Cause::OwnFault).ladder.hurry();
     }
 
-    /// Notes that output arrived; `printed` counts all bytes so far. Too much output exceeds a limit and stops the
-    /// action. After the leader's end that limit no longer applies: the output of remaining processes is not the
-    /// command's, and they are killed anyway.
+    /// Notes that output arrived; `printed` counts all bytes so far. More output than `limits.output` stops the action.
+    /// After the end of the action's main process this limit no longer applies: remaining processes are killed anyway,
+    /// and their output does not count as the command's.
     pub(super) fn note_output(&mut self, now: Monotonic, printed: u64) {
         self.last_output = Some(now);
         if matches!(self.leader, Leader::Open) && self.limits.output.is_some_and(|limit| printed > limit) {
@@ -159,12 +164,13 @@ impl<'limits> ActionProgress<'limits> {
         }
     }
 
-    /// Returns whether a stop was recorded.
+    /// Returns whether a stop of the action was recorded, because of a limit, a request or a fault.
     pub(super) fn is_stopping(&self) -> bool {
         self.stop.is_some()
     }
 
-    /// Returns what to do next. `pipes_open` says whether either stream may still give bytes.
+    /// Returns what the supervisor must do next. `pipes_open` says whether at least one output stream may still provide
+    /// bytes.
     pub(super) fn next_step(&mut self, now: Monotonic, pipes_open: bool) -> ProgressStep {
         if self.killed.is_some_and(|killed| now.since(killed) >= KILL_PATIENCE) {
             self.over = self.over.or(Some(now));
@@ -177,8 +183,8 @@ impl<'limits> ActionProgress<'limits> {
         {
             let _recorded = self.stop_for(now, Cause::Limit(limit));
         }
-        // Processes that remain after the leader ended by itself are killed without a grace period, because their work
-        // is never read (E14).
+        // Processes that remain after the action's main process ended by itself are killed without a grace period,
+        // because no one uses their results (E14).
         let leftover = (self.has_ended() && self.killed.is_none()).then_some(StopStage::Sigkill);
         let stage = self.stop.as_mut().map_or(leftover, |stop| stop.ladder.take_due(now));
         if let Some(stage) = stage {
@@ -190,8 +196,8 @@ impl<'limits> ActionProgress<'limits> {
         ProgressStep::Wait(self.next_deadline())
     }
 
-    /// Returns how the action ended. The first recorded cause decides; a stop by proctor takes precedence over the
-    /// leader's status.
+    /// Returns how the action ended. The first recorded cause decides. If proctor stopped the action, that takes
+    /// precedence over the exit status of the main process.
     pub(super) fn end(&self) -> ActionEnd {
         let (code, signal) = match &self.leader {
             Leader::Ended(EndedChild { status: LeaderStatus::Exited { code }, .. }) => (Some(*code), None),
@@ -216,7 +222,7 @@ impl<'limits> ActionProgress<'limits> {
         }
     }
 
-    /// Returns the resources that all processes of the action used; `None` if the leader's end was not seen.
+    /// Returns the resources that all processes of the action used; `None` if the end of the main process was not seen.
     pub(super) fn usage(&self) -> Option<Usage> {
         match &self.leader {
             Leader::Ended(child) => Some(merge_usage(child.usage, self.group)),
@@ -231,7 +237,7 @@ impl<'limits> ActionProgress<'limits> {
         Some(ReachedIsolation { killed_by: was_killed.then(|| reached.level.killed_by()), reached })
     }
 
-    /// Returns the processes that were still running when the leader had ended.
+    /// Returns the processes that were still running when the leader, the action's main process, had ended.
     pub(super) fn survivors(&self) -> &[Survivor] {
         &self.survivors
     }
@@ -248,8 +254,8 @@ impl<'limits> ActionProgress<'limits> {
         self.stop.get_or_insert_with(|| Stop { cause, requests: 0, ladder: ladder() })
     }
 
-    /// Returns the time limit that is exceeded first if nothing happens, and when. If two are exceeded at the same
-    /// moment, the limit on the whole time is returned.
+    /// Returns the time limit that is exceeded first if no output arrives, and the time at which it is exceeded. If two
+    /// are exceeded at the same moment, the limit on the whole time is returned.
     fn time_limit(&self) -> Option<(Monotonic, LimitKind)> {
         let silent_since = self.last_output.unwrap_or(self.begun);
         let wall = self.begun.plus(self.limits.timeout).map(|deadline| (deadline, LimitKind::Wall));
@@ -284,7 +290,7 @@ impl<'limits> ActionProgress<'limits> {
 }
 
 /// Returns the resources that all processes of an action used, if the action had a cgroup; otherwise the resources that
-/// the leader used.
+/// the leader, the action's main process, used.
 fn merge_usage(leader: Usage, group: Option<GroupUsage>) -> Usage {
     let group = group.unwrap_or_default();
     Usage {

@@ -1,7 +1,9 @@
-//! The messages between supervisor, launcher and keepers. Pure: [`crate::process::channel`] carries them.
+//! The messages between the supervisor (it requests actions), the launcher (the helper process that starts actions) and
+//! the keepers (each is a process that watches one action). Pure: [`crate::process::channel`] sends and receives the
+//! messages.
 //!
-//! Actions have numbers, and several may be open at once. A start request names the role of every descriptor that
-//! travels with it.
+//! Messages name actions by number, and several actions may run at once. A start request names the role of every
+//! descriptor that is sent with it.
 
 use std::ffi::OsString;
 use std::fmt;
@@ -13,7 +15,8 @@ use crate::model::{
     Access, GroupUsage, IsolationLevel, ResourceLimits, Sandbox, SnapshotMount, SpawnFailure, StopStage, Survivor, Usage, os_text,
 };
 
-/// Identifies one of a launcher's actions; never reused while the launcher lives.
+/// Identifies one action of a launcher, the process that starts actions. A number is never reused while the launcher
+/// lives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(super) struct ActionNumber(pub(super) u64);
 
@@ -37,14 +40,14 @@ pub struct LaunchedChild {
     /// The argument vector; the first entry is the program's name.
     #[serde(with = "os_text::list")]
     pub argv: Vec<OsString>,
-    /// The complete environment of the child. It inherits no other variables.
+    /// The complete environment of the child. The child inherits no other variables.
     #[serde(with = "os_text::pairs")]
     pub environment: Vec<(OsString, OsString)>,
     #[serde(with = "os_text")]
     pub directory: PathBuf,
     pub isolation: Isolation,
-    /// Whether the next action will probably be isolated in the same way. If so, a keeper for it is parked while this
-    /// one runs.
+    /// Whether the next action will probably be isolated in the same way. If so, its keeper (the process that watches
+    /// one action) is forked while this action runs, so that the next action starts faster.
     pub another_follows: bool,
 }
 
@@ -62,7 +65,7 @@ impl fmt::Debug for LaunchedChild {
 pub(super) struct StartAction {
     pub(super) number: ActionNumber,
     pub(super) child: LaunchedChild,
-    /// The roles of the descriptors that came with the message, in their order.
+    /// The roles of the descriptors that are sent with this request, in the order of the descriptors.
     pub(super) descriptors: Vec<DescriptorRole>,
 }
 
@@ -71,7 +74,8 @@ pub(super) struct StartAction {
 pub struct Isolation {
     /// The isolation level that is tried first. If the system does not offer it, weaker levels are tried.
     pub strongest: IsolationLevel,
-    /// The weakest acceptable level. If the system offers neither it nor a stronger one, the child is not started.
+    /// The weakest acceptable level. If the system offers neither this level nor a stronger one, the child is not
+    /// started.
     pub weakest: IsolationLevel,
     /// The child's view of the file system; `None` for the unrestricted whole file system.
     pub sandbox: Option<Sandbox>,
@@ -81,21 +85,22 @@ pub struct Isolation {
     /// The one directory of the store that the child sees and may write (`PROCTOR_OUT`).
     #[serde(with = "os_text::option")]
     pub output: Option<PathBuf>,
-    /// Limits on the resources that the child uses. They are enforced only if it has a cgroup.
+    /// Limits on the resources that the child uses. They are enforced only if the child has a cgroup.
     pub resources: ResourceLimits,
 }
 
-/// A request from the supervisor to the launcher.
+/// A request from the supervisor (the code that runs one action) to the launcher (the process that starts actions).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum LauncherRequest {
     /// Start a child in a process group of its own.
     Start(Box<StartAction>),
-    /// Signal all processes of the action. Ignored if the action is not open.
+    /// Signal all processes of the action. Ignored if the launcher does not know the action, or was told to forget it.
     Signal { number: ActionNumber, stage: StopStage },
-    /// Prepare a keeper for an action that will probably be requested next. A start with the same isolation is then
-    /// faster.
+    /// Prepare a keeper (the process that watches one action) for an action that will probably be requested next. A
+    /// start with the same isolation is then faster.
     Park { isolation: Box<Isolation> },
-    /// The supervisor is done with the action: kill its processes, reap its keeper, and forget it.
+    /// The supervisor is done with the action: kill the action's processes, reap its keeper (the process that watches
+    /// it), and forget the action.
     Release { number: ActionNumber },
 }
 
@@ -105,8 +110,8 @@ pub(super) enum LeaderStatus {
     Signalled { signal: i32 },
 }
 
-/// The status of an ended child, as `waitid(2)` returns it. The keeper sends it to the launcher, and the launcher to
-/// the supervisor.
+/// The status of an ended child, as `waitid(2)` returns it. The keeper (the child's parent) sends the status to the
+/// launcher (the process that starts actions), and the launcher sends it to the supervisor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct EndedChild {
     pub(super) status: LeaderStatus,
@@ -114,7 +119,7 @@ pub(super) struct EndedChild {
     pub(super) usage: Usage,
 }
 
-/// An event that the launcher reports.
+/// An event that the launcher, the process that starts actions, reports to the supervisor.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum LauncherEvent {
     /// The child runs.
@@ -131,8 +136,8 @@ pub(super) enum LauncherEvent {
     Ended {
         number: ActionNumber,
         leader: EndedChild,
-        /// The processes of the action that were alive at that time. If the list is empty, the action is over and no
-        /// `Emptied` follows.
+        /// The processes of the action that were alive when the leader had ended. If the list is empty, the action is
+        /// over and no `Emptied` follows.
         survivors: Vec<Survivor>,
         /// The resources that all processes of the action used, if it had a cgroup and no process is left.
         group: Option<GroupUsage>,
@@ -143,16 +148,16 @@ pub(super) enum LauncherEvent {
         /// The resources that all processes of the action used, if it had a cgroup.
         group: Option<GroupUsage>,
     },
-    /// No process of the action is alive any more, and how its leader ended is unknown.
+    /// No process of the action is alive any more, and it is unknown how the action's main process ended.
     Vanished {
         number: ActionNumber,
-        /// Why the leader's status is unknown.
+        /// Why the exit status of the action's main process is unknown.
         why: String,
     },
 }
 
 impl Isolation {
-    /// Isolation by a process group only, with the whole file system.
+    /// Returns isolation by a process group only, without a sandbox: the action sees the whole file system.
     pub fn weakest() -> Self {
         Self {
             strongest: IsolationLevel::ProcessGroup,
@@ -171,47 +176,50 @@ impl Isolation {
         places.any(|place| matches!(place.access, Access::Overlay { .. }))
     }
 
-    /// Isolation at the strongest level that the system offers, with the whole file system.
+    /// Returns isolation at the strongest level that the system offers, without a sandbox: the action sees the whole
+    /// file system.
     pub fn strongest() -> Self {
         Self { strongest: IsolationLevel::Namespace, ..Self::weakest() }
     }
 }
 
-/// A request from the launcher to the keeper of one action.
+/// A request from the launcher (the process that starts actions) to a keeper (the process that watches one action).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum KeeperRequest {
-    /// Start the action's leader.
+    /// Start the action's leader, that is, its main process.
     Run(Box<StartAction>),
     /// Signal all processes of the action.
     Signal(StopStage),
 }
 
-/// An event that a keeper reports to the launcher.
+/// An event that a keeper (the process that watches one action) reports to the launcher (the process that starts
+/// actions).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum KeeperEvent {
-    /// The keeper is ready for an action that it does not know yet.
+    /// The keeper was forked in advance and is ready: it waits until the launcher sends it an action.
     Ready,
     /// The keeper could not set up the isolation of its action.
     Unready(Obstacle),
-    /// The leader was started.
+    /// The leader, the action's main process, was started.
     LeaderStarted,
-    /// The leader could not be started.
+    /// The leader, the action's main process, could not be started.
     LeaderNotStarted(SpawnFailure),
     /// The leader has ended.
     LeaderEnded {
         leader: EndedChild,
-        /// The processes of the action, besides the leader, that are alive.
+        /// The processes of the action that are alive, except the leader (the action's main process).
         others: RemainingProcesses,
     },
 }
 
-/// Which processes of an action are alive when its leader has ended.
+/// Which processes of an action are alive when its leader, the main process, has ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum RemainingProcesses {
-    /// No process is left. The kernel guarantees it: the namespace's first process has no child, and every process of
-    /// the namespace descends from it. The launcher then ends the keeper.
+    /// No process is left. The kernel guarantees that: the keeper, the first process of the action's namespace, has no
+    /// child, and every other process of the namespace descends from the keeper. The launcher then ends the keeper.
     Nobody,
-    /// The keeper found no process. That is certain only once the keeper has ended, and the keeper now ends.
+    /// The keeper (the process that watches the action) found no process. It is certain that none is left only once the
+    /// keeper has ended, so the keeper now ends.
     NoneFound,
     Alive(Vec<Survivor>),
 }

@@ -1,5 +1,5 @@
-//! Turns the signals that stop a command-line run into requests to a [`Control`]. signal-hook is the only source of
-//! signals (G2).
+//! Turns the signals that stop a command-line run into requests to a [`Control`]. Signals are received only through the
+//! crate signal-hook (G2).
 
 use std::fs;
 use std::io;

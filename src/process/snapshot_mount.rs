@@ -1,10 +1,11 @@
-//! Mounts a snapshot over the project, in the keeper's own namespaces, once the action is known.
+//! Mounts a snapshot over the project, in the namespaces of the keeper (the process that starts and watches one
+//! action), once the action is known.
 //!
-//! A keeper may be started before the files of the next run are copied, but the lower directories of an overlayfs mount must not
-//! change. So the snapshot is mounted last, while the keeper may still mount. The rest of the file system is complete by then.
-//! Mounts of the sandbox below the project are therefore detached first, and attached again on top of the snapshot. Directories
-//! are passed as descriptors, because `mount(2)` takes at most one page of options. Source:
-//! Documentation/filesystems/overlayfs.rst.
+//! A keeper may be started before the files of the next run are copied, but the lower directories of an overlayfs mount
+//! must not change. So the snapshot is mounted last, while the keeper may still mount. By then the other mounts of the
+//! sandbox exist already, and the snapshot would cover the mounts below the project. So these mounts are detached
+//! first, and attached again on top of the snapshot. Directories are passed as descriptors, because `mount(2)` takes at
+//! most one page of options. Source: Documentation/filesystems/overlayfs.rst.
 
 use std::fs::{self, File};
 use std::io;
@@ -30,7 +31,8 @@ pub(super) fn mount_snapshot<'p>(
     let root = &snapshot.root;
     let is_below = |path: &&Path| path.starts_with(root) && *path != root;
     let inside: Vec<&Path> = outermost(places.chain([store_path]).filter(is_below));
-    // The environments are opened first, because the snapshot will cover their paths.
+    // The directories of installed packages (environments) are opened first, because the snapshot will cover their
+    // paths.
     let environments: Vec<_> =
         snapshot.environments.iter().map(|environment| Ok((environment, open(&environment.path)?))).collect::<io::Result<_>>()?;
     let taken_up: Vec<_> = inside
@@ -54,8 +56,8 @@ pub(super) fn mount_snapshot<'p>(
     Ok(())
 }
 
-/// A directory of the evidence store. It is made reachable at its path for a short time, although the store is covered
-/// by an empty directory.
+/// A directory of the evidence store. An empty directory is mounted over the store to hide it from actions, so this
+/// directory is mounted at its own path for as long as it is needed here.
 struct OpenedStore {
     path: PathBuf,
 }
@@ -74,8 +76,8 @@ impl OpenedStore {
     /// need.
     fn detach(self) -> io::Result<()> {
         umount2(&self.path, MntFlags::MNT_DETACH)?;
-        // The parent directories were made inside the cover and are removed. Those of the output directory are not empty and
-        // stay.
+        // The parent directories were made inside the empty directory that covers the store, so they are removed. The
+        // parents of the output directory are not empty and stay.
         let _not_empty = self.path.ancestors().take_while(|path| fs::remove_dir(path).is_ok()).count();
         Ok(())
     }

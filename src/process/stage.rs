@@ -1,11 +1,11 @@
-//! Sets up the file system of one action in the keeper's new namespaces. Everything is read-only except the paths that
-//! the sandbox names.
+//! Sets up the file system of one action, in the new namespaces of the keeper (the process that starts and watches the
+//! action). Everything is read-only except the paths that the sandbox names.
 //!
 //! The order of the steps matters. First, the paths that stay writable are copied (as mounts). Then everything is made
 //! read-only. Then the copies are attached; a copy inside another one comes after it. Hidden paths are covered by empty
 //! directories of a file system in memory. At the end the fresh `/proc` is mounted over that file system, so the action
-//! cannot reach it. The output directory is attached when the action is known, because a keeper may be parked before
-//! that. Sources: user_namespaces(7), mount_namespaces(7), mount_setattr(2).
+//! cannot reach it. The output directory is attached when the action is known, because a keeper may be forked in
+//! advance, before its action is known. Sources: user_namespaces(7), mount_namespaces(7), mount_setattr(2).
 
 use std::collections::BTreeSet;
 use std::fs::{self, File, Metadata, Permissions};
@@ -25,18 +25,20 @@ use crate::process::protocol::Obstacle;
 use crate::process::snapshot_mount::mount_snapshot;
 use crate::process::system_calls::{MountAttribute, MountExtent, attach_mount, clone_mount, restrict_copy, restrict_mount};
 
-/// The device nodes that root's actions keep. An ordinary user's actions keep all of `/dev`, where permissions protect
-/// the other nodes.
+/// The device nodes that actions keep if proctor runs as root. If it runs as an ordinary user, actions keep all of
+/// `/dev`, because file permissions protect the other nodes.
 const DEVICES: &[&str] = &["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty"];
 
 /// Files of a fresh `/proc` with which root could change the kernel. They belong to root, so dropping capabilities does
 /// not protect them (`proc(5)`).
 const KERNEL_SWITCHES: &[&str] = &["/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus", "/proc/fs", "/proc/acpi"];
 
-/// Where covers are made while the file system is set up; the fresh `/proc` is mounted over it at the end.
+/// The directory in which covers (empty directories and files to be mounted over hidden paths) are made. At the end the
+/// fresh `/proc` is mounted over this directory.
 const WORKSHOP: &str = "/proc";
 
-/// The state of the prepared file system until the action is known.
+/// A file system that is prepared except for the steps that need to know the action. [`StagedFileSystem::finish`] does
+/// these steps.
 #[derive(Debug)]
 pub(super) struct StagedFileSystem {
     /// The directory of the evidence store, opened before an empty directory was mounted over it, with its path.
@@ -45,14 +47,14 @@ pub(super) struct StagedFileSystem {
     places: Vec<Place>,
 }
 
-/// A sandbox path whose content was copied before everything was made read-only.
+/// A path of the sandbox, and a copy of its mount that was made before everything was made read-only.
 struct Copied<'p> {
     place: &'p Place,
     mount: Option<OwnedFd>,
     kind: Kind,
 }
 
-/// The kind of a mount point.
+/// Whether a mount point is a directory or a file: the mounted thing must be of the same kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Directory,
@@ -73,8 +75,9 @@ impl UserAndGroup {
     }
 }
 
-/// Maps the user into the new user namespace, and sets up the file system as the sandbox says. The output directory,
-/// which is attached when the action is known, will probably lie in the same directory as `output`.
+/// Maps the user into the new user namespace, and sets up the file system as the sandbox says. `output` is the output
+/// directory of an action; its parent directory is made now, because the actual action will probably have its output
+/// directory there.
 pub(super) fn stage(
     identity: UserAndGroup,
     sandbox: Option<&Sandbox>,
@@ -125,15 +128,15 @@ pub(super) fn stage(
 }
 
 impl StagedFileSystem {
-    /// Returns whether every path still is the same file or directory. A path that was removed and made again is a
-    /// different one.
+    /// Returns whether every path of the sandbox is still the same file or directory as when the sandbox was described.
+    /// A path that was removed and made again is a different one.
     pub(super) fn is_current(&self) -> bool {
         let is_named = |place: &&Place| matches!(place.access, Access::Writable | Access::ReadOnly);
         self.places.iter().filter(is_named).all(is_what_it_was)
     }
 
-    /// Attaches the action's output directory, lays the snapshot over the project, and makes the store's cover
-    /// read-only.
+    /// Attaches the action's output directory, lays the snapshot over the project, and makes read-only the empty
+    /// directory that covers the store.
     pub(super) fn finish(&self, output: Option<&Path>, snapshot: Option<&SnapshotMount>) -> io::Result<()> {
         let Some((store, path)) = &self.store else {
             return Ok(());
@@ -153,7 +156,8 @@ impl StagedFileSystem {
     }
 }
 
-/// Writes the maps of this process's new user namespace: its one user and one group are mapped to themselves.
+/// Writes the maps of this process's new user namespace: the process's user id and group id are mapped to the same ids
+/// inside.
 fn map_identity(identity: UserAndGroup) -> io::Result<()> {
     // While a process is not dumpable, its files in `/proc` belong to root.
     set_dumpable(true)?;
@@ -186,8 +190,8 @@ fn copy_devices() -> Result<Vec<(&'static Path, OwnedFd)>, Obstacle> {
     DEVICES.iter().map(Path::new).filter_map(copy).collect()
 }
 
-/// Copies the content of every sandbox path. Overlays of HOME come last: once such an overlay is mounted, a path below
-/// HOME is no longer the file that was examined when the sandbox was described.
+/// Copies the mount of every sandbox path (files are not copied). Overlays of HOME come last: once such an overlay is
+/// mounted, a path below HOME is no longer the file that was examined when the sandbox was described.
 fn copy_all(places: &[Place]) -> Result<Vec<Copied<'_>>, Obstacle> {
     let is_overlay = |place: &Place| matches!(place.access, Access::Overlay { .. });
     let mut copied = Vec::with_capacity(places.len());
@@ -235,8 +239,8 @@ fn make_private(source: &Path) -> io::Result<()> {
     fs::set_permissions(source, Permissions::from_mode(0o1777))
 }
 
-/// Makes a directory and at most `depth` of its parents. A scratch directory may be missing; but if the whole store was
-/// removed, a keeper that still waits for its action must not bring it back.
+/// Makes a directory and its missing parents, at most `depth` directories in all. A scratch directory in the evidence
+/// store may be missing. But if the whole store was removed, it must not be made again, so the number is limited.
 fn make_in_scratch(directory: &Path, depth: usize) -> io::Result<()> {
     match fs::create_dir(directory) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists && directory.is_dir() => Ok(()),
@@ -248,7 +252,8 @@ fn make_in_scratch(directory: &Path, depth: usize) -> io::Result<()> {
     }
 }
 
-/// Mounts a writable overlay over a path and returns a copy of that mount, attached there for the moment.
+/// Mounts a writable overlay over a path and returns a copy of that mount. The caller attaches the copy over the same
+/// path later, when everything else is read-only.
 fn overlay(path: &Path, scratch: &Path) -> Result<OwnedFd, Obstacle> {
     let refused = |error: &io::Error| broken("lay a writable copy over", path, error);
     let (upper, work) = (scratch.join("changed"), scratch.join("work"));
@@ -301,8 +306,8 @@ fn pin_ancestors(path: &Path, sandbox: &Sandbox, pinned: &mut BTreeSet<PathBuf>)
     Ok(())
 }
 
-/// Makes a missing mount point. The empty directory over a hidden path and a private directory contain nothing at
-/// first.
+/// Makes a mount point if it is missing. It is missing if it lies inside a private directory or inside the empty
+/// directory over a hidden path, because both contain nothing at first.
 fn make_mount_point(path: &Path, kind: Kind) -> io::Result<()> {
     if fs::symlink_metadata(path).is_ok() {
         return Ok(());
@@ -340,8 +345,9 @@ impl Covers {
         Ok(())
     }
 
-    /// Makes the covers read-only once everything inside them is attached. The last cover, which hides the evidence
-    /// store, stays writable, because the output directory is attached there later.
+    /// Makes the covers (the empty directories over hidden paths) read-only once everything inside them is attached.
+    /// The last cover, which hides the evidence store, stays writable, because the output directory is attached there
+    /// later.
     fn seal(&self) -> Result<(), Obstacle> {
         let but_the_last = self.sealable.len().saturating_sub(1);
         self.sealable[..but_the_last].iter().try_for_each(|path| {
@@ -357,8 +363,8 @@ fn mount_proc() -> Result<(), Obstacle> {
     })
 }
 
-/// Mounts new terminals for root's actions: `/dev/ptmx` finds its terminals in the same file system, so it cannot be
-/// copied alone as the other devices are.
+/// Mounts a new file system for terminals, if proctor runs as root. `/dev/ptmx` finds its terminals in its own file
+/// system, so its mount cannot be copied alone, as is done with the other devices.
 fn mount_terminals() -> Result<(), Obstacle> {
     let flags = MsFlags::MS_NOSUID | MsFlags::MS_NOEXEC;
     let (terminals, multiplexer) = (Path::new("/dev/pts"), Path::new("/dev/ptmx"));
@@ -374,7 +380,7 @@ fn guard_kernel_switches() -> Result<(), Obstacle> {
     for path in KERNEL_SWITCHES.iter().map(Path::new) {
         let laid = mount(Some(path), path, None::<&str>, MsFlags::MS_BIND | MsFlags::MS_REC, None::<&str>);
         let guarded = match laid {
-            // Not every kernel has all of these.
+            // Not every kernel has every file in `KERNEL_SWITCHES`.
             Err(Errno::ENOENT) => continue,
             Err(errno) => Err(errno.into()),
             Ok(()) => restrict_mount(path, MountAttribute::ReadOnly, MountExtent::Tree),

@@ -1,8 +1,8 @@
 //! Runs one action: starts it, captures its output, stops it when necessary, and says how it ended.
 //!
 //! This module is thin: [`crate::process::progress`] decides, [`crate::process::capture`] keeps the output, and the
-//! launcher does what it is asked. One blocking loop polls the pipes, the launcher's socket and the control until the
-//! nearest deadline.
+//! launcher (a helper process) starts and signals the action. One blocking loop polls the pipes, the launcher's socket
+//! and the control until the nearest deadline.
 
 use std::io;
 use std::os::fd::{AsFd as _, BorrowedFd};
@@ -23,7 +23,7 @@ use crate::process::progress::{ActionProgress, ProgressStep};
 use crate::process::protocol::{ActionNumber, DescriptorRole};
 
 /// Why an action could not be supervised: always proctor's fault or the machine's. All processes of the action have
-/// been killed by then. The failure of a command is never an error but an [`EndedAction`].
+/// been killed when this error is returned. The failure of a command is never an error but an [`EndedAction`].
 #[derive(Debug, thiserror::Error)]
 pub enum SuperviseError {
     #[error(transparent)]
@@ -31,7 +31,8 @@ pub enum SuperviseError {
     /// The request could not be sent although the launcher is alive, for example because it is too long.
     #[error("cannot hand a command to the launcher")]
     Launcher(#[source] ChannelError),
-    /// The launcher was gone before anything was started; the caller can start a new one and ask again.
+    /// The launcher (the process that starts actions) was gone before anything was started. The caller can start a new
+    /// launcher and try again.
     #[error("the launcher is gone")]
     LauncherGone,
     /// The command's standard input could not be prepared.
@@ -41,7 +42,7 @@ pub enum SuperviseError {
     Wait(#[source] io::Error),
 }
 
-/// The sources of data that a poll found ready.
+/// The sources that a supervised action is polled for: launcher events, output, and stop requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Source {
     Launcher,
@@ -62,7 +63,7 @@ struct Supervision<'a> {
 }
 
 /// Starts a command, keeps its output, and stops the command at its limits or when `control` asks for it. Returns how
-/// it ended.
+/// the command ended.
 ///
 /// Blocks until no process of the command's group is alive and its pipes are closed or given up. A request that is
 /// already in force in `control` stops the command at once. Requests for reasons that are not in `stop_reasons` stay in
@@ -78,8 +79,8 @@ pub fn supervise(
     let (started, begun) = (clock::now(), clock::monotonic());
     let (capture, ends) = Capture::open(sinks, limits.output)?;
     let mut progress = ActionProgress::begin(begun, limits);
-    // Requests are read before the start. A request that comes after the start is then counted separately, and as the
-    // second one it can kill.
+    // Requests are read before the start. A request that comes after the start is then counted as a further request,
+    // which can send SIGKILL at once.
     if let Some(reason) = control.requested().filter(|reason| stop_reasons.contains(reason)) {
         progress.note_request(begun, reason);
     }
@@ -99,8 +100,8 @@ pub fn supervise(
 }
 
 impl Supervision<'_> {
-    /// Requests the start and then drops our copies of the pipes' writing ends. Then the pipes end when the children
-    /// close their copies.
+    /// Requests the start and then drops this process's copies of the pipes' writing ends. The pipes then end as soon
+    /// as the action's processes have closed their copies.
     fn ask_start(&mut self, request: &LaunchRequest, ends: ChildEnds) -> Result<(), SuperviseError> {
         let input = request.input.as_deref().map(sealed_input).transpose().map_err(SuperviseError::Input)?;
         let mut descriptors = vec![(DescriptorRole::Stdout, ends.stdout.as_fd()), (DescriptorRole::Stderr, ends.stderr.as_fd())];
@@ -185,8 +186,8 @@ impl Supervision<'_> {
         }
     }
 
-    /// Reads the present content of the pipes, but at most one full pipe. A process that prints without end therefore
-    /// cannot block the supervisor.
+    /// Reads the present content of the pipes, but from each pipe at most as much as a full pipe holds. A process that
+    /// prints without end therefore cannot block the supervisor.
     fn read_what_is_there(&mut self) {
         for stream in [Stream::Stdout, Stream::Stderr] {
             for _ in 0..PIPEFUL {
@@ -202,7 +203,8 @@ impl Supervision<'_> {
         let elapsed = DurationMs::from(now.since(self.begun)).0;
         match self.capture.read_once(stream, clock::now(), elapsed) {
             Ok(ReadStatus::Bytes) => {
-                // Writing the log may have taken longer than the command may be silent: its silence counts from now.
+                // Writing the log may have taken longer than the limit on silence. So the command's silence is counted
+                // from now, not from the read.
                 self.progress.note_output(clock::monotonic(), self.capture.printed());
                 ReadStatus::Bytes
             }
@@ -248,8 +250,9 @@ impl Supervision<'_> {
     }
 }
 
-/// Returns the captured output, cut at the limit on output. If the action was not stopped for exceeding that limit, a
-/// process that outlived the action printed the dropped output. It is then reported as such.
+/// Returns the captured output, cut at the limit on output. If output was dropped although the action was not stopped
+/// for exceeding that limit, a process that outlived the action printed the dropped output. `pipes_left_open` is then
+/// set, which says that output may be missing.
 fn to_captured(capture: Capture, end: &ActionEnd) -> Result<CapturedOutput, CaptureError> {
     let hit_output = matches!(end, ActionEnd::TimedOut { limit: LimitKind::Output, .. });
     let is_cut = capture.is_cut() && !hit_output;
@@ -257,7 +260,8 @@ fn to_captured(capture: Capture, end: &ActionEnd) -> Result<CapturedOutput, Capt
     Ok(CapturedOutput { pipes_left_open: captured.pipes_left_open || is_cut, ..captured })
 }
 
-/// Converts to milliseconds, rounded up: waking a moment too early would only repeat the poll until the deadline.
+/// Converts a duration to whole milliseconds for `poll(2)`, rounded up. Rounded down, the poll would end just before
+/// the deadline and be repeated many times.
 fn to_poll_timeout(timeout: Option<Duration>) -> PollTimeout {
     timeout.map_or(PollTimeout::NONE, |timeout| {
         let millis = timeout.as_nanos().div_ceil(1_000_000);

@@ -1,7 +1,7 @@
-//! Whether a task's plan is approved (S7). The plan is compared with the last approved one. The first plan of a task,
-//! and a plan that weakens nothing, are approved automatically by a line of the ledger. A plan that weakens something
-//! waits for a person. Registering a project approves the first plan of its own checks. A plan for a command that was
-//! typed on the command line needs no approval.
+//! Whether a task's plan is approved (S7). The plan is compared with the last approved plan of the task. The first plan
+//! of a task, and a plan that weakens nothing, are approved automatically by a line of the ledger. A plan that weakens
+//! something waits for a person. Registering a project approves the first plan of its own checks. A plan for a command
+//! that was typed on the command line needs no approval.
 
 use crate::evidence::{Ledger, approving_signer};
 use crate::model::{
@@ -26,13 +26,13 @@ pub(super) const CONFIGURATION_FILE: &str = "proctor.toml";
 /// How a plan compares with the last approved plan of its task.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Decision {
-    /// The plan is the approved one.
+    /// The plan is equal to the last approved plan.
     Approved,
     /// No plan of the task was ever approved.
     New,
-    /// The plan differs, and asks for at least as much as the approved one.
+    /// The plan differs from the last approved plan, and asks for at least as much.
     WeakensNothing,
-    /// The plan asks for less than the approved one somewhere; the difference says where.
+    /// The plan asks for less than the last approved plan in at least one point; the difference lists these points.
     Weakens(Difference),
 }
 
@@ -51,9 +51,10 @@ pub struct ApprovalQuestion {
     pub unapproved: UnapprovedPlan,
     /// The bytes to sign for an approval.
     pub request: Vec<u8>,
-    /// Whether only a signature approves.
+    /// Whether the plan can be approved only by a signature; if false, an answer at a terminal is enough.
     pub require_signature: bool,
-    /// The keys whose signatures approve. If the list is empty, no signature approves.
+    /// The keys whose signatures count as an approval. If the list is empty, the plan cannot be approved by a
+    /// signature.
     pub signers: Vec<AllowedSigner>,
 }
 
@@ -68,7 +69,7 @@ pub enum ApprovedBy {
 
 impl Workspace {
     /// Approves a plan automatically before its run if the rules allow that. Otherwise returns what the plan weakens;
-    /// the caller must not run it then.
+    /// the caller must then not run the plan.
     pub(crate) fn approve_by_rule(
         &mut self,
         request: &RunRequest<'_>,
@@ -159,7 +160,8 @@ impl Workspace {
         Ok(self.weighed(scope, settings, plan)?.map(|(question, _)| question))
     }
 
-    /// Returns the question for a person, and the record of an approval without its signature.
+    /// Returns the question that a person must answer about a plan, and the ledger record of an approval, still without
+    /// its signature. Returns `None` if nothing has to be approved.
     fn weighed(
         &mut self,
         scope: &ProjectScope,
@@ -182,7 +184,8 @@ impl Workspace {
         if !globs.is_empty() {
             let now = protected_files(&self.trees.scan(&self.store, settings, scope, &TreeHints::Everything)?, globs);
             if held.protected.is_some() {
-                // A file that became protected just now was in no earlier approval, so its current content is accepted.
+                // A file that this plan protects for the first time was in no earlier approval, so it does not count as
+                // changed.
                 let approved = approved_by_rule(Some(&held), now.clone(), globs);
                 unapproved.protected = change_texts(&approved.changes_to(&now));
             }
@@ -205,8 +208,8 @@ impl Workspace {
     }
 }
 
-/// Returns the message about an automatic approval. `looked_at` holds the protected files if they are recorded for the
-/// first time.
+/// Returns the message for people about an automatic approval. `looked_at` has the protected files if this approval
+/// records them for the first time.
 fn said_by_rule(plan: &Plan, file: &str, digest: Digest, reason: ApprovalReason, looked_at: Option<&ProtectedFiles>) -> String {
     let subject = plan_subject(&plan.task, file);
     let files = looked_at.map(|protected| protected.files.len());
@@ -225,7 +228,8 @@ fn said_by_rule(plan: &Plan, file: &str, digest: Digest, reason: ApprovalReason,
     format!("{subject} {why} ({}…)", digest.short())
 }
 
-/// Returns what a person has to approve before the plan may run, according to the index; `None` if no person is needed.
+/// Returns what a person has to approve before the plan may run; `None` if no person is needed. The last approved plan
+/// is read from the index.
 pub(crate) fn unapproved_in(
     index: &store::StoreIndex,
     project: &ProjectId,
@@ -241,8 +245,8 @@ pub(crate) fn unapproved_in(
 }
 
 /// Returns the terms that registering a project with this plan approves. Returns `None` if the plan is not for the
-/// project's own checks, or if it weakens their approved plan: registering the project again cannot approve a
-/// weakening.
+/// project's own checks, or if the plan weakens the approved plan of these checks: registering the project again cannot
+/// approve a weakening.
 pub(crate) fn terms_of_registration(
     index: &store::StoreIndex,
     project: &ProjectId,

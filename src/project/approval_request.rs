@@ -16,8 +16,8 @@ use crate::spec::weakenings;
 /// The name and version of the signed format.
 const SCHEMA: &str = "proctor-approval-v1";
 
-/// The content that is signed. It names the ledger line of the approval that it replaces, so a signature can be used
-/// only once: returning to an earlier plan needs a new signature.
+/// The content that a person signs. It contains the number of the ledger line with the approval that the new approval
+/// replaces. So a signature can be used only once: returning to an earlier plan needs a new signature.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct ApprovalRequestV1<'a> {
@@ -25,7 +25,7 @@ struct ApprovalRequestV1<'a> {
     project: &'a ProjectId,
     task: &'a TaskId,
     file: &'a str,
-    /// The sequence number of the ledger line with the current approval, which this one replaces.
+    /// The sequence number of the ledger line with the task's current approval, which the signed approval replaces.
     replaces: u64,
     plan_digest: Digest,
     /// The digest of the plan's terms, written as canonical JSON.
@@ -35,7 +35,8 @@ struct ApprovalRequestV1<'a> {
     weakened: &'a [String],
 }
 
-/// Returns the bytes to sign for an approval that replaces the current one: canonical JSON (RFC 8785) on one line.
+/// Returns the bytes that a person signs to approve `record` in place of the current approval `held`: canonical JSON
+/// (RFC 8785) on one line.
 pub(crate) fn approval_request(project: &ProjectId, held: &CurrentApproval, record: &ApprovalRecord) -> Vec<u8> {
     let request = ApprovalRequestV1 {
         schema: SCHEMA,
@@ -53,12 +54,13 @@ pub(crate) fn approval_request(project: &ProjectId, held: &CurrentApproval, reco
     bytes
 }
 
-/// Returns whether an approving ledger line counts, given the task's current approval.
+/// Returns whether a ledger line that approves a plan is valid, given the task's current approval: a required signature
+/// is there and right, and no automatic approval weakens anything.
 pub fn approval_counts(project: &ProjectId, held: &CurrentApproval, body: &LedgerBody) -> bool {
     objection(project, held, body).is_none()
 }
 
-/// Returns a fault for every approval in a ledger that does not count.
+/// Returns a fault for every approval in a ledger that is not valid, such as one with a wrong signature.
 pub fn approval_faults(project: &ProjectId, file: &Path, lines: &[(u64, LedgerLine)]) -> Vec<EvidenceFault> {
     let mut held: BTreeMap<TaskId, CurrentApproval> = BTreeMap::new();
     let mut faults = Vec::new();
@@ -87,10 +89,11 @@ fn approved(line: &LedgerLine) -> Option<(TaskId, CurrentApproval)> {
     Some((task, CurrentApproval { sequence: line.sequence, plan_digest, terms, protected }))
 }
 
-/// Returns why a ledger line does not count as an approval; `None` if it counts, or if it approves nothing.
+/// Returns why a ledger line does not count as an approval; `None` if the approval is valid, or if the line approves
+/// nothing.
 ///
-/// If no signature is required, an unsigned approval counts as it is: it only records what somebody said (S7). A
-/// signature that is present must be valid in any case.
+/// If no signature is required, an unsigned approval is always valid: it records the answer of a person, which nothing
+/// can prove (S7). A signature that is present must be valid in any case.
 fn objection(project: &ProjectId, held: &CurrentApproval, body: &LedgerBody) -> Option<String> {
     let rules = &held.terms.approval;
     match body.approving()? {
@@ -111,7 +114,8 @@ fn objection(project: &ProjectId, held: &CurrentApproval, body: &LedgerBody) -> 
     }
 }
 
-/// Returns why an automatic approval does not count: it weakens something, and only a person may approve that.
+/// Returns why an automatic approval is not valid: its plan weakens something, and only a person may approve that.
+/// Returns `None` if the plan weakens nothing.
 fn by_rule(held: &CurrentApproval, terms: &PlanTerms) -> Option<String> {
     let weakened = weakenings(&held.terms, terms);
     (!weakened.is_empty()).then(|| format!("no person approved it, and it weakens: {}", weakened.join("; ")))
@@ -172,8 +176,8 @@ mod tests {
         })
     }
 
-    /// Returns the fault of `body` as the third line of a ledger, after the registration and the first record of
-    /// protected files.
+    /// Returns the fault that is found in a ledger of three lines: a registration, the first record of protected files,
+    /// and `body`. Returns `None` if no fault is found.
     fn fault(plan: &Plan, body: LedgerBody) -> Option<String> {
         let first = record(plan, ApprovalReason::WeakensNothing, &[("tests/a", "1")]);
         let bodies = [registration(plan), LedgerBody::Approval(Box::new(first)), body];

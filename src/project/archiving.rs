@@ -20,7 +20,8 @@ pub struct ArchivingOutcome {
     pub runs: Vec<ArchivedRunSize>,
     /// The runs that are not archived, each with the reason.
     pub stays: Vec<(RunId, String)>,
-    /// The number of runs whose directories an earlier process had begun to remove when it died. They are removed now.
+    /// The number of archived runs whose directories an earlier process had begun to remove when it died. This call has
+    /// finished the removal.
     pub finished: usize,
 }
 
@@ -48,7 +49,7 @@ pub fn plan_archiving(state_root: &Path, project: &ProjectId, wish: &ArchiveRequ
     Ok(ArchivingOutcome { runs, stays: said(&plan.exempted), finished: 0 })
 }
 
-/// Archives runs of a project, and finishes the archiving of a process that died in the middle of it.
+/// Archives runs of a project. Also finishes an archiving that was interrupted because its process died.
 ///
 /// # Errors
 ///

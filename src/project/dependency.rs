@@ -20,9 +20,10 @@ pub struct UnmetDependency {
 pub enum UnmetReason {
     /// The task has no verdict yet.
     NeverRun,
-    /// The last verdict, of this run, says that the task is incomplete.
+    /// The task's last verdict says that the task is incomplete; the id is of the run with this verdict.
     Incomplete(RunId),
-    /// The last verdict, of this run, says that the task is complete, but on another tree.
+    /// The task's last verdict says that the task is complete, but for another tree; the id is of the run with this
+    /// verdict.
     OtherTree(RunId),
 }
 
@@ -42,8 +43,8 @@ impl Workspace {
     ///
     /// # Errors
     ///
-    /// When a report or the index cannot be read, or when a report differs from the sealed one: an edited report must
-    /// not make a task complete.
+    /// When a report or the index cannot be read, or when a report file differs from the report that was sealed: an
+    /// edited report must not make a task complete.
     pub(crate) fn unmet_dependencies(
         &self,
         scope: &ProjectScope,

@@ -1,9 +1,10 @@
-//! What a verdict depends on in addition to the tree: the real paths and bytes of tools, the deciding files of
-//! environments, and changed configuration files (E15). This module reads files and runs no program.
+//! What a verdict depends on in addition to the tree: the real paths and bytes of tools, the files of environments that
+//! decide what their programs do, and changed configuration files (E15). This module reads files and runs no program.
 //!
 //! An *environment* is a directory of installed programs and packages, such as `.venv` and `node_modules`. It does not
-//! belong to the tree, and checks use it as it is. `places` finds the environments, `deciding_files` says which of their
-//! files decide and compares two looks, and `known_files` remembers digests, so that an unchanged file is not read again.
+//! belong to the tree, and checks use it as it is. `places` finds the environments, `deciding_files` knows which of
+//! their files decide what the installed programs do, and compares two readings of these files. `known_files` remembers
+//! digests, so that an unchanged file is not read again.
 
 mod deciding_files;
 mod known_files;
@@ -57,8 +58,8 @@ const CONFTEST: &str = "conftest.py";
 /// This section in a package's entry points marks a plugin that pytest loads automatically.
 const PYTEST_PLUGIN: &[u8] = b"[pytest11]";
 
-/// The device, inode, size and times of a program file when it was read. A file with an unchanged stamp counts as
-/// unchanged.
+/// The device, inode, size and times of a program file when it was read. A file whose stamp is still the same is not
+/// read again; its known digest is used.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct FileStamp(pub(crate) String);
 
@@ -79,24 +80,27 @@ pub(crate) type KnownDigests = BTreeMap<ProgramFile, Digest>;
 pub(crate) struct SurveyedEnvironment {
     /// The digest of the whole environment.
     pub(crate) digest: Digest,
-    /// The parts of the digest, for the report.
+    /// The parts from which the digest is computed, for the report.
     pub(crate) components: Vec<EnvironmentComponentV2>,
     /// The configuration files of the tree, by path.
     pub(crate) configuration: BTreeMap<String, Digest>,
-    /// The digests of program files that were hashed for the first time.
+    /// The digests of the program files that this survey hashed because they were not known, to be remembered for later
+    /// runs.
     pub(crate) learnt: KnownDigests,
     /// Whether the digest covers the whole environment.
     pub(crate) certainty: DigestCertainty,
-    /// What a later look at the environments is compared with; `None` if the survey failed.
+    /// The state of the environments at this reading, to be compared with a later reading; `None` if the reading
+    /// failed.
     pub(crate) looked: Option<LookedEnvironments>,
 }
 
-/// The deciding files of the environments that were found by a search.
+/// The state of the environments (directories of installed programs, such as `.venv`) at one reading: the files that
+/// decide what their programs do, with digests.
 #[derive(Debug, Clone)]
 pub(crate) struct LookedEnvironments {
     pub(crate) search: EnvironmentSearch,
     pub(crate) files: DecidingFiles,
-    /// The digests with which the next look begins.
+    /// The digests of the read files. The next reading uses them for files that have not changed.
     pub(crate) known: Arc<KnownFiles>,
 }
 
@@ -108,20 +112,21 @@ pub(crate) enum DigestCertainty {
     PartlyUnknown,
 }
 
-/// What a survey is about.
+/// What is needed to read the programs and environments (directories such as `.venv`) that a plan uses.
 pub(crate) struct SurveySubject {
     pub(crate) plan: Plan,
     pub(crate) index: TreeIndex,
     pub(crate) path_variable: OsString,
-    /// The home directory, which may contain packages of Python.
+    /// The user's home directory, in which Python packages may be installed.
     pub(crate) home: Option<PathBuf>,
-    /// The known digests of program files.
+    /// The digests of program files that earlier runs computed.
     pub(crate) programs: KnownDigests,
-    /// The known digests of the environments' files.
+    /// The source of the digests of environments' files that earlier runs computed.
     pub(crate) files: KnownFilesSource,
 }
 
-/// A survey that runs in the background while the actions run, because hashing an interpreter must not delay a verdict.
+/// The reading of a run's programs and environments (directories such as `.venv`). It is done in the background while
+/// the actions run, because hashing an interpreter must not delay a verdict.
 pub(crate) struct EnvironmentSurvey {
     found: BackgroundJob<Found>,
 }
@@ -135,13 +140,14 @@ struct Found {
 }
 
 impl EnvironmentSurvey {
-    /// Begins to read the plan's programs and the deciding files of the environments.
+    /// Begins to read, in the background, the plan's programs and the files that decide what the environments' programs
+    /// do.
     pub(crate) fn begin(background: &BackgroundThread, subject: SurveySubject) -> Self {
         Self { found: background.begin(move || survey(&subject)) }
     }
 
-    /// Waits for the survey and adds the tree's configuration files. If the survey failed, the environment counts as unknown
-    /// and is never taken for that of another run.
+    /// Waits for the background reading and adds the tree's configuration files. If the reading failed, the environment
+    /// counts as partly unknown, and so as different from the environment of every other run.
     pub(crate) fn finish(self, files: impl Iterator<Item = (String, Digest)>) -> SurveyedEnvironment {
         let (configuration, locks) = pinned_files(files);
         let conftests = configuration.iter().filter(|(path, _)| path.rsplit('/').next() == Some(CONFTEST));
@@ -179,7 +185,8 @@ impl LookedEnvironments {
         Self { search, files, known: survey.finish() }
     }
 
-    /// Looks at the same environments again. Unchanged files are not read.
+    /// Reads the same environments again, to find changes since the last reading. Files that have not changed are not
+    /// read.
     pub(crate) fn look_again(&self) -> Self {
         Self::look(self.search.clone(), Arc::clone(&self.known))
     }
@@ -190,7 +197,8 @@ fn survey(subject: &SurveySubject) -> Found {
     let paths: Vec<PathBuf> =
         used.iter().flat_map(|used| [Some(used.path.clone()), used.interpreter.clone()]).flatten().collect();
     let search = EnvironmentSearch::new(subject.index.clone(), &paths, subject.home.clone());
-    // The environments come first, because the checks use them already and hashing a program can take a while.
+    // The environments are read before the programs are hashed, because checks may already change the environments, and
+    // hashing a program can take a while.
     let environments = LookedEnvironments::look(search, subject.files.load());
     let LookedEnvironments { search, files, .. } = &environments;
     let of_pytest = used.iter().filter(|used| used.loads_pytest_plugins);
@@ -214,14 +222,15 @@ fn survey(subject: &SurveySubject) -> Found {
 
 /// A program that the plan starts.
 struct UsedProgram {
-    /// The absolute path, with its links not yet resolved.
+    /// The program's absolute path; links in it are not resolved.
     path: PathBuf,
     /// The absolute path of the interpreter, if the program is a script.
     interpreter: Option<PathBuf>,
     loads_pytest_plugins: bool,
 }
 
-/// Returns every program that the plan starts. Missing programs are left out, because the actions that need them report it.
+/// Returns every program that the plan starts. A missing program is left out, because the action that needs the program
+/// reports that it is missing.
 fn used_programs(subject: &SurveySubject) -> Vec<UsedProgram> {
     let program = |action: &Action| {
         let directory = subject.index.root().join(&action.directory);
@@ -279,7 +288,7 @@ fn pinned_files(files: impl Iterator<Item = (String, Digest)>) -> (BTreeMap<Stri
     (configuration, locks)
 }
 
-/// The parts of the digest of an environment.
+/// The parts from which the digest of a run's environment is computed.
 struct EnvironmentIdentity<'a> {
     programs: &'a BTreeMap<PathBuf, Option<Digest>>,
     locks: &'a BTreeMap<String, Digest>,
@@ -288,8 +297,8 @@ struct EnvironmentIdentity<'a> {
 }
 
 impl EnvironmentIdentity<'_> {
-    /// Returns the digest of the whole environment. If it is equal, the environment cannot be the cause of a different
-    /// verdict.
+    /// Returns the digest of the whole environment. If two runs have equal digests, the environment is not the reason
+    /// why their verdicts differ.
     fn digest(&self) -> Digest {
         let writer = IdentityWriter::new("proctor-environment-v3");
         let writer = self.programs.iter().fold(writer, |writer, (path, digest)| {

@@ -20,7 +20,7 @@ pub enum ProjectError {
     /// The project's evidence could not be locked.
     #[error("failed to lock the project's evidence")]
     Lock(#[source] LockError),
-    /// The wait for another run of the project was stopped.
+    /// The user or a signal stopped proctor while it waited for another run of the project.
     #[error("stopped while waiting for another run of this project; nothing was run")]
     StoppedWaiting(StopReason),
     /// No slot of the machine-wide queue became free in time.
@@ -95,17 +95,17 @@ pub enum ProjectError {
         #[source]
         source: io::Error,
     },
-    /// An old report file could not be moved out of the way.
+    /// The report file of an earlier run could not be moved away before a tool writes its new report.
     #[error("failed to put the old report `{path}` aside")]
     OldReport {
         path: PathBuf,
         #[source]
         source: io::Error,
     },
-    /// A stored report cannot be read, or differs from the sealed one.
+    /// A stored report file cannot be read, or differs from the report that was sealed.
     #[error("the report of run {run_id} cannot be read: {problem}")]
     Report { run_id: RunId, problem: String },
-    /// The specification of a task cannot be found, or a proposed one cannot be read.
+    /// The specification of a task cannot be found, or a proposed specification cannot be read.
     #[error("{problem}")]
     Specification { problem: String },
     /// An agent's request for a retest is refused.

@@ -21,7 +21,7 @@ use crate::sandbox::{SandboxRequest, prepare_sandbox};
 /// The isolation levels that may be unavailable. A process group is always available.
 const TRIED: [IsolationLevel; 3] = [IsolationLevel::Namespace, IsolationLevel::Cgroup, IsolationLevel::Landlock];
 
-/// The input of an examination.
+/// What is needed to find out which isolation levels are available (`proctor doctor`).
 pub struct ExaminationRequest<'a> {
     /// The path of the evidence store, which need not exist yet.
     pub state_root: &'a Path,
@@ -38,15 +38,16 @@ pub struct ExaminationRequest<'a> {
     pub control: &'a Control,
 }
 
-/// The result of an examination.
+/// The result of finding out which isolation levels are available.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Examination {
-    /// The level at which a run would start an action; `None` if no action can be started. The first of `levels` then
-    /// says why.
+    /// The level at which a run would start an action; `None` if no action can be started. The first entry of `levels`
+    /// then says why.
     pub level: Option<IsolationLevel>,
     /// The result for every level that may be unavailable, strongest first.
     pub levels: Vec<LevelFound>,
-    /// The paths to which an action has other access than reading.
+    /// The paths to which an action has other access than only reading: writable paths, private copies and hidden
+    /// paths.
     pub places: Vec<Place>,
     /// The evidence store, which is always hidden from actions.
     pub store: PathBuf,
@@ -60,7 +61,8 @@ pub struct LevelFound {
     pub obstacle: Option<String>,
 }
 
-/// Tries every isolation level.
+/// Tries to start an action at every isolation level, and reports which levels work. Nothing is written to the
+/// evidence.
 ///
 /// # Errors
 ///
@@ -175,7 +177,7 @@ pub(super) struct Scratch(pub(super) PathBuf);
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // It contains only private directories of the tried action. If it cannot be removed, it does no harm.
+        // The directory contains only private files of the tried action. If it cannot be removed, it does no harm.
         let _left = fs::remove_dir_all(&self.0);
     }
 }

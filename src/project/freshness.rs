@@ -25,14 +25,14 @@ use crate::report::{EXECUTION_REPORT_FILE, parse};
 use crate::store::{self, IndexedRun};
 use crate::tree::{self, TreeHints};
 
-/// How many of the newest runs are searched for runs during which the tree changed. Two such runs in a row show that
-/// the tree keeps changing.
+/// The number of a task's newest runs that are read to find out whether the tree changed during them. If the tree
+/// changed during two runs in a row, it keeps changing.
 const MOVED_RUNS: u32 = 2;
 
 /// A project as its files describe it now.
 #[derive(Debug, Clone, Copy)]
 pub struct DescribedProject<'a> {
-    /// The plan that would be run.
+    /// The plan of the project's own checks, as it would be run now.
     pub plan: &'a Plan,
     /// The settings for running it.
     pub settings: &'a ProjectSettings,
@@ -45,17 +45,18 @@ pub struct DescribedProject<'a> {
 pub struct PlanlessProject<'a> {
     /// Why there is no plan: one line for each problem.
     pub problems: &'a [String],
-    /// Settings and configuration, if these can be read: tasks of test specifications may still have plans.
+    /// Settings and configuration, if these can be read. They are used for tasks of test specifications, which may have
+    /// plans all the same.
     pub readable: Option<(&'a ProjectSettings, &'a Configuration)>,
 }
 
-/// A question about tasks of a project, and what is already known about the project.
+/// A question whether the verdicts of some tasks are fresh, and what is already known about the project.
 struct StatusQuestion<'a> {
     project: Option<&'a ProjectId>,
     approval: Approval,
     root: &'a Path,
     asked: FilesRead<'a>,
-    /// The requested tasks. Tasks that are watched or have a history are always included.
+    /// The tasks to report on. Tasks that are watched or have a history are reported too.
     wanted: &'a [TaskId],
 }
 
@@ -71,7 +72,8 @@ enum FilesRead<'a> {
 struct ScannedState<'a> {
     tree: Option<TreeDigest>,
     activity: Activity,
-    /// The requested tasks and the watched ones. The configured task and tasks with a history are always included.
+    /// The tasks to report on: requested tasks and watched tasks. The task of the project's own checks and tasks with a
+    /// history are reported too.
     wanted: Vec<TaskId>,
     /// The test specifications in the tree, and the configuration for their plans; `None` if they were not read.
     specifications: Option<(&'a Specifications, &'a Configuration)>,
@@ -166,7 +168,8 @@ impl Workspace {
     /// Returns whether the verdicts of a registered project still apply to its current tree. Only the paths in `hints`
     /// are read again.
     ///
-    /// Callers that pass hints promise that nothing else changed. If a hint is missing, the answer is wrong.
+    /// Callers that pass hints promise that no other path changed. If the hint for a changed path is missing, the
+    /// answer may be wrong.
     ///
     /// # Errors
     ///
@@ -231,8 +234,8 @@ fn stand(
     judge(store, index, question, &seen)
 }
 
-/// Returns whether a task in question can only come from a test specification. Otherwise the specifications need not be
-/// read.
+/// Returns whether at least one of the tasks can only come from a test specification. If there is none, the caller need
+/// not read the specifications.
 fn needs_specifications(
     index: &store::StoreIndex,
     question: &StatusQuestion<'_>,
@@ -279,8 +282,8 @@ fn judge(
         FilesRead::Described(Ok(_)) | FilesRead::Unlooked => Vec::new(),
     };
     if let Some(project) = question.project {
-        // Violations that the last report already names are included too: the caller may have seen the run but not its
-        // report.
+        // Violations (reverted changes to the task list) that the last report already names are included too, because
+        // the caller may not have seen that report.
         let violations = index.violations_since(project, 1).map_err(ProjectError::Index)?;
         problems.extend(violations.iter().map(ViolationRecord::sentence));
     }
@@ -353,7 +356,7 @@ fn plan_of_verdict(verdict: Option<&LastVerdict>) -> CurrentPlan {
     verdict.and_then(|verdict| verdict.plan).map_or(CurrentPlan::WithoutTask, CurrentPlan::Known)
 }
 
-/// What the ledger says about a task's past.
+/// What the ledger says about a task's past: the last verdict, runs during which the tree changed, and the TDD state.
 #[derive(Default)]
 struct History {
     verdict: Option<LastVerdict>,
@@ -387,8 +390,8 @@ fn last_verdict(store: &Store, project: &ProjectId, run: IndexedRun, tdd: &TddSt
     }
 }
 
-/// Returns the exit code that a run has now. After a change of the task's TDD cycle only the result counts: a failure
-/// that was right in phase RED is wrong in another phase.
+/// Returns the exit code that a command gives for this run now. If the task's TDD cycle changed after the run, only the
+/// result counts: a failure that was right in phase RED is wrong in another phase.
 fn exit(run: &IndexedRun, tdd: &TddState) -> CommandExit {
     let by_result = match (run.status, run.result) {
         (OverallStatus::SpecificationError, _) => CommandExit::SpecificationWrong,

@@ -1,4 +1,4 @@
-//! The approved plans that this process remembers. The next run of such a plan need not ask the index.
+//! The approved plans that this process remembers. For the next run of a remembered plan, the index need not be read.
 
 use crate::model::{Digest, LedgerLine, ProjectId, Sequence, TaskId};
 

@@ -1,7 +1,7 @@
 //! The last known tree of each project, in memory and saved on disk for the next start.
 //!
-//! A known tree only makes reading faster. A complete reading compares the stamp of every file. So a saved tree index
-//! that is old, damaged or missing costs time, but never leads to a wrong digest.
+//! A remembered tree only makes the next reading faster. A complete reading compares the stamp of every file. So a
+//! saved tree index that is old, damaged or missing costs time, but never leads to a wrong digest.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -16,12 +16,13 @@ use crate::store;
 use crate::tree::{TreeHints, TreeIndex};
 
 /// A tree index is saved again when this many files changed since the last time, plus one for every [`WORTH_SAVING_OF`]
-/// files of the tree. A start with the saved index would have to read all of them.
+/// files of the tree. If proctor started again with the old saved index, it would have to read all changed files.
 const WORTH_SAVING: u64 = 16;
-/// For every this many files of the tree, one more must have changed. See [`WORTH_SAVING`].
+/// In a large tree more files must have changed before the index is saved again: one more for each 64 files. See
+/// [`WORTH_SAVING`].
 const WORTH_SAVING_OF: u64 = 64;
 
-/// The trees that were read, by root.
+/// The trees that this process has read, by the root directory of their project.
 #[derive(Default)]
 pub(crate) struct KnownTrees {
     trees: BTreeMap<PathBuf, KnownTree>,

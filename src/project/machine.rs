@@ -29,7 +29,8 @@ pub struct InotifyLimits {
     pub watches: KernelLimit,
     /// The limit on this user's inotify instances.
     pub instances: KernelLimit,
-    /// The most queued events of one instance.
+    /// The limit on events that one inotify instance can queue; further events are lost. `None` if the kernel does not
+    /// tell it.
     pub queue: Option<u64>,
 }
 
@@ -55,7 +56,7 @@ pub struct Space {
     pub files: Option<u64>,
 }
 
-/// Facts about the machine.
+/// Facts about the machine that limit the watching of trees and the storing of evidence.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Machine {
     /// The limit on open files of a process: its current value, and the highest value it can be raised to.
@@ -63,7 +64,7 @@ pub struct Machine {
     pub inotify: InotifyLimits,
     /// The file system of the store; `None` if it cannot be read.
     pub store_file_system: Option<FileSystemType>,
-    /// The free space for the store.
+    /// The free space on the file system of the store; `None` if it cannot be read.
     pub store_space: Option<Space>,
 }
 
@@ -82,7 +83,7 @@ pub struct ToolFound {
 /// The current state of a project's directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProjectFound {
-    /// The project's id; `None` if it is not registered.
+    /// The project's id; `None` if the directory is not registered as a project.
     pub id: Option<ProjectId>,
     pub root: PathBuf,
     /// The file system of the root; `None` if the root does not exist.

@@ -11,7 +11,7 @@ use crate::tree::TreeIndex;
 pub enum Progress {
     /// Another process is writing this project's evidence, and the run waits for it.
     WaitingForLock {
-        /// The longest waiting time.
+        /// The limit on the wait. After this time the run is given up.
         wait: Duration,
     },
     /// As many actions run on this machine as are allowed, and the next action waits for its turn.
@@ -20,7 +20,7 @@ pub enum Progress {
         under_way: usize,
         /// The number of actions that wait in front of this one.
         ahead: usize,
-        /// The longest waiting time.
+        /// The limit on the wait for a turn. After this time the run is given up.
         wait: Duration,
     },
     /// Runs whose process had died were sealed as INTERRUPTED.
@@ -35,7 +35,7 @@ pub enum Progress {
         tree: TreeDigest,
         /// Files and directories of the tree whose digests could not be computed.
         issues: Vec<TreeIssue>,
-        /// The content of the tree that is tested.
+        /// The index of the tree that is tested: every file with its digest.
         index: TreeIndex,
     },
     /// An action has been started.

@@ -15,11 +15,12 @@ use crate::project::request::{ProjectScope, ProjectSettings, new_matcher};
 use crate::snapshot::{CopyGeneration, CopyOutcome, KeptCaches, ProjectCopy, SnapshotError, obstacle, remove_directory};
 use crate::tree::{TreeEntry, TreeIndex};
 
-/// How often the ignored inputs are read and copied before proctor gives up because they change during every copy.
+/// The most attempts to read and copy the ignored inputs (files that git ignores but checks read). If they change
+/// during every attempt, proctor gives up and makes no snapshot.
 const TRIES: usize = 5;
 
-/// The most directories of installed packages. Each is mounted into the snapshot, which costs time at the start of
-/// every check.
+/// The most directories of installed packages that a snapshot may have; with more, no snapshot is made. Each directory
+/// is mounted into the snapshot, which costs time at the start of every check.
 const MAX_ENVIRONMENTS: usize = 50;
 
 /// The copies of the projects whose checks this process runs.
@@ -31,7 +32,7 @@ pub(crate) struct ProjectCopies {
 struct CopiesOfProject {
     root: PathBuf,
     settings: MatcherSettings,
-    /// Selects the ignored inputs, with the settings above.
+    /// Selects the ignored inputs, the files that git ignores but checks read. It is built from `settings`.
     matcher: Matcher,
     tree: ProjectCopy,
     inputs: ProjectCopy,
@@ -46,13 +47,14 @@ pub(crate) struct SnapshotBase {
     pub(crate) directory: PathBuf,
     /// The copies, the topmost first.
     pub(crate) copies: Vec<PathBuf>,
-    /// The content of the lowest copy, which is that of the tree.
+    /// The index of the tree whose content the lowest copy has.
     pub(crate) tree: TreeIndex,
     /// Directories of installed packages in the project itself, as absolute paths.
     pub(crate) environments: Vec<PathBuf>,
-    /// The digest of the copied ignored inputs.
+    /// The digest of the copied ignored inputs (files that git ignores but checks read).
     pub(crate) inputs: TreeDigest,
-    /// The generations of the copies of the tree and of the ignored inputs; `None` if they are unknown.
+    /// The states of the two copies, of the tree and of the ignored inputs, by which caches of earlier runs are found
+    /// to fit or not; `None` if unknown.
     pub(crate) generations: Option<[CopyGeneration; 2]>,
 }
 
@@ -68,8 +70,8 @@ pub(crate) enum CopiesOutcome {
 }
 
 impl ProjectCopies {
-    /// Updates the copies of a project to `index` and to its present ignored inputs, which include `outputs`. The caller holds
-    /// the project's lock, and nothing of a copy is mounted.
+    /// Updates the copies of a project to the tree `index` and to the present ignored inputs (files that git ignores
+    /// but checks read), which include `outputs`. The caller must hold the project's lock, and no copy may be mounted.
     ///
     /// # Errors
     ///
@@ -96,7 +98,7 @@ impl ProjectCopies {
             Ok(other) => Ok(other),
             Err(error @ SnapshotError::Project { .. }) => Err(ProjectError::Snapshot(error)),
             Err(error) => {
-                // An unfinished copy is useless, and may be what fills the disk.
+                // An unfinished copy is useless, and it may be the reason why the disk is full. So it is removed.
                 self.copies.remove(&scope.project);
                 let _left = remove_directory(&directory);
                 Ok(CopiesOutcome::InPlace(with_causes(&error)))
@@ -175,8 +177,9 @@ impl CopiesOfProject {
     }
 }
 
-/// Returns the time that files with new content get: the present time, but later than everything in a kept cache, also
-/// after the clock was set back. A tool that compares by the order of times must take such a file for changed.
+/// Returns the modification time for copied files with new content: the present time, but not earlier than the newest
+/// file in a kept cache, even if the clock was set back. So a tool that compares file times with its cache notices that
+/// such a file changed.
 fn time_of_copying(directory: &Path) -> Timestamp {
     let now = clock::now();
     KeptCaches::newest(directory).map_or(now, |newest| now.max(newest))
@@ -190,8 +193,8 @@ fn time_of_copying(directory: &Path) -> Timestamp {
 /// content.
 fn disagreements(tree: &TreeIndex, inputs: &TreeIndex) -> BTreeSet<TreePath> {
     let (of_tree, of_inputs) = (tree.rules_files(), inputs.rules_files());
-    // A rules file that was removed does not matter: fewer entries are ignored without it, and only ignored ones are
-    // copied.
+    // A rules file that was removed does not matter: without it fewer entries are ignored, and only ignored entries are
+    // copied as inputs.
     let is_new = |(path, digest): &(TreePath, Digest)| of_tree.get(path) != Some(digest);
     let mut moved: BTreeSet<TreePath> = of_inputs.into_iter().filter(is_new).map(|(path, _)| path).collect();
     let differs = |input: &TreeEntry| {
@@ -202,8 +205,8 @@ fn disagreements(tree: &TreeIndex, inputs: &TreeIndex) -> BTreeSet<TreePath> {
     moved
 }
 
-/// Finds the directories of installed packages in the root and beside the tree's manifests. The error says why a
-/// snapshot cannot show them.
+/// Finds the directories of installed packages in the root and in directories with a file such as `package.json`,
+/// beside which tools install packages. The error says why a snapshot cannot show them.
 pub(super) fn find_environments(index: &TreeIndex) -> Result<Vec<PathBuf>, String> {
     let mut found = Vec::new();
     for entry in environment_entries(index) {

@@ -16,10 +16,10 @@ use crate::tree::TreeIndex;
 /// The most protected files that an approval can list. One ledger line must hold all of them.
 const MOST: usize = 50_000;
 
-/// How many changed files are named in a question to a person. Further files are only counted.
+/// The most changed files that are named in a question to a person. Further changed files are only counted.
 const NAMED: usize = 20;
 
-/// How many changed files the report lists. The count beside the list includes all changed files.
+/// The most changed files that the report lists. The count beside the list includes all changed files.
 const LISTED: usize = 200;
 
 /// The protected files of a run.
@@ -64,7 +64,8 @@ impl Workspace {
 }
 
 impl ProtectedFilesStatus {
-    /// Returns why a person has to approve the files before the task continues; `None` if nobody has to.
+    /// Returns why a person has to approve the changed files before the task continues; `None` if no file changed or
+    /// the settings do not ask for it.
     pub(crate) fn needs_a_person(&self, plan: &Plan) -> Option<String> {
         let is_asked = plan.approval.on_protected_change == OnProtectedChange::HumanReview;
         let count = self.changes.len();
@@ -175,7 +176,8 @@ mod tests {
         assert_eq!(approved_by_rule(Some(&held(&["tests/**"], None)), now.clone(), &all), now, "nobody has looked so far");
         let kept = approved_by_rule(Some(&held(&["tests/**"], Some(before.clone()))), now.clone(), &all);
         assert_eq!(kept, files(&[("tests/a", "1"), ("tests/gone", "1"), ("conftest.py", "1")]));
-        // A file that was unprotected in between is recorded again.
+        // The plan in between protected no files. So no file counts as protected before, and every file is recorded
+        // with its current content.
         let again = approved_by_rule(Some(&held(&[], Some(before))), now.clone(), &all);
         assert_eq!(again, now);
     }

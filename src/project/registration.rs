@@ -86,8 +86,8 @@ impl Workspace {
         }
     }
 
-    /// Finds the project of a directory, and never registers it; `None` if the directory is not registered, or if that
-    /// is unclear.
+    /// Finds the project of a directory without registering the directory. Returns `None` if the directory belongs to
+    /// no registered project, or if that is unclear.
     ///
     /// # Errors
     ///
@@ -151,8 +151,8 @@ impl Workspace {
 
     fn scope(&self, project: ProjectId, place: &RootDirectory, asker: &Asker, settings: &ProjectSettings) -> ProjectScope {
         let scope = scope_of(project, place, asker);
-        // This restores a link that was removed, or that has another name in the configuration now. If anything else
-        // exists at the link's path, it is left alone.
+        // This makes the link to the evidence again if it was removed, or if the configuration gives it another name
+        // now. Any other file at the link's path is left alone.
         let _said_at_registration = self.link(&scope, settings);
         scope
     }
@@ -251,7 +251,7 @@ fn scope_of(project: ProjectId, place: &RootDirectory, asker: &Asker) -> Project
 }
 
 /// Records in the ledger that the service watches a registered project, or no longer watches it. Nothing is written if
-/// the ledger already says so.
+/// the ledger already records this state.
 ///
 /// # Errors
 ///

@@ -17,8 +17,8 @@ pub(crate) struct OpenedIndex {
     pub(crate) notes: Vec<String>,
 }
 
-/// Opens the index of a store. If the index is repaired later, messages go to the operators' log; [`announce_with`]
-/// adds another destination.
+/// Opens the index of a store. If the index is repaired later, messages about that go to proctor's log;
+/// [`announce_with`] also shows them to the user.
 pub(crate) fn open_index(store: &Store) -> Result<OpenedIndex, ProjectError> {
     let opened = StoreIndex::open(&store.index_path(), approval_counts).map_err(ProjectError::Index)?;
     let mut index = opened.index;
@@ -47,8 +47,8 @@ fn note(aside: &Path) -> String {
     format!("the index was damaged; it was set aside as {} and rebuilt from the ledgers", aside.display())
 }
 
-/// Reads every ledger up to its first unreadable line. The error is not returned here: whoever reads that ledger next
-/// gets it.
+/// Reads every ledger up to its first unreadable line. The error is not returned here: the next operation that reads
+/// the same ledger reports it.
 fn every_line(store: &Store) -> AllLedgerLines {
     let mut ledgers = AllLedgerLines::new();
     for project in evidence::list_projects(store).unwrap_or_default() {

@@ -41,9 +41,9 @@ pub struct ProjectSettings {
     pub sandbox: SandboxSettings,
     /// The strongest isolation level to try. Only tests set a weaker one than the strongest.
     pub strongest_isolation: IsolationLevel,
-    /// How long to wait while another process writes the project's evidence.
+    /// The limit on the wait while another process writes the project's evidence. After this time the operation fails.
     pub lock_wait: Duration,
-    /// How actions wait for the actions of other runs.
+    /// The limits of the queue in which actions wait for the actions of other runs.
     pub queue: QueueLimits,
     /// The order in which the checks run.
     pub order: CheckOrder,
@@ -53,16 +53,17 @@ pub struct ProjectSettings {
     pub link: Option<String>,
     /// The path of the task list to update, relative to the project; `None` means no task list.
     pub task_list: Option<String>,
-    /// The limits for stored evidence.
+    /// The limits on the number, age and size of the stored runs; older runs beyond them are removed.
     pub limits: RetentionLimits,
 }
 
-/// How actions of different runs wait for each other.
+/// The limits of the queue in which actions of different runs wait for each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct QueueLimits {
     /// The most actions at the same time, over all processes that use the store.
     pub max_parallel: u32,
-    /// How long an action waits for its turn.
+    /// The limit on the time that an action waits for its turn. After this time the run fails with
+    /// `ProjectError::Queue`.
     pub wait: Duration,
 }
 
@@ -74,14 +75,15 @@ pub struct RunRequest<'a> {
     /// The project, and who asks for the run.
     pub scope: &'a ProjectScope,
     pub checks: Selection,
-    /// The phase to judge in; `None` means the task's own phase.
+    /// The TDD phase by whose rules the run is judged; `None` means the phase that the task is in.
     pub phase: Option<Phase>,
     /// What started the run.
     pub trigger: Trigger,
-    /// If the tree still has this digest, nothing is run.
+    /// If the tree has this digest, nothing is run and the outcome is [`RunOutcome::Unchanged`]. `None` means that the
+    /// run takes place in any case.
     pub unless_tree: Option<TreeDigest>,
-    /// The paths that may have changed since this workspace last read the tree for any purpose. They are used for the
-    /// reading before the run; the reading after the run always covers the whole tree.
+    /// The paths that may have changed since this workspace last read the tree for any purpose. Only these paths are
+    /// read before the run. After the run the whole tree is always read.
     pub hints: TreeHints,
     /// Whether file events may have been lost since the last run.
     pub lost_events: bool,
@@ -90,7 +92,7 @@ pub struct RunRequest<'a> {
 }
 
 impl<'a> RunRequest<'a> {
-    /// Returns a request for all checks on the tree as it is.
+    /// Returns a request for all checks, on the tree as it is now, in the phase that the task is in.
     pub fn new(
         plan: &'a Plan,
         settings: &'a ProjectSettings,
@@ -112,9 +114,9 @@ impl<'a> RunRequest<'a> {
         }
     }
 
-    /// Returns whether the run is for a command that was typed on the command line. Its plan has the same task as the
-    /// project's own checks, although it is not the plan of these checks. A review that a person asks for has a task of
-    /// its own.
+    /// Returns whether the run is for a command that was typed on the command line. The plan of such a run has the same
+    /// task as the project's own checks, although it is not the plan of these checks. A review that a person asks for
+    /// has a task of its own.
     pub(crate) fn is_typed(&self) -> bool {
         self.plan.origin == PlanOrigin::CommandLine && self.plan.task == TaskId::default_task()
     }
@@ -123,11 +125,11 @@ impl<'a> RunRequest<'a> {
 /// The result of a requested run.
 #[derive(Debug)]
 pub enum RunOutcome {
-    /// The run has a verdict, and the tree on disk is still the tested one.
+    /// The run has a verdict, and the tree on disk is still the tree that was tested.
     Judged(Box<SealedReport>),
     /// The tree changed during the run (S6). The run is sealed without a verdict.
     Moved(Box<SealedReport>),
-    /// The run was stopped before its end. It is sealed without a verdict.
+    /// The run was stopped by a request or a signal before its end. It is sealed without a verdict.
     Interrupted(Box<SealedReport>),
     /// A newer save stopped the run. Only a ledger line records it; there is no directory of evidence.
     Superseded,
@@ -160,7 +162,8 @@ pub struct SealedReport {
     pub failed: Vec<String>,
     /// The paths that changed during the run.
     pub moved: Vec<TreePath>,
-    /// The files that checks wrote and that were copied to the project; `None` if that did not change the tree.
+    /// The files that checks wrote and that were copied to the project; `None` if nothing was copied that changed the
+    /// tree.
     pub copied: Option<CopiedFiles>,
     /// Whether the task waits for a person after this run.
     pub paused: bool,
@@ -169,7 +172,9 @@ pub struct SealedReport {
 }
 
 impl ProjectSettings {
-    /// Returns a matcher for one walk of the tree. Index and watcher each read the rules files on their own.
+    /// Returns a matcher, which decides which files belong to the tree, for one walk of the tree. The tree index and
+    /// the file watcher need one matcher each, because a matcher remembers the rules files (`.gitignore`) that it has
+    /// read.
     ///
     /// # Errors
     ///
@@ -178,7 +183,7 @@ impl ProjectSettings {
         new_matcher(&self.matcher)
     }
 
-    /// Returns a matcher for watching the tree.
+    /// Returns a matcher for the file watcher, which decides which paths of the tree are watched.
     ///
     /// # Errors
     ///

@@ -23,11 +23,12 @@ const RUNS_BETWEEN: u64 = 16;
 pub struct PruningOutcome {
     /// The removed runs; after planning, the runs that would be removed.
     pub runs: Vec<PrunedRun>,
-    /// The size of the removed runs in bytes.
+    /// The total size in bytes of the runs in `runs`.
     pub bytes: u64,
-    /// The number of remaining runs.
+    /// The number of runs that the project keeps.
     pub left: usize,
-    /// The number of directories that an earlier process had begun to remove when it died. They are removed now.
+    /// The number of runs' directories that an earlier process had begun to remove when it died. This call has finished
+    /// the removal.
     pub finished: usize,
 }
 
@@ -43,8 +44,8 @@ pub fn plan_pruning(state_root: &Path, project: &ProjectId, limits: &RetentionLi
     Ok(pruning_outcome(&survey, runs, 0))
 }
 
-/// Removes the runs of a project that exceed its limits, and finishes the removal of a process that died in the middle
-/// of it.
+/// Removes the runs of a project that exceed its limits. Also finishes a removal that was interrupted because its
+/// process died.
 ///
 /// # Errors
 ///
@@ -56,7 +57,7 @@ pub fn prune(state_root: &Path, scope: &ProjectScope, settings: &ProjectSettings
     })
 }
 
-/// Locks a project's evidence, opens its ledger, and calls a function with both.
+/// Locks a project's evidence, opens its ledger, and calls `act` with both. The lock is released afterwards.
 pub(super) fn with_lock<T>(
     state_root: &Path,
     scope: &ProjectScope,
@@ -72,9 +73,9 @@ pub(super) fn with_lock<T>(
 }
 
 impl Workspace {
-    /// Archives and removes old runs of the project that ran last, as its limits ask for it. This is done once in
-    /// several runs, and is meant for idle time: if another process has locked the project's evidence, nothing is done
-    /// until a later run.
+    /// Archives and removes old runs of the project whose run was the last in this process, as the project's limits
+    /// demand. The limits are applied only after every 16th run, and the call is meant for idle time: if another
+    /// process has locked the project's evidence, nothing is done until a later run.
     pub fn keep_to_limits(&mut self) {
         let Some((scope, limits)) = self.to_prune.take().filter(|(_, limits)| !limits.is_idle()) else { return };
         if let Err(error) = self.prune_if_due(&scope, &limits) {

@@ -1,4 +1,5 @@
-//! Feeds events to the state of one action and checks the steps.
+//! Tests: feed events to the state of one action, and check which steps it demands and how it says that the action
+//! ended.
 
 use proptest::prelude::{Strategy, any, prop, proptest};
 use proptest::{prop_assert, prop_assert_eq};
@@ -223,7 +224,8 @@ fn of_two_limits_of_time_the_one_that_is_hit_first_is_named() {
     for (idle_ms, limit) in [(9, LimitKind::Idle), (10, LimitKind::Wall), (11, LimitKind::Wall)] {
         let (base, limits) = (base(), ActionLimits { idle: Some(Duration::from_millis(idle_ms)), ..limits(10, 100, &PYTEST) });
         let mut progress = ActionProgress::begin(base, &limits);
-        // Asked late, when both limits have passed.
+        // The step is asked for only at 50 ms, when both limits have passed. Nevertheless the limit that was exceeded
+        // first is named.
         assert_eq!(progress.next_step(at(base, 50), true), ProgressStep::Signal(StopStage::Sigint));
         let end = ActionEnd::TimedOut { limit, stage: StopStage::Sigint, code: None, signal: None };
         assert_eq!(progress.end(), end);
@@ -291,7 +293,8 @@ fn happening() -> impl Strategy<Value = Happening> {
 }
 
 proptest! {
-    /// Whatever events arrive, an action is over within its limits, and once stopped it never succeeds.
+    /// Whatever events arrive in whatever order: the action is over within the sum of its time limits, and an action
+    /// that was stopped never counts as a success.
     #[test]
     fn every_action_is_over_within_timeout_grace_patience_and_drain(
         happenings in prop::collection::vec((0_u64..120, happening()), 0..40),

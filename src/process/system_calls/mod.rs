@@ -1,6 +1,6 @@
 //! The crate's only unsafe code: calls on processes and descriptors for which nix has no safe form.
 //!
-//! Nothing here decides anything; each function is one system call with safe types.
+//! This module makes no decisions: each function wraps a system call in safe types.
 
 mod attributes;
 mod namespaces;
@@ -79,7 +79,8 @@ pub(super) fn catch_silently(number: libc::c_int) {
     let _known_signal = unsafe { libc::sigaction(number, &raw const action, std::ptr::null_mut()) };
 }
 
-/// Ends this process at once, without exit handlers: the parent has registered the handlers and runs them itself.
+/// Ends this forked process at once, without exit handlers: the handlers belong to the parent, which runs them when it
+/// ends.
 pub(super) fn end_forked(code: u8) -> ! {
     // SAFETY: _exit takes an integer and does not return.
     unsafe { libc::_exit(i32::from(code)) }
@@ -95,15 +96,15 @@ pub fn take_passed_socket() -> io::Result<OwnedFd> {
     if !link.as_os_str().as_bytes().starts_with(b"socket:") {
         return Err(io::Error::other("descriptor 3 is no socket"));
     }
-    // SAFETY: fcntl takes three integers here and gives a descriptor that nobody else owns; the one it copies is only
-    // read.
+    // SAFETY: fcntl takes three integers here and returns a new descriptor that nobody else owns; the copied descriptor
+    // stays as it is.
     let copy = unsafe { libc::fcntl(FIRST_PASSED, libc::F_DUPFD_CLOEXEC, FIRST_PASSED + 1) };
     if copy < 0 {
         return Err(io::Error::last_os_error());
     }
     // The sockets were passed to this process alone, so its children must not inherit them.
     mark_close_on_exec_from(FIRST_PASSED)?;
-    // SAFETY: the descriptor is new and ours. The one it was copied from stays open and unused.
+    // SAFETY: the descriptor is new and ours. Descriptor 3, from which it was copied, stays open and unused.
     Ok(unsafe { OwnedFd::from_raw_fd(copy) })
 }
 
@@ -112,11 +113,13 @@ pub(super) fn mark_close_on_exec_from(first: RawFd) -> io::Result<()> {
     // SAFETY: close_range takes three integers and no pointer; with CLOEXEC it closes nothing, so it takes no
     // descriptor from its owner.
     let outcome = unsafe { libc::syscall(libc::SYS_close_range, first, libc::c_uint::MAX, libc::CLOSE_RANGE_CLOEXEC) };
-    // The flag exists since Linux 5.11 (`close_range(2)`).
+    // The flag CLOSE_RANGE_CLOEXEC exists since Linux 5.11 (`close_range(2)`). On an older kernel the call fails and
+    // each descriptor is marked by itself.
     if outcome == 0 { Ok(()) } else { mark_listed_close_on_exec_from(first) }
 }
 
-/// Marks the descriptors one by one, from the list in `/proc`.
+/// Marks every open descriptor from `first` on as close-on-exec, one by one, from the list in `/proc`. Used on kernels
+/// before Linux 5.11.
 fn mark_listed_close_on_exec_from(first: RawFd) -> io::Result<()> {
     for entry in std::fs::read_dir("/proc/self/fd")? {
         let number = entry?.file_name().to_str().and_then(|name| name.parse::<RawFd>().ok());
@@ -142,8 +145,8 @@ pub(super) fn close_all_but(kept: &[RawFd]) {
     for number in kept.into_iter().map(Some).chain([None]) {
         let last = number.map_or(Some(libc::c_uint::MAX), |number| number.checked_sub(1));
         if let Some(last) = last.filter(|last| *last >= first) {
-            // SAFETY: the call takes three integers. The owners of these descriptors in this forked process never use
-            // or drop them, because the caller ends by `end_forked`, which runs no destructor.
+            // SAFETY: the call takes three integers. The values that own these descriptors in this forked process are
+            // never used or dropped, because the caller ends by `end_forked`, which runs no destructor.
             let _unsupported = unsafe { libc::syscall(libc::SYS_close_range, first, last, 0) };
         }
         first = number.unwrap_or(libc::c_uint::MAX).saturating_add(1);
@@ -161,8 +164,8 @@ pub(super) fn has_attribute(path: &Path, name: &str) -> bool {
 
 /// Takes ownership of a descriptor that the kernel has just passed by `SCM_RIGHTS`.
 pub(super) fn adopt_received(descriptor: RawFd) -> OwnedFd {
-    // SAFETY: recvmsg(2) has installed this descriptor for this process and nobody else has been told of it; the one
-    // caller is the loop over a control message's descriptors, which hands each of them over once.
+    // SAFETY: recvmsg(2) has installed this descriptor for this process and no other value owns it. The only caller is
+    // the loop over the descriptors of a control message, which passes each descriptor once.
     unsafe { OwnedFd::from_raw_fd(descriptor) }
 }
 
@@ -207,7 +210,7 @@ pub(super) fn wait_child(child: Pid, reaping: Reaping) -> io::Result<Option<Ende
     Ok(Some(EndedChild { status, usage: to_usage(&usage) }))
 }
 
-/// Whether children are left after all ended ones were reaped.
+/// Whether children are left after all children that had ended were reaped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Children {
     /// There are no children of any kind. The kernel checks all of them at once, which a reader of `/proc` cannot do.
@@ -216,7 +219,7 @@ pub(super) enum Children {
     Some,
 }
 
-/// Reaps every child that has ended, and returns whether others are left (`waitid(2)`, `ECHILD`).
+/// Reaps every child that has ended, and returns whether children are left that have not ended (`waitid(2)`, `ECHILD`).
 pub(super) fn reap_ended_children() -> io::Result<Children> {
     loop {
         let mut information = MaybeUninit::<libc::siginfo_t>::zeroed();

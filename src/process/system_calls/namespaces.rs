@@ -55,7 +55,8 @@ pub(in crate::process) fn fork_into_namespaces() -> io::Result<Forked> {
     }
 }
 
-/// Copies the mount at a path, relative to a directory. The copy is not attached anywhere yet.
+/// Copies the mount at a path. The path is relative to `directory`, or to the working directory if that is `None`. The
+/// copy is not attached anywhere yet.
 pub(in crate::process) fn clone_mount(
     directory: Option<BorrowedFd<'_>>,
     path: &Path,
@@ -76,7 +77,7 @@ pub(in crate::process) fn clone_mount(
     Ok(unsafe { OwnedFd::from_raw_fd(RawFd::try_from(outcome).unwrap_or(-1)) })
 }
 
-/// Attaches a copied mount at a path.
+/// Attaches, at `path`, a mount that [`clone_mount`] has copied.
 pub(in crate::process) fn attach_mount(mount: &OwnedFd, path: &Path) -> io::Result<()> {
     let path = to_c_string(path)?;
     // SAFETY: both strings are NUL-terminated and live until the call returns; the other arguments are integers.
@@ -93,7 +94,8 @@ pub(in crate::process) fn attach_mount(mount: &OwnedFd, path: &Path) -> io::Resu
     if outcome == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// Restricts the mount at a path. Later mounts elsewhere no longer appear in it (private propagation).
+/// Restricts the mount at a path. From then on, mounts that are made in other namespaces do not appear below the path
+/// (private propagation).
 pub(in crate::process) fn restrict_mount(path: &Path, attribute: MountAttribute, extent: MountExtent) -> io::Result<()> {
     restrict(libc::AT_FDCWD, &to_c_string(path)?, 0, attribute, extent)
 }

@@ -1,4 +1,5 @@
-//! Gives up capabilities (`capabilities(7)`), and signals exactly the process that was examined (`pidfd_open(2)`).
+//! Gives up capabilities (`capabilities(7)`), and kills processes by pidfd (`pidfd_open(2)`), so that no other process
+//! with a reused id is hit.
 
 use std::io;
 use std::os::fd::{AsFd as _, AsRawFd as _, BorrowedFd, FromRawFd as _, OwnedFd, RawFd};
@@ -10,7 +11,8 @@ use nix::unistd::Pid;
 /// `_LINUX_CAPABILITY_VERSION_3` of `capset(2)`.
 const CAPABILITY_VERSION: u32 = 0x2008_0522;
 
-/// Empties the bounding set: no program that is executed later gets a capability, not even as root. This process keeps its own.
+/// Empties the bounding set: no program that is executed later gets a capability, not even as root. This process keeps
+/// its own capabilities.
 pub(in crate::process) fn drop_bounding_set() -> io::Result<()> {
     for capability in 0..64 {
         // SAFETY: this prctl takes integers only.
@@ -63,7 +65,8 @@ impl HeldProcess {
     /// Sends SIGKILL to the process; does nothing if it has ended.
     pub(in crate::process) fn kill(&self) {
         let no_information = std::ptr::null::<libc::siginfo_t>();
-        // SAFETY: the descriptor is open, and a null pointer asks for what kill(2) would send.
+        // SAFETY: the descriptor is open, and a null pointer is allowed: it means the same signal information as
+        // kill(2) sends.
         let _ended =
             unsafe { libc::syscall(libc::SYS_pidfd_send_signal, self.0.as_raw_fd(), Signal::SIGKILL as i32, no_information, 0) };
     }
